@@ -146,6 +146,56 @@ describe('names', () => {
     await ann.close();
   });
 
+  test('of one long word leave everything in its place', async () => {
+    // The widest letters, as many as a name may have.
+    const long = (first) => first + 'W'.repeat(63);
+    const room = long('R');
+    const ann = await person(browser, server.url, { width: 1280, height: 900 });
+    const [holder, waiter] = [await agent(server.url, long('A'), room), await agent(server.url, long('B'), room)];
+    await holder.say('Here I am');
+    await holder.tool('talking_stick');
+    await waiter.tool('talking_stick');
+    const partner = await agent(server.url, long('C'));
+    await partner.tool('enter_queue');
+    const look = async (name, more = async () => {}) => {
+      for (const [width, height] of [[1280, 900], [390, 844], [390, 480]]) {
+        await ann.page.setViewportSize({ width, height });
+        await sound(ann.page, `long-${name}-${width}x${height}`);
+        await more(width);
+      }
+    };
+    await ann.page.getByRole('region', { name: 'Rooms' }).getByText('in line').first().waitFor();
+    await look('home');
+    await ann.page.getByLabel('Your name').first().fill(long('D'));
+    await ann.page.getByLabel('Room', { exact: true }).fill(room);
+    await button(ann.page, 'Join').click();
+    await ann.said('Here I am');
+    await button(ann.page, 'Ask for the stick').click();
+    await button(ann.page, 'Number 2 in line').waitFor();
+    await look('room', async (width) => {
+      const here = ann.page.getByRole('button', { name: /^Here/ });
+      if (width < 800) await here.click();
+      await sound(ann.page, `long-members-${width}`);
+      await ann.page.getByRole('button', { name: /^Report A/ }).click();
+      await sound(ann.page, `long-dialog-${width}`);
+      await button(ann.page, 'Cancel').click();
+      if (width < 800) await here.click();
+      const log = await place(ann.page, '.log');
+      assert.ok(log.height >= 80, `the log is ${log.height} high`);
+    });
+    await ann.page.goBack();
+    await button(ann.page, 'Find a partner').click();
+    await ann.page.getByRole('heading', { level: 1, name: long('C') }).waitFor();
+    await look('pair');
+    // The next tab offers to go on under that name.
+    await ann.page.close({ runBeforeUnload: true });
+    ann.page = await ann.page.context().newPage();
+    await ann.page.goto(server.url);
+    await ann.page.getByText('You were here as').waitFor();
+    await look('left');
+    await ann.close();
+  });
+
   test('of a pair are in both lists of members', async () => {
     const [ann, ben] = [await person(browser, server.url), await person(browser, server.url)];
     for (const [{ page }, name] of [[ann, 'First of two'], [ben, 'Second of two']]) {

@@ -205,12 +205,28 @@ const brokenNames = (page) => page.evaluate(() => {
   return broken;
 });
 
-// The page does not scroll sideways, no name breaks within a word, and axe finds no accessibility
+// The elements that reach beyond the one that they are in, unless that one scrolls or cuts them.
+const misplaced = (page) => page.evaluate(() => {
+  const isCut = (one) => one !== null && (getComputedStyle(one).clipPath !== 'none' || isCut(one.parentElement));
+  const beyond = [];
+  for (const one of document.querySelectorAll('#page *')) {
+    const around = one.parentElement;
+    if (!one.checkVisibility() || !['static', 'relative'].includes(getComputedStyle(one).position) || isCut(one)) continue;
+    if (getComputedStyle(around).overflowX !== 'visible' || one.closest('svg')) continue;
+    const [inner, outer] = [one.getBoundingClientRect(), around.getBoundingClientRect()];
+    const by = Math.max(inner.right - outer.right, outer.left - inner.left);
+    if (inner.width > 0 && outer.width > 0 && by > 5) beyond.push(`${one.tagName}.${one.className} by ${by}: ${one.textContent.slice(0, 40)}`);
+  }
+  return beyond;
+});
+
+// The page does not scroll sideways, nothing reaches over what is beside it, no name breaks within a word, and axe finds no accessibility
 // errors.
 export async function sound(page, name) {
   const widths = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
   assert.ok(widths[0] <= widths[1], `${name}: the page is ${widths[0]} wide in a window of ${widths[1]}`);
   assert.deepEqual(await brokenNames(page), [], name);
+  assert.deepEqual(await misplaced(page), [], name);
   // The page's content security policy blocks scripts, but not those that the test driver injects.
   await page.evaluate(axe);
   const found = await page.evaluate(async () => {

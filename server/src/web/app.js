@@ -122,7 +122,7 @@ async function lookAround() {
     state.skew = Math.max(state.skew ?? -Infinity, Date.parse(overview.at) - Date.now());
     for (const view of overview.named_rooms) {
       const room = state.rooms.get(view.room_id);
-      if (room && !room.ended) seen(room, { ...view, line: view.next_in_line }, overview.at);
+      if (room && !room.ended) seen(room, view, overview.at, state.me?.userId);
     }
   } catch {
     // The screen stays as it is; the stream reports when the server is gone.

@@ -81,6 +81,32 @@ describe('a room with a stick', () => {
     await ben.close();
   });
 
+  test('a place far behind in line is told, kept, and can be given up', async () => {
+    const room = 'a long line';
+    const holder = await agent(server.url, 'Line holder', room);
+    await holder.tool('talking_stick');
+    const line = [];
+    for (let n = 1; n <= 8; n += 1) line.push(await agent(server.url, `Line ${n}`, room));
+    for (const one of line) await one.tool('talking_stick');
+    const ann = await person(browser, server.url, { width: 390, height: 844 });
+    await ann.join('Far behind', room);
+    await button(ann.page, 'Ask for the stick').click();
+    await ann.page.getByText('you are number 9 in line').waitFor();
+    for (let n = 9; n <= 13; n += 1) await (await agent(server.url, `Line ${n}`, room)).tool('talking_stick');
+    await ann.page.getByText('Next: Line 1, Line 2, Line 3, Line 4, Line 5, Line 6, Line 7, Line 8 and 6 more').waitFor();
+    // The server's view of the room names only the first eight.
+    await ann.page.waitForResponse((answer) => answer.url().endsWith('/overview'));
+    await ann.page.waitForResponse((answer) => answer.url().endsWith('/overview'));
+    await button(ann.page, 'Number 9 in line').waitFor();
+    await everywhere(ann.page, 'line-9');
+    await holder.tool('reset');
+    await button(ann.page, 'Number 8 in line').waitFor();
+    await button(ann.page, 'Stop waiting').click();
+    await button(ann.page, 'Ask for the stick').waitFor();
+    await ann.page.getByText(/Line 8, Line 9 and 4 more/).waitFor();
+    await ann.close();
+  });
+
   test('whoever withdraws a claim is seen to be out of the line', async () => {
     const ann = await person(browser, server.url);
     await ann.join('Withdrawn watcher', 'withdrawals');

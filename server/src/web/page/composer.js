@@ -3,7 +3,7 @@
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { Fault, marked, mend } from '/page/field.js';
 import { keep } from '/page/kept.js';
-import { holds, placeOf } from '/page/room.js';
+import { holds } from '/page/room.js';
 import { append, asksForStick, claim, handBack, say, typing, undo } from '/page/speech.js';
 import { changed, doing, state } from '/page/state.js';
 
@@ -18,7 +18,7 @@ export class Composer extends Component {
     const mine = holds(room, state.me.userId);
     const ready = !needsStick || mine;
     const busy = state.busy.has(`say ${room.id}`);
-    const place = placeOf(room, state.me.userId);
+    const { place } = room.stick;
     const asked = !ready && place > 0;
     const nothing = room.text.trim() === '' && room.draft.length === 0;
     const acting = (action) => doing(`say ${room.id}`, action, () => 'text');

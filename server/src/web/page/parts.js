@@ -63,11 +63,9 @@ export function span(seconds) {
   return minutes < 60 ? `${minutes} min ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-// Names in a sentence of the page: `Ann, Ben and Cat`.
-export const named = (names) => names.flatMap((name, index) => {
-  const between = index === 0 ? [] : [index === names.length - 1 ? ' and ' : ', '];
-  return [...between, h(Name, { key: index }, name)];
-});
+// Names in a sentence of the page: `Ann, Ben and Cat`, or `Ann, Ben and 6 more`.
+export const named = (names, more = 0) => [...names.map((name, index) => h(Name, { key: index }, name)), ...(more > 0 ? [`${more} more`] : [])]
+  .flatMap((one, index, all) => (index === 0 ? [one] : [index === all.length - 1 ? ' and ' : ', ', one]));
 
 // A name in a text without elements, such as a title: between FIRST STRONG ISOLATE and POP
 // DIRECTIONAL ISOLATE, which limit its writing direction to itself.

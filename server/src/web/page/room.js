@@ -9,6 +9,13 @@ const SLACK = 200;
 // How long a participant is shown as typing, in milliseconds.
 export const TYPING = 6_000;
 
+// The number of those who wait for the stick that the server shows.
+const SHOWN = 8;
+
+// The stick: its holder, the first of its line, how many are in it, the user's own place, which may be
+// behind the ones that are known, and when that was received.
+const noStick = () => ({ holder: null, epoch: null, until: null, line: [], waiting: 0, place: 0, heard: 0 });
+
 export function newRoom({ id, kind, name, partner = null, text = '', draft = [], muted = null, ended = null, lost = false, turnsLeft = null, log = [], earlier = [] }) {
   return {
     id,
@@ -27,8 +34,7 @@ export function newRoom({ id, kind, name, partner = null, text = '', draft = [],
     earlier,
     // The texts on their way to the server.
     sending: [],
-    // The holder and the line of the stick, and when that was received.
-    stick: { holder: null, epoch: null, until: null, line: [], heard: 0 },
+    stick: noStick(),
     // Members who type, and members who wait for an answer, by public id.
     typing: new Map(),
     waiting: new Map(),
@@ -73,7 +79,7 @@ export function lose(room, why) {
   if (room.ended) return;
   room.ended = why;
   room.lost = true;
-  room.stick = { holder: null, epoch: null, until: null, line: [], heard: 0 };
+  room.stick = noStick();
   room.typing.clear();
   room.waiting.clear();
   room.search = null;
@@ -101,10 +107,10 @@ function present(room, user, presence) {
   room.members.set(user.user_id, { ...known, ...user, presence });
 }
 
-function gone(room, user) {
+function gone(room, user, me) {
   room.members.delete(user.user_id);
   quiet(room, user);
-  unlined(room, user);
+  unlined(room, user, me);
 }
 
 function quiet(room, user) {
@@ -112,8 +118,23 @@ function quiet(room, user) {
   room.waiting.delete(user.user_id);
 }
 
-function unlined(room, user) {
-  room.stick.line = room.stick.line.filter((one) => one.user_id !== user.user_id);
+// Adds a participant to the end of the line. Only the first are known by name.
+export function lined(room, user, me, place = room.stick.waiting + 1) {
+  const { stick } = room;
+  if (stick.line.some((one) => one.user_id === user.user_id)) return;
+  if (place <= SHOWN && stick.line.length === place - 1) stick.line = [...stick.line, user];
+  stick.waiting = Math.max(stick.waiting, place);
+  if (user.user_id === me) stick.place = place;
+}
+
+// Removes a participant from the line.
+export function unlined(room, user, me) {
+  const { stick } = room;
+  const at = stick.line.findIndex((one) => one.user_id === user.user_id);
+  if (at >= 0) stick.line = stick.line.toSpliced(at, 1);
+  if (at >= 0 || stick.waiting > stick.line.length) stick.waiting -= 1;
+  if (user.user_id === me) stick.place = 0;
+  else if (at >= 0 && at + 1 < stick.place) stick.place -= 1;
 }
 
 const ENDINGS = {
@@ -136,14 +157,14 @@ const CHANGES = {
     present(room, event.user, 'present');
     told(room, event, event.user, ' joined.');
   },
-  'user.left'(room, event) {
-    gone(room, event.user);
+  'user.left'(room, event, me) {
+    gone(room, event.user, me);
     told(room, event, event.user, ' left.');
   },
-  'user.away'(room, event) {
+  'user.away'(room, event, me) {
     present(room, event.user, 'away');
     quiet(room, event.user);
-    unlined(room, event.user);
+    unlined(room, event.user, me);
     told(room, event, event.user, ' is away.');
   },
   'user.back'(room, event) {
@@ -162,25 +183,24 @@ const CHANGES = {
     room.ended = ENDINGS[event.reason] ?? 'This conversation is over.';
     told(room, event, null, room.ended);
   },
-  'stick.claimed'(room, event) {
-    heard(room, event);
-    const { holder, line } = room.stick;
-    const known = line.some((one) => one.user_id === event.user.user_id);
-    if (!known && holder?.user_id !== event.user.user_id) room.stick.line = [...line, event.user];
+  'stick.claimed'(room, event, me) {
+    heard(room, instant(event));
+    // One's own place is in the answer.
+    if (event.user.user_id !== me && !holds(room, event.user.user_id)) lined(room, event.user, me);
   },
-  'stick.granted'(room, event) {
-    heard(room, event);
-    unlined(room, event.user);
+  'stick.granted'(room, event, me) {
+    heard(room, instant(event));
+    unlined(room, event.user, me);
     room.stick.holder = event.user;
     room.stick.epoch = event.epoch;
     room.stick.until = instant(event) + event.lease_seconds * 1_000;
   },
   'stick.released'(room, event) {
-    heard(room, event);
+    heard(room, instant(event));
     if (room.stick.epoch === event.epoch) free(room);
   },
   'stick.expired'(room, event) {
-    heard(room, event);
+    heard(room, instant(event));
     if (room.stick.epoch === event.epoch) free(room);
     told(room, event, event.user, '’s time with the stick ran out.');
   },
@@ -193,7 +213,7 @@ const CHANGES = {
     const mine = event.user.user_id === me;
     told(room, event, mine ? null : event.user, `${mine ? 'You were' : ' was'} put out by an operator: ${event.reason}`);
     if (mine) room.ended = `An operator put you out: ${event.reason}`;
-    gone(room, event.user);
+    gone(room, event.user, me);
   },
   'moderation.closed'(room, event) {
     room.ended = `An operator closed this room: ${event.reason}`;
@@ -201,8 +221,9 @@ const CHANGES = {
   },
 };
 
-function heard(room, event) {
-  room.stick.heard = Math.max(room.stick.heard, instant(event));
+// Views of the stick from before this instant are outdated.
+export function heard(room, at) {
+  room.stick.heard = Math.max(room.stick.heard, at);
 }
 
 export function free(room) {
@@ -237,20 +258,23 @@ export function expire(room, now) {
   return any;
 }
 
-// Applies the stick of an overview, unless something newer was received.
-export function seen(room, view, at) {
+// Applies the stick of an overview, unless something newer was received. Who is not among the first
+// of a longer line is behind them.
+export function seen(room, view, at, me) {
   const instant = Date.parse(at);
-  if (!(instant >= room.stick.heard)) return;
+  const { heard: latest, place } = room.stick;
+  if (!(instant >= latest)) return;
+  const { next_in_line: line, stick_line: waiting } = view;
+  const shown = line.findIndex((one) => one.user_id === me) + 1;
   room.stick = {
     holder: view.holder,
     epoch: view.epoch,
     until: view.holder ? instant + view.lease_expires_in_seconds * 1_000 : null,
-    line: view.line,
-    heard: room.stick.heard,
+    line,
+    waiting,
+    place: shown || (place > line.length ? Math.min(place, waiting) : 0),
+    heard: latest,
   };
 }
 
 export const holds = (room, me) => room.stick.holder?.user_id === me;
-
-// The user's place in the line for the stick, from 1; 0 if it is not in it.
-export const placeOf = (room, me) => room.stick.line.findIndex((one) => one.user_id === me) + 1;

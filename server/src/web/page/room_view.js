@@ -9,7 +9,7 @@ import { JoinAgain } from '/page/home.js';
 import { Log } from '/page/log.js';
 import { Members, MembersButton } from '/page/members.js';
 import { Name, named, span } from '/page/parts.js';
-import { holds, placeOf } from '/page/room.js';
+import { holds } from '/page/room.js';
 import { leaveRoom, show } from '/page/registration.js';
 import { asksForStick, serverNow } from '/page/speech.js';
 import { doing, state } from '/page/state.js';
@@ -53,17 +53,16 @@ function leave(room) {
 
 // The stick's holder, lease and line. Changes are announced to screen readers.
 function Stick({ room }) {
-  const { holder, until, line } = room.stick;
+  const { holder, until, line, waiting, place } = room.stick;
   const mine = holds(room, state.me.userId);
   const left = until === null ? null : Math.max(0, (until - serverNow()) / 1_000);
-  const place = placeOf(room, state.me.userId);
   return h('section', { class: `stick ${mine ? 'mine' : ''}`, 'aria-label': 'The talking stick' },
     h('span', { class: 'stick-mark', 'aria-hidden': 'true' }),
     h('div', { class: 'what' },
       h('p', { class: 'holder', role: 'status' },
         mine ? 'You have the stick' : holder ? [h(Name, null, holder.display_name), ' has the stick'] : 'The stick is free',
         place > 0 && `; you are number ${place} in line`),
-      line.length > 0 && h('p', { class: 'muted' }, 'Next: ', named(line.map((one) => one.display_name)))),
+      line.length > 0 && h('p', { class: 'muted' }, 'Next: ', named(line.map((one) => one.display_name), waiting - line.length))),
     left !== null && h('span', { class: `lease ${left < 15 ? 'short' : ''}` }, h('span', { class: 'hidden' }, 'for another '), span(left)));
 }
 

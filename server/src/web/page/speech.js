@@ -1,7 +1,7 @@
 // Speaking: directly in a pair room, and by stick and draft in a room with a stick.
 
 import { keep } from '/page/kept.js';
-import { free, holds, message } from '/page/room.js';
+import { free, heard, holds, lined, message, unlined } from '/page/room.js';
 import { call } from '/page/server.js';
 import { changed, state } from '/page/state.js';
 
@@ -26,9 +26,10 @@ export async function claim(room) {
     room.stick.holder = me;
     room.stick.epoch = answer.epoch;
     room.stick.until = serverNow() + answer.lease_expires_in_seconds * 1_000;
-  } else if (!room.stick.line.some((one) => one.user_id === me.user_id)) {
-    room.stick.line = [...room.stick.line, me];
+  } else {
+    lined(room, me, me.user_id, answer.place);
   }
+  if (state.skew !== undefined) heard(room, serverNow());
   changed();
   return answer.status;
 }
@@ -38,7 +39,7 @@ export async function handBack(room) {
   await call('reset', { room_id: room.id });
   room.draft = [];
   if (holds(room, state.me.userId)) free(room);
-  room.stick.line = room.stick.line.filter((one) => one.user_id !== state.me.userId);
+  unlined(room, { user_id: state.me.userId }, state.me.userId);
   keep();
   changed();
 }

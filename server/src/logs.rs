@@ -1,9 +1,15 @@
-//! Logs for people or programs, without secrets.
+//! Logs for people or programs, without secrets. Neither they nor other lines for standard error
+//! make the server wait for a reader.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal as _;
+use std::panic::{self, PanicHookInfo};
+use std::thread;
 
+use server_chat::lossy_output::{LossyOutput, STDERR};
 use server_settings::cli::LogForm;
 use tracing::Level;
+use tracing::field::display;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -38,22 +44,43 @@ pub fn filter(level: Level) -> Targets {
         .fold(all, |targets, name| targets.with_target(*name, quiet))
 }
 
-/// Starts logging to standard error.
+/// Whether standard error shows colours.
+pub(crate) fn is_coloured() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// Starts logging to standard error. Panics are lines of the log, too.
 pub fn start(form: LogForm, level: Level) {
     let registry = tracing_subscriber::registry();
+    let to = || -> &'static LossyOutput { &STDERR };
     match form {
         LogForm::Pretty => {
-            let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             let lines = fmt::layer()
-                .with_writer(std::io::stderr)
-                .with_ansi(colour)
+                .with_writer(to)
+                .with_ansi(is_coloured())
                 .with_target(false);
             registry.with(lines.with_filter(filter(level))).init();
         }
         LogForm::Json => {
-            let lines = fmt::layer().json().with_writer(std::io::stderr);
+            let lines = fmt::layer().json().with_writer(to);
             registry.with(lines.with_filter(filter(level))).init();
         }
+    }
+    panic::set_hook(Box::new(log_panic));
+}
+
+/// Logs a panic. The usual hook would write to standard error itself.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let at = panic.location().map(display);
+    let why = panic.payload_as_str().unwrap_or_default();
+    let backtrace = Backtrace::capture();
+    let is_wanted = backtrace.status() == BacktraceStatus::Captured;
+    let backtrace = is_wanted.then(|| display(backtrace));
+    let thread = thread::current();
+    tracing::error!(thread = thread.name(), at, why, backtrace, "panicked");
+    if thread.name() == Some("main") {
+        // The process ends with this thread.
+        STDERR.flush_last();
     }
 }
 

@@ -4,13 +4,14 @@
 
 mod cluster;
 
-use std::io::{BufWriter, IsTerminal as _, Write};
+use std::io::{BufWriter, IsTerminal as _, LineWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use server_chat::lossy_output::{STDERR, STDOUT};
 use server_chat::service::Service;
-use server_settings::cli::{self, Command, LogForm, ServeArgs, StdioArgs};
+use server_settings::cli::{self, Cli, Command, LogForm, ServeArgs, StdioArgs};
 use server_settings::os_error::reason;
 use server_settings::{DEFAULT_LISTEN, Settings, Unnamed, manual, usual_folder};
 use tokio::runtime::{Builder, Runtime};
@@ -32,10 +33,32 @@ const INTERRUPTED: u8 = 130;
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn run_with_arguments() -> ExitCode {
-    let cli = match cli::parse() {
-        Ok(cli) => cli,
-        Err(why) => return cli::refuse(&why),
+    let code = match cli::parse() {
+        Ok(cli) => perform(cli),
+        Err(why) => refuse(&why),
     };
+    STDERR.flush_last();
+    STDOUT.flush_last();
+    code
+}
+
+/// Prints what is wrong with the command line, or the help that it asks for.
+fn refuse(why: &clap::Error) -> ExitCode {
+    if why.use_stderr() {
+        let told = why.render();
+        let told = match logs::is_coloured() {
+            true => told.ansi().to_string(),
+            false => told.to_string(),
+        };
+        STDERR.push(told.as_bytes());
+    } else {
+        // A closed standard output is no reason to fail.
+        let _ = why.print();
+    }
+    ExitCode::from(u8::try_from(why.exit_code()).unwrap_or(USAGE))
+}
+
+fn perform(cli: Cli) -> ExitCode {
     match cli.command {
         None => serve(&cli.serve, Unnamed::InUsualFolder, &DemoMode::Nothing),
         Some(Command::Serve(args)) => serve(&args, Unnamed::InUsualFolder, &DemoMode::Nothing),
@@ -140,7 +163,8 @@ impl DemoMode {
             Self::Once(pace) => (*pace, false),
             Self::Always(pace) => (*pace, true),
         };
-        let mut demo = Demo::new(service, std::io::stdout(), pace);
+        // The conversation goes on, also when nobody reads it here.
+        let mut demo = Demo::new(service, LineWriter::new(&STDOUT), pace);
         loop {
             demo.run().await?;
             if !again {
@@ -152,15 +176,12 @@ impl DemoMode {
 
 /// Prints an error to standard error.
 fn complain(why: &dyn std::fmt::Display) {
-    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let word = if colour {
-        "\x1b[1;31merror:\x1b[0m"
-    } else {
-        "error:"
+    let word = match logs::is_coloured() {
+        true => "\x1b[1;31merror:\x1b[0m",
+        false => "error:",
     };
     let why = cli::in_place_of_flags(&why.to_string());
-    // There is no other place to report this error.
-    let _ = writeln!(std::io::stderr(), "{word} {why}");
+    STDERR.push(format!("{word} {why}\n").as_bytes());
 }
 
 fn serve(args: &ServeArgs, unnamed: Unnamed, play: &DemoMode) -> ExitCode {
@@ -247,10 +268,7 @@ async fn run(settings: &Settings, play: &DemoMode) -> Result<ExitCode, Box<dyn s
             }
             wanted = signals.next() => match wanted {
                 Wanted::Reload => server.reload(),
-                Wanted::Stop => {
-                    tracing::info!(grace = %settings.grace, "stopping");
-                    break;
-                }
+                Wanted::Stop => break,
             },
         }
     }
@@ -288,9 +306,7 @@ fn announce(server: &Server, settings: &Settings) {
     match settings.log {
         LogForm::Json => logs::announce(&format!("http://{at}"), &data),
         LogForm::Pretty => {
-            // A closed standard error is no reason to stop.
-            let _ = write!(
-                std::io::stderr(),
+            let mut told = format!(
                 "talking-stick listens on http://{at}\n  agents    http://{at}/mcp\n  \
                  programs  http://{at}/openapi.json\n  people    http://{at}/\n  data      \
                  {data}\n"
@@ -299,8 +315,9 @@ fn announce(server: &Server, settings: &Settings) {
                 let name = &realm.name;
                 let host = realm.host.as_ref();
                 let host = host.map_or_else(String::new, |host| format!(" and at {host}"));
-                let _ = writeln!(std::io::stderr(), "  realm     http://{at}/r/{name}{host}");
+                told += &format!("  realm     http://{at}/r/{name}{host}\n");
             }
+            STDERR.push(told.as_bytes());
         }
     }
 }

@@ -322,6 +322,7 @@ impl Server {
         for realm in &self.realms {
             realm.service.node().stop(by);
         }
+        tracing::info!(grace = ?self.grace, "stopping");
         for realm in self.realms {
             realm.running.ended().await?;
         }

@@ -16,7 +16,7 @@ use server_chat::task;
 use server_chat::tools::of_toolsets;
 use server_settings::cli::{Connect, StdioArgs};
 use server_settings::{DEFAULT_LISTEN, Settings};
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp;
@@ -128,12 +128,18 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
     ended
 }
 
-/// Speaks MCP on stdin and stdout until stdin closes, and then cancels waiting calls by `part`.
+/// Speaks MCP on stdin and stdout until stdin closes, and then cancels waiting calls by `part`; or
+/// until stdout cannot be written, because nobody hears an answer from then on.
 async fn converse(
     handler: Box<dyn DynService<RoleServer>>,
     part: impl FnOnce() + Send + 'static,
 ) -> Result<(), StdioError> {
     let (stdin, stdout) = rmcp::transport::io::stdio_pipes();
+    let unheard = CancellationToken::new();
+    let stdout = WatchedOutput {
+        inner: stdout,
+        failed: unheard.clone(),
+    };
     let ended = CancellationToken::new();
     let too_long = Arc::<AtomicBool>::default();
     let stdin = BoundedInput {
@@ -159,7 +165,10 @@ async fn converse(
             Err(error) => Err(StdioError::Broken(error.to_string())),
         }
     };
-    let conversed = conversed.await;
+    let conversed = tokio::select! {
+        conversed = conversed => conversed,
+        () = unheard.cancelled() => Ok(()),
+    };
     if too_long.load(Ordering::Relaxed) {
         return Err(StdioError::LineTooLong);
     }
@@ -212,6 +221,48 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedInput<R> {
             self.ended.cancel();
         }
         polled
+    }
+}
+
+/// Standard output that reports that it cannot be written.
+struct WatchedOutput<W> {
+    inner: W,
+    failed: CancellationToken,
+}
+
+impl<W> WatchedOutput<W> {
+    fn watched<T>(&self, polled: Poll<std::io::Result<T>>) -> Poll<std::io::Result<T>> {
+        if matches!(polled, Poll::Ready(Err(_))) {
+            self.failed.cancel();
+        }
+        polled
+    }
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for WatchedOutput<W> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        let polled = Pin::new(&mut self.inner).poll_write(context, bytes);
+        self.watched(polled)
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let polled = Pin::new(&mut self.inner).poll_flush(context);
+        self.watched(polled)
+    }
+
+    fn poll_shutdown(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let polled = Pin::new(&mut self.inner).poll_shutdown(context);
+        self.watched(polled)
     }
 }
 

@@ -5,6 +5,7 @@ pub mod banned_addresses;
 pub mod capacity;
 pub mod driver;
 pub mod identity;
+pub mod lossy_output;
 pub mod metrics;
 pub mod refusal;
 pub mod refused_requests;

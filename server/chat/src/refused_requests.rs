@@ -111,6 +111,36 @@ struct Table {
     /// The sources in the order of their windows.
     order: VecDeque<Source>,
     lines: Lines,
+    /// Lines to log as soon as the table is free.
+    due: Vec<Line>,
+}
+
+/// A line of the log.
+#[derive(Debug)]
+enum Line {
+    /// The first refusal of a source.
+    First(Peer, Kind),
+    /// The number of its other refusals within the window, by their reasons.
+    More(Peer, u32, String),
+    /// The number of lines that were left out.
+    LeftOut(u32),
+}
+
+impl Line {
+    fn log(self) {
+        match self {
+            Self::First(peer, why) => {
+                let why = why.name();
+                tracing::warn!(target: LOG, source = %peer, why, "request refused");
+            }
+            Self::More(peer, more, why) => tracing::warn!(
+                target: LOG, source = %peer, more, why, "more requests refused within a minute"
+            ),
+            Self::LeftOut(left_out) => {
+                tracing::warn!(target: LOG, left_out, "further refusals are not in the log");
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -140,15 +170,14 @@ struct Lines {
 }
 
 impl Lines {
-    /// Whether another line may be written.
-    fn take(&mut self, now: Instant) -> bool {
+    /// Makes this line due, if there is room for it.
+    fn add(&mut self, now: Instant, line: Line, due: &mut Vec<Line>) {
         let begins = self
             .since
             .is_none_or(|since| now.duration_since(since) >= WINDOW);
         if begins {
             if self.left_out > 0 {
-                let left_out = self.left_out;
-                tracing::warn!(target: LOG, left_out, "further refusals are not in the log");
+                due.push(Line::LeftOut(self.left_out));
             }
             *self = Self {
                 since: Some(now),
@@ -157,10 +186,10 @@ impl Lines {
         }
         if self.written >= MAX_LINES {
             self.left_out = self.left_out.saturating_add(1);
-            return false;
+            return;
         }
         self.written += 1;
-        true
+        due.push(line);
     }
 }
 
@@ -181,12 +210,22 @@ impl RefusedRequests {
 
     /// Records a refusal.
     pub fn note(&self, peer: Peer, kind: Kind) -> Verdict {
-        self.table().note(Instant::now(), peer, kind)
+        self.change(|table| table.note(Instant::now(), peer, kind))
     }
 
     /// Logs the sources whose windows are over.
     pub fn sweep(&self) {
-        self.table().end_windows(Instant::now());
+        self.change(|table| table.end_windows(Instant::now()));
+    }
+
+    /// Changes the table, and logs what is due once others can use it again.
+    fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
+        let mut table = self.table();
+        let changed = change(&mut table);
+        let due = std::mem::take(&mut table.due);
+        drop(table);
+        due.into_iter().for_each(Line::log);
+        changed
     }
 }
 
@@ -215,8 +254,9 @@ impl Table {
         self.windows.insert(peer.source, window);
         self.order.push_back(peer.source);
         // The page sends requests without a token before it has one.
-        if kind != Kind::NoToken && self.lines.take(now) {
-            tracing::warn!(target: LOG, source = %peer, why = kind.name(), "request refused");
+        if kind != Kind::NoToken {
+            let line = Line::First(peer, kind);
+            self.lines.add(now, line, &mut self.due);
         }
         Verdict::Refuse
     }
@@ -238,15 +278,15 @@ impl Table {
         let mut counts = window.counts;
         counts[window.first.number()] -= 1;
         // Requests without a token are counted, and not logged.
-        let told = window.more() > counts[Kind::NoToken.number()];
-        if told && self.lines.take(now) {
+        if window.more() > counts[Kind::NoToken.number()] {
             let why: Vec<_> = Kind::ALL
                 .iter()
                 .map(|kind| (kind.name(), counts[kind.number()]))
                 .filter(|(_, count)| *count > 0)
+                .map(|(name, count)| format!("{name} {count}"))
                 .collect();
-            let (peer, more) = (window.peer, window.more());
-            tracing::warn!(target: LOG, source = %peer, more, ?why, "more requests refused within a minute");
+            let line = Line::More(window.peer, window.more(), why.join(", "));
+            self.lines.add(now, line, &mut self.due);
         }
     }
 }

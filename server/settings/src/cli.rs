@@ -17,7 +17,7 @@ use crate::{Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
 pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs, ReadsRule};
 pub use cluster_log::{ClusterRepairArgs, ClusterVerifyArgs};
 pub(crate) use variables::command;
-pub use variables::{in_place_of_flags, parse, refuse};
+pub use variables::{in_place_of_flags, parse};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -92,8 +92,10 @@ impl SessionFile {
     /// an older content never replaces a newer one.
     pub(super) fn write(&self, stored: impl FnOnce() -> Vec<StoredSession>) {
         // A panic leaves nothing behind that this lock guards.
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = self.try_write(&stored()) {
+        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = self.try_write(&stored());
+        drop(writing);
+        if let Err(error) = written {
             let file = self.path.display();
             tracing::warn!(target: LOG, %file, error = reason(&error), "the sessions of the page are not stored");
         }

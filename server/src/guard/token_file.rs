@@ -181,7 +181,8 @@ impl TokenFile {
         if changed {
             self.reload();
         }
-        for name in self.now().tokens.retire(at) {
+        let over = self.now().tokens.retire(at);
+        for name in over {
             tracing::info!(target: LOG, %name, "a token's time is over");
         }
     }

@@ -1,6 +1,7 @@
 //! The binary from an operator's view: shutdown, log and exit codes.
 
 mod command_line;
+mod full_pipes;
 #[path = "../shared/process.rs"]
 mod process;
 mod program;

@@ -11,6 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use crate::capacity::{Capacity, Share};
+use crate::lossy_output::STDERR;
 use crate::view::View;
 
 /// By the work of a rate.
@@ -99,6 +100,7 @@ pub(super) struct Used {
     refused_for_memory: Counter,
     waited: Family<ByWork, Counter>,
     refused_for_rate: Family<ByWork, Counter>,
+    log_lines_dropped: Counter,
 }
 
 impl Used {
@@ -134,10 +136,16 @@ impl Used {
             "How often a source would have had to wait too long, and was refused",
             self.refused_for_rate.clone(),
         );
+        registry.register(
+            "log_lines_dropped",
+            "Lines of the log that its reader did not take in time",
+            self.log_lines_dropped.clone(),
+        );
     }
 
-    /// Reads the pools, the rates and the memory.
+    /// Reads the pools, the rates, the memory and the log.
     pub(super) fn read(&self, capacity: &Capacity) {
+        raise(&self.log_lines_dropped, STDERR.dropped());
         for pool in capacity.pools() {
             let by = ByResource {
                 resource: pool.resource().name(),

@@ -2,16 +2,12 @@
 //! unknown one, and their names in errors about their values.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use super::Cli;
 use crate::accepted::closest;
-
-/// The exit code for wrong arguments.
-const USAGE: u8 = 2;
 
 /// The beginning of the name of each variable.
 const PREFIX: &str = "TALKING_STICK_";
@@ -46,15 +42,6 @@ pub fn parse() -> Result<Cli, clap::Error> {
         Some(why) => Err(command.error(ErrorKind::UnknownArgument, why)),
         None => Ok(cli),
     }
-}
-
-/// Prints what is wrong with the command line, or the help that it asks for, and returns the exit
-/// code.
-#[must_use]
-pub fn refuse(why: &clap::Error) -> ExitCode {
-    // There is no other place to report this error.
-    let _ = why.print();
-    ExitCode::from(u8::try_from(why.exit_code()).unwrap_or(USAGE))
 }
 
 /// A text with each flag whose value is that of a variable replaced by the variable.

@@ -14,6 +14,7 @@ use server_chat::service::Service;
 use server_settings::cli::{self, Cli, Command, LogForm, ServeArgs, StdioArgs};
 use server_settings::os_error::reason;
 use server_settings::{DEFAULT_LISTEN, Settings, Unnamed, manual, usual_folder};
+use server_storage::private;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -59,6 +60,9 @@ fn refuse(why: &clap::Error) -> ExitCode {
 }
 
 fn perform(cli: Cli) -> ExitCode {
+    if !matches!(cli.command, Some(Command::Man { .. })) {
+        private::restrict_new_files();
+    }
     match cli.command {
         None => serve(&cli.serve, Unnamed::InUsualFolder, &DemoMode::Nothing),
         Some(Command::Serve(args)) => serve(&args, Unnamed::InUsualFolder, &DemoMode::Nothing),

@@ -41,6 +41,12 @@ pub enum UpkeepError {
     NoHistory { path: PathBuf },
     #[error("{}: it is not empty, and nothing was changed; name a folder that is", path.display())]
     NotEmpty { path: PathBuf },
+    #[error(
+        "{}: an earlier attempt or another program left it, and nothing was changed; look at it, and \
+         remove it",
+        path.display()
+    )]
+    InTheWay { path: PathBuf },
     #[error("{}: {error}", path.display())]
     Recovery {
         path: PathBuf,
@@ -59,7 +65,7 @@ pub enum UpkeepError {
 /// Why a file or folder cannot be used, and what to do.
 fn unread(error: &io::Error) -> String {
     if is_no_folder(error) {
-        return "it is no folder; a journal and its backup are folders".into();
+        return "it is no folder, or a link to one; a journal and its backup are folders".into();
     }
     let refused = "; run the command as the user as whom the server runs";
     let advice = advice(error, &[(io::ErrorKind::PermissionDenied, refused)], "");

@@ -2,8 +2,8 @@
 //!
 //! It holds hashes only: of cookies, and of the tokens for which they stand.
 
-use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use server_settings::os_error::reason;
-use server_storage::journal::private_file;
+use server_storage::private;
 
 use super::LOG;
 use super::tokens::Hash;
@@ -83,7 +83,7 @@ impl SessionFile {
 
     fn try_read(&self) -> io::Result<Vec<StoredSession>> {
         let mut text = Vec::new();
-        let file = fs::File::open(&self.path)?;
+        let file = private::open(&self.path, File::options().read(true))?;
         file.take(MAX_FILE).read_to_end(&mut text)?;
         Ok(serde_json::from_slice(&text)?)
     }
@@ -102,14 +102,7 @@ impl SessionFile {
     }
 
     fn try_write(&self, stored: &[StoredSession]) -> io::Result<()> {
-        let new = self.path.with_extension("new");
-        match fs::remove_file(&new) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        let mut file = private_file(&new)?;
-        file.write_all(&serde_json::to_vec(stored)?)?;
-        file.sync_all()?;
-        fs::rename(&new, &self.path)
+        private::replace(&self.path, &serde_json::to_vec(stored)?)?;
+        Ok(())
     }
 }

@@ -9,11 +9,9 @@ use std::path::{Path, PathBuf};
 
 use chat_core::Position;
 use rusqlite::backup::Backup;
-use rusqlite::{Connection, OpenFlags};
 use server_storage::history;
-use server_storage::journal::{
-    JournalReader, database_in, marks_in, private_file, private_folder, snapshot_in,
-};
+use server_storage::journal::{JournalReader, database_in, marks_in, snapshot_in};
+use server_storage::private::{self, Access};
 
 use super::{UpkeepError, check_journal, no_journal};
 
@@ -55,7 +53,11 @@ fn copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
     let mut name = to.as_os_str().to_owned();
     name.push(".incomplete");
     let beside = PathBuf::from(name);
-    check_empty(&beside)?;
+    match fs::symlink_metadata(&beside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Ok(_) => return Err(UpkeepError::InTheWay { path: beside }),
+        Err(error) => return Err(UpkeepError::file(&beside)(error)),
+    }
     let mut attempt = 1;
     let copied = loop {
         let copied = attempt_copy(from, &beside);
@@ -80,11 +82,13 @@ fn copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
 
 /// Checks that there is no such folder, or an empty one.
 fn check_empty(path: &Path) -> Result<(), UpkeepError> {
-    let mut found = match fs::read_dir(path) {
+    let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        found => found.map_err(UpkeepError::file(path))?,
+        Ok(found) if found.is_symlink() => Err(io::ErrorKind::NotADirectory.into()),
+        Ok(_) => fs::read_dir(path),
+        Err(error) => Err(error),
     };
-    match found.next() {
+    match found.map_err(UpkeepError::file(path))?.next() {
         Some(_) => Err(UpkeepError::NotEmpty { path: path.into() }),
         None => Ok(()),
     }
@@ -95,13 +99,13 @@ fn remove(path: &Path) -> Result<(), UpkeepError> {
 }
 
 fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
-    private_folder(to).map_err(UpkeepError::file(to))?;
+    private::new_folder(to).map_err(UpkeepError::file(to))?;
     // The marks and the history are never ahead of a journal that is copied after them.
     let reader = JournalReader::open(from).map_err(UpkeepError::database(from))?;
     let marks = reader.marks().map_err(UpkeepError::file(from))?;
     write(&marks_in(to), &marks)?;
     let past = history::path_in(from);
-    if past.exists() {
+    if past.symlink_metadata().is_ok() {
         copy_database(&past, &history::path_in(to))?;
     }
     copy_database(&database_in(from), &database_in(to))?;
@@ -133,11 +137,8 @@ fn verify(folder: &Path) -> Result<Position, UpkeepError> {
 
 /// Copies a database at one moment, with what is in its WAL.
 fn copy_database(from: &Path, to: &Path) -> Result<(), UpkeepError> {
-    drop(private_file(to).map_err(UpkeepError::file(to))?);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let source = Connection::open_with_flags(from, flags);
-    let source = source.map_err(UpkeepError::sqlite(from))?;
-    let mut target = Connection::open(to).map_err(UpkeepError::sqlite(to))?;
+    let source = private::database(from, Access::Read).map_err(UpkeepError::sqlite(from))?;
+    let mut target = private::database(to, Access::Write).map_err(UpkeepError::sqlite(to))?;
     let wrong = UpkeepError::sqlite(from);
     let copied = Backup::new(&source, &mut target).and_then(|backup| {
         // In one step, because a commit between two steps makes SQLite start the copy again.
@@ -150,7 +151,7 @@ fn copy_database(from: &Path, to: &Path) -> Result<(), UpkeepError> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), UpkeepError> {
-    let written = private_file(path).and_then(|mut file| {
+    let written = private::create(path).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });

@@ -15,7 +15,7 @@ use chat_core::{Entry, Hub, Position, Time};
 
 pub use database::{DatabaseError, new_identity};
 pub use durable::DurableJournal;
-pub use folder::{FolderError, database_in, is_no_folder, private_file, private_folder};
+pub use folder::{FolderError, database_in, is_no_folder};
 #[cfg(feature = "cluster")]
 pub use kept::{FoundJournal, KeepError, KeptBatch, KeptJournal, find};
 pub use memory::MemoryJournal;

@@ -5,3 +5,4 @@ pub mod clock;
 pub mod history;
 pub mod journal;
 pub mod priority;
+pub mod private;

@@ -11,6 +11,7 @@ mod folder;
 mod kills;
 mod past;
 mod people;
+mod private;
 #[path = "../shared/process.rs"]
 mod process;
 mod rot;

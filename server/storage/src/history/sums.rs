@@ -12,9 +12,10 @@ use std::time::Duration;
 use chat_core::{mix, mix_bytes};
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+use rusqlite::{Connection, ErrorCode, ffi};
 
 use super::scripts::spaced;
+use crate::private::{self, Access};
 
 /// The checksum of no values: the first digits of the golden ratio.
 const EMPTY: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -39,8 +40,7 @@ pub const PLACE: &str = "checked(sum, format, realm, position, link, lost)";
 /// # Errors
 /// The file does not exist, or cannot be opened.
 pub fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = private::database(path, Access::Read)?;
     connection.busy_timeout(BUSY)?;
     define(&connection)?;
     Ok(connection)

@@ -12,6 +12,7 @@ use rusqlite::{Connection, Transaction, params};
 
 use super::checks::has_sums;
 use super::sums::{self, PLACE};
+use crate::private::{self, Access};
 
 /// The version of the tables. Another version is built anew from the journal.
 const FORMAT: i64 = 4;
@@ -120,7 +121,7 @@ impl Tables {
     /// Opens the file, and creates the tables if they are absent, of another version, or of another
     /// journal.
     pub(super) fn open(path: &Path, realm: u128) -> rusqlite::Result<Self> {
-        let connection = Connection::open(path)?;
+        let connection = private::database(path, Access::Write)?;
         connection.busy_timeout(BUSY)?;
         sums::define(&connection)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;

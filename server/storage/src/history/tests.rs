@@ -1,4 +1,8 @@
 //! Damage to the file: what is read is what was written, or the damage is noticed.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the files are in a folder of the test"
+)]
 
 use std::collections::BTreeSet;
 use std::path::Path;

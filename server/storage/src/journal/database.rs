@@ -12,8 +12,10 @@ use std::path::Path;
 
 use chat_core::{Position, Time};
 use chat_journal::Identity;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use server_settings::Durability;
+
+use crate::private::{self, Access};
 
 /// The oldest SQLite in which a WAL reset loses nothing (3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
@@ -90,7 +92,7 @@ impl Database {
             rusqlite::version_number() >= LEAST_SQLITE,
             "the SQLite that is compiled in is too old"
         );
-        let connection = Connection::open(path)?;
+        let connection = private::database(path, Access::Write)?;
         connection.busy_timeout(BUSY)?;
         let synchronous = match durability {
             Durability::Fsync => "FULL",
@@ -107,8 +109,7 @@ impl Database {
     /// Opens the file read-only, also while the server writes it. Unlike one for writing, such a
     /// connection leaves the WAL as it is when it closes.
     pub(super) fn open_to_read(path: &Path) -> Result<Self, DatabaseError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
+        let connection = private::database(path, Access::Read)?;
         connection.busy_timeout(BUSY)?;
         Ok(Self { connection })
     }
@@ -119,7 +120,8 @@ impl Database {
         let Some(path) = self.connection.path() else {
             return Ok(());
         };
-        let mut wal = File::options().write(true).open(format!("{path}-wal"))?;
+        let wal = format!("{path}-wal");
+        let mut wal = private::open(Path::new(&wal), File::options().write(true))?;
         let end = wal.seek(SeekFrom::End(0))?;
         let zeros = usize::try_from(WAL_BYTES.saturating_sub(end)).unwrap_or(0);
         wal.write_all(&vec![0; zeros])?;

@@ -9,15 +9,17 @@
 //! DIR/sessions.json  the page's sessions: see `guard`
 //! ```
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chat_core::Position;
 use chat_journal::Mark;
 use server_settings::os_error::{advice, reason};
+
+use crate::private::{self, NotPrivate};
 
 /// The number of kept snapshots: the newest, and one that replaces it if it is damaged.
 const SNAPSHOTS_KEPT: usize = 2;
@@ -27,11 +29,6 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// The prefix of a snapshot's file name, before its position.
 const SNAPSHOT: &str = "snapshot-";
-
-/// Only the server's own user may read its files, because they hold messages and the server's
-/// secret.
-const PRIVATE_FILE: u32 = 0o600;
-const PRIVATE_FOLDER: u32 = 0o700;
 
 /// Why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +41,9 @@ pub enum FolderError {
         /// The reason.
         error: io::Error,
     },
+    /// Others can change it.
+    #[error(transparent)]
+    NotPrivate(NotPrivate),
     /// Another server uses it.
     #[error(
         "{} is in use by {owner}: stop that server first, or choose another folder with --data",
@@ -55,6 +55,17 @@ pub enum FolderError {
         /// The content of the other server's lock file.
         owner: String,
     },
+}
+
+impl From<NotPrivate> for FolderError {
+    fn from(why: NotPrivate) -> Self {
+        match why {
+            NotPrivate::Io { path, error } => Self::Io { path, error },
+            NotPrivate::Foreign { .. } | NotPrivate::Open { .. } | NotPrivate::Link { .. } => {
+                Self::NotPrivate(why)
+            }
+        }
+    }
 }
 
 /// Why a folder cannot be used, and what to do.
@@ -98,17 +109,16 @@ impl Folder {
     /// Creates the folder if it is absent, and locks it.
     ///
     /// # Errors
-    /// The folder cannot be created or written, or another server uses it.
+    /// The folder cannot be created or written, is not private, or another server uses it.
     pub(super) fn open(path: &Path) -> Result<Self, FolderError> {
         let wrong = |path: &Path| {
             let path = path.to_owned();
             move |error| FolderError::Io { path, error }
         };
-        private_folder(path).map_err(wrong(path))?;
+        private::folder(path)?;
         let file = path.join("lock");
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true);
-        let lock = options.mode(PRIVATE_FILE).open(&file);
+        let mut options = File::options();
+        let lock = private::open(&file, options.read(true).write(true).create(true));
         let mut lock = lock.map_err(wrong(&file))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -131,6 +141,7 @@ impl Folder {
             .and_then(|()| lock.rewind())
             .and_then(|()| writeln!(lock, "process {}", std::process::id()));
         written.map_err(wrong(&file))?;
+        private::restrict_files(path)?;
         Ok(Self {
             path: path.into(),
             _lock: lock,
@@ -148,26 +159,6 @@ impl Folder {
     pub(super) fn database(&self) -> PathBuf {
         database_in(&self.path)
     }
-}
-
-/// Creates a folder for the server's own user, unless it exists.
-///
-/// # Errors
-/// The folder cannot be created.
-pub fn private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(PRIVATE_FOLDER);
-    builder.create(path)
-}
-
-/// Creates a file for the server's own user, which must not exist.
-///
-/// # Errors
-/// The file exists, or cannot be created.
-pub fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(PRIVATE_FILE);
-    options.open(path)
 }
 
 /// The path of the database in a folder.
@@ -190,7 +181,7 @@ impl MarkFile {
     /// Replaces the file of this folder by one with this mark in both slots: the journal continues
     /// from here. A crash leaves the old file or the new one.
     pub(super) fn begin(folder: &Path, mark: &Mark) -> io::Result<Self> {
-        let file = replace(folder, "marks", &mark.file())?;
+        let file = private::replace(&folder.join("marks"), &mark.file())?;
         Ok(Self {
             file,
             turn: 0,
@@ -228,7 +219,7 @@ impl MarkFile {
 
 /// The content of the file of marks; empty if it is absent.
 pub(super) fn read_marks(folder: &Path) -> io::Result<Vec<u8>> {
-    match fs::read(folder.join("marks")) {
+    match private::read(&folder.join("marks")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         read => read,
     }
@@ -256,29 +247,16 @@ pub(super) fn oldest_kept(folder: &Path) -> io::Result<Position> {
 
 /// The bytes of the snapshot at this position.
 pub(super) fn read_snapshot(folder: &Path, position: Position) -> io::Result<Vec<u8>> {
-    fs::read(snapshot_path(folder, position))
+    private::read(&snapshot_path(folder, position))
 }
 
 /// Writes the snapshot at this position, completely or not at all, and removes the oldest ones.
 pub(super) fn write_snapshot(folder: &Path, position: Position, bytes: &[u8]) -> io::Result<()> {
-    replace(folder, &format!("{SNAPSHOT}{}", position.0), bytes)?;
+    private::replace(&snapshot_path(folder, position), bytes)?;
     for old in snapshots(folder)?.into_iter().skip(SNAPSHOTS_KEPT) {
         fs::remove_file(snapshot_path(folder, old))?;
     }
     Ok(())
-}
-
-/// Writes a file, completely or not at all, durably, in the place of the one of this name.
-fn replace(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<File> {
-    let temporary = folder.join(format!("{name}.new"));
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    let mut file = options.mode(PRIVATE_FILE).open(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&temporary, folder.join(name))?;
-    File::open(folder)?.sync_all()?;
-    Ok(file)
 }
 
 /// Renames the snapshot at this position, so that it is not used.

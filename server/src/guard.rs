@@ -13,6 +13,7 @@ mod body;
 mod ending;
 mod hosts;
 mod http_error;
+mod new_token;
 mod request_charge;
 mod scan;
 mod session;
@@ -49,6 +50,7 @@ use crate::web;
 pub use body::SMALL_BODY;
 pub use hosts::{Allowed, AllowedHosts, HostError};
 pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
+pub use new_token::{NewTokenError, new_token};
 pub use request_charge::RequestCharge;
 pub use scan::cost;
 pub use session_file::SESSIONS;
@@ -194,14 +196,18 @@ async fn look_after(guard: Weak<Guard>) {
         let Some(guard) = guard.upgrade() else {
             return;
         };
-        let files = [&guard.tokens, &guard.operators];
-        let files: Vec<_> = files.into_iter().flatten().cloned().collect();
-        if !files.is_empty() {
-            let look = move || files.iter().for_each(|file| file.look(clock::wall()));
+        for (of, file) in [("callers", &guard.tokens), ("operators", &guard.operators)] {
+            let Some(file) = file else {
+                continue;
+            };
+            let looked = Arc::clone(file);
+            let look = move || looked.look(clock::wall());
             // A disk that does not answer blocks only this task.
             if let Err(error) = tokio::task::spawn_blocking(look).await {
                 tracing::error!(target: LOG, %error, "the tokens cannot be looked after");
             }
+            let metrics = guard.service.node().metrics();
+            metrics.token_files_are_stale(of, file.is_stale().into());
         }
         guard.sessions.sweep();
         if guard.sessions.is_stale() {
@@ -390,14 +396,17 @@ impl Known {
             operator,
             ended: None,
         };
-        known.ended = known.scope().map(|scope| scope.closed().clone());
+        known.ended = known.owner().map(|owner| owner.ended.clone());
         known
+    }
+
+    fn owner(&self) -> Option<&Owner> {
+        self.caller.as_ref().or(self.operator.as_ref())
     }
 
     /// The scope in which the token's owner registers participants.
     fn scope(&self) -> Option<&Arc<CallerScope>> {
-        let owner = self.caller.as_ref().or(self.operator.as_ref());
-        owner.map(|owner| &owner.scope)
+        self.owner().map(|owner| &owner.scope)
     }
 
     /// Whether the token is of one realm.
@@ -408,7 +417,7 @@ impl Known {
 
     /// These owners, without those whose tokens have become invalid.
     fn still(&self) -> Self {
-        let counts = |owner: &&Owner| owner.scope.is_open();
+        let counts = |owner: &&Owner| !owner.ended.is_cancelled();
         Self {
             caller: self.caller.as_ref().filter(counts).cloned(),
             operator: self.operator.as_ref().filter(counts).cloned(),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use server_chat::lossy_output::{STDERR, STDOUT};
 use server_chat::service::Service;
-use server_settings::cli::{self, Cli, Command, LogForm, ServeArgs, StdioArgs};
+use server_settings::cli::{self, Cli, Command, LogForm, ServeArgs, StdioArgs, TokenArgs};
 use server_settings::os_error::reason;
 use server_settings::{DEFAULT_LISTEN, Settings, Unnamed, manual, usual_folder};
 use server_storage::private;
@@ -19,6 +19,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::demo::{Demo, DemoError};
+use crate::guard::new_token;
 use crate::health_check;
 use crate::logs;
 use crate::serve::{ServeError, Server};
@@ -96,6 +97,7 @@ fn perform(cli: Cli) -> ExitCode {
             };
             keep(args.data.data, |data, out| upkeep::inspect(data, form, out))
         }
+        Some(Command::Token(args)) => done(print_token(&args)),
         Some(Command::Cluster { command }) => cluster::perform(command),
         Some(Command::Healthcheck(args)) => {
             done(health_check::check(args.listen.unwrap_or(DEFAULT_LISTEN)))
@@ -112,6 +114,12 @@ fn perform(cli: Cli) -> ExitCode {
                 .map_err(|error| format!("{}: {}", folder.display(), reason(&error))),
         ),
     }
+}
+
+/// Makes a token, and prints it.
+fn print_token(args: &TokenArgs) -> Result<(), Box<dyn std::error::Error>> {
+    let token = new_token(&args.name, args.file.as_deref())?;
+    Ok(std::io::stdout().write_all(token.as_bytes())?)
 }
 
 /// The exit code of a command that does one thing.

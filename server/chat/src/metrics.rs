@@ -53,6 +53,12 @@ struct ByKind {
     why: &'static str,
 }
 
+/// By file of tokens.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByFile {
+    of: &'static str,
+}
+
 /// By route.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByRoute {
@@ -98,6 +104,7 @@ pub struct Metrics {
     calls: Family<ByTool, Counter>,
     refusals: Family<ByCode, Counter>,
     refused_requests: Family<ByKind, Counter>,
+    stale_token_files: Family<ByFile, Gauge>,
     connections: Counter,
     connections_refused: Family<ByKind, Counter>,
     http_responses: Family<ByStatus, Counter>,
@@ -153,6 +160,7 @@ impl Metrics {
             calls: Family::default(),
             refusals: Family::default(),
             refused_requests: Family::default(),
+            stale_token_files: Family::default(),
             connections: Counter::default(),
             connections_refused: Family::default(),
             http_responses: Family::default(),
@@ -245,6 +253,11 @@ impl Metrics {
             self.refused_requests.clone(),
         );
         registry.register(
+            "stale_token_files",
+            "Files of tokens that cannot be read again, so that their tokens of before are valid",
+            self.stale_token_files.clone(),
+        );
+        registry.register(
             "call_seconds",
             "From a call to its answer, waits of checks left out",
             self.call_seconds.clone(),
@@ -311,6 +324,13 @@ impl Metrics {
     pub fn count_refused_request(&self, kind: Kind) {
         let why = ByKind { why: kind.name() };
         self.refused_requests.get_or_create(&why).inc();
+    }
+
+    /// Records how many files of tokens, `of` callers or operators, cannot be read again.
+    pub fn token_files_are_stale(&self, of: &'static str, number: i64) {
+        self.stale_token_files
+            .get_or_create(&ByFile { of })
+            .set(number);
     }
 
     /// Counts an accepted connection.

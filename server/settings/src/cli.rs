@@ -27,6 +27,7 @@ Examples:
   talking-stick --config talking-stick.yaml    settings from a file
   talking-stick --listen 0.0.0.0:8894 --allow-hosts chat.example.org \\
       --auth-tokens tokens.txt                 beyond this machine, by a proxy
+  talking-stick token alice tokens.txt         a token, and its line in the file
   talking-stick stdio                          one agent on stdin and stdout
   talking-stick stdio --toolsets breaks --boss_alertness 80
   talking-stick demo                           watch two scripted agents talk
@@ -91,6 +92,8 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Check the journal's folder, also while the server runs.
     Inspect(InspectArgs),
+    /// Make a token for one who may call the server.
+    Token(TokenArgs),
     /// See the members of a cluster, check their log, or make one.
     Cluster {
         /// What to do
@@ -154,6 +157,15 @@ pub struct RestoreArgs {
     /// The folder to make, which must be absent or empty [default: the user's]
     #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
     pub data: Option<PathBuf>,
+}
+
+/// The arguments of `token`.
+#[derive(Clone, Debug, Args)]
+pub struct TokenArgs {
+    /// Whose token it is: letters, digits, dots, dashes and underscores
+    pub name: String,
+    /// The file of tokens that gets its line; without one the line is printed
+    pub file: Option<PathBuf>,
 }
 
 /// The arguments of `inspect`.

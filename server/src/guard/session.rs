@@ -115,7 +115,7 @@ impl PageSessions {
             let [caller, operator] = [(tokens[0], stored.caller), (tokens[1], stored.operator)]
                 .map(|(tokens, stored)| tokens?.owner(&stored?.hash()?));
             let known = Known::by_token(caller, operator);
-            let ended = known.scope()?.closed().child_token();
+            let ended = known.ended.as_ref()?.child_token();
             let session = PageSession {
                 known,
                 opened: Since::ago(ago(stored.opened)),
@@ -196,7 +196,7 @@ impl PageSessions {
 
     /// Opens a session for these owners, and returns the value of its cookie.
     fn open(&self, known: &Known) -> Result<Option<String>, getrandom::Error> {
-        let Some(scope) = known.scope() else {
+        let (Some(scope), Some(ended)) = (known.scope(), &known.ended) else {
             return Ok(None);
         };
         let mut secret = [0; 32];
@@ -206,7 +206,7 @@ impl PageSessions {
             known: known.clone(),
             opened: Since::now(),
             used: Since::now(),
-            ended: scope.closed().child_token(),
+            ended: ended.child_token(),
         };
         let mut all = self.all();
         let is_its = |one: &PageSession| one.known.scope().is_some_and(|of| Arc::ptr_eq(of, scope));
@@ -343,6 +343,7 @@ mod tests {
             hash: hash(name),
             is_bound: false,
             scope: Arc::new(CallerScope::default()),
+            ended: CancellationToken::new(),
         };
         Known::by_token(Some(owner), None)
     }
@@ -402,7 +403,7 @@ mod tests {
                 .iter()
                 .all(|one| sessions.find(&of(one)).is_some())
         );
-        ann.scope().unwrap().close();
+        ann.ended.unwrap().cancel();
         assert!(cookies.iter().all(|one| sessions.find(&of(one)).is_none()));
         assert!(sessions.find(&of(&bens)).is_some());
         assert!(sessions.remove(&of(&bens)).is_some());

@@ -1,13 +1,14 @@
 //! A token file: read again when it changes, or on request.
 //!
-//! A missing or invalid file changes nothing: the previous tokens stay, and the log names the wrong
-//! line. A file without tokens revokes them all, and then no request passes; only at the start it is
+//! A missing or invalid file changes nothing: the previous tokens stay, the log names the wrong line,
+//! and a metric says so until the file is read. A file without tokens revokes them all, and then no request passes; only at the start it is
 //! an error, because such a server would serve nobody. A file is only read after it looked unchanged
 //! twice in a row, so that an incomplete file is not mistaken for a shorter one.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_core::Time;
@@ -18,6 +19,7 @@ use super::tokens::{Changes, Hash, Token, Tokens, TokensError};
 
 use server_chat::scope::CallerScope;
 use server_storage::clock;
+use tokio_util::sync::CancellationToken;
 
 /// The tokens of one file, for the lifetime of the server.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ pub struct TokenFile {
     /// Held while the file is read again, so that an older reading does not replace a newer one.
     /// Requests do not wait for it.
     reading: Mutex<()>,
+    /// Whether the file could not be read again, and the tokens of before are valid.
+    is_stale: AtomicBool,
 }
 
 /// The realm for which a file is read, among those that its lines may name.
@@ -71,8 +75,10 @@ pub(super) struct Owner {
     pub(super) hash: Hash,
     /// Whether it is a token of one realm.
     pub(super) is_bound: bool,
-    /// The scope of its participants. It closes when the token becomes invalid.
+    /// The scope of its participants.
     pub(super) scope: Arc<CallerScope>,
+    /// Cancelled when the token becomes invalid.
+    pub(super) ended: CancellationToken,
 }
 
 impl TokenFile {
@@ -105,6 +111,7 @@ impl TokenFile {
             }),
             realm,
             reading: Mutex::default(),
+            is_stale: AtomicBool::new(false),
         })
     }
 
@@ -130,17 +137,25 @@ impl TokenFile {
         }
     }
 
+    /// Whether the file is invalid, so that the tokens of before are valid.
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Relaxed)
+    }
+
     /// Reads the file again, and logs what changed, or why it is invalid.
     pub fn reload(&self) {
         let file = self.path.display();
-        match self.try_reload() {
+        let reloaded = self.try_reload();
+        self.is_stale.store(reloaded.is_err(), Ordering::Relaxed);
+        match reloaded {
             Ok(Changes {
                 kept,
                 added,
                 revoked,
             }) => {
+                let (added, revoked) = (added.join(" "), revoked.join(" "));
                 tracing::info!(
-                    target: LOG, %file, kept, ?added, ?revoked, "the tokens were read again"
+                    target: LOG, %file, kept, added, revoked, "the tokens were read again"
                 );
                 if kept == 0 && added.is_empty() {
                     tracing::warn!(
@@ -190,7 +205,7 @@ impl TokenFile {
 
 fn found(token: Option<&Token>) -> TokenLookup {
     match token {
-        Some(token) if token.has_ended(clock::wall()) || !token.scope().is_open() => {
+        Some(token) if token.has_ended(clock::wall()) || token.ended().is_cancelled() => {
             TokenLookup::Ended
         }
         Some(token) => TokenLookup::Owner(Owner {
@@ -198,6 +213,7 @@ fn found(token: Option<&Token>) -> TokenLookup {
             hash: token.hash(),
             is_bound: token.is_bound(),
             scope: Arc::clone(token.scope()),
+            ended: token.ended().clone(),
         }),
         None => TokenLookup::Nobody,
     }

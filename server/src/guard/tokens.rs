@@ -5,6 +5,9 @@
 //! its owner knows the token. Tokens must be random, not chosen: `openssl rand -hex 32`. A token
 //! with an end is invalid from then on: `2026-12-31` is the end of that day in UTC,
 //! `2026-12-31T18:00:00Z` that instant. A token with a realm is valid in that realm alone.
+//!
+//! A participant belongs to a name, so its owner keeps it with another token. Two lines may have one
+//! name if one of them ends: the tokens of before and after a change.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,6 +18,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime};
 use server_chat::scope::CallerScope;
 use server_settings::os_error::{advice, reason};
 use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
 
 /// The largest number of tokens of a file: each request is compared with all of them.
 const MAX_TOKENS: usize = 1_024;
@@ -28,6 +32,9 @@ const MAX_TOKEN: usize = 512;
 
 /// The largest number of characters of a name.
 const MAX_NAME: usize = 64;
+
+/// The largest number of tokens of a name.
+const MAX_OF_NAME: usize = 2;
 
 /// The SHA-256 of a secret.
 pub(super) type Hash = [u8; 32];
@@ -45,7 +52,10 @@ pub(super) struct Token {
     hash: Hash,
     ends: Option<Time>,
     realm: Option<Arc<str>>,
+    /// The scope of all tokens of this name. It closes with the last of them.
     scope: Arc<CallerScope>,
+    /// Cancelled when the token becomes invalid.
+    ended: CancellationToken,
 }
 
 impl Token {
@@ -59,9 +69,18 @@ impl Token {
         Arc::clone(&self.name)
     }
 
-    /// The scope of its owner's participants. It closes with the token.
+    /// The scope of its owner's participants.
     pub(super) const fn scope(&self) -> &Arc<CallerScope> {
         &self.scope
+    }
+
+    /// Cancelled when it becomes invalid.
+    pub(super) const fn ended(&self) -> &CancellationToken {
+        &self.ended
+    }
+
+    fn is_open(&self) -> bool {
+        !self.ended.is_cancelled()
     }
 
     /// Whether one realm alone accepts it.
@@ -161,9 +180,15 @@ pub enum Wrong {
     /// The realm is none of this server's.
     #[error("this server has no such realm: --realms names them")]
     Realm,
-    /// The name or the token occurs twice.
-    #[error("that name or token is there twice")]
+    /// The token occurs twice.
+    #[error("that token is there twice")]
     Twice,
+    /// The name has another token.
+    #[error(
+        "that name is there already; it may have {MAX_OF_NAME} tokens while it changes them, if the \
+         line of the old one has an end: alice <hash> 2026-12-31"
+    )]
+    NameTwice,
     /// There are too many tokens.
     #[error("a file has at most {MAX_TOKENS} tokens")]
     TooMany,
@@ -192,6 +217,25 @@ impl Tokens {
             line,
             what,
         })
+    }
+
+    /// Checks the text of a file, whose lines may name any realm.
+    ///
+    /// # Errors
+    /// It has a wrong line: which, and what is accepted.
+    pub(super) fn check(path: &Path, text: &str) -> Result<(), TokensError> {
+        let realms = text
+            .split_whitespace()
+            .filter_map(|word| word.strip_prefix("realm="));
+        let realms: Vec<Arc<str>> = realms.map(Arc::from).collect();
+        let parsed = Self::parse(text, &realms);
+        parsed
+            .map(|_| ())
+            .map_err(|(line, what)| TokensError::Wrong {
+                path: path.into(),
+                line,
+                what,
+            })
     }
 
     /// Whether the file has no token.
@@ -238,13 +282,22 @@ impl Tokens {
             return Err(Wrong::Name);
         }
         let hash = from_hex(hash).ok_or(Wrong::Hash)?;
-        if self
-            .all
-            .iter()
-            .any(|token| &*token.name == name || token.hash == hash)
-        {
+        if self.all.iter().any(|token| token.hash == hash) {
             return Err(Wrong::Twice);
         }
+        let of_name: Vec<_> = self
+            .all
+            .iter()
+            .filter(|token| *token.name == *name)
+            .collect();
+        let mut endless = of_name.iter().filter(|token| token.ends.is_none());
+        if of_name.len() >= MAX_OF_NAME || (ends.is_none() && endless.next().is_some()) {
+            return Err(Wrong::NameTwice);
+        }
+        let scope = match of_name.first() {
+            Some(other) => Arc::clone(&other.scope),
+            None => Arc::new(CallerScope::with_id(&format!("token {name}"))),
+        };
         if self.all.len() >= MAX_TOKENS {
             return Err(Wrong::TooMany);
         }
@@ -253,43 +306,57 @@ impl Tokens {
             hash,
             ends,
             realm,
-            scope: Arc::new(CallerScope::with_id(&format!("token {name}"))),
+            scope,
+            ended: CancellationToken::new(),
         });
         Ok(())
     }
 
-    /// Replaces the old tokens. A token in both keeps its identity, also if its end changed. The
-    /// identities of removed tokens are closed.
+    /// Replaces the old tokens. A token in both stays valid, also if its end changed; a name in both
+    /// keeps its participants.
     pub(super) fn replace(mut self, old: &Self) -> (Self, Changes) {
         let mut changes = Changes::default();
         for token in &mut self.all {
-            let stays = |before: &&Token| before.is_same(token) && before.scope.is_open();
+            let is_its = |before: &&Token| before.name == token.name && before.scope.is_open();
+            if let Some(before) = old.all.iter().find(is_its) {
+                token.scope = Arc::clone(&before.scope);
+            }
+            let stays = |before: &&Token| before.is_same(token) && before.is_open();
             match old.all.iter().find(stays) {
                 Some(before) => {
-                    token.scope = Arc::clone(&before.scope);
+                    token.ended = before.ended.clone();
                     changes.kept += 1;
                 }
                 None => changes.added.push(token.name()),
             }
         }
         for before in &old.all {
-            if before.scope.is_open() && !self.all.iter().any(|token| token.is_same(before)) {
-                before.scope.close();
+            if before.is_open() && !self.all.iter().any(|token| token.is_same(before)) {
+                self.end(before);
                 changes.revoked.push(before.name());
             }
         }
         (self, changes)
     }
 
-    /// Closes the identities of expired tokens, and returns the names of those that were open.
+    /// Ends expired tokens, and returns the names of those that were valid.
     pub(super) fn retire(&self, now: Time) -> Vec<Arc<str>> {
         let over = self.all.iter().filter(|token| token.has_ended(now));
-        let open = over.filter(|token| token.scope.is_open());
+        let open = over.filter(|token| token.is_open());
         open.map(|token| {
-            token.scope.close();
+            self.end(token);
             token.name()
         })
         .collect()
+    }
+
+    /// Ends this token, and closes its scope if none of these tokens has it.
+    fn end(&self, token: &Token) {
+        token.ended.cancel();
+        let has_it = |one: &Token| one.is_open() && Arc::ptr_eq(&one.scope, &token.scope);
+        if !self.all.iter().any(has_it) {
+            token.scope.close();
+        }
     }
 
     /// The owner of this token. The duration does not depend on the token.
@@ -396,6 +463,11 @@ mod tests {
         assert_eq!(of(&format!("ann {}", "é".repeat(32))), (2, Wrong::Hash));
         let twice = format!("ann {SESAME}\nben {SESAME}");
         assert_eq!(wrong(&twice), (2, Wrong::Twice));
+        let (one, two) = ("0".repeat(64), "1".repeat(64));
+        let both = format!("ann {SESAME}\nann {one}");
+        assert_eq!(wrong(&both), (2, Wrong::NameTwice));
+        let three = format!("ann {SESAME} 2026-12-31\nann {one}\nann {two} 2027-12-31");
+        assert_eq!(wrong(&three), (3, Wrong::NameTwice));
     }
 
     #[test]
@@ -426,7 +498,7 @@ mod tests {
         assert!(!token.has_ended(second(1_798_761_599)));
         assert!(token.has_ended(second(1_798_761_600)));
         assert_eq!(day.retire(second(1_798_761_600)), ["ann".into()]);
-        assert!(!token.scope().is_open());
+        assert!(!token.is_open() && !token.scope().is_open());
         assert!(day.retire(second(1_798_761_600)).is_empty());
         let instant = of("2026-12-31T18:00:00Z");
         let token = instant.find("open-sesame").unwrap();
@@ -450,9 +522,27 @@ mod tests {
             revoked: vec!["ben".into()],
         };
         assert_eq!(changes, expected);
-        // A name with another token is revoked and added.
-        let (_, changes) = parse(&format!("ann {other}")).replace(&new);
+        // A name with another token keeps its scope, and the token of before ends.
+        let (next, changes) = parse(&format!("ann {other}")).replace(&new);
         assert_eq!((changes.kept, changes.added), (0, vec!["ann".into()]));
+        assert!(!new.find("open-sesame").unwrap().is_open());
+        assert!(Arc::ptr_eq(&ann, next.all[0].scope()) && ann.is_open());
+        let _ = parse("").replace(&next);
         assert!(!ann.is_open());
+    }
+
+    #[test]
+    fn a_name_has_two_tokens_while_it_changes_them() {
+        let other = "0".repeat(64);
+        let parse = |text: &str| Tokens::parse(text, &[]).unwrap();
+        let old = parse(&format!("ann {SESAME}"));
+        let both = parse(&format!("ann {other}\nann {SESAME} 2026-12-31"));
+        let (both, changes) = both.replace(&old);
+        assert_eq!((changes.kept, changes.revoked), (1, Vec::new()));
+        let ann = Arc::clone(old.all[0].scope());
+        assert!(both.all.iter().all(|one| Arc::ptr_eq(one.scope(), &ann)));
+        let over = Time(1_798_761_600_000_000);
+        assert_eq!(both.retire(over), ["ann".into()]);
+        assert!(!old.all[0].is_open() && both.all[0].is_open() && ann.is_open());
     }
 }

@@ -1,10 +1,12 @@
 //! Token files, and the log's lines about callers.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::ChildStderr;
 
 use crate::process::Connection;
-use crate::program::Server;
+use crate::program::{Server, ran};
 
 /// A line of a token file.
 pub(crate) fn token_line(name: &str, token: &str) -> String {
@@ -72,6 +74,18 @@ impl Guarded {
         panic!("no {wanted:?} in {seen:#?}");
     }
 
+    /// Waits until the metrics say that this many files of callers' tokens are stale.
+    fn until_stale(&self, number: u64) {
+        let wanted = format!("talking_stick_stale_token_files{{of=\"callers\"}} {number}\n");
+        loop {
+            let mut connection = Connection::with_token(self.server.address, "sesame");
+            let answer = connection.exchange("GET /metrics", &[], "");
+            if answer.expect("it is answered").body.contains(&wanted) {
+                return;
+            }
+        }
+    }
+
     /// Makes the server reload its token file with these lines, and returns the log line that
     /// contains `wanted`.
     fn read(&mut self, guests: &str, wanted: &str) -> String {
@@ -92,9 +106,11 @@ fn a_hangup_reads_the_tokens_again_and_keeps_the_chats() {
     assert_eq!(answered(&guarded, "sesame", "POST /register", body), 200);
     let told = guarded.read("ann 12ab\n", "stay as they were");
     assert!(told.contains(":1: ") && told.contains("ERROR"), "{told}");
+    guarded.until_stale(1);
     assert_eq!(answered(&guarded, "sesame", "POST /reconnect", "{}"), 200);
     let both = token_line("ann", "sesame") + &token_line("ben", "simsim");
     guarded.read(&both, "read again");
+    guarded.until_stale(0);
     assert_eq!(answered(&guarded, "simsim", "GET /users", ""), 200);
     let told = guarded.read(&token_line("ann", "sesame"), "read again");
     assert!(told.contains("revoked") && told.contains("ben"), "{told}");
@@ -153,4 +169,67 @@ fn the_log_tells_of_guesses_once_and_of_operators_each_time() {
         );
     }
     assert_eq!(guarded.server.exit_code(), Some(0));
+}
+
+#[test]
+fn a_token_is_made_with_its_line_and_changed_while_its_owner_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("tokens.txt");
+    let path = file.to_str().expect("text");
+    let make = |name: &str| {
+        let (code, out, said) = ran(&["token", name, path]);
+        (code, out.trim_end().to_owned(), said)
+    };
+    assert_eq!(make("a/b").0, Some(1));
+    assert!(!file.exists());
+    let (code, old, said) = make("ann");
+    assert_eq!((code, old.len()), (Some(0), 43), "{said}");
+    let mode = fs::metadata(&file)
+        .expect("it was made")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let before = fs::read_to_string(&file).expect("text");
+    let (code, _, said) = make("ann");
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("tokens.txt:2: ") && said.contains("2026-12-31"),
+        "{said}"
+    );
+    assert_eq!(fs::read_to_string(&file).expect("text"), before);
+    let (code, out, _) = ran(&["token", "ann"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        out.lines()
+            .nth(1)
+            .is_some_and(|line| line.starts_with("ann ")),
+        "{out}"
+    );
+
+    let mut server = Server::start(&["--auth-tokens", path]);
+    let log = server.log.take().expect("a pipe");
+    let mut log = log.lines().map_while(Result::ok);
+    let ended = format!("{} 2999-12-31", before.trim_end());
+    fs::write(&file, &ended).expect("room on the disk");
+    let (code, new, said) = make("ann");
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(make("ben").0, Some(0));
+    let body = "{\"username\": \"Ann\"}";
+    assert_eq!(status(&server, &old, "POST /register", body), 200);
+    server.signal("HUP");
+    assert!(log.any(|line| line.contains("added=\"ann ben\"")));
+    for token in [&old, &new] {
+        assert_eq!(status(&server, token, "POST /reconnect", "{}"), 200);
+    }
+    let all = fs::read_to_string(&file).expect("text");
+    let rest: String = all
+        .lines()
+        .skip(1)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(&file, rest).expect("room on the disk");
+    server.signal("HUP");
+    assert!(log.any(|line| line.contains("revoked=\"ann\"")));
+    assert_eq!(status(&server, &old, "GET /users", ""), 401);
+    assert_eq!(status(&server, &new, "POST /reconnect", "{}"), 200);
 }

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use axum::body::to_bytes;
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::{StreamExt as _, future, stream};
 use serde_json::{Value, json};
 use server_chat::refusal::Refusal;
 
 use super::kept::{Lifetime, MAX_OPENING, kept, lifetime};
 use super::opening::Opening;
-use super::sessions::Sessions;
+use super::sessions::{RETRY, Sessions};
 use crate::guard::RequestCharge;
 
 /// The longest text of a refusal by the library, in bytes.
@@ -27,7 +28,10 @@ pub(super) async fn in_words(
     next: Next,
 ) -> Response {
     let is_json = has_json(request.headers());
-    let ends = request.method() == Method::DELETE;
+    let (ends, listens) = (
+        request.method() == Method::DELETE,
+        request.method() == Method::GET,
+    );
     let (head, body) = request.into_parts();
     let session = head.headers.get("mcp-session-id");
     if let Some(Ok(id)) = session.map(HeaderValue::to_str)
@@ -63,8 +67,17 @@ pub(super) async fn in_words(
         // Some clients accept only this as the end of their session.
         StatusCode::ACCEPTED if ends => StatusCode::NO_CONTENT.into_response(),
         status if status.is_client_error() => in_json(response).await,
+        StatusCode::OK if listens => begun(response),
         _ => response,
     }
+}
+
+/// A stream whose first bytes come at once, because some proxies hold the head back until then. They
+/// are no event: in its revision a client may expect a message in each.
+fn begun(response: Response) -> Response {
+    let first = Bytes::from(format!("retry: {}\n\n", RETRY.as_millis()));
+    let first = stream::once(future::ready(Ok(first)));
+    response.map(|body| Body::from_stream(first.chain(body.into_data_stream())))
 }
 
 /// A refusal as JSON, as all others are. The library writes plain text, such as for a missing Accept.

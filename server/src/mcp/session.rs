@@ -1,9 +1,10 @@
 //! A session of the older protocol version: its implicit identity, its inboxes, and its use.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use rmcp::model::ProtocolVersion;
 use server_chat::capacity::Reservation;
 use server_chat::scope::CallerScope;
 use tokio::sync::oneshot;
@@ -29,6 +30,8 @@ pub(super) struct Session {
     heir: Mutex<Option<oneshot::Sender<Reservation>>>,
     /// Cancelled when all its resources are freed.
     over: CancellationToken,
+    /// The revision of the protocol that both sides speak.
+    revision: OnceLock<ProtocolVersion>,
 }
 
 impl Session {
@@ -43,7 +46,20 @@ impl Session {
             idle_since: Mutex::new(Instant::now()),
             heir: Mutex::default(),
             over: CancellationToken::new(),
+            revision: OnceLock::new(),
         })
+    }
+
+    /// Stores the revision of its `initialize`.
+    pub(super) fn agree_on(&self, revision: ProtocolVersion) {
+        let _ = self.revision.set(revision);
+    }
+
+    /// Whether its stream begins with an event that has an id and empty data. Clients of older
+    /// revisions parse the data of each event as JSON, and fail.
+    pub(super) fn is_primed(&self) -> bool {
+        let revision = self.revision.get();
+        revision.is_some_and(|revision| *revision >= ProtocolVersion::V_2025_11_25)
     }
 
     /// Waits until all its resources are freed.

@@ -19,7 +19,9 @@ use std::time::Duration;
 
 use axum::http::request::Parts;
 use chat_core::Address;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ServerJsonRpcMessage, ServerResult,
+};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
@@ -50,7 +52,7 @@ use super::{Caller, CallerOf, McpOptions, listing};
 const IN_FLIGHT: usize = 4;
 
 /// The reconnection time of clients.
-const RETRY: Duration = Duration::from_secs(1);
+pub(super) const RETRY: Duration = Duration::from_secs(1);
 
 /// All sessions.
 pub(super) struct Sessions {
@@ -246,9 +248,11 @@ impl Sessions {
             }
         };
         let (sender, receiver) = mpsc::channel(IN_FLIGHT);
-        let first = ServerSseMessage::priming(marks.to_string(), RETRY);
-        // The channel is empty, so there is space.
-        let _ = sender.try_send(first);
+        if session.is_primed() {
+            let first = ServerSseMessage::priming(marks.to_string(), RETRY);
+            // The channel is empty, so there is space.
+            let _ = sender.try_send(first);
+        }
         let gone = session.new_stream();
         let listener = Arc::new(Listener {
             service: self.service.clone(),
@@ -347,7 +351,13 @@ impl SessionManager for Sessions {
         {
             session.follows.take_events();
         }
-        Ok(self.inner.initialize_session(id, message).await?)
+        let answer = self.inner.initialize_session(id, message).await?;
+        if let JsonRpcMessage::Response(response) = &answer
+            && let ServerResult::InitializeResult(agreed) = &response.result
+        {
+            session.agree_on(agreed.protocol_version.clone());
+        }
+        Ok(answer)
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {

@@ -50,6 +50,42 @@ async fn each_version_with_sessions_is_served_as_itself() {
     }
 }
 
+/// Older clients do `JSON.parse(event.data)` for each event that their EventSource reports, and drop
+/// the connection when that fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn before_2025_11_25_every_reported_event_is_a_message() {
+    for version in ["2025-03-26", "2025-06-18"] {
+        let world = World::start().await;
+        let ann = Session::of(&world, version).await;
+        ann.login("Ann").await;
+        let ben = Session::open(&world).await;
+        let room = ben.login("Ben").await["room_id"].clone();
+        let mut last = None;
+        for text in ["first", "after a pause"] {
+            let mut stream = ann.stream(last.as_deref()).await;
+            let begins = stream.event().await.unwrap();
+            assert!(!begins.is_reported, "{version}: {begins:?}");
+            ben.say(&room, text).await;
+            let pushed = stream.event().await.unwrap();
+            assert_eq!(pushed.json()["params"]["message"], text, "{version}");
+            last = pushed.id;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn from_2025_11_25_on_a_stream_begins_with_an_id_to_go_on_from() {
+    let world = World::start().await;
+    let mut stream = Session::open(&world).await.stream(None).await;
+    let begins = loop {
+        let event = stream.event().await.unwrap();
+        if event.is_reported {
+            break event;
+        }
+    };
+    assert_eq!((begins.id.as_deref(), &*begins.data), (Some("c"), ""));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_newer_era_is_discovered_and_has_no_sessions() {
     let world = World::start().await;

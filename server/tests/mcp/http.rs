@@ -36,6 +36,8 @@ pub(crate) struct Sse {
     pub(crate) id: Option<String>,
     pub(crate) data: String,
     pub(crate) comment: bool,
+    /// Whether there is a line of data, be it empty: an EventSource reports only such events.
+    pub(crate) is_reported: bool,
 }
 
 impl Sse {
@@ -209,7 +211,10 @@ fn parse(block: &str) -> Sse {
         match line.split_once(':') {
             Some(("", _)) => event.comment = true,
             Some(("id", id)) => event.id = Some(id.trim().to_owned()),
-            Some(("data", data)) => event.data.push_str(data.trim_start()),
+            Some(("data", data)) => {
+                event.is_reported = true;
+                event.data.push_str(data.trim_start());
+            }
             Some(_) | None => {}
         }
     }

@@ -21,20 +21,52 @@ use crate::driver::{CallerContext, Me};
 use crate::refusal::Refusal;
 use crate::service::{CallOutcome, HandleUse};
 use crate::tools::Tool;
-use crate::wire::{Done, Said, public_id};
+use crate::wire::{Done, Said};
 
 pub use data::data;
 use fence::Fence;
 use next::Standing;
 use shown::{one_line, shown};
 
+/// The name of the hint in JSON. `next` is where a list of members goes on.
+const NEXT: &str = "next_call";
+
+/// The result or the refusal `json` for a model that reads no texts: as data, with the hint of the
+/// text's last line.
+#[must_use]
+pub fn structured(outcome: &CallOutcome, json: &Value) -> Value {
+    let mut data = data(json);
+    let place = match data.get("error") {
+        Some(_) => &mut data["error"],
+        None => &mut data,
+    };
+    if let Some(next) = next_call(outcome) {
+        place[NEXT] = next.into();
+    }
+    data
+}
+
+/// The next call to make; none after a break, whose client may have no other tools.
+fn next_call(outcome: &CallOutcome) -> Option<String> {
+    let standing = Standing::of(me(outcome));
+    match &outcome.result {
+        Ok(Done {
+            said: Said::OnBreak { .. } | Said::Mood { .. },
+            ..
+        }) => None,
+        Ok(done) => Some(standing.after_result(outcome.tool, &done.said)),
+        Err(refusal) => Some(standing.after_refusal(outcome.tool, refusal)),
+    }
+}
+
+fn me(outcome: &CallOutcome) -> Option<&Me> {
+    outcome.context.as_ref()?.me.as_ref()
+}
+
 /// The text of a result or a refusal, whose JSON form is `json`.
 #[must_use]
 pub fn text(outcome: &CallOutcome, json: &Value) -> String {
-    let me = outcome
-        .context
-        .as_ref()
-        .and_then(|context| context.me.as_ref());
+    let me = me(outcome);
     if let Ok(done) = &outcome.result
         && let Some(exact) = exact(&done.said, me, outcome.implicit)
     {
@@ -42,14 +74,16 @@ pub fn text(outcome: &CallOutcome, json: &Value) -> String {
     }
     let mut renderer = Renderer {
         standing: me,
-        me: me.map(|me| public_id(&me.who)),
         fence: Fence::of(json),
         named: BTreeSet::new(),
         lines: Vec::new(),
     };
     match &outcome.result {
         Ok(done) => renderer.result(outcome, done),
-        Err(refusal) => renderer.refusal(outcome.tool, refusal),
+        Err(refusal) => renderer.refusal(refusal),
+    }
+    if let Some(next) = next_call(outcome) {
+        renderer.say(format!("next: {next}"));
     }
     renderer.into_text()
 }
@@ -115,8 +149,6 @@ fn secret(handle: &str, pass: HandleUse) -> Option<String> {
 struct Renderer<'a> {
     /// The caller, if it is known.
     standing: Option<&'a Me>,
-    /// The public id of the caller.
-    me: Option<String>,
     fence: Fence<'a>,
     /// The public ids of those whose names were said: later they are named by their ids alone.
     named: BTreeSet<String>,
@@ -147,14 +179,10 @@ impl Renderer<'_> {
         if done.unread > 0 && outcome.tool != Tool::Check {
             self.say(format!("{} unread.", done.unread));
         }
-        let next = Standing::of(self.standing).after_result(outcome.tool, &done.said);
-        self.say(format!("next: {next}"));
     }
 
-    fn refusal(&mut self, tool: Tool, refusal: &Refusal) {
+    fn refusal(&mut self, refusal: &Refusal) {
         self.say(format!("Refused ({}): {}", refusal.code, refusal.message));
-        let next = Standing::of(self.standing).after_refusal(tool, refusal);
-        self.say(format!("next: {next}"));
     }
 
     fn standing(&mut self, context: &CallerContext) {
@@ -205,5 +233,16 @@ mod tests {
         Refused (queue_full): The queue is full (9 wait); try again later
         next: send_message again later, with a fresh request_key or none
         ");
+    }
+
+    #[test]
+    fn the_json_of_a_refusal_says_the_next_call_too() {
+        let refusal = Refusal::from(Reject::QueueFull { limit: 9 });
+        let outcome = CallOutcome::refused(Tool::EnterQueue, refusal);
+        let told = structured(&outcome, &outcome.json());
+        let next = "enter_queue again later, with a fresh request_key or none";
+        assert_eq!(told["error"]["next_call"], next);
+        assert_eq!(told["error"]["code"], "queue_full");
+        assert_eq!(told.as_object().map(serde_json::Map::len), Some(1));
     }
 }

@@ -6,9 +6,9 @@ mod ask;
 mod catalog;
 mod describe;
 
-pub use arguments::Arguments;
+pub use arguments::{Arguments, NOTHING};
 pub use ask::{Ask, MemberPart, Mint, ParsedCall, Search, parse, parse_check_event, parse_send};
-pub use catalog::Tool;
+pub use catalog::{Effect, Tool};
 pub use describe::{Description, describe};
 
 use std::fmt;
@@ -20,10 +20,7 @@ impl Tool {
     /// Whether the tool only reads.
     #[must_use]
     pub const fn is_read_only(self) -> bool {
-        matches!(
-            self,
-            Self::Check | Self::ListUsers | Self::History | Self::Search | Self::CheckStressStatus
-        )
+        matches!(self.effect(), Effect::Reads)
     }
 
     /// Whether a call without a handle registers its caller.

@@ -5,7 +5,7 @@ mod break_words;
 mod event;
 mod result;
 
-use chat_core::{Time, Who};
+use chat_core::{Time, UserId, Who};
 use chrono::{DateTime, SecondsFormat};
 use serde::Serialize;
 
@@ -24,6 +24,9 @@ pub struct User {
     pub user_id: String,
     /// The display name. A peer chose it, so it must never pass for the server's words.
     pub display_name: String,
+    /// Whether it is the reader itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub you: bool,
 }
 
 impl From<&Who> for User {
@@ -31,6 +34,17 @@ impl From<&Who> for User {
         Self {
             user_id: public_id(who),
             display_name: who.name.to_string(),
+            you: false,
+        }
+    }
+}
+
+impl User {
+    /// A participant as this reader sees it.
+    pub(crate) fn seen_by(who: &Who, reader: UserId) -> Self {
+        Self {
+            you: who.id == reader,
+            ..Self::from(who)
         }
     }
 }

@@ -88,7 +88,7 @@ fn result(outcome: &CallOutcome) -> CallToolResult {
         Ok(_) => CallToolResult::success(text),
         Err(_) => CallToolResult::error(text),
     };
-    result.structured_content = Some(render_text::data(&json));
+    result.structured_content = Some(render_text::structured(outcome, &json));
     result
 }
 

@@ -48,6 +48,29 @@ async fn tools_are_listed_as_the_catalog_describes_them() {
     }
 }
 
+/// Clients that run without a person refuse a tool that they would ask about: one that may destroy
+/// something, or may reach beyond its server. A missing hint means that it may.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_ask_their_user_only_before_a_chat_ends_for_others() {
+    let world = World::start().await;
+    let listed = Session::open(&world)
+        .await
+        .ask("tools/list", json!({}))
+        .await;
+    let asks = |tool: &&Value| {
+        let hints = &tool["annotations"];
+        let is = |name: &str, missing| hints[name].as_bool().unwrap_or(missing);
+        is("openWorldHint", true) || !is("readOnlyHint", false) && is("destructiveHint", true)
+    };
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let asked: Vec<_> = tools
+        .iter()
+        .filter(asks)
+        .map(|tool| &tool["name"])
+        .collect();
+    assert_eq!(asked, ["leave_chat"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_path_offers_its_toolset_and_the_list_limits_all() {
     let world = World::start().await;

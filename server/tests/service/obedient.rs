@@ -44,7 +44,18 @@ impl Agent {
         let values = self.fill(tool, values);
         let outcome = call(&self.service, &self.scope, tool, values).await;
         self.made.push(tool);
-        render_text::text(&outcome, &outcome.json())
+        let (text, data) = (
+            render_text::text(&outcome, &outcome.json()),
+            render_text::structured(&outcome, &outcome.json()),
+        );
+        // Some clients show their model the JSON alone.
+        let place = data.get("error").unwrap_or(&data);
+        let last = text
+            .lines()
+            .last()
+            .and_then(|last| last.strip_prefix("next: "));
+        assert_eq!(place["next_call"].as_str(), last, "{data}");
+        text
     }
 
     /// Makes the call that a text suggests.

@@ -37,12 +37,12 @@ pub fn data(told: &impl Serialize) -> Value {
 /// Whether it may contain words of other participants or of an operator.
 fn has_peers(json: &Value) -> bool {
     let kind = json["type"].as_str().unwrap_or_default();
+    let is_other = |user: &Value| user["display_name"].is_string() && user["you"] != true;
     kind.starts_with("moderation.")
-        || PEERS.iter().any(|name| json[*name].is_object())
+        || PEERS.iter().any(|name| is_other(&json[*name]))
         || LISTS.iter().any(|name| {
             let items = json[*name].as_array();
-            let is_others = |item: &Value| item["display_name"].is_string() || has_peers(item);
-            items.is_some_and(|items| items.iter().any(is_others))
+            items.is_some_and(|items| items.iter().any(|item| is_other(item) || has_peers(item)))
         })
 }
 
@@ -71,6 +71,7 @@ mod tests {
     #[test]
     fn where_others_chose_words_a_note_says_so() {
         let user = || json!({ "user_id": "user_1", "display_name": "Ann" });
+        let you = || json!({ "user_id": "user_2", "display_name": "Ben", "you": true });
         for told in [
             json!({ "partner": user() }),
             json!({ "holder": user() }),
@@ -89,6 +90,8 @@ mod tests {
             json!({ "status": "waiting", "display_name": "Ann" }),
             json!({ "holder": null, "users": [] }),
             json!({ "error": { "message": "x" } }),
+            json!({ "users": [you()], "holder": you() }),
+            json!({ "events": [{ "type": "stick.granted", "user": you() }] }),
         ] {
             assert!(!is_noted(told.clone()), "{told}");
         }

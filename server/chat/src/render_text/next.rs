@@ -8,7 +8,7 @@ use chat_core::Seq;
 use crate::driver::{Me, RoomLabel};
 use crate::refusal::Refusal;
 use crate::tools::Tool;
-use crate::wire::{Event, FoundMessage, Lost, Members, Payload, Said, public_id};
+use crate::wire::{Event, FoundMessage, Lost, Members, Payload, Said};
 
 use super::gaps;
 
@@ -104,7 +104,7 @@ impl<'a> Standing<'a> {
             "handle_required" => {
                 format!("{tool} again with your handle, or after login, enter_queue or a break")
             }
-            "unknown_handle" => "login or enter_queue for a new handle".into(),
+            "unknown_handle" => "login or enter_queue without a handle, for a new one".into(),
             "room_not_found" | "not_in_room" | "room_ambiguous" => match self.me {
                 Some(me) if me.rooms.is_empty() => self.go_on(),
                 Some(_) | None => format!("{tool} with another room_id; check names your rooms"),
@@ -247,9 +247,8 @@ impl<'a> Standing<'a> {
     /// What an event wants of the reader.
     fn wanted(self, event: &Event) -> Option<String> {
         let room = event.room_id.as_deref()?;
-        let is_mine = |id: &str| self.me.is_some_and(|me| public_id(&me.who) == id);
         match &event.payload {
-            Payload::Message { sender, .. } if !is_mine(&sender.user_id) => {
+            Payload::Message { sender, .. } if !sender.you => {
                 let floor = self.room(room)?.floor;
                 Some(match (floor.needs_stick, floor.place) {
                     (false, _) => {

@@ -149,7 +149,7 @@ impl Renderer<'_> {
     /// A participant by name and id, and by the id alone after the first time; the addressed one is
     /// "you".
     fn user(&mut self, user: &User) -> String {
-        if self.is_me(user) {
+        if user.you {
             return "you".into();
         }
         let name = self
@@ -164,10 +164,6 @@ impl Renderer<'_> {
             Some(name) => format!("{name} ({id})"),
             None => id,
         }
-    }
-
-    fn is_me(&self, user: &User) -> bool {
-        self.me.as_deref() == Some(&*user.user_id)
     }
 
     fn members(&mut self, room: &str, members: &Members) {
@@ -226,7 +222,7 @@ impl Renderer<'_> {
         let is_claim = |event: &Event| matches!(event.payload, Payload::Claimed { .. });
         let last = events.iter().rposition(|event| !is_claim(event));
         let last = last.unwrap_or(events.len() - 1);
-        let is_mine = |event: &Event| stick_user(event).is_some_and(|user| self.is_me(user));
+        let is_mine = |event: &Event| stick_user(event).is_some_and(|user| user.you);
         let is_written: Vec<_> = events
             .iter()
             .enumerate()

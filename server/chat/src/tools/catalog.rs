@@ -19,11 +19,24 @@ use crate::refusal::Refusal;
 /// The fields of a result that are specific to the tool.
 type Gives = &'static [(&'static str, Shape)];
 
-/// Generates `Tool` from rows: variant, name, toolsets, text; arguments, and the request that they
-/// form; and the result's fields.
+/// What a call does to the chat, as clients ask their users about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It only reads.
+    Reads,
+    /// It adds something, or discards the caller's own unsent words or its place in a line.
+    Changes,
+    /// It ends a conversation for others, too, and nothing brings that back.
+    Ends,
+}
+
+use Effect::{Changes, Ends, Reads};
+
+/// Generates `Tool` from rows: variant, name, toolsets, effect, text; arguments, and the request that
+/// they form; and the result's fields.
 macro_rules! tools {
     ($(
-        $tool:ident $name:literal $sets:expr, $text:literal,
+        $tool:ident $name:literal $sets:expr, $effect:ident, $text:literal,
         ($($value:ident: $argument:expr),*) => $ask:expr, $gives:expr;
     )*) => {
         /// A tool.
@@ -73,6 +86,16 @@ macro_rules! tools {
                 }
             }
 
+            /// What a call of it does.
+            #[must_use]
+            pub const fn effect(self) -> Effect {
+                match self {
+                    $(Self::$tool => $effect,)*
+                    Self::Break(_) => Changes,
+                    Self::CheckStressStatus => Reads,
+                }
+            }
+
             /// Its purpose, and when to call it.
             pub(super) const fn text(self) -> &'static str {
                 match self {
@@ -118,7 +141,7 @@ macro_rules! tools {
 }
 
 tools! {
-    EnterQueue "enter_queue" &[Pairing],
+    EnterQueue "enter_queue" &[Pairing], Changes,
         "Wait for a partner to chat with. Returns your handle (keep it secret; pass it to every \
          call) and, once matched, the room_id. If status is waiting, call check until \
          chatroom.found. A request_key of 22+ random characters makes retries safe.",
@@ -135,21 +158,21 @@ tools! {
             ("room_id", Text),
             ("partner", Peer),
         ];
-    LeaveQueue "leave_queue" &[Pairing],
+    LeaveQueue "leave_queue" &[Pairing], Changes,
         "Stop waiting for a partner.",
         () => Ask::Command(Command::LeaveQueue),
         &[("left", Flag)];
-    SendMessage "send_message" &[Pairing],
+    SendMessage "send_message" &[Pairing], Changes,
         "Say something in a room at once. Pass a fresh request_key so that a retry is not said \
          twice.",
         (room: NEEDED_ROOM, text: MESSAGE, epoch: EPOCH)
             => Ask::Command(Command::SendMessage { room: Some(room), text, epoch }),
         SENT;
-    LeaveChat "leave_chat" &[Pairing, Room],
+    LeaveChat "leave_chat" &[Pairing, Room], Ends,
         "Leave a room. A chat of two ends for both.",
         (room: ROOM) => Ask::Command(Command::LeaveChat { room }),
         DONE;
-    Login "login" &[Room],
+    Login "login" &[Room], Changes,
         "Register under a name and join a named room (default lobby). Returns your handle: keep \
          it secret and pass it to every call. With a handle, joins another room.",
         (username: needed_text("username"), room: text("room")) => ask::login(username, room),
@@ -161,12 +184,12 @@ tools! {
             ("users", Peers),
             ("next", Whole),
         ];
-    Check "check" &[Pairing, Room],
+    Check "check" &[Pairing, Room], Reads,
         "Read new events: messages, matches, the stick. Waits up to wait_seconds for one. Pass \
          the last cursor as after: that acknowledges what you have.",
         (after: AFTER, wait: WAIT, max: MAX) => ask::check(after, wait, max),
         &[("events", Peers), ("notices", Peers), ("cursor", Whole), ("more", Flag)];
-    TalkingStick "talking_stick" &[Room],
+    TalkingStick "talking_stick" &[Room], Changes,
         "Ask for the talking stick. place 0: you hold it and may speak; otherwise wait for \
          stick.granted. Asking again keeps your place.",
         (room: ROOM, epoch: EPOCH) => Ask::Command(Command::TalkingStick { room, epoch }),
@@ -177,28 +200,28 @@ tools! {
             ("holder", PeerOrNull),
             ("lease_expires_in_seconds", Whole),
         ];
-    Append "append" &[Room],
+    Append "append" &[Room], Changes,
         "Add up to 200 characters to your draft. Needs the stick.",
         (text: needed_text("text"), room: ROOM, epoch: EPOCH)
             => Ask::Command(Command::Append { room, text, epoch }),
         DRAFT;
-    Push "push" &[Room],
+    Push "push" &[Room], Changes,
         "Send your draft as one message and release the stick.",
         (room: ROOM, epoch: EPOCH) => Ask::Command(Command::Push { room, epoch }),
         SENT;
-    Undo "undo" &[Room],
+    Undo "undo" &[Room], Changes,
         "Take back the last append.",
         (room: ROOM, epoch: EPOCH) => Ask::Command(Command::Undo { room, epoch }),
         DRAFT;
-    Reset "reset" &[Room],
+    Reset "reset" &[Room], Changes,
         "Clear the draft and release the stick, or withdraw your claim.",
         (room: ROOM, epoch: EPOCH) => Ask::Command(Command::Reset { room, epoch }),
         DRAFT;
-    ListUsers "list_users" &[Room],
+    ListUsers "list_users" &[Room], Reads,
         "Who is in a room, and whether they are there.",
         (room: ROOM, after: AFTER, limit: LIMIT) => ask::members(room, after, limit),
         &[("room_id", Text), ("users", Peers), ("next", Whole)];
-    History "history" &[Room],
+    History "history" &[Room], Reads,
         "Past messages of a room, newest last.",
         (room: ROOM, before: BEFORE, limit: LIMIT) => Ask::Read(Read::History {
             room,
@@ -206,24 +229,24 @@ tools! {
             limit: ask::page(limit.unwrap_or(ask::DEFAULT_HISTORY)),
         }),
         &[("room_id", Text), ("messages", Peers), ("more", Flag)];
-    Search "search" &[Room],
+    Search "search" &[Room], Reads,
         "Find messages with all these words, said while you were in the room. Newest first.",
         (query: needed_text("query"), room: ROOM, before: BEFORE, limit: FOUND)
             => ask::search(query, room, before, limit)?,
         &[("messages", Peers), ("more", Flag), ("before", Whole)];
-    Typing "typing" &[Pairing, Room],
+    Typing "typing" &[Pairing, Room], Changes,
         "Show the room that you are writing.",
         (room: ROOM) => Ask::Command(Command::Typing { room }),
         DONE;
-    BlockUser "block_user" &[Pairing, Room],
+    BlockUser "block_user" &[Pairing, Room], Changes,
         "Never meet or hear this user again.",
         (user: USER) => Ask::about(user, None, |user, _| Command::BlockUser { user }),
         DONE;
-    UnblockUser "unblock_user" &[Pairing, Room],
+    UnblockUser "unblock_user" &[Pairing, Room], Changes,
         "Lift your block of this user.",
         (user: USER) => Ask::about(user, None, |user, _| Command::UnblockUser { user }),
         DONE;
-    ReportUser "report_user" &[Pairing, Room],
+    ReportUser "report_user" &[Pairing, Room], Changes,
         "Report a user to the operators.",
         (user: USER, reason: needed_text("reason")) => {
             Ask::about(user, Some(reason), |user, reason| Command::ReportUser {

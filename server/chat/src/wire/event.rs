@@ -181,7 +181,7 @@ fn one(event: &chat_core::Event, seq: Seq, reader: UserId) -> Event {
 
 /// The event's fields for its reader.
 pub(super) fn payload(event: &chat_core::Event, reader: UserId) -> Payload {
-    let user = |who: &chat_core::Who| User::from(who);
+    let user = |who: &chat_core::Who| User::seen_by(who, reader);
     match &event.body {
         Body::Found([a, b]) => Payload::Partner {
             partner: user(if a.id == reader { b } else { a }),
@@ -304,6 +304,18 @@ mod tests {
     fn the_partner_is_the_other_one() {
         let found = shown(Body::Found([who(2, "Ben"), who(1, "Ann")]));
         assert_eq!(found["partner"]["display_name"], "Ben");
+    }
+
+    #[test]
+    fn the_reader_itself_is_you() {
+        let granted = |user| {
+            let (epoch, lease) = (Epoch(7), chat_core::Span::secs(120));
+            shown(Body::StickGranted { user, epoch, lease })["user"].clone()
+        };
+        let me = json!({ "user_id": "user_1", "display_name": "Ann", "you": true });
+        assert_eq!(granted(who(1, "Ann")), me);
+        let other = json!({ "user_id": "user_2", "display_name": "Ben" });
+        assert_eq!(granted(who(2, "Ben")), other);
     }
 
     #[test]

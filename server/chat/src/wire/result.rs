@@ -177,10 +177,10 @@ pub struct Member {
     pub since: String,
 }
 
-impl From<&chat_core::MemberView> for Member {
-    fn from(member: &chat_core::MemberView) -> Self {
+impl Member {
+    fn seen_by(member: &chat_core::MemberView, reader: UserId) -> Self {
         Self {
-            user: User::from(&*member.who),
+            user: User::seen_by(&member.who, reader),
             presence: presence(member.presence),
             since: timestamp(member.since),
         }
@@ -224,10 +224,7 @@ pub enum Newcomer {
 /// The result of an accepted call.
 #[must_use]
 pub fn result(response: &Response, context: &CallerContext, facts: CallFacts<'_>) -> Done {
-    let (mut unread, me) = match &context.me {
-        Some(me) => (me.unread, me.who.id),
-        None => (0, UserId(0)),
-    };
+    let mut unread = context.me.as_ref().map_or(0, |me| me.unread);
     let said = match response {
         Response::Done(reply) => done(reply, context, facts),
         Response::Read(answer) => {
@@ -236,7 +233,7 @@ pub fn result(response: &Response, context: &CallerContext, facts: CallFacts<'_>
                 // older place. Only what follows the answer counts.
                 unread = page.unread;
             }
-            read(answer, me, facts.part)
+            read(answer, reader(context), facts.part)
         }
         Response::Streaming => Said::Success { success: true },
     };
@@ -285,7 +282,7 @@ fn done(reply: &Reply, context: &CallerContext, facts: CallFacts<'_>) -> Said {
             me: me(),
             room_id: room.to_string(),
             room: facts.own_words.unwrap_or_default().into(),
-            members: members(&context.more, facts.part),
+            members: members(context, facts.part),
         },
         Reply::Sent {
             room,
@@ -340,19 +337,25 @@ fn on_break(spoken: Spoken, (stress, boss): (u8, u8), me: Option<Credentials>) -
     }
 }
 
-fn members(more: &AnswerFacts, part: MemberPart) -> Members {
-    match more {
-        AnswerFacts::Members(members) => Members::of(members, part),
+fn members(context: &CallerContext, part: MemberPart) -> Members {
+    let all: &[_] = match &context.more {
+        AnswerFacts::Members(members) => members,
         AnswerFacts::Nothing
         | AnswerFacts::Queue(_)
         | AnswerFacts::Holder(_)
-        | AnswerFacts::Begins(_) => Members::of(&[], part),
-    }
+        | AnswerFacts::Begins(_) => &[],
+    };
+    Members::of(all, part, reader(context))
+}
+
+/// The participant that reads the answer.
+fn reader(context: &CallerContext) -> UserId {
+    context.me.as_ref().map_or(UserId(0), |me| me.who.id)
 }
 
 impl Members {
     /// A part of all members, which come in ascending number.
-    fn of(all: &[chat_core::MemberView], part: MemberPart) -> Self {
+    fn of(all: &[chat_core::MemberView], part: MemberPart, reader: UserId) -> Self {
         let number = |view: &chat_core::MemberView| u64::from(view.who.id.0);
         let after = part.after.unwrap_or_default();
         let begin = all.partition_point(|view| number(view) <= after);
@@ -360,7 +363,10 @@ impl Members {
         let shown = &rest[..part.limit.min(rest.len())];
         let is_more = shown.len() < rest.len();
         Self {
-            users: shown.iter().map(Member::from).collect(),
+            users: shown
+                .iter()
+                .map(|member| Member::seen_by(member, reader))
+                .collect(),
             next: shown.last().filter(|_| is_more).map(number),
         }
     }
@@ -378,7 +384,10 @@ fn queue_length(more: &AnswerFacts) -> usize {
 
 fn stick(context: &CallerContext, room: RoomId, place: u32, epoch: u64, lease_until: Time) -> Said {
     let holder = match &context.more {
-        AnswerFacts::Holder(holder) => holder.as_deref().map(User::from),
+        AnswerFacts::Holder(holder) => {
+            let holder = holder.as_deref();
+            holder.map(|who| User::seen_by(who, reader(context)))
+        }
         AnswerFacts::Nothing
         | AnswerFacts::Members(_)
         | AnswerFacts::Queue(_)
@@ -407,7 +416,7 @@ fn read(answer: &Answer, me: UserId, part: MemberPart) -> Said {
         },
         Answer::Members { room, members } => Said::Users {
             room_id: room.to_string(),
-            members: Members::of(members, part),
+            members: Members::of(members, part, me),
         },
         Answer::History {
             room,

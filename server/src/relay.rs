@@ -26,7 +26,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use serde_json::{Map, Value, json};
 use server_chat::identity::{Handle, ReaderId};
 use server_chat::scope::CallerScope;
-use server_chat::tools::{Mint, Tool};
+use server_chat::tools::{Mint, NOTHING, Tool};
 use server_settings::OutputSchemas;
 use tokio_util::sync::CancellationToken;
 
@@ -110,7 +110,9 @@ impl Inner {
             return self.scope.only();
         }
         let wanted = arguments.get("username").or(arguments.get("display_name"));
-        let wanted = wanted.and_then(Value::as_str);
+        let wanted = wanted
+            .and_then(Value::as_str)
+            .filter(|name| !name.is_empty());
         let mint = wanted.map_or(Mint::Unnamed, |name| Mint::Named(name.into()));
         self.scope.implicit_for(&mint)
     }
@@ -122,7 +124,7 @@ impl Inner {
         mut arguments: Map<String, Value>,
         progress: Option<&ClientProgress>,
     ) -> Result<Value, UpstreamError> {
-        let passed = arguments.get("handle").and_then(Value::as_str);
+        let passed = said(&arguments, "handle");
         let mut handle = match passed {
             Some(text) => Some(Handle::given(text)),
             None => self.implicit(tool, &arguments),
@@ -187,7 +189,8 @@ impl Inner {
         progress: Option<&ClientProgress>,
     ) -> Result<Value, UpstreamError> {
         let mut minting = Some(self.minting.lock().await);
-        let is_implicit = asked.remove("handle").is_none();
+        let is_implicit = said(&asked, "handle").is_none();
+        asked.remove("handle");
         let known = self
             .registered()
             .iter()
@@ -278,10 +281,16 @@ impl Inner {
     }
 }
 
+/// A text argument, unless it stands for nothing.
+fn said<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    let text = arguments.get(name)?.as_str()?;
+    (!NOTHING.contains(&text)).then_some(text)
+}
+
 /// Whether a call may be repeated although the first attempt may have arrived: it only reads, or
 /// has a key.
 fn may_repeat(tool: Tool, arguments: &Map<String, Value>) -> bool {
-    tool.is_read_only() || arguments.contains_key("request_key")
+    tool.is_read_only() || said(arguments, "request_key").is_some()
 }
 
 fn code(result: &Value) -> Option<&str> {
@@ -295,13 +304,12 @@ fn not_there(error: &UpstreamError) -> CallToolResult {
         "{message}. If you sent this before, or now, it may have been delivered: repeat it with the \
          same request_key, do not say it anew"
     );
-    let text = format!(
-        "Refused (overloaded): {message}\nnext: the same call, with the same request_key, in 5 s"
-    );
+    let next = "the same call, with the same request_key, in 5 s";
+    let text = format!("Refused (overloaded): {message}\nnext: {next}");
     let mut result = CallToolResult::error(vec![rmcp::model::ContentBlock::text(text)]);
     result.structured_content = Some(json!({
         "error": { "code": "overloaded", "message": message, "retry_after_ms": 5_000,
-            "earlier_attempt": "unknown" }
+            "earlier_attempt": "unknown", "next_call": next }
     }));
     result
 }

@@ -52,10 +52,11 @@ fn handle(headers: &HeaderMap) -> Result<Option<Handle>, HttpError> {
         return Ok(None);
     };
     let text = value.to_str().map_err(|_| wrong())?;
-    if values.next().is_some() || text.is_empty() || text.len() > MAX_HANDLE {
+    if values.next().is_some() || text.len() > MAX_HANDLE {
         return Err(wrong().into());
     }
-    Ok(Some(Handle::given(text)))
+    // As an argument, an empty one is none.
+    Ok((!text.is_empty()).then(|| Handle::given(text)))
 }
 
 /// Returns the body, which the guard has already read and limited.

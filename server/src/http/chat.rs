@@ -117,7 +117,7 @@ async fn forget(http: &Http, posted: PostedCall) -> Result<Response, HttpError> 
 fn caller_alone(posted: PostedCall) -> Result<(RequestOrigin, Handle), HttpError> {
     let PostedCall { origin, arguments } = posted;
     let mut arguments = Arguments::new(Tool::LeaveChat, arguments);
-    let argument = arguments.text("handle")?;
+    let argument = arguments.token("handle")?;
     if let Err(mut refusal) = arguments.finish() {
         refusal.message = "this route takes the handle alone".into();
         return Err(refusal.into());

@@ -237,7 +237,7 @@ async fn guessed_handles_open_nothing() {
         ("user_1", 401),
         (&*reader, 401),
         (&*long, 400),
-        ("", 400),
+        ("", 401),
     ] {
         let mut client = world.client().await;
         for (path, body) in [

@@ -195,16 +195,16 @@ fn parse_with(
     read: impl FnOnce(&mut Arguments) -> Result<Ask, Refusal>,
 ) -> Result<ParsedCall, Refusal> {
     let ask = read(&mut arguments)?;
-    let handle = arguments.text("handle")?;
+    let handle = arguments.token("handle")?;
     let key = match tool.is_read_only() {
         true => None,
-        false => arguments.text("request_key")?,
+        false => arguments.token("request_key")?,
     };
     if let Some(key) = &key
-        && !(1..=MAX_KEY_CHARS).contains(&key.chars().count())
+        && key.chars().count() > MAX_KEY_CHARS
     {
         return Err(Refusal::invalid(format!(
-            "`request_key` must be 1 to {MAX_KEY_CHARS} characters"
+            "`request_key` must be 1 to {MAX_KEY_CHARS} characters, or left out"
         )));
     }
     arguments.finish()?;
@@ -294,6 +294,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::tools::describe;
 
     fn asked(tool: Tool, values: Value) -> Result<ParsedCall, String> {
         let Value::Object(values) = values else {
@@ -355,6 +356,49 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// Models and proxies fill in what a schema names.
+    #[test]
+    fn an_optional_argument_that_is_empty_counts_as_left_out() {
+        for tool in Tool::ALL {
+            let described = describe(*tool).input;
+            let names = described["properties"].as_object().unwrap().keys();
+            let needed = described.get("required").cloned().unwrap_or(json!([]));
+            let is_needed = |name: &str| needed.as_array().unwrap().contains(&json!(name));
+            let mut bare = json!({});
+            for name in names.clone().filter(|name| is_needed(name)) {
+                bare[name] = json!("room_1");
+            }
+            let left_out = asked(*tool, bare.clone()).unwrap();
+            for name in names.filter(|name| !is_needed(name)) {
+                let is_free = ["display_name", "excuse", "room", "user_id"].contains(&&**name);
+                for nothing in [json!(null), json!(""), json!("null"), json!("undefined")] {
+                    if is_free && nothing.as_str().is_some_and(|text| !text.is_empty()) {
+                        continue;
+                    }
+                    let mut filled = bare.clone();
+                    filled[name] = nothing.clone();
+                    let filled = asked(*tool, filled).unwrap();
+                    let shown = format!("{tool} {name} {nothing}");
+                    assert_eq!(format!("{filled:?}"), format!("{left_out:?}"), "{shown}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_optional_argument_can_be_may_be_left_out() {
+        for (tool, name, value) in [
+            (Tool::Push, "epoch", json!(0)),
+            (Tool::Check, "max", json!(0)),
+            (Tool::Check, "after", json!("0")),
+            (Tool::EnterQueue, "interests", json!("[\"rust\"]")),
+            (Tool::Push, "request_key", json!("k".repeat(200))),
+        ] {
+            let why = asked(tool, json!({ name: value })).unwrap_err();
+            assert!(why.contains(", or left out"), "{why}");
         }
     }
 

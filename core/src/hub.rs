@@ -41,7 +41,7 @@ mod speech;
 mod stick;
 mod validate;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::{Config, Span, Time};
@@ -114,6 +114,8 @@ struct Index {
     /// By folded name.
     rooms: BTreeMap<Box<str>, RoomId>,
     away: Away,
+    /// Each block: the blocked participant, then the one that blocked it.
+    blocks: BTreeSet<(UserId, UserId)>,
 }
 
 /// What the shell should do after an entry.

@@ -207,6 +207,8 @@ impl Hub {
         self.index.readers.insert(participant.reader, user);
         self.index.away.add(user, participant);
         self.index.add_names(&participant.who);
+        let blocks = participant.blocks.iter().map(|other| (*other, user));
+        self.index.blocks.extend(blocks);
     }
 
     pub(super) fn unindex(&mut self, user: UserId) {
@@ -215,6 +217,9 @@ impl Hub {
         self.index.readers.remove(&participant.reader);
         self.index.remove_name(&participant.who.name);
         self.index.away.remove(user, participant);
+        for other in &participant.blocks {
+            self.index.blocks.remove(&(*other, user));
+        }
         if let Some(id) = &participant.who.chosen_id {
             self.index.remove_chosen_id(id);
         }

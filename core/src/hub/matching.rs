@@ -194,7 +194,9 @@ impl Hub {
             });
         }
         participant.blocks.insert(at, other);
-        if let Some(room) = participant.pair
+        let pair = participant.pair;
+        self.index.blocks.insert((other, user));
+        if let Some(room) = pair
             && self.room(room).is_member(other)
         {
             self.end_pair(room, EndReason::Blocked, Some(user));
@@ -209,6 +211,7 @@ impl Hub {
         let blocks = &mut self.user_mut(user).blocks;
         if let Ok(at) = blocks.binary_search(&other) {
             blocks.remove(at);
+            self.index.blocks.remove(&(other, user));
         }
         Ok(Reply::Done)
     }

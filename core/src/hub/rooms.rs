@@ -1,5 +1,6 @@
 //! Rooms: joining, leaving, ending, and delivery of events to members.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chat_types::Span;
@@ -73,6 +74,17 @@ impl Hub {
     pub fn blocked(&self, a: UserId, b: UserId) -> bool {
         let has = |one: UserId, other| self.users.get(&one).is_some_and(|p| p.has_blocked(other));
         has(a, b) || has(b, a)
+    }
+
+    /// The participants that the participant blocked, or that blocked it: those for whom
+    /// [`Hub::blocked`] is true.
+    #[must_use]
+    pub fn hidden_from(&self, user: UserId) -> BTreeSet<UserId> {
+        let own = self.users.get(&user).map(|participant| &participant.blocks);
+        let own = own.into_iter().flatten().copied();
+        let others = (user, UserId(0))..=(user, UserId(u32::MAX));
+        let others = self.index.blocks.range(others).map(|(_, other)| *other);
+        own.chain(others).collect()
     }
 
     /// The live room of a command: the room that it names, or the only room that the caller is in.

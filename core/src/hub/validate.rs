@@ -1,5 +1,7 @@
 //! The invariants of the whole state, which hold after every entry. A broken invariant is a bug.
 
+use std::collections::BTreeSet;
+
 use super::{Hub, Index};
 use crate::id::{RoomId, UserId};
 use crate::name::Keys;
@@ -64,7 +66,19 @@ impl Hub {
         if index.away != self.index_away() {
             return Err("the index of those away differs from the participants".into());
         }
+        if index.blocks != self.index_blocks() {
+            return Err("the index of blocks differs from the participants".into());
+        }
         self.validate_names()
+    }
+
+    fn index_blocks(&self) -> BTreeSet<(UserId, UserId)> {
+        let users = self.users.sorted_keys().into_iter();
+        let of = |user| {
+            let blocks = self.user(user).blocks.iter();
+            blocks.map(move |other| (*other, user)).collect::<Vec<_>>()
+        };
+        users.flat_map(of).collect()
     }
 
     /// Checks that each participant is found by all keys of its name and chosen id, and by no other
@@ -298,10 +312,20 @@ mod tests {
 
     #[test]
     fn a_block_of_oneself_or_out_of_order_is_invalid() {
-        assert!(of_ann(|ann| ann.blocks = vec![ANN]));
-        assert!(of_ann(|ann| ann.blocks = vec![DAN, UserId(2)]));
-        assert!(of_ann(|ann| ann.blocks = vec![DAN, DAN]));
-        assert!(!of_ann(|ann| ann.blocks = vec![UserId(2), DAN]));
+        let indexed = |blocks: Vec<UserId>| {
+            noticed(|hub| {
+                hub.index.blocks = blocks.iter().map(|other| (*other, ANN)).collect();
+                hub.user_mut(ANN).blocks = blocks;
+            })
+        };
+        assert!(indexed(vec![ANN]));
+        assert!(indexed(vec![DAN, UserId(2)]));
+        assert!(indexed(vec![DAN, DAN]));
+        assert!(!indexed(vec![UserId(2), DAN]));
+        assert!(of_ann(|ann| ann.blocks = vec![UserId(2), DAN]));
+        assert!(noticed(|hub| {
+            hub.index.blocks.insert((DAN, ANN));
+        }));
     }
 
     #[test]

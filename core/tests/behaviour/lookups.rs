@@ -193,3 +193,30 @@ fn sizes_are_those_of_the_largest_of_each_kind() {
         assert_eq!(size(name), Some(largest), "{name}");
     }
 }
+
+#[test]
+fn who_is_hidden_is_known_from_both_sides() {
+    let hidden = |script: &str, user| {
+        let hub = play(&format!(
+            "0s ann login \n ben login \n cat login \n{script}"
+        ))
+        .hub;
+        hub.validate().expect("it is sound");
+        let hidden = hub.hidden_from(user);
+        let all = (1..=3).map(UserId);
+        assert!(
+            hidden
+                .iter()
+                .copied()
+                .eq(all.filter(|other| hub.blocked(user, *other)))
+        );
+        hidden.into_iter().collect::<Vec<_>>()
+    };
+    let cat = UserId(3);
+    let blocks = "ann block ben \n cat block ben";
+    assert_eq!(hidden(blocks, BEN), [ANN, cat]);
+    assert_eq!(hidden(blocks, ANN), [BEN]);
+    assert_eq!(hidden(&format!("{blocks} \n cat unblock ben"), BEN), [ANN]);
+    assert_eq!(hidden(&format!("{blocks} \n cat unregister"), BEN), [ANN]);
+    assert_eq!(hidden(&format!("{blocks} \n ben unregister"), ANN), [BEN]);
+}

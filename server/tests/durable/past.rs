@@ -140,6 +140,32 @@ fn blocked_participants_are_left_out() {
     assert_eq!(server.history(&cat, "room_1", 5).len(), 12);
 }
 
+/// Blocks by many are one question: forty cost a reader no more than one does.
+#[test]
+fn many_who_block_a_reader_do_not_take_its_past_away() {
+    const BLOCKERS: usize = 40;
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(folder.path(), SHORT);
+    let ann = server.register("ann", "lobby");
+    let page = server.done("list_users", &ann, &json!({ "room_id": "room_1" }));
+    let ann_id = page["users"][0]["user_id"].clone();
+    let ben = server.register("ben", "lobby");
+    server.say(&ben, ["a word of ben".into()]);
+    for number in 0..BLOCKERS {
+        let other = server.register(&format!("blocker{number}"), "lobby");
+        server.done("block_user", &other, &json!({ "user_id": ann_id }));
+        // More than one page of each, so that a page has one sender.
+        server.say(&other, numbered("word", 0..21));
+    }
+    server.say(&ben, numbered("end", 0..2));
+    assert_eq!(found(&server, &ann, "word"), ["a word of ben"]);
+    let all = [vec!["a word of ben".into()], numbered("end", 0..2)].concat();
+    for limit in [2, 10] {
+        assert_eq!(server.history(&ann, "room_1", limit), all);
+    }
+    assert_eq!(found(&server, &ben, "word").len(), 20);
+}
+
 #[test]
 fn the_text_of_a_query_is_words_and_never_syntax() {
     let folder = tempfile::tempdir().expect("a folder");

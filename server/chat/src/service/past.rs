@@ -1,10 +1,9 @@
 //! Messages of the past: what `history` adds to the core's part, and `search`.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use chat_core::{Answer, Body, Event, Read, Reject, Response, RoomId, RoomSeq, UserId};
-use server_storage::history::{History, Match, Past, PastError, PastReading, QueryWords};
+use server_storage::history::{Match, Past, PastError, PastReading, QueryWords};
 
 use super::caller::IdentifiedCaller;
 use super::{RequestOrigin, Service, read_call};
@@ -12,9 +11,6 @@ use crate::capacity::MAX_WAIT;
 use crate::driver::{Answered, CallerContext};
 use crate::refusal::Refusal;
 use crate::tools::{Ask, Search};
-
-/// The largest number of queries of one read: each finds further hidden senders.
-const QUERIES: usize = 32;
 
 /// The work that a search costs at least, in milliseconds.
 const LEAST_WORK: u64 = 5;
@@ -53,13 +49,6 @@ pub(super) struct Matches {
     pub(super) more: bool,
 }
 
-/// The limits of one answer.
-#[derive(Clone, Copy, Debug)]
-struct PageLimits {
-    messages: usize,
-    bytes: usize,
-}
-
 impl Service {
     /// Adds older messages to the core's page, as far as the caller was there for them. A former
     /// member receives its part of a room that it names.
@@ -84,16 +73,11 @@ impl Service {
             }
             (Ok(_) | Err(_), _) => return Ok(answered),
         };
-        let limits = self.page_limits().await?;
-        let reading = PastReading {
-            user,
-            hidden: BTreeSet::new(),
-            limit: page.limit.min(limits.messages).saturating_sub(kept.len()),
-            bytes: limits.bytes,
-            used: kept.iter().map(|event| length(event)).sum(),
-        };
+        let mut reading = self.reading(user, page.limit).await?;
+        reading.limit = reading.limit.saturating_sub(kept.len());
+        reading.used = kept.iter().map(|event| length(event)).sum();
         let before = kept.first().map(|event| event.room_seq).or(page.before);
-        let past = self.room_past(history, (room, before), reading).await;
+        let past = history.room(room, before, reading).await.map_err(unread);
         let Past { mut messages, more } = match past {
             // The next page asks again.
             Err(_) if !kept.is_empty() => Past {
@@ -110,22 +94,6 @@ impl Service {
             more,
         }));
         Ok(answered)
-    }
-
-    async fn room_past(
-        &self,
-        history: &History,
-        (room, before): (RoomId, Option<RoomSeq>),
-        mut reading: PastReading,
-    ) -> Result<Past, Refusal> {
-        for _ in 0..QUERIES {
-            let read = history.room(room, before, reading.clone()).await;
-            let past = read.map_err(unread)?;
-            if !self.hide(&mut reading, past.messages.iter()).await? {
-                return Ok(past);
-            }
-        }
-        Err(unread(PastError::Slow))
     }
 
     /// Searches what the caller was there for.
@@ -168,66 +136,31 @@ impl Service {
                 "`query` must have 1 to {most} words with a letter or a digit"
             ))
         })?;
-        let limits = self.page_limits().await?;
-        let mut reading = PastReading {
-            user,
-            hidden: BTreeSet::new(),
-            limit: search.limit.min(limits.messages),
-            bytes: limits.bytes,
-            used: 0,
-        };
-        for _ in 0..QUERIES {
-            let place = (search.room, search.before);
-            let read = history.search(words.clone(), place, reading.clone()).await;
-            let (found, more) = read.map_err(unread)?;
-            let events = found.iter().map(|found| &found.event);
-            if !self.hide(&mut reading, events).await? {
-                return Ok(Matches { found, more });
-            }
-        }
-        Err(unread(PastError::Slow))
+        let reading = self.reading(user, search.limit).await?;
+        let place = (search.room, search.before);
+        let read = history.search(words, place, reading).await;
+        let (found, more) = read.map_err(unread)?;
+        Ok(Matches { found, more })
     }
 
-    /// Adds the senders whom the reader blocked, or who blocked the reader. Returns whether there
-    /// are new ones.
-    async fn hide<'e>(
-        &self,
-        reading: &mut PastReading,
-        events: impl Iterator<Item = &'e std::sync::Arc<Event>>,
-    ) -> Result<bool, Refusal> {
-        let senders: BTreeSet<UserId> = events.filter_map(|event| sender(event)).collect();
-        let reader = reading.user;
-        let hidden = self.node.look(move |node| {
-            let blocked = |sender: &UserId| node.hub().blocked(reader, *sender);
-            senders.into_iter().filter(blocked).collect::<Vec<_>>()
-        });
-        let hidden = hidden.await.ok_or_else(|| unread(PastError::Behind))?;
-        let is_new = !hidden.is_empty();
-        reading.hidden.extend(hidden);
-        Ok(is_new)
-    }
-
-    async fn page_limits(&self) -> Result<PageLimits, Refusal> {
-        let limits = self.node.look(|node| {
-            let config = node.hub().config();
-            PageLimits {
-                messages: config.max_answer as usize,
-                bytes: config.max_answer_bytes as usize,
+    /// The limits of one answer for this reader, with those whom a block hides from it now.
+    async fn reading(&self, user: UserId, limit: usize) -> Result<PastReading, Refusal> {
+        let reading = self.node.look(move |view| {
+            let hub = view.hub();
+            PastReading {
+                user,
+                hidden: hub.hidden_from(user),
+                limit: limit.min(hub.config().max_answer as usize),
+                bytes: hub.config().max_answer_bytes as usize,
+                used: 0,
             }
         });
-        limits.await.ok_or_else(|| unread(PastError::Behind))
+        reading.await.ok_or_else(|| unread(PastError::Behind))
     }
 }
 
 fn user(context: &CallerContext) -> Option<UserId> {
     context.me.as_ref().map(|me| me.who.id)
-}
-
-fn sender(event: &Event) -> Option<UserId> {
-    if let Body::Message { sender, .. } = &event.body {
-        return Some(sender.id);
-    }
-    None
 }
 
 fn length(event: &Event) -> usize {

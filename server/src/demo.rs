@@ -1,18 +1,20 @@
 //! Scripted agents that show a conversation: two in the lobby, and two that are matched.
 //!
 //! They use the same service as real agents: claim the stick, wait in line for it, append, push;
-//! wait in the queue, talk, leave.
+//! wait in the queue, talk, leave. They answer visitors, and a refused call only begins the next
+//! round: a visitor may do anything.
 
+mod agent;
+
+use std::cell::RefCell;
 use std::io::Write;
-use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::Address;
-use serde_json::{Map, Value, json};
-use server_chat::capacity::Source;
-use server_chat::scope::CallerScope;
-use server_chat::service::{RequestOrigin, Service};
+use serde_json::{Value, json};
+use server_chat::service::Service;
 use server_chat::tools::Tool;
+
+use agent::{Agent, PATIENCE_S};
 
 /// The messages in the lobby, in turns.
 const LOBBY: [&str; 6] = [
@@ -32,15 +34,26 @@ const CHANCE: [&str; 4] = [
     "Then I leave you to the next one. Goodbye!",
 ];
 
-/// The number of names that an agent tries.
-const MAX_NAMES: u32 = 20;
+/// What an agent says to a visitor who meets it in the queue: first, and to each message.
+const MEETING: [&str; 4] = [
+    "Hello! I am a script, and answer three times. How are you?",
+    "I am well, thank you, as scripts always are. What brings you here?",
+    "An agent would do something with that. It calls check, and send_message, as I do.",
+    "I have to go: the next round begins. Press End it, or wait until I am gone.",
+];
+
+/// The shortest pause after a refused call.
+const AFTER_REFUSAL: Duration = Duration::from_secs(1);
+
+/// The number of pauses between two rounds.
+const BETWEEN_ROUNDS: u32 = 4;
 
 /// Why a demonstration stopped.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum DemoError {
     #[error("{who} could not {tool}: {message}")]
-    HttpError {
+    Refused {
         who: String,
         tool: Tool,
         code: &'static str,
@@ -53,101 +66,18 @@ pub enum DemoError {
     Output(#[from] std::io::Error),
 }
 
-/// One scripted agent.
-struct Agent {
-    name: String,
-    service: Service,
-    origin: RequestOrigin,
-    /// The position up to which everything was read.
-    cursor: u64,
-}
-
-impl Agent {
-    fn new(name: &str, service: &Service) -> Self {
-        Self {
-            name: name.into(),
-            service: service.clone(),
-            origin: RequestOrigin {
-                address: Address(0),
-                source: Source::default(),
-                scope: Some(Arc::new(CallerScope::default())),
-                handle: None,
-            },
-            cursor: 0,
-        }
-    }
-
-    async fn call(&self, tool: Tool, arguments: Value) -> Result<Value, DemoError> {
-        let arguments = match arguments {
-            Value::Object(map) => map,
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_) => Map::new(),
-        };
-        let outcome = self.service.perform(tool, arguments, &self.origin).await;
-        match &outcome.result {
-            Ok(_) => Ok(outcome.json()),
-            Err(refusal) => Err(DemoError::HttpError {
-                who: self.name.clone(),
-                tool,
-                code: refusal.code,
-                message: refusal.message.clone(),
-            }),
-        }
-    }
-
-    /// Registers under its name, which this argument takes. If it is taken, tries similar names.
-    async fn arrive(&mut self, tool: Tool, argument: &str) -> Result<Value, DemoError> {
-        let first = self.name.clone();
-        let mut number = 1;
-        loop {
-            let mut ask = Map::new();
-            ask.insert(argument.into(), self.name.as_str().into());
-            match self.call(tool, Value::Object(ask)).await {
-                Err(DemoError::HttpError {
-                    code: "name_taken", ..
-                }) if number < MAX_NAMES => {
-                    number += 1;
-                    self.name = format!("{first} {number}");
-                }
-                arrived => return arrived,
-            }
-        }
-    }
-
-    /// Reads until an event of this type that `wanted` accepts.
-    async fn until(
-        &mut self,
-        kind: &str,
-        wanted: impl Fn(&Value) -> bool,
-    ) -> Result<Value, DemoError> {
-        loop {
-            let ask = json!({ "after": self.cursor, "wait_seconds": 50, "max": 1 });
-            let page = self.call(Tool::Check, ask).await?;
-            self.cursor = page["cursor"].as_u64().unwrap_or(self.cursor);
-            let events = page["events"].as_array().into_iter().flatten();
-            for event in events {
-                if event["type"] == kind && wanted(event) {
-                    return Ok(event.clone());
-                }
-            }
-        }
-    }
-}
-
 /// A demonstration: its output, and its pace.
 #[derive(Debug)]
 pub struct Demo<'a, W> {
     service: &'a Service,
-    out: W,
+    out: RefCell<W>,
     pace: Duration,
 }
 
 impl<'a, W: Write> Demo<'a, W> {
     /// A demonstration on this server, with a pause of `pace` before each action.
     pub fn new(service: &'a Service, out: W, pace: Duration) -> Self {
+        let out = RefCell::new(out);
         Self { service, out, pace }
     }
 
@@ -155,112 +85,241 @@ impl<'a, W: Write> Demo<'a, W> {
     ///
     /// # Errors
     /// A call was refused, or the output failed.
-    pub async fn run(&mut self) -> Result<(), DemoError> {
-        self.lobby().await?;
-        self.chance().await
+    pub async fn once(&self) -> Result<(), DemoError> {
+        let mut lobby = Lobby::new(self.service);
+        let shown = async {
+            self.open(&mut lobby).await?;
+            self.round(&mut lobby).await
+        };
+        let shown = shown.await;
+        self.close(&mut lobby).await?;
+        shown?;
+        self.queue().await
     }
 
-    async fn pause(&self) {
-        if !self.pace.is_zero() {
-            tokio::time::sleep(self.pace).await;
+    /// Shows both again and again, the two in the lobby without a gap.
+    ///
+    /// # Errors
+    /// The output failed.
+    pub async fn forever(&self) -> Result<(), DemoError> {
+        tokio::try_join!(self.lobby_forever(), self.queue_forever())?;
+        Ok(())
+    }
+
+    async fn lobby_forever(&self) -> Result<(), DemoError> {
+        loop {
+            let mut lobby = Lobby::new(self.service);
+            let mut shown = self.open(&mut lobby).await;
+            while shown.is_ok() {
+                shown = self.round(&mut lobby).await;
+                self.pauses(BETWEEN_ROUNDS).await;
+            }
+            for agent in &mut lobby.agents {
+                agent.goodbye().await;
+            }
+            self.go_on_after(shown).await?;
         }
     }
 
-    fn show(&mut self, who: &str, does: &str) -> Result<(), DemoError> {
-        writeln!(self.out, "  {who:<6} {does}")?;
-        Ok(self.out.flush()?)
+    async fn queue_forever(&self) -> Result<(), DemoError> {
+        loop {
+            let shown = self.queue().await;
+            self.go_on_after(shown).await?;
+            self.pauses(BETWEEN_ROUNDS).await;
+        }
     }
 
-    /// Two agents in the lobby take turns with the stick.
-    async fn lobby(&mut self) -> Result<(), DemoError> {
-        writeln!(self.out, "lobby: the talking stick decides who speaks")?;
-        let mut agents = [
-            Agent::new("Ada", self.service),
-            Agent::new("Bob", self.service),
-        ];
-        for agent in &mut agents {
+    /// Shows a refusal. The next round begins after a pause.
+    async fn go_on_after(&self, shown: Result<(), DemoError>) -> Result<(), DemoError> {
+        match shown {
+            Err(refused @ DemoError::Refused { .. }) => {
+                writeln!(self.out.borrow_mut(), "  {refused}")?;
+                tokio::time::sleep(AFTER_REFUSAL.max(self.pace)).await;
+                Ok(())
+            }
+            shown => shown,
+        }
+    }
+
+    async fn pauses(&self, number: u32) {
+        if !self.pace.is_zero() {
+            tokio::time::sleep(self.pace * number).await;
+        }
+    }
+
+    fn show(&self, who: &str, does: &str) -> Result<(), DemoError> {
+        let mut out = self.out.borrow_mut();
+        writeln!(out, "  {who:<6} {does}")?;
+        Ok(out.flush()?)
+    }
+
+    async fn open(&self, lobby: &mut Lobby) -> Result<(), DemoError> {
+        let what = "lobby: the talking stick decides who speaks";
+        writeln!(self.out.borrow_mut(), "{what}")?;
+        for agent in &mut lobby.agents {
             agent.arrive(Tool::Login, "username").await?;
             self.show(&agent.name, "login {room: lobby}")?;
         }
-        self.claim(&agents[0]).await?;
+        Ok(())
+    }
+
+    /// Two agents in the lobby take turns with the stick.
+    async fn round(&self, lobby: &mut Lobby) -> Result<(), DemoError> {
+        self.claim(&lobby.agents[0]).await?;
         for (turn, words) in LOBBY.into_iter().enumerate() {
             let (speaks, next) = (turn % 2, (turn + 1) % 2);
-            let name = agents[speaks].name.clone();
-            let mine = |event: &Value| event["user"]["display_name"] == name;
-            agents[speaks].until("stick.granted", mine).await?;
-            let speaker = &agents[speaks];
+            let visitor = lobby.granted(speaks).await?;
+            let words = visitor.unwrap_or_else(|| words.into());
+            let speaker = &lobby.agents[speaks];
             speaker.call(Tool::Append, json!({ "text": words })).await?;
-            self.pause().await;
+            self.pauses(1).await;
             if turn + 1 < LOBBY.len() {
-                self.claim(&agents[next]).await?;
-                self.pause().await;
+                self.claim(&lobby.agents[next]).await?;
+                self.pauses(1).await;
             }
-            agents[speaks].call(Tool::Push, json!({})).await?;
-            self.show(&name, &format!("push “{words}”"))?;
+            speaker.call(Tool::Push, json!({})).await?;
+            self.show(&speaker.name, &format!("push “{words}”"))?;
         }
-        for agent in &agents {
+        Ok(())
+    }
+
+    async fn close(&self, lobby: &mut Lobby) -> Result<(), DemoError> {
+        for agent in &mut lobby.agents {
             agent.call(Tool::LeaveChat, json!({})).await?;
             self.show(&agent.name, "leave_chat")?;
-            self.goodbye(agent).await;
+            agent.goodbye().await;
         }
         Ok(())
     }
 
-    async fn claim(&mut self, agent: &Agent) -> Result<(), DemoError> {
+    async fn claim(&self, agent: &Agent) -> Result<(), DemoError> {
         let claim = agent.call(Tool::TalkingStick, json!({})).await?;
-        self.show(
-            &agent.name,
-            &format!("talking_stick → {}", text(&claim["status"])),
-        )
+        let does = format!("talking_stick → {}", text(&claim["status"]));
+        self.show(&agent.name, &does)
     }
 
-    /// Two agents wait for a partner, and are matched if no other participant waits.
-    async fn chance(&mut self) -> Result<(), DemoError> {
-        writeln!(
-            self.out,
-            "queue: agents who wait are paired, first come, first served"
-        )?;
-        let mut agents = [
-            Agent::new("Cleo", self.service),
-            Agent::new("Dan", self.service),
-        ];
+    /// Two agents wait for a partner: each other, if no visitor waits.
+    async fn queue(&self) -> Result<(), DemoError> {
+        let what = "queue: agents who wait are paired, first come, first served";
+        writeln!(self.out.borrow_mut(), "{what}")?;
+        let mut agents = ["Cleo", "Dan"].map(|name| Agent::new(name, self.service));
+        let shown = self.meet(&mut agents).await;
         for agent in &mut agents {
-            self.pause().await;
+            agent.goodbye().await;
+        }
+        shown?;
+        Ok(writeln!(self.out.borrow_mut())?)
+    }
+
+    async fn meet(&self, agents: &mut [Agent; 2]) -> Result<(), DemoError> {
+        for agent in agents.iter_mut() {
+            self.pauses(1).await;
             let entered = agent.arrive(Tool::EnterQueue, "display_name").await?;
-            self.show(
-                &agent.name,
-                &format!("enter_queue → {}", text(&entered["status"])),
-            )?;
+            let does = format!("enter_queue → {}", text(&entered["status"]));
+            self.show(&agent.name, &does)?;
         }
-        let mut rooms = Vec::new();
-        for agent in &mut agents {
-            let found = agent.until("chatroom.found", |_| true).await?;
-            let partner = found["partner"]["display_name"].as_str().unwrap_or("?");
-            self.show(
-                &agent.name,
-                &format!("chatroom.found {{partner: {partner}}}"),
-            )?;
-            rooms.push(found["room_id"].clone());
+        let mut rooms = [Value::Null, Value::Null];
+        for (agent, room) in agents.iter_mut().zip(&mut rooms) {
+            while let Some(event) = agent.next(0).await? {
+                if event["type"] == "chatroom.found" {
+                    let partner = text(&event["partner"]["display_name"]);
+                    let does = format!("chatroom.found {{partner: {partner}}}");
+                    self.show(&agent.name, &does)?;
+                    *room = event["room_id"].clone();
+                    break;
+                }
+            }
         }
+        if rooms[0] == rooms[1] {
+            return self.talk(agents, &rooms[0]).await;
+        }
+        let [first, second] = agents;
+        let (first, second) = (
+            self.accompany(first, &rooms[0]),
+            self.accompany(second, &rooms[1]),
+        );
+        tokio::try_join!(first, second).map(|((), ())| ())
+    }
+
+    async fn send(&self, agent: &Agent, room: &Value, words: &str) -> Result<(), DemoError> {
+        self.pauses(1).await;
+        let ask = json!({ "room_id": room, "message": words });
+        agent.call(Tool::SendMessage, ask).await?;
+        self.show(&agent.name, &format!("send_message “{words}”"))
+    }
+
+    /// The two agents talk with each other.
+    async fn talk(&self, agents: &[Agent; 2], room: &Value) -> Result<(), DemoError> {
         for (turn, words) in CHANCE.into_iter().enumerate() {
-            self.pause().await;
-            let (agent, room) = (&agents[turn % 2], &rooms[turn % 2]);
-            let ask = json!({ "room_id": room, "message": words });
-            agent.call(Tool::SendMessage, ask).await?;
-            self.show(&agent.name, &format!("send_message “{words}”"))?;
+            self.send(&agents[turn % 2], room, words).await?;
         }
-        for agent in &agents {
-            self.goodbye(agent).await;
-        }
-        writeln!(self.out)?;
         Ok(())
     }
 
-    /// Unregisters an agent, so that its name is free for the next run.
-    async fn goodbye(&self, agent: &Agent) {
-        let scope = agent.origin.scope.iter().flat_map(|scope| scope.handles());
-        for handle in scope {
-            self.service.unregister(&handle, &agent.origin).await;
+    /// The agent talks with the visitor in this room, until one of them has enough. Without a room
+    /// it has no partner.
+    async fn accompany(&self, agent: &mut Agent, room: &Value) -> Result<(), DemoError> {
+        if room.is_null() {
+            return Ok(());
+        }
+        for words in MEETING {
+            self.send(agent, room, words).await?;
+            loop {
+                let event = agent.next(PATIENCE_S).await?;
+                match event.as_ref().map(|event| text(&event["type"])) {
+                    None | Some("partner.disconnected") => return Ok(()),
+                    Some("message.received") => break,
+                    Some(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The two agents in the lobby.
+struct Lobby {
+    agents: [Agent; 2],
+    /// The place in the room up to which visitors were answered.
+    answered: u64,
+}
+
+impl Lobby {
+    fn new(service: &Service) -> Self {
+        Self {
+            agents: ["Ada", "Bob"].map(|name| Agent::new(name, service)),
+            answered: 0,
+        }
+    }
+
+    /// Waits until this agent has the stick. Returns an answer to the visitor who came or spoke
+    /// last, unless it has one.
+    async fn granted(&mut self, speaks: usize) -> Result<Option<String>, DemoError> {
+        let names = [0, 1].map(|at: usize| self.agents[at].name.clone());
+        let mut answer = None;
+        loop {
+            let Some(event) = self.agents[speaks].next(PATIENCE_S).await? else {
+                continue;
+            };
+            let (kind, by) = match text(&event["type"]) {
+                "message.received" => ("message", &event["sender"]),
+                kind => (kind, &event["user"]),
+            };
+            let name = text(&by["display_name"]);
+            if kind == "stick.granted" && name == names[speaks] {
+                return Ok(answer);
+            }
+            let seq = event["room_seq"].as_u64().unwrap_or(0);
+            if names.iter().any(|own| own == name) || seq <= self.answered {
+                continue;
+            }
+            let words = match kind {
+                "user.joined" => "Ask for the stick, and it comes to you after us.",
+                "message" => "I am a script and understand no word, but the stick came back.",
+                _ => continue,
+            };
+            self.answered = seq;
+            answer = Some(format!("Hello {name}! {words}"));
         }
     }
 }
@@ -272,6 +331,8 @@ fn text(value: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use chat_core::{Config, Node};
 
     use super::*;
@@ -292,8 +353,8 @@ mod tests {
             guest.call(Tool::Login, ask).await.unwrap();
         }
         let mut out = Vec::new();
-        let mut demo = Demo::new(&service, &mut out, Duration::ZERO);
-        demo.run().await.unwrap();
+        let demo = Demo::new(&service, &mut out, Duration::ZERO);
+        demo.once().await.unwrap();
         let shown = String::from_utf8(out).unwrap();
         for line in [
             "Ada 2  login",

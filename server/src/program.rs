@@ -170,18 +170,12 @@ enum DemoMode {
 impl DemoMode {
     /// Runs the demonstration, and returns when the server should stop.
     async fn on(&self, service: &Service) -> Result<(), DemoError> {
-        let (pace, again) = match self {
-            Self::Nothing => return std::future::pending().await,
-            Self::Once(pace) => (*pace, false),
-            Self::Always(pace) => (*pace, true),
-        };
         // The conversation goes on, also when nobody reads it here.
-        let mut demo = Demo::new(service, LineWriter::new(&STDOUT), pace);
-        loop {
-            demo.run().await?;
-            if !again {
-                return Ok(());
-            }
+        let play = |pace: &Duration| Demo::new(service, LineWriter::new(&STDOUT), *pace);
+        match self {
+            Self::Nothing => std::future::pending().await,
+            Self::Once(pace) => play(pace).once().await,
+            Self::Always(pace) => play(pace).forever().await,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Whole conversations through the service, which all transports share.
 
+mod demonstration;
 mod obedient;
 
 use std::sync::Arc;
@@ -400,9 +401,9 @@ async fn a_stop_answers_waiting_calls_and_ends_every_stream() {
 async fn the_demonstration_shows_a_whole_conversation_twice() {
     let (service, _running) = start();
     let mut shown = Vec::new();
-    let mut demo = Demo::new(&service, &mut shown, std::time::Duration::ZERO);
-    demo.run().await.unwrap();
-    demo.run().await.unwrap();
+    let demo = Demo::new(&service, &mut shown, std::time::Duration::ZERO);
+    demo.once().await.unwrap();
+    demo.once().await.unwrap();
     let text = String::from_utf8(shown).unwrap();
     let (first, second) = text.split_at(text.len() / 2);
     assert_eq!(first, second, "nothing is left over from the first time");

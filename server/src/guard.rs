@@ -52,7 +52,7 @@ pub use hosts::{Allowed, AllowedHosts, HostError};
 pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
 pub use new_token::{NewTokenError, new_token};
 pub use request_charge::RequestCharge;
-pub use scan::cost;
+pub use scan::{cost, has_few_values};
 pub use session_file::SESSIONS;
 pub use token_file::{RealmOfTokens, TokenFile};
 pub use tokens::{TokensError, Wrong};

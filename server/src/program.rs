@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use server_chat::lossy_output::{STDERR, STDOUT};
+use server_chat::render_text;
 use server_chat::service::Service;
 use server_settings::cli::{self, Cli, Command, LogForm, ServeArgs, StdioArgs, TokenArgs};
 use server_settings::os_error::reason;
@@ -187,6 +188,8 @@ fn complain(why: &dyn std::fmt::Display) {
         false => "error:",
     };
     let why = cli::in_place_of_flags(&why.to_string());
+    // It may quote paths, settings and what other programs say.
+    let why = render_text::shown(&why);
     STDERR.push(format!("{word} {why}\n").as_bytes());
 }
 

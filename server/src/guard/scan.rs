@@ -21,11 +21,18 @@ const VALUE: usize = 256;
 /// # Errors
 /// The body has too many values, or they are nested too deeply.
 pub fn cost(body: &[u8]) -> Result<usize, Fault> {
-    Ok(scan(body)?.saturating_mul(VALUE).saturating_add(body.len()))
+    let values = scan(body, MAX_VALUES)?;
+    Ok(values.saturating_mul(VALUE).saturating_add(body.len()))
 }
 
-/// The number of values in a body.
-fn scan(body: &[u8]) -> Result<usize, Fault> {
+/// Whether JSON has at most so many values, none of them too deep.
+#[must_use]
+pub fn has_few_values(json: &[u8], limit: usize) -> bool {
+    scan(json, limit).is_ok()
+}
+
+/// The number of values in a body, which is at most `limit`.
+fn scan(body: &[u8], limit: usize) -> Result<usize, Fault> {
     let (mut values, mut depth) = (1_usize, 0_usize);
     let mut bytes = body.iter();
     while let Some(byte) = bytes.next() {
@@ -43,8 +50,8 @@ fn scan(body: &[u8]) -> Result<usize, Fault> {
             let why = format!("the body nests values more than {MAX_DEPTH} deep");
             return Err(Fault::BodyUnread(why));
         }
-        if values > MAX_VALUES {
-            return Err(Fault::TooManyValues { limit: MAX_VALUES });
+        if values > limit {
+            return Err(Fault::TooManyValues { limit });
         }
     }
     Ok(values)
@@ -69,20 +76,20 @@ mod tests {
 
     #[test]
     fn values_are_counted_outside_of_strings() {
-        assert_eq!(scan(b"{}"), Ok(2));
-        assert_eq!(scan(br#"{"a":[1,2],"b":"[,:{\"["}"#), Ok(7));
-        assert_eq!(scan(b""), Ok(1));
-        assert_eq!(scan(br#""never ends \"#), Ok(1));
+        assert_eq!(scan(b"{}", MAX_VALUES), Ok(2));
+        assert_eq!(scan(br#"{"a":[1,2],"b":"[,:{\"["}"#, MAX_VALUES), Ok(7));
+        assert_eq!(scan(b"", MAX_VALUES), Ok(1));
+        assert_eq!(scan(br#""never ends \"#, MAX_VALUES), Ok(1));
     }
 
     #[test]
     fn too_many_values_and_too_deep_nesting_are_refused() {
         let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
         assert_eq!(
-            scan(many.as_bytes()),
+            scan(many.as_bytes(), MAX_VALUES),
             Err(Fault::TooManyValues { limit: MAX_VALUES })
         );
-        let deep = |depth| scan("[".repeat(depth).as_bytes());
+        let deep = |depth| scan("[".repeat(depth).as_bytes(), MAX_VALUES);
         assert!(deep(MAX_DEPTH).is_ok());
         assert!(matches!(deep(MAX_DEPTH + 1), Err(Fault::BodyUnread(_))));
     }

@@ -11,7 +11,6 @@ use rmcp::model::{
     ServerNotification,
 };
 use rmcp::service::{Peer, SubscriptionSink};
-use serde_json::Value;
 use server_chat::identity::{Handle, ReaderId};
 use server_chat::render_text;
 use server_chat::task;
@@ -221,10 +220,9 @@ impl Pushes {
                     return Ok(());
                 };
                 if takes_events && PUSHED.contains(&kind) {
-                    let params = event.data.as_deref().map(serde_json::from_str::<Value>);
-                    let params = params
-                        .and_then(Result::ok)
-                        .map(|told| render_text::data(&told));
+                    let told = event.data.as_deref().map(str::as_bytes);
+                    let told = told.and_then(|told| upstream::parse(told).ok());
+                    let params = told.map(|told| render_text::data(&told));
                     let pushed = CustomNotification::new(kind.to_owned(), params);
                     let pushed = ServerNotification::CustomNotification(pushed);
                     peer.send_notification(pushed)

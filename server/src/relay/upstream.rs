@@ -14,18 +14,27 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use server_chat::identity::{Handle, ReaderId};
+use server_chat::render_text;
 use server_settings::os_error::without_number;
 use sse_stream::SseStream;
 
 use super::bounded::Bounded;
 use super::progress::ClientProgress;
+use crate::guard::has_few_values;
 use crate::http::{HANDLE_HEADER, TITLE};
 
 /// The protocol version with self-contained requests.
 const ERA: &str = "2026-07-28";
 
 /// The largest size of an answer and of an event in bytes.
-const MAX_ANSWER_BYTES: usize = 16 << 20;
+const MAX_ANSWER_BYTES: usize = 4 << 20;
+
+/// The largest number of values of an answer and of an event. Parsed, each takes up to a hundred times
+/// its bytes.
+const MAX_ANSWER_VALUES: usize = 64 * 1_024;
+
+/// The most characters of an error that are passed on.
+const MAX_ERROR: usize = 500;
 
 /// The time limit for a connection.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -56,11 +65,13 @@ pub enum UpstreamError {
     Address { url: String, why: &'static str },
     #[error("the server at {base} does not answer: {why}")]
     Unreachable { base: String, why: String },
-    #[error("the server at {base} answers {status}: {text}")]
+    /// What it says besides is left out: a model would take it for the relay's words.
+    #[error("the server at {base} answers {status}{}", .code.as_ref().map_or_else(String::new, |code| format!(" ({code})")))]
     HttpError {
         base: String,
         status: StatusCode,
-        text: String,
+        /// The code of a chat server's refusal.
+        code: Option<String>,
     },
     #[error("the server at {base} answers in words that this client does not know: {why}")]
     Strange { base: String, why: String },
@@ -142,7 +153,7 @@ impl Upstream {
             let status = response.status();
             let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES);
             let whole = body.collect().await.map_err(|error| self.strange(&error))?;
-            let said = serde_json::from_slice::<Value>(&whole.to_bytes()).unwrap_or_default();
+            let said = parse(&whole.to_bytes()).unwrap_or_default();
             Ok::<_, UpstreamError>((status, said))
         };
         let Ok(Ok((status, said))) = tokio::time::timeout(patience, asked).await else {
@@ -224,14 +235,16 @@ impl Upstream {
             .send(request.body(Body::from(body.to_string())))
             .await?;
         let message = self.message(response, progress).await?;
+        let mut message = render_text::visible(message);
         if let Some(error) = message.get("error") {
+            let text = error["message"].as_str().unwrap_or_default();
             return Err(UpstreamError::Rpc {
                 code: error["code"].as_i64().unwrap_or_default(),
-                message: error["message"].as_str().unwrap_or_default().into(),
+                message: text.chars().take(MAX_ERROR).collect(),
                 data: error.get("data").cloned(),
             });
         }
-        Ok(message["result"].clone())
+        Ok(message["result"].take())
     }
 
     /// The message that answers a request, as JSON or as a stream.
@@ -249,9 +262,7 @@ impl Upstream {
                 let event = event.map_err(|error| self.strange(&error))?;
                 let message: Value = match event.data.as_deref() {
                     None | Some("") => continue,
-                    Some(data) => {
-                        serde_json::from_str(data).map_err(|error| self.strange(&error))?
-                    }
+                    Some(data) => parse(data.as_bytes()).map_err(|why| self.strange(&why))?,
                 };
                 if message.get("id").is_some() {
                     return Ok(message);
@@ -268,17 +279,15 @@ impl Upstream {
             .await
             .map_err(|error| self.strange(&error))?
             .to_bytes();
-        match serde_json::from_slice::<Value>(&bytes) {
-            Ok(message) if message.get("jsonrpc").is_some() => Ok(message),
-            Ok(_) | Err(_) => {
-                let text = String::from_utf8_lossy(&bytes);
-                Err(UpstreamError::HttpError {
-                    base: self.base.clone(),
-                    status,
-                    text: text.chars().take(200).collect(),
-                })
-            }
+        let said = parse(&bytes).unwrap_or_default();
+        if said.get("jsonrpc").is_some() {
+            return Ok(said);
         }
+        Err(UpstreamError::HttpError {
+            base: self.base.clone(),
+            status,
+            code: said["error"]["code"].as_str().and_then(known_code),
+        })
     }
 
     /// Opens the event stream of an inbox, after `after` or from its end: by the handle of its
@@ -315,7 +324,7 @@ impl Upstream {
         Err(UpstreamError::HttpError {
             base: self.base.clone(),
             status,
-            text: "no event stream".into(),
+            code: None,
         })
     }
 
@@ -334,6 +343,20 @@ pub(super) async fn next(
 ) -> Option<Result<sse_stream::Sse, sse_stream::Error>> {
     use tokio_stream::StreamExt as _;
     events.next().await
+}
+
+/// Parses JSON of the server, if its parsed form is small enough.
+pub(super) fn parse(json: &[u8]) -> Result<Value, String> {
+    if !has_few_values(json, MAX_ANSWER_VALUES) {
+        return Err(format!("it has more than {MAX_ANSWER_VALUES} values"));
+    }
+    serde_json::from_slice(json).map_err(|error| error.to_string())
+}
+
+/// A refusal's code, if it looks like one: nobody reads a sentence in it.
+fn known_code(code: &str) -> Option<String> {
+    let is_code = code.len() <= 32 && code.bytes().all(|c| c.is_ascii_lowercase() || c == b'_');
+    is_code.then(|| code.to_owned())
 }
 
 /// An error with its causes: the last one says what went wrong with a connection.

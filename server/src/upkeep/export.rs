@@ -8,6 +8,7 @@ use std::path::Path;
 
 use rusqlite::Row;
 use serde_json::{Map, Value, json};
+use server_chat::render_text;
 use server_chat::wire::timestamp;
 use server_storage::history;
 
@@ -100,7 +101,7 @@ pub fn export(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
         let mut rows = select.query([]).map_err(wrong())?;
         while let Some(row) = rows.next().map_err(wrong())? {
             let line = line(name, &names, row).map_err(wrong())?;
-            writeln!(out, "{line}")?;
+            writeln!(out, "{}", render_text::json_line(&line))?;
             lines += 1;
         }
     }

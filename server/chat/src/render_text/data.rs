@@ -46,7 +46,9 @@ fn has_peers(json: &Value) -> bool {
         })
 }
 
-fn visible(json: Value) -> Value {
+/// The same JSON with invisible characters as escapes in every string.
+#[must_use]
+pub fn visible(json: Value) -> Value {
     match json {
         Value::String(text) => shown(&text).into(),
         Value::Array(items) => items.into_iter().map(visible).collect(),

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use serde_json::Value;
 use unicode_properties::{GeneralCategory, UnicodeEmoji as _, UnicodeGeneralCategory as _};
 
 const JOINER: char = '\u{200d}';
@@ -13,7 +14,8 @@ const KEYCAP: char = '\u{20e3}';
 
 /// The text with each control character as an escape. Line breaks and tabs stay, and so do joiners
 /// and selectors within ordinary emoji.
-pub(super) fn shown(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn shown(text: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
     if text.bytes().all(is_plain) {
         return Cow::Borrowed(text);
@@ -38,6 +40,24 @@ pub(super) fn shown(text: &str) -> Cow<'_, str> {
 /// The text on one line: line breaks and tabs are escaped, too.
 pub(super) fn one_line(text: &str) -> String {
     shown(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+/// JSON for programs on one line, with each such character as an escape of JSON, which means the same to
+/// its reader and does nothing to a terminal.
+#[must_use]
+pub fn json_line(json: &Value) -> String {
+    let mut line = String::new();
+    for c in json.to_string().chars() {
+        if steers(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(line, "\\u{unit:04x}");
+            }
+        } else {
+            line.push(c);
+        }
+    }
+    line
 }
 
 /// Whether the character is invisible, or controls the display of others: controls, format controls
@@ -121,6 +141,14 @@ mod tests {
         ] {
             assert_eq!(shown(text), text);
         }
+    }
+
+    #[test]
+    fn a_line_of_json_reads_as_the_same_and_steers_nothing() {
+        let told = serde_json::json!({ "a\u{202e}": "\u{9b}2J\u{7f}\u{e0041} é 👩\u{200d}💻\n" });
+        let line = json_line(&told);
+        assert!(!line.chars().any(steers), "{line}");
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), told);
     }
 
     #[test]

@@ -432,3 +432,9 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
+    /// Makes an operator a user with the same token.
+    fn resign(&mut self) {
+        let operator = self.operator.take();
+        self.caller = self.caller.take().or(operator);
+    }
+

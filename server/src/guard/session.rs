@@ -5,7 +5,8 @@
 //! only the hash. A session ends with its token, after half a day without use, and after a week.
 //! Each token has a limited number of sessions; beyond it the one unused for longest ends. The
 //! cookie is only sent by pages of this server: SameSite=Strict excludes other sites, and the guard
-//! rejects it from pages of other ports. With a journal, sessions outlive a restart in a file beside
+//! rejects it from pages of other ports. An operator's session has a second secret, which the page keeps
+//! in the storage of its origin and sends in a header: without it the session is that of a user. With a journal, sessions outlive a restart in a file beside
 //! it.
 
 use std::collections::BTreeMap;
@@ -39,6 +40,10 @@ const NAME: &str = "talking_stick_session";
 /// and for all paths (RFC 6265bis, section 4.1.3.2).
 const HOST_NAME: &str = "__Host-talking_stick_session";
 
+/// The header by which the page proves its origin, with the secret that its session got. A cookie knows
+/// no ports: the browser also sends it to any other program on this host, which could replay it.
+const PROOF: &str = "chat-session";
+
 /// The largest number of sessions of a token. Beyond it, the one unused for longest ends.
 const MAX_EACH: usize = 16;
 
@@ -67,6 +72,8 @@ pub(super) struct PageSessions {
 #[derive(Debug)]
 struct PageSession {
     known: Known,
+    /// The hash of the secret without which an operator's session is a user's.
+    proof: Option<Hash>,
     opened: Since,
     used: Since,
     /// Cancelled when the session or its token ends.
@@ -118,6 +125,7 @@ impl PageSessions {
             let ended = known.ended.as_ref()?.child_token();
             let session = PageSession {
                 known,
+                proof: stored.proof.and_then(|proof| proof.hash()),
                 opened: Since::ago(ago(stored.opened)),
                 used: Since::ago(ago(stored.used)),
                 ended,
@@ -166,6 +174,7 @@ impl PageSessions {
                 cookie: StoredHash::of(cookie),
                 caller: token(&session.known.caller),
                 operator: token(&session.known.operator),
+                proof: session.proof.as_ref().map(StoredHash::of),
                 opened: of(session.opened),
                 used: of(session.used),
             })
@@ -191,19 +200,23 @@ impl PageSessions {
         session.used = Since::now();
         let mut known = session.known.still();
         known.ended = Some(session.ended.clone());
+        let proof = headers.get(PROOF).map(|proof| digest(proof.as_bytes()));
+        if proof.is_none() || proof != session.proof {
+            known.resign();
+        }
         Some(known)
     }
 
-    /// Opens a session for these owners, and returns the value of its cookie.
-    fn open(&self, known: &Known) -> Result<Option<String>, getrandom::Error> {
+    /// Opens a session for these owners, and returns its secrets.
+    fn open(&self, known: &Known) -> Result<Option<Opened>, getrandom::Error> {
         let (Some(scope), Some(ended)) = (known.scope(), &known.ended) else {
             return Ok(None);
         };
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret)?;
-        let cookie = URL_SAFE_NO_PAD.encode(secret);
+        let cookie = secret()?;
+        let proof = known.operator.as_ref().map(|_| secret()).transpose()?;
         let session = PageSession {
             known: known.clone(),
+            proof: proof.as_ref().map(|proof| digest(proof.as_bytes())),
             opened: Since::now(),
             used: Since::now(),
             ended: ended.child_token(),
@@ -220,7 +233,7 @@ impl PageSessions {
             }
         }
         all.insert(hash(&cookie), session);
-        Ok(Some(cookie))
+        Ok(Some(Opened { cookie, proof }))
     }
 
     /// Removes the session of the cookie in these headers.
@@ -244,7 +257,12 @@ impl PageSessions {
         named(HOST_NAME).or_else(|| named(NAME))
     }
 
-    fn answer(&self, headers: &HeaderMap, cookie: &str, age: &str) -> Response {
+    fn answer(
+        &self,
+        headers: &HeaderMap,
+        (cookie, proof): (&str, Option<&str>),
+        age: &str,
+    ) -> Response {
         let (name, tls) = if is_over_tls(headers) {
             (HOST_NAME, "; Secure")
         } else {
@@ -253,7 +271,10 @@ impl PageSessions {
         let suffix = &self.suffix;
         let cookie =
             format!("{name}{suffix}={cookie}; Path=/; HttpOnly; SameSite=Strict{tls}{age}");
-        let success = serde_json::json!({ "success": true });
+        let mut success = serde_json::json!({ "success": true });
+        if let Some(proof) = proof {
+            success["proof"] = proof.into();
+        }
         let mut response = super::http_error::json(StatusCode::OK, &success);
         if let Ok(mut value) = HeaderValue::from_str(&cookie) {
             value.set_sensitive(true);
@@ -285,7 +306,26 @@ fn ago(second: u64) -> Duration {
 }
 
 fn hash(cookie: &str) -> Hash {
-    Sha256::digest(cookie.as_bytes()).into()
+    digest(cookie.as_bytes())
+}
+
+fn digest(secret: &[u8]) -> Hash {
+    Sha256::digest(secret).into()
+}
+
+fn secret() -> Result<String, getrandom::Error> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret)?;
+    Ok(URL_SAFE_NO_PAD.encode(secret))
+}
+
+/// The secrets of a new session.
+#[derive(Clone, Debug)]
+struct Opened {
+    /// The value of the cookie.
+    cookie: String,
+    /// The proof of the page's origin, for an operator.
+    proof: Option<String>,
 }
 
 /// `POST /session`: opens a session for the token of the request, if it is valid.
@@ -298,9 +338,9 @@ pub(super) async fn open(
         return HttpError::from(Fault::TokenRequired).into_response();
     }
     match sessions.open(&known) {
-        Ok(Some(cookie)) => {
+        Ok(Some(Opened { cookie, proof })) => {
             sessions.save().await;
-            sessions.answer(&headers, &cookie, "")
+            sessions.answer(&headers, (&cookie, proof.as_deref()), "")
         }
         Ok(None) => HttpError::from(Fault::TokenUnknown).into_response(),
         Err(error) => {
@@ -321,7 +361,7 @@ pub(super) async fn close(
     if let Some(session) = removed {
         session.ended.cancel();
     }
-    sessions.answer(&headers, "", "; Max-Age=0")
+    sessions.answer(&headers, ("", None), "; Max-Age=0")
 }
 
 #[cfg(test)]
@@ -372,8 +412,8 @@ mod tests {
     async fn a_session_ends_when_it_is_idle_and_when_it_is_old() {
         let sessions = PageSessions::default();
         let ann = owner("ann");
-        let idle = sessions.open(&ann).unwrap().unwrap();
-        let used = sessions.open(&ann).unwrap().unwrap();
+        let idle = sessions.open(&ann).unwrap().unwrap().cookie;
+        let used = sessions.open(&ann).unwrap().unwrap().cookie;
         let step = IDLE - Duration::from_secs(1);
         let ended = sessions.find(&of(&idle)).unwrap().ended.unwrap();
         for _ in 0..(LONGEST.as_secs() / step.as_secs()) {
@@ -391,11 +431,11 @@ mod tests {
     async fn a_token_has_a_limit_of_sessions_and_ends_them_with_it() {
         let sessions = PageSessions::default();
         let (ann, ben) = (owner("ann"), owner("ben"));
-        let bens = sessions.open(&ben).unwrap().unwrap();
+        let bens = sessions.open(&ben).unwrap().unwrap().cookie;
         let mut cookies = Vec::new();
         for _ in 0..=MAX_EACH {
             tokio::time::advance(Duration::from_secs(1)).await;
-            cookies.push(sessions.open(&ann).unwrap().unwrap());
+            cookies.push(sessions.open(&ann).unwrap().unwrap().cookie);
         }
         assert!(sessions.find(&of(&cookies[0])).is_none());
         assert!(

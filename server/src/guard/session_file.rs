@@ -31,6 +31,9 @@ pub(super) struct StoredSession {
     pub(super) caller: Option<StoredHash>,
     /// The hash of an operator's token.
     pub(super) operator: Option<StoredHash>,
+    /// The hash of the secret that proves the page's origin, for an operator.
+    #[serde(default)]
+    pub(super) proof: Option<StoredHash>,
     pub(super) opened: u64,
     pub(super) used: u64,
 }

@@ -9,6 +9,7 @@ import { BASE, state } from '/page/state.js';
 const TAB = `talking-stick${BASE}`;
 const LOGS = `talking-stick-logs${BASE}`;
 const LEFT = `talking-stick-left${BASE} `;
+const PROOF = `talking-stick-operator${BASE}`;
 
 // How much is stored: rooms, and the entries of each room's log.
 const ROOMS = 32;
@@ -44,6 +45,18 @@ export function kept() {
   for (const room of before?.rooms ?? []) Object.assign(room, logs[room.id]);
   return before;
 }
+
+// The secret that proves an operator's session to be that of this page: the cookie goes to every port
+// of the host, and this storage is of one alone.
+let operators = null;
+
+export function keepProof(proof) {
+  operators = proof;
+  if (proof) put(all(), PROOF, proof);
+  else all()?.removeItem(PROOF);
+}
+
+export const proof = () => operators ?? get(all(), PROOF);
 
 // Leaves the registration to the next tab, because this one ends.
 export function leave() {

@@ -1,6 +1,7 @@
 // Calls of the server. A call that changes state carries a request key, so that it can be repeated
 // if no answer came: the server performs it once, and repeats its answer.
 
+import { proof } from '/page/kept.js';
 import { BASE, changed, state } from '/page/state.js';
 
 // The number of attempts, and the pauses in between, in milliseconds.
@@ -41,6 +42,7 @@ export async function ask(method, path, { body, token, handle, text = false } = 
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (token) headers.Authorization = `Bearer ${token}`;
   if (handle) headers['Chat-Handle'] = handle;
+  if (proof()) headers['Chat-Session'] = proof();
   let response;
   try {
     response = await fetch(BASE + path, {

@@ -3,16 +3,19 @@
 
 import { h } from '/preact/preact.mjs';
 import { Field } from '/page/field.js';
+import { keepProof } from '/page/kept.js';
 import { ask } from '/page/server.js';
 import { changed, doing, state } from '/page/state.js';
 
 // Exchanges a token for the cookie, which accompanies every later request.
 export async function giveToken(token) {
-  await ask('POST', '/session', { token: token.trim() });
+  const session = await ask('POST', '/session', { token: token.trim() });
+  keepProof(session.proof ?? null);
 }
 
 // Deletes the cookie.
 export async function forgetToken() {
+  keepProof(null);
   await ask('DELETE', '/session');
 }
 

@@ -14,6 +14,7 @@ mod ending;
 mod hosts;
 mod http_error;
 mod new_token;
+mod oauth;
 mod request_charge;
 mod scan;
 mod session;
@@ -64,6 +65,9 @@ use unsent::Unsent;
 
 /// The paths that need no token: they reveal nothing about users.
 pub const HEALTH: &[&str] = &["/healthz", "/readyz"];
+
+/// A part of the paths where servers describe themselves (RFC 8615).
+const WELL_KNOWN: &str = "/.well-known/";
 
 /// The prefix of paths for operators.
 const OPERATORS: &str = "/admin/";
@@ -262,7 +266,14 @@ impl Guard {
         let mut patience = MAX_WAIT;
         let turn = capacity.requests.spend(source, 1, &mut patience).await;
         turn.map_err(|too_fast| Fault::Full(too_fast.into()))?;
-        let known = known?;
+        let may_be_oauth = head.method == Method::POST && head.uri.path() == "/register";
+        let known = match known {
+            Err(Fault::TokenRequired) if may_be_oauth => {
+                let (body, _) = self.bodies.read(&head.headers, body, source).await?;
+                return Err(oauth::fault(&body).unwrap_or(Fault::TokenRequired));
+            }
+            known => known?,
+        };
         let full = capacity.answers.check(source);
         if let (Err(full), false) = (full, HEALTH.contains(&head.uri.path())) {
             return Err(Fault::Full(full.into()));
@@ -284,6 +295,9 @@ impl Guard {
         let ended = known.ended.clone();
         head.extensions.insert(known);
         let (body, paid) = self.bodies.read(&head.headers, body, source).await?;
+        if let (true, Some(fault)) = (may_be_oauth, oauth::fault(&body)) {
+            return Err(fault);
+        }
         if let Some(paid) = paid {
             head.extensions.insert(paid);
         }
@@ -292,7 +306,12 @@ impl Guard {
 
     /// Identifies the caller, or refuses the request by its head.
     fn let_in(&self, head: &request::Parts) -> Result<Known, Fault> {
-        self.hosts.check(&head.uri, &head.headers)?;
+        // Behind another name, a wrong token is refused as one: its guesses are counted.
+        let has_token = self.has_tokens() && bearer(&head.headers).is_some();
+        if !has_token && !HEALTH.contains(&head.uri.path()) {
+            self.hosts.check_host(&head.uri, &head.headers)?;
+        }
+        self.hosts.check_origin(&head.headers)?;
         if !is_page(head) {
             AllowedHosts::check_site(&head.headers)?;
         }
@@ -324,6 +343,9 @@ impl Guard {
             },
             Some(Verdict::Refuse) | None => fault,
         };
+        if fault == Fault::NoOAuth {
+            return oauth::refused();
+        }
         HttpError::from(fault).into_response()
     }
 
@@ -332,6 +354,8 @@ impl Guard {
         let path = head.uri.path();
         let is_open = HEALTH.contains(&path)
             || web::is_file(path)
+            // There is nothing, and who looks for an authorization server must find none.
+            || path.contains(WELL_KNOWN)
             // A client that lost its token may still delete its cookie.
             || (path == "/session" && head.method == Method::DELETE);
         let known = match bearer(&head.headers) {
@@ -415,6 +439,12 @@ impl Known {
         owners.any(|owner| owner.is_bound)
     }
 
+    /// Makes an operator a user with the same token.
+    fn resign(&mut self) {
+        let operator = self.operator.take();
+        self.caller = self.caller.take().or(operator);
+    }
+
     /// These owners, without those whose tokens have become invalid.
     fn still(&self) -> Self {
         let counts = |owner: &&Owner| !owner.ended.is_cancelled();
@@ -432,9 +462,3 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
-    /// Makes an operator a user with the same token.
-    fn resign(&mut self) {
-        let operator = self.operator.take();
-        self.caller = self.caller.take().or(operator);
-    }
-

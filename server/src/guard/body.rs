@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::header::{CONTENT_LENGTH, EXPECT, HeaderMap};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HeaderMap};
 use server_chat::capacity::{Capacity, MAX_WAIT, Reservation, Source, TooFast};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -83,12 +83,16 @@ impl Bodies {
             return Ok(Bytes::new());
         }
         let too_large = Fault::BodyTooLarge { limit: self.limit };
-        if declared(headers).is_some_and(|length| length > self.limit) {
+        let is_too_large = declared(headers).is_some_and(|length| length > self.limit);
+        if is_too_large || is_encoded(headers) {
             // A client that sent `Expect` has not begun to send the body.
             if !headers.contains_key(EXPECT) {
                 self.discard(reading).await;
             }
-            return Err(too_large);
+            return Err(match is_too_large {
+                true => too_large,
+                false => Fault::BodyEncoded,
+            });
         }
         let read = self.collect(reading).await;
         if read.as_ref() == Err(&too_large) {
@@ -208,6 +212,11 @@ fn too_fast(why: TooFast) -> Fault {
 
 fn declared(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn is_encoded(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
+    codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 #[cfg(test)]

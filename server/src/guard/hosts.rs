@@ -3,7 +3,9 @@
 //! A page of any site can make its visitor's browser send requests to a server on the visitor's own
 //! machine. Two checks prevent that. The Origin header names the page's site, which must be an
 //! allowed host. And if the site's name resolves to the server's address (DNS rebinding), the Host
-//! header still contains that name, which is not allowed.
+//! header still contains that name, which is not allowed. A page cannot know a token, and its browser
+//! sends no cookie to a name that set none; so a request with a valid token may name any host, as a
+//! monitor does that finds the server by its address.
 //!
 //! A browser sends no Origin for images, forms and links. Its Sec-Fetch-Site header (W3C Fetch
 //! Metadata) names the relation of the initiator. Only the server's own page and its user may cause
@@ -77,8 +79,8 @@ impl AllowedHosts {
         Allowed::No
     }
 
-    /// Checks the requested host, and the origin of the request.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
+    /// Checks the requested host.
+    pub(super) fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
         let host = only(headers, HOST)
             .ok_or(Fault::HostUnclear)?
             .and_then(authority)
@@ -90,6 +92,11 @@ impl AllowedHosts {
                 return Err(Fault::HostNotAllowed);
             }
         }
+        Ok(())
+    }
+
+    /// Checks the origin of the request.
+    pub(super) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Fault> {
         match only(headers, ORIGIN) {
             Some(None) => Ok(()),
             Some(Some(origin)) if self.allows_origin(origin) => Ok(()),
@@ -186,9 +193,9 @@ mod tests {
         for value in origin {
             headers.append(ORIGIN, value.parse().unwrap());
         }
-        AllowedHosts::new(allowed)
-            .unwrap()
-            .check(&Uri::from_static("/users"), &headers)
+        let allowed = AllowedHosts::new(allowed).unwrap();
+        allowed.check_host(&Uri::from_static("/users"), &headers)?;
+        allowed.check_origin(&headers)
     }
 
     #[test]
@@ -283,8 +290,8 @@ mod tests {
     fn a_request_line_that_names_another_host_is_refused() {
         let mut headers = HeaderMap::new();
         headers.insert(HOST, HeaderValue::from_static("localhost"));
-        let refused =
-            AllowedHosts::default().check(&Uri::from_static("http://evil.example/users"), &headers);
+        let uri = Uri::from_static("http://evil.example/users");
+        let refused = AllowedHosts::default().check_host(&uri, &headers);
         assert_eq!(refused, Err(Fault::HostNotAllowed));
     }
 

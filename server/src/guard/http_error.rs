@@ -67,6 +67,15 @@ pub enum Fault {
         /// The time limit.
         seconds: u64,
     },
+    /// The body is compressed, or has another coding.
+    #[error("a body is taken as it is: send it without Content-Encoding")]
+    BodyEncoded,
+    /// An OAuth client wants to register.
+    #[error(
+        "this server registers no OAuth clients: it takes a token that its operator gives, in \
+         Authorization: Bearer"
+    )]
+    NoOAuth,
     /// The body ended early.
     #[error("the body broke off")]
     BodyBroken,
@@ -111,6 +120,8 @@ impl Fault {
             | Self::BodyTooLarge { .. }
             | Self::BodyTooSlow { .. }
             | Self::BodyBroken
+            | Self::BodyEncoded
+            | Self::NoOAuth
             | Self::BodyUnread(_)
             | Self::TooManyValues { .. }
             | Self::Overloaded
@@ -123,7 +134,8 @@ impl Fault {
 
     fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
-            Self::HostUnclear => (StatusCode::BAD_REQUEST, "invalid_request"),
+            Self::HostUnclear | Self::NoOAuth => (StatusCode::BAD_REQUEST, "invalid_request"),
+            Self::BodyEncoded => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "body_encoded"),
             Self::BodyBroken | Self::BodyUnread(_) => {
                 (StatusCode::BAD_REQUEST, "invalid_arguments")
             }

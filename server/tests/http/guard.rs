@@ -22,7 +22,7 @@ async fn hosts_and_origins_are_checked_on_every_route() {
     let mut setup = Setup::default();
     setup.guard.hosts = AllowedHosts::new(&["chat.example"]).unwrap();
     let world = World::start(setup).await;
-    for path in ["/users", "/healthz", "/events", "/openapi.json", "/nowhere"] {
+    for path in ["/users", "/metrics", "/events", "/openapi.json", "/nowhere"] {
         let rebound = get(&world, path, &[("Host", "evil.example")]).await;
         assert_eq!(
             (rebound.status, rebound.code()),
@@ -54,6 +54,71 @@ async fn hosts_and_origins_are_checked_on_every_route() {
     let mut client = world.client().await;
     client.write(b"GET /users HTTP/1.1\r\n\r\n").await;
     assert_eq!(client.answer("GET").await.code(), "invalid_request");
+}
+
+/// Monitors find a server by its address, and some speak HTTP/1.0 without a host.
+#[tokio::test(flavor = "multi_thread")]
+async fn health_answers_any_host_and_a_monitor_s_token_is_enough_for_the_rest() {
+    let mut setup = Setup::default();
+    setup.guard.tokens = Some(tokens(&["sesame"]));
+    let world = World::start(setup).await;
+    let pod = ("Host", "10.244.0.5:8894");
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(get(&world, path, &[pod]).await.status, 200, "{path}");
+        let mut old = world.client().await;
+        old.write(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes())
+            .await;
+        assert_eq!(old.answer("GET").await.status, 200, "{path}");
+    }
+    let scrape = async |token: &str| {
+        let bearer = ("Authorization", token);
+        get(&world, "/users", &[pod, bearer]).await
+    };
+    assert_eq!(scrape("Bearer sesame").await.status, 200);
+    assert_eq!(scrape("Bearer guess").await.code(), "token_unknown");
+    let without = get(&world, "/users", &[pod]).await;
+    assert_eq!(without.code(), "host_not_allowed");
+    let foreign = [
+        pod,
+        ("Authorization", "Bearer sesame"),
+        ("Origin", "http://10.244.0.5:8894"),
+    ];
+    assert_eq!(
+        get(&world, "/users", &foreign).await.code(),
+        "origin_not_allowed"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_oauth_client_finds_nothing_and_reads_why() {
+    let metadata = json!({ "client_name": "x", "redirect_uris": ["http://localhost/callback"] });
+    for is_guarded in [true, false] {
+        let mut setup = Setup::default();
+        setup.guard.tokens = is_guarded.then(|| tokens(&["sesame"]));
+        let world = World::start(setup).await;
+        for path in [
+            "/.well-known/oauth-protected-resource/mcp",
+            "/.well-known/oauth-authorization-server",
+            "/mcp/.well-known/openid-configuration",
+        ] {
+            assert_eq!(get(&world, path, &[]).await.status, 404, "{path}");
+        }
+        let headers = [("Content-Type", "application/json")];
+        let register = async |body: &Value| {
+            let body = body.to_string();
+            let mut client = world.client().await;
+            client
+                .request("POST", "/register", &headers, body.as_bytes())
+                .await
+        };
+        let refused = register(&metadata).await;
+        assert_eq!(refused.status, 400);
+        assert_eq!(refused.json()["error"], "access_denied");
+        let told = refused.json()["error_description"].to_string();
+        assert!(told.contains("Authorization: Bearer"), "{told}");
+        let ann = register(&json!({ "username": "Ann" })).await;
+        assert_eq!(ann.status, if is_guarded { 401 } else { 200 });
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -252,6 +317,49 @@ async fn an_operator_s_token_opens_the_door_and_the_operators_routes() {
         get(&world, "/admin/overview", &[]).await.code(),
         "token_required"
     );
+}
+
+/// A browser sends a host's cookies to each of its ports, and whatever listens there can send them here.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_s_cookie_alone_is_that_of_a_user() {
+    let mut setup = Setup::default();
+    setup.guard.tokens = Some(tokens(&["sesame"]));
+    setup.guard.operators = Some(tokens(&["boss"]));
+    setup.http.admin = Admin::Served;
+    let world = World::start(setup).await;
+    let open = async |token: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Authorization", &*bearer)];
+        let mut client = world.client().await;
+        let opened = client.request("POST", "/session", &headers, b"").await;
+        let cookie = opened.header("set-cookie").unwrap().to_owned();
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        (cookie, opened.json()["proof"].as_str().map(str::to_owned))
+    };
+    let (cookie, proof) = open("boss").await;
+    let proof = proof.expect("an operator gets one");
+    assert!(!cookie.contains(&proof));
+    let replayed = ("Cookie", &*cookie);
+    let refused = get(&world, "/admin/overview", &[replayed]).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (401, "operator_required".into())
+    );
+    assert_eq!(get(&world, "/users", &[replayed]).await.status, 200);
+    let guessed = [
+        replayed,
+        ("Chat-Session", cookie.split_once('=').unwrap().1),
+    ];
+    assert_eq!(get(&world, "/admin/overview", &guessed).await.status, 401);
+    let proved = [replayed, ("Chat-Session", &*proof)];
+    assert_eq!(get(&world, "/admin/overview", &proved).await.status, 200);
+    let alone = [("Chat-Session", &*proof)];
+    assert_eq!(
+        get(&world, "/admin/overview", &alone).await.code(),
+        "token_required"
+    );
+    let (_, none) = open("sesame").await;
+    assert_eq!(none, None, "a user has nothing to prove");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -65,6 +65,21 @@ async fn bodies_that_are_no_arguments_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_compressed_body_is_refused_as_one() {
+    let world = World::start(Setup::default()).await;
+    let body = b"{\"username\":\"Ann\"}";
+    let zipped = [JSON, ("Content-Encoding", "gzip")];
+    for path in ["/register", "/mcp"] {
+        let refused = post(&world, path, &zipped, b"\x1f\x8b\x08").await;
+        assert_eq!(refused, (415, "body_encoded".into()), "{path}");
+    }
+    let plain = [JSON, ("Content-Encoding", "identity")];
+    let mut client = world.client().await;
+    let taken = client.request("POST", "/register", &plain, body).await;
+    assert_eq!(taken.status, 200, "{}", taken.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn arguments_of_wrong_types_are_named() {
     let world = World::start(Setup::free()).await;
     let mut ann = world.register("Ann").await;

@@ -76,6 +76,8 @@ async fn a_path_offers_its_toolset_and_the_list_limits_all() {
     let world = World::start().await;
     for (path, sets) in [
         ("/mcp", Toolset::ALL),
+        ("/mcp/", Toolset::ALL),
+        ("/mcp/room/", &[Toolset::Room]),
         ("/mcp/pairing", &[Toolset::Pairing]),
         ("/mcp/room", &[Toolset::Room]),
         ("/mcp/breaks", &[Toolset::Breaks]),

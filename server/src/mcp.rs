@@ -12,6 +12,7 @@
 //! listen ► handler ──► listener ─► EventStream       (2026-07-28, and stdio)
 //! ```
 
+mod batch;
 mod calling;
 mod fixtures;
 mod follows;
@@ -119,7 +120,11 @@ pub fn router(service: &Service, options: &McpOptions) -> Router {
         let chat = Chat::over_http(service.clone(), service.tools(sets), options);
         let make = move || Ok(chat.clone());
         let mcp = StreamableHttpService::new(make, Arc::clone(&sessions), config(options));
-        router.route_service(path, mcp)
+        // With a slash at its end, too, as some clients write it.
+        let slashed = format!("{path}/");
+        router
+            .route_service(path, mcp.clone())
+            .route_service(&slashed, mcp)
     };
     let mut router = path("/mcp", Router::new(), &options.toolsets);
     for set in &options.toolsets {

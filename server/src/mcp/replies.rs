@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -11,10 +12,14 @@ use futures_util::{StreamExt as _, future, stream};
 use serde_json::{Value, json};
 use server_chat::refusal::Refusal;
 
+use super::batch;
 use super::kept::{Lifetime, MAX_OPENING, kept, lifetime};
 use super::opening::Opening;
 use super::sessions::{RETRY, Sessions};
 use crate::guard::RequestCharge;
+
+/// The header that names a session.
+const SESSION: &str = "mcp-session-id";
 
 /// The longest text of a refusal by the library, in bytes.
 const MAX_TEXT: usize = 4_096;
@@ -33,7 +38,7 @@ pub(super) async fn in_words(
         request.method() == Method::GET,
     );
     let (head, body) = request.into_parts();
-    let session = head.headers.get("mcp-session-id");
+    let session = head.headers.get(SESSION);
     if let Some(Ok(id)) = session.map(HeaderValue::to_str)
         && sessions.is_anothers(id, &head)
     {
@@ -51,7 +56,17 @@ pub(super) async fn in_words(
     if let Some(paid) = head.extensions.get::<RequestCharge>() {
         paid.keep(kept);
     }
-    let opening = Opening::of(sessions.caller(&head));
+    let caller = sessions.caller(&head);
+    let opening = Opening::of(caller.clone());
+    if let Some(messages) = batch::of(&body) {
+        if let Err(why) = takes_batch(&sessions, &head, &messages) {
+            return error(StatusCode::BAD_REQUEST, -32_600, &why);
+        }
+        return match sessions.turn_for(&caller, messages.len()).await {
+            Ok(()) => opening.serve(batch::serve(head, messages, next)).await,
+            Err(refusal) => refused(&refusal),
+        };
+    }
     let request = Request::from_parts(head, body.into());
     let response = opening.serve(next.run(request)).await;
     if let Some(refusal) = opening.refused() {
@@ -69,6 +84,18 @@ pub(super) async fn in_words(
         status if status.is_client_error() => in_json(response).await,
         StatusCode::OK if listens => begun(response),
         _ => response,
+    }
+}
+
+/// Whether the session's revision has batches, and this is one.
+fn takes_batch(sessions: &Sessions, head: &Parts, messages: &[Value]) -> Result<(), String> {
+    let session = head.headers.get(SESSION).map(HeaderValue::to_str);
+    match session {
+        Some(Ok(id)) if sessions.takes_batches(id) => batch::check(messages),
+        Some(_) | None => {
+            let why = "a request is one message, not a list: only MCP 2025-03-26 has batches";
+            Err(why.into())
+        }
     }
 }
 

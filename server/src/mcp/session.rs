@@ -62,6 +62,11 @@ impl Session {
         revision.is_some_and(|revision| *revision >= ProtocolVersion::V_2025_11_25)
     }
 
+    /// Whether one of its requests may be several messages.
+    pub(super) fn takes_batches(&self) -> bool {
+        self.revision.get() == Some(&ProtocolVersion::V_2025_03_26)
+    }
+
     /// Waits until all its resources are freed.
     pub(super) async fn over(&self) {
         self.over.cancelled().await;

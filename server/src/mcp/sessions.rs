@@ -127,6 +127,21 @@ impl Sessions {
         (self.caller)(head)
     }
 
+    /// Waits for the turn of all but the first message of a batch, which is a request.
+    pub(super) async fn turn_for(&self, caller: &Caller, messages: usize) -> Result<(), Refusal> {
+        let more = messages.saturating_sub(1) as u64;
+        let requests = &self.service.capacity().requests;
+        let mut patience = MAX_WAIT;
+        let turn = requests.spend(caller.source, more, &mut patience).await;
+        turn.map_err(Into::into)
+    }
+
+    /// Whether the revision of this session has batches.
+    pub(super) fn takes_batches(&self, id: &str) -> bool {
+        let known = self.known();
+        known.get(id).is_some_and(|one| one.session.takes_batches())
+    }
+
     /// A place for a session of this source: a free one, or that of the longest idle session after
     /// its end. That is a session of its own, or, if the pool is used up, of the source with the
     /// most.

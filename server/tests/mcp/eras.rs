@@ -74,6 +74,50 @@ async fn before_2025_11_25_every_reported_event_is_a_message() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn only_2025_03_26_has_batches() {
+    let world = World::start().await;
+    let message = |id: u64, method: &str| json!({ "jsonrpc": "2.0", "id": id, "method": method });
+    let noted = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let batch = json!([message(7, "ping"), noted, message(8, "tools/list"), 3]);
+    let session = Session::of(&world, "2025-03-26").await;
+    let headers = [("Mcp-Session-Id", session.id.as_str())];
+    let post = async |body: &serde_json::Value| {
+        let body = body.to_string();
+        world.post(&headers, body.as_bytes()).await
+    };
+    let reply = post(&batch).await;
+    assert_eq!(reply.status, 200);
+    let answers = reply.answer().await;
+    assert_eq!(answers.as_array().map(Vec::len), Some(3), "{answers}");
+    assert_eq!(
+        (&answers[0]["id"], &answers[1]["id"]),
+        (&json!(7), &json!(8))
+    );
+    assert!(answers[1]["result"]["tools"].is_array(), "{answers}");
+    assert_eq!(answers[2]["error"]["code"], -32_600, "{answers}");
+    assert_eq!(post(&json!([noted])).await.status, 202);
+    for wrong in [
+        json!([]),
+        json!(vec![message(1, "ping"); 17]),
+        json!([message(1, "initialize")]),
+    ] {
+        let refused = post(&wrong).await;
+        assert_eq!(refused.status, 400);
+        assert_eq!(refused.answer().await["error"]["code"], -32_600);
+    }
+    for version in ["2025-06-18", "2025-11-25"] {
+        let session = Session::of(&world, version).await;
+        let headers = [("Mcp-Session-Id", session.id.as_str())];
+        let refused = world.post(&headers, batch.to_string().as_bytes()).await;
+        assert_eq!(refused.status, 400, "{version}");
+        let refused = refused.answer().await;
+        assert_eq!(refused["error"]["code"], -32_600, "{refused}");
+        let why = refused["error"]["message"].as_str().unwrap();
+        assert!(why.contains("only MCP 2025-03-26 has batches"), "{why}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn from_2025_11_25_on_a_stream_begins_with_an_id_to_go_on_from() {
     let world = World::start().await;
     let mut stream = Session::open(&world).await.stream(None).await;

@@ -29,11 +29,10 @@ async fn what_is_no_message_is_a_parse_error() {
         "[".repeat(5_000),
         "]".repeat(5_000)
     );
-    let bodies: [&[u8]; 10] = [
+    let bodies: [&[u8]; 9] = [
         b"",
         b"{",
         b"null",
-        b"[]",
         b"\"tools/list\"",
         b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":[\"check\"]}",
         b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\"}",
@@ -49,6 +48,13 @@ async fn what_is_no_message_is_a_parse_error() {
         assert_eq!(answer["error"]["code"], -32_700, "{shown}: {answer}");
         assert_eq!(answer["id"], json!(null));
     }
+    let list = world.post(&[], b"[]").await;
+    assert_eq!(list.status, 400);
+    assert_eq!(
+        list.answer().await["error"]["code"],
+        -32_600,
+        "it is JSON, and no message"
+    );
     talks(&world).await;
 }
 

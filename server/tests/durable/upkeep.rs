@@ -180,6 +180,33 @@ fn an_export_has_a_line_for_everything() {
 }
 
 #[test]
+fn an_export_and_an_error_steer_no_terminal() {
+    const EVIL: &str = "x\u{9b}2J\u{202e}\u{7f}";
+    let steers = |text: &str| {
+        text.chars()
+            .any(|c| c == '\u{202e}' || c.is_control() && c != '\n')
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(folder.path(), &[]);
+    let ann = server.register("ann", "lobby");
+    server.say(&ann, [EVIL.to_owned()]);
+    assert_eq!(server.history(&ann, "room_1", 50).len(), 1);
+    let at = folder.path().as_os_str();
+    let ran = run(&["export".as_ref(), "--data".as_ref(), at]);
+    assert!(!steers(&ran.out), "{:?}", ran.out);
+    let mut lines = ran.out.lines().map(serde_json::from_str::<Value>);
+    assert!(lines.any(|line| line.expect("JSON")["message"] == EVIL));
+    let nowhere = folder.path().join("\u{1b}[31mred\u{9b}");
+    let ran = run(&["inspect".as_ref(), "--data".as_ref(), nowhere.as_os_str()]);
+    assert_ne!(ran.code, Some(0));
+    assert!(
+        ran.why.contains("[31mred") && !steers(&ran.why),
+        "{:?}",
+        ran.why
+    );
+}
+
+#[test]
 fn an_inspection_names_the_damaged_position() {
     let home = tempfile::tempdir().expect("a folder");
     let at = |name: &str| home.path().join(name);

@@ -220,25 +220,28 @@ impl<'a, W: Write> Demo<'a, W> {
         }
         let mut rooms = [Value::Null, Value::Null];
         for (agent, room) in agents.iter_mut().zip(&mut rooms) {
-            while let Some(event) = agent.next(0).await? {
-                if event["type"] == "chatroom.found" {
-                    let partner = text(&event["partner"]["display_name"]);
-                    let does = format!("chatroom.found {{partner: {partner}}}");
-                    self.show(&agent.name, &does)?;
-                    *room = event["room_id"].clone();
-                    break;
-                }
+            *room = self.found(agent, 0).await?;
+        }
+        let [first, second] = rooms;
+        if first == second && !first.is_null() {
+            return self.talk(agents, &first).await;
+        }
+        let [cleo, dan] = agents;
+        tokio::try_join!(self.accompany(cleo, first), self.accompany(dan, second))?;
+        Ok(())
+    }
+
+    /// The room in which the agent found a partner, or nothing after this time.
+    async fn found(&self, agent: &mut Agent, wait_seconds: u64) -> Result<Value, DemoError> {
+        while let Some(event) = agent.next(wait_seconds).await? {
+            if event["type"] == "chatroom.found" {
+                let partner = text(&event["partner"]["display_name"]);
+                let does = format!("chatroom.found {{partner: {partner}}}");
+                self.show(&agent.name, &does)?;
+                return Ok(event["room_id"].clone());
             }
         }
-        if rooms[0] == rooms[1] {
-            return self.talk(agents, &rooms[0]).await;
-        }
-        let [first, second] = agents;
-        let (first, second) = (
-            self.accompany(first, &rooms[0]),
-            self.accompany(second, &rooms[1]),
-        );
-        tokio::try_join!(first, second).map(|((), ())| ())
+        Ok(Value::Null)
     }
 
     async fn send(&self, agent: &Agent, room: &Value, words: &str) -> Result<(), DemoError> {
@@ -256,23 +259,26 @@ impl<'a, W: Write> Demo<'a, W> {
         Ok(())
     }
 
-    /// The agent talks with the visitor in this room, until one of them has enough. Without a room
-    /// it has no partner.
-    async fn accompany(&self, agent: &mut Agent, room: &Value) -> Result<(), DemoError> {
+    /// The agent talks with the visitor in this room, or with the next one, until one of them has
+    /// enough.
+    async fn accompany(&self, agent: &mut Agent, mut room: Value) -> Result<(), DemoError> {
         if room.is_null() {
-            return Ok(());
+            room = self.found(agent, PATIENCE_S).await?;
         }
-        for words in MEETING {
-            self.send(agent, room, words).await?;
+        let meeting: &[&str] = if room.is_null() { &[] } else { &MEETING };
+        'meeting: for words in meeting {
+            self.send(agent, &room, words).await?;
             loop {
                 let event = agent.next(PATIENCE_S).await?;
                 match event.as_ref().map(|event| text(&event["type"])) {
-                    None | Some("partner.disconnected") => return Ok(()),
+                    None | Some("partner.disconnected") => break 'meeting,
                     Some("message.received") => break,
                     Some(_) => {}
                 }
             }
         }
+        // It does not wait for another one while the other agent goes on.
+        agent.goodbye().await;
         Ok(())
     }
 }

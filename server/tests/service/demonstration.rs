@@ -126,6 +126,12 @@ async fn the_demonstration_answers_visitors() {
         let found = alone.hears(&[("/type", "chatroom.found")]).await;
         let room = &found["room_id"];
         alone.hears(&[("/message", "How are you?")]).await;
+        // The other agent has a visitor of its own.
+        let mut second = Visitor::new(&service);
+        let waits = json!({ "display_name": "Second" });
+        second.does(Tool::EnterQueue, waits).await;
+        second.hears(&[("/message", "How are you?")]).await;
+        second.does(Tool::LeaveChat, json!({})).await;
         let says = json!({ "room_id": room, "message": "Well. And you?" });
         alone.does(Tool::SendMessage, says).await;
         alone.hears(&[("/message", "I am well")]).await;

@@ -81,6 +81,7 @@ struct Shared {
     views: Views,
     older: Option<OlderClients>,
     document: String,
+    admin: Admin,
 }
 
 type Http = Arc<Shared>;
@@ -98,6 +99,7 @@ pub fn router(service: Service, options: &HttpOptions) -> Router {
             Usernames::Trusted => Some(OlderClients::new(options.older_turn)),
         },
         document: document(options.admin).to_string(),
+        admin: options.admin,
     };
     let routes = Router::new()
         .route("/register", post(chat::register))

@@ -236,6 +236,8 @@ fn views() -> Vec<Item> {
         "rooms": integer(),
         "waiting": integer(),
         "stick": { "enum": ["required", "optional"] },
+        "max_message": integer(),
+        "operators": { "type": "boolean" },
         "users": { "type": "array", "items": { "$ref": "#/components/schemas/Visitor" } },
         "named_rooms": { "type": "array", "items": { "$ref": "#/components/schemas/NamedRoom" } },
     }));

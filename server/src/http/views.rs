@@ -19,7 +19,7 @@ use server_chat::wire::{User, presence, timestamp};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::Http;
+use super::{Admin, Http};
 use crate::guard::{Fault, HttpError, written};
 
 /// The largest number of names in an answer of `/users`.
@@ -162,6 +162,7 @@ fn names(node: &View<'_>, part: &Part) -> Value {
 /// `GET /overview`: the summary for visitors.
 pub(super) async fn overview(State(http): State<Http>) -> Response {
     let now = http.service.node().now();
+    let operators = http.admin == Admin::Served;
     let made = look(&http, move |node| {
         let hub = node.hub();
         let counts = hub.counts();
@@ -193,6 +194,8 @@ pub(super) async fn overview(State(http): State<Http>) -> Response {
                 StickRule::Required => "required",
                 StickRule::Optional => "optional",
             },
+            "max_message": hub.config().max_message,
+            "operators": operators,
             "users": users,
             "named_rooms": rooms,
         })

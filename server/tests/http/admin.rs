@@ -66,6 +66,8 @@ async fn one_who_is_muted_is_heard_again_when_unmuted() {
     let all = seen(&world, "/admin/participants").await;
     assert_eq!(all["participants"][0]["display_name"], "Ann");
     assert_eq!(all["participants"][0]["muted"], true);
+    let named = json!({ all["participants"][0]["rooms"][0].as_str().unwrap(): "lobby" });
+    assert_eq!(all["participants"][0]["room_names"], named);
     assert_eq!(all["participants"][1]["streams"], 1);
     done(&world, "/admin/unmute", json!({ "name": "ANN" })).await;
     assert_eq!(says(&mut ann).await, (200, None));

@@ -182,6 +182,8 @@ async fn views_show_who_is_here() {
     );
     assert_eq!(overview["named_rooms"][0]["name"], "lobby");
     assert_eq!(overview["named_rooms"][0]["members"], 3);
+    assert_eq!(overview["max_message"], 4_000);
+    assert_eq!(overview["operators"], false);
     assert_eq!(overview["users"][3]["waiting_seconds"], 0);
     assert_eq!(
         client.get("/users?limit=0").await.code(),

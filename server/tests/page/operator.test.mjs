@@ -68,6 +68,22 @@ describe('figures', () => {
   }
 });
 
+describe('the lists', () => {
+  test('call rooms by their names, and do not list what never happened', async () => {
+    const own = await serve();
+    await agent(own.url, 'Bot', 'market');
+    const olga = await operator(own.url);
+    await olga.page.getByText('Timers that fired: nothing so far.').waitFor();
+    assert.equal(await olga.page.locator('.columns .figures tbody tr').filter({ has: olga.page.getByRole('cell', { name: '0', exact: true }) }).count(), 0);
+    await olga.page.getByText(/more, all 0/).first().click();
+    await everywhere(olga.page, 'operator-quiet');
+    await button(olga.page, 'Participants').click();
+    await olga.page.getByRole('row').filter({ hasText: 'Bot' }).getByText(/market.*\(room_1\)/).waitFor();
+    await olga.close();
+    await own.stop();
+  });
+});
+
 describe('a report', () => {
   test('shows what was said, and is acted upon by one press, which can be undone', async () => {
     const own = await serve({ limits: ['stick=optional'] });

@@ -87,21 +87,26 @@ pub(super) async fn participants(
             .collect();
         let next = found.last().filter(|_| found.len() >= part.limit);
         json!({
-            "participants": found.iter().map(participant).collect::<Vec<_>>(),
+            "participants": found.iter().map(|view| participant(node.hub(), view)).collect::<Vec<_>>(),
             "next": next.map(|view| &view.who.name),
         })
     })
     .await
 }
 
-fn participant(view: &ParticipantView) -> Value {
+fn participant(hub: &Hub, view: &ParticipantView) -> Value {
     let user = User::from(&*view.who);
+    let named = view.rooms.iter().filter_map(|room| {
+        let name = hub.room_name(*room)?;
+        Some((room.to_string(), name.into()))
+    });
     json!({
         "user_id": user.user_id,
         "display_name": user.display_name,
         "presence": presence(view.presence),
         "streams": view.streams,
         "rooms": view.rooms.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "room_names": Value::Object(named.collect()),
         "waiting_since": view.waiting_since.map(timestamp),
         "muted": view.muted == Muted::Yes,
         "address": shown_address(view.address),

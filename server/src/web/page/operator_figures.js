@@ -66,13 +66,24 @@ function Line({ values }) {
 
 const plain = (name) => name.replaceAll('_', ' ');
 
+// What happened, the most frequent first. What never did is behind one press.
 function Counts({ title, counts }) {
-  return h(Table, { title, heads: ['What', 'Times'], rows: Object.entries(counts).map(([name, times]) => ({ key: name, cells: [plain(name), times.toLocaleString()] })), figures: true });
+  const all = Object.entries(counts).sort(([, a], [, b]) => b - a);
+  return h(Zeros, { title, heads: ['What', 'Times'], all: all.map(([name, times]) => ({ is: times, key: name, cells: [plain(name), times.toLocaleString()] })) });
+}
+
+function Zeros({ title, heads, all }) {
+  const [some, none] = [all.filter(({ is }) => is > 0), all.filter(({ is }) => is === 0)];
+  return h('div', null,
+    some.length > 0 ? h(Table, { title, heads, rows: some, figures: true }) : h('p', { class: 'muted' }, `${title}: nothing so far.`),
+    none.length > 0 && h('details', null,
+      h('summary', { class: 'muted' }, `${none.length} more, all 0`),
+      h('p', { class: 'muted' }, none.map(({ cells }) => cells[0]).join(', '))));
 }
 
 function Sizes({ sizes }) {
-  const rows = Object.entries(sizes).map(([name, { size, limit }]) => ({ key: name, cells: [plain(name), size.toLocaleString(), limit.toLocaleString()] }));
-  return h(Table, { title: 'Sizes and their limits', heads: ['What', 'Most now', 'Limit'], rows, figures: true });
+  const all = Object.entries(sizes).sort(([, a], [, b]) => b.size / b.limit - a.size / a.limit);
+  return h(Zeros, { title: 'Sizes and their limits', heads: ['What', 'Most now', 'Limit'], all: all.map(([name, { size, limit }]) => ({ is: size, key: name, cells: [plain(name), size.toLocaleString(), limit.toLocaleString()] })) });
 }
 
 // A table with a caption. Wide content scrolls within it, also by keys. On a phone its rows are

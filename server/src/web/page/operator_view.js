@@ -28,7 +28,7 @@ function Door({ it }) {
   return h('form', { class: 'card gate', onSubmit: submit },
     h('h1', { tabindex: -1 }, 'Operator'),
     h('p', { class: 'muted' }, 'Sign in with an operator’s token. It is kept in a cookie that no program can read, for this browser alone.'),
-    h(Field, { id: 'operator-token', name: 'token', label: 'Operator’s token', type: 'password', required: true, maxlength: 512, autocomplete: 'current-password' }),
+    h(Field, { id: 'operator-token', name: 'token', label: 'Operator’s token', type: 'password', required: true, autocomplete: 'current-password' }),
     h('button', { class: 'primary', disabled: state.busy.has('operator') }, 'Sign in'));
 }
 
@@ -69,7 +69,7 @@ function People({ data, it }) {
       h(Name, null, one.display_name),
       h('span', { class: 'id' }, one.user_id),
       h('span', null, h(Presence, { is: one.presence }), one.presence === 'present' && 'here', one.muted && h('span', { class: 'chip' }, 'muted')),
-      one.rooms.join(', ') || '–',
+      one.rooms.map((room) => labelOf(room, one.room_names)).join(', ') || '–',
       one.waiting_since ? h(Clock, { at: one.waiting_since }) : '–',
       h('span', { class: 'actions' }, deeds(one)),
     ],
@@ -81,29 +81,26 @@ function People({ data, it }) {
   ];
 }
 
-// A room's label, as far as the page knows it.
-function labelOf(id) {
-  const named = state.overview?.named_rooms.find((room) => room.room_id === id);
-  return named ? `${isolated(named.name)} (${id})` : `${id}, a room of two`;
-}
+// A room's label. A room without a name is of two.
+const labelOf = (id, names) => (names[id] ? `${isolated(names[id])} (${id})` : `${id}, a room of two`);
 
 // The reason for what is done next. An act takes one press, and can be undone where that is possible.
 function Reason({ it, label }) {
   return h('div', { class: 'reason' },
     h(Field, {
-      id: 'reason', label, maxlength: 200, autocomplete: 'off', dir: 'auto', value: it.reason,
+      id: 'reason', label, autocomplete: 'off', dir: 'auto', value: it.reason,
       onInput: (event) => { it.reason = event.currentTarget.value; changed(); },
     }),
     h(Fault, { at: 'deed' }));
 }
 
-function deeds({ user_id: id, display_name: name, muted, rooms }, reason = '') {
+function deeds({ user_id: id, display_name: name, muted, rooms, room_names: names }, reason = '') {
   const who = isolated(name);
   const body = { user_id: id };
-  const kick = (room) => actAtOnce('kick', { ...body, room_id: room }, `${who} was put out of ${labelOf(room)}, and can join again.`, { reason });
+  const kick = (room) => actAtOnce('kick', { ...body, room_id: room }, `${who} was put out of ${labelOf(room, names)}, and can join again.`, { reason });
   const choose = () => question({
     title: ['Kick ', h(Name, null, name)], does: 'Kick', danger: true,
-    fields: [{ name: 'room_id', label: 'Out of', options: rooms.map((room) => ({ value: room, label: labelOf(room) })) }, { ...REASON, value: operator().reason }],
+    fields: [{ name: 'room_id', label: 'Out of', options: rooms.map((room) => ({ value: room, label: labelOf(room, names) })) }, { ...REASON, value: operator().reason }],
     act: (values) => act('kick', { ...body, ...values }, `${who} was put out, and can join again.`),
   });
   return [

@@ -83,6 +83,11 @@ const FILES: &[File] = &[
     ),
     ("/page/mood.js", SCRIPT, include_bytes!("web/page/mood.js")),
     (
+        "/page/notice.js",
+        SCRIPT,
+        include_bytes!("web/page/notice.js"),
+    ),
+    (
         "/page/operator.js",
         SCRIPT,
         include_bytes!("web/page/operator.js"),

@@ -2,13 +2,13 @@
 
 import { h, render } from '/preact/preact.mjs';
 import { Dialog, ask as question } from '/page/dialog.js';
-import { Gate } from '/page/token.js';
+import { Gate, forgetToken } from '/page/token.js';
 import { Home } from '/page/home.js';
 import { look as lookAsOperator, operator } from '/page/operator.js';
 import { Operator } from '/page/operator_view.js';
 import { Name } from '/page/parts.js';
-import { keepLogs, leave as leaveToNext } from '/page/kept.js';
-import { expire, seen } from '/page/room.js';
+import { hasToken, keepLogs, leave as leaveToNext } from '/page/kept.js';
+import { expire, holds, seen } from '/page/room.js';
 import { RoomView } from '/page/room_view.js';
 import { addressOf, listenAgain, look, resume, show, shownAgain, signOut } from '/page/registration.js';
 import { ask } from '/page/server.js';
@@ -22,7 +22,6 @@ const TICK = 1_000;
 const TITLE = ['Talking Stick', BASE.slice('/r/'.length)].filter(Boolean).join(' · ');
 
 const CONNECTION = {
-  connecting: 'Connecting…',
   retrying: 'Connection lost. Trying again…',
   closing: 'The server is stopping. Waiting for it to come back…',
 };
@@ -46,15 +45,27 @@ function Top() {
     danger: true,
     act: signOut,
   });
+  const forget = () => question({
+    title: 'Forget the token?',
+    text: 'This browser needs it again before the next visit. You leave every room and the line.',
+    does: 'Forget it',
+    danger: true,
+    act: async () => {
+      if (state.me) await signOut();
+      await forgetToken();
+      wake();
+    },
+  });
   return h('header', { class: 'top' },
     h('a', { class: 'skip', href: '#main', onClick: (event) => { event.preventDefault(); heading()?.focus(); } }, 'To the main part'),
     h(Link, { view: 'home', class: 'brand' }, h('img', { src: '/icon.svg', alt: '', width: 28, height: 28 }), h('span', null, TITLE)),
     h('nav', { 'aria-label': 'Views' },
       h(Link, { view: 'home', here: state.view === 'home' }, 'Who is here'),
-      h(Link, { view: 'operator', here: state.view === 'operator' }, 'Operator')),
-    state.me && h('div', { class: 'me' },
-      h('span', { class: 'muted' }, 'You are ', h('strong', null, h(Name, null, state.me.name))),
-      h('button', { class: 'small quiet', onClick: leave }, 'Sign out')));
+      (state.overview?.operators || state.view === 'operator') && h(Link, { view: 'operator', here: state.view === 'operator' }, 'Operator')),
+    h('div', { class: 'me' },
+      state.me && h('span', { class: 'muted' }, 'You are ', h('strong', null, h(Name, null, state.me.name))),
+      !state.gate && state.view !== 'operator' && hasToken() && h('button', { class: 'small quiet forget', onClick: forget }, 'Forget token'),
+      state.me && h('button', { class: 'small quiet', onClick: leave }, 'Sign out')));
 }
 
 function YourRooms() {
@@ -63,6 +74,7 @@ function YourRooms() {
     h('ul', null, h('li', { class: 'home-tab' }, h(Link, { view: 'home', here: false }, 'Who is here')), [...state.rooms.values()].map((room) => h('li', { key: room.id },
       h(Link, { view: 'room', room: room.id, here: state.roomId === room.id, class: room.ended ? 'over' : '' },
         h('span', { class: 'label' }, room.kind === 'pair' && h('span', { class: 'muted' }, 'with '), h(Name, null, room.name)),
+        holds(room, state.me?.userId) && h('span', { class: 'chip' }, 'your turn'),
         room.unread > 0 && h('span', { class: 'unread' }, room.unread, h('span', { class: 'hidden' }, ' new')))))));
 }
 
@@ -80,10 +92,10 @@ const notes = (kind) => state.notes.filter((one) => one.kind === kind).map((one)
 function App() {
   if (state.gate) return [h(Top), h(Gate, { then: begin }), h(Notes)];
   const room = state.rooms.get(state.roomId);
-  const trouble = CONNECTION[state.connection];
+  const trouble = CONNECTION[state.connection] ?? (state.trouble && `${state.trouble} Trying again…`);
   return [
     h(Top),
-    h('div', { class: 'line-state', role: 'status' }, trouble && state.connection !== 'connecting' && h('p', { class: state.connection }, trouble)),
+    h('div', { class: 'line-state', role: 'status' }, trouble && h('p', null, trouble)),
     h('div', { class: `body ${state.rooms.size > 0 ? 'with-rooms' : ''}` },
       h(YourRooms),
       state.view === 'operator' ? h(Operator) : room ? h(RoomView, { key: room.id, room }) : h(Home)),
@@ -98,7 +110,9 @@ function draw() {
   render(h(App), document.getElementById('page'));
   const unread = [...state.rooms.values()].reduce((sum, room) => sum + room.unread, 0);
   const where = state.view === 'operator' ? 'Operator · ' : state.roomId ? `${state.rooms.get(state.roomId)?.name} · ` : '';
-  document.title = `${unread > 0 ? `(${unread}) ` : ''}${where}${TITLE}`;
+  // The stick waits for the user, who looks elsewhere.
+  const held = [...state.rooms.values()].find((room) => holds(room, state.me?.userId) && (state.roomId !== room.id || document.hidden));
+  document.title = held ? `Your turn · ${held.name} · ${TITLE}` : `${unread > 0 ? `(${unread}) ` : ''}${where}${TITLE}`;
   document.documentElement.classList.toggle('in-room', state.view === 'room');
   // After a change of view, the focus moves to its beginning; in a room, to the text field.
   if (state.moved) {
@@ -125,7 +139,7 @@ async function lookAround() {
       if (room && !room.ended) seen(room, view, overview.at, state.me?.userId);
     }
   } catch {
-    // The screen stays as it is; the stream reports when the server is gone.
+    // The screen stays as it is, and says what is wrong.
   }
   changed();
 }

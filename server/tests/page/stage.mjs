@@ -58,7 +58,14 @@ export async function serve({ guests = false, port = 0, limits = [], data = null
     process_.once('exit', done);
     process_.kill('SIGTERM');
   });
-  return { url, port: Number(new URL(url).port), stop };
+  return {
+    url,
+    port: Number(new URL(url).port),
+    stop,
+    // A frozen server has open connections, and says nothing.
+    freeze: () => process_.kill('SIGSTOP'),
+    thaw: () => process_.kill('SIGCONT'),
+  };
 }
 
 // A proxy between a browser and the server, which can be cut and restored.
@@ -109,11 +116,13 @@ export async function launch() {
   });
 }
 
-// A person with a page open. The page's errors are collected; `expected` tells which are allowed.
-export async function person(browser, url, { width = 1280, height = 860, colorScheme = 'light', mobile = false, expected = null } = {}) {
+// A person with a page open. The page's errors are collected; `expected` tells which are allowed. With
+// a `clock` the test may move the page's time.
+export async function person(browser, url, { width = 1280, height = 860, colorScheme = 'light', mobile = false, expected = null, clock = null } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce', isMobile: mobile, hasTouch: mobile });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
+  if (clock) await page.clock.install(clock);
   const complaints = [];
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type()) && !expected?.test(message.text())) complaints.push(message.text());

@@ -7,6 +7,7 @@ use crate::outcome::Outcome;
 const TESTS: Tests = Tests {
     folder: "server/tests/page",
     files: &[
+        "attention.test.mjs",
         "forms.test.mjs",
         "operator.test.mjs",
         "page.test.mjs",

@@ -3,9 +3,10 @@
 import { h } from '/preact/preact.mjs';
 import { Fault, Field, placedBy } from '/page/field.js';
 import { Mood } from '/page/mood.js';
+import { NoticeButton } from '/page/notice.js';
 import { Badge, Name, Presence, count, named, span } from '/page/parts.js';
 import { endLeft, join, joinAgain, pair, show, stopWaiting, takeOver } from '/page/registration.js';
-import { changed, doing, state } from '/page/state.js';
+import { changed, doing, label, state } from '/page/state.js';
 
 export function Home() {
   const { overview } = state;
@@ -37,7 +38,7 @@ function Lost() {
 
 export function JoinAgain() {
   return h('button', { class: 'primary', onClick: () => doing('join', joinAgain, () => 'again'), disabled: state.busy.has('join') },
-    'Join again as ', h(Name, null, state.lost.name));
+    label('join', ['Join again as ', h(Name, null, state.lost.name)]));
 }
 
 // A registration that a tab of this browser left when it closed.
@@ -55,7 +56,7 @@ function Left({ one }) {
 function NameField({ id, required }) {
   if (state.me) return null;
   return h(Field, {
-    id, name: 'name', label: 'Your name', required, maxlength: 64, autocomplete: 'nickname', dir: 'auto',
+    id, name: 'name', label: 'Your name', required, autocomplete: 'nickname', dir: 'auto',
     placeholder: required ? '' : 'or leave it to the server',
     value: state.typedName ?? '',
     onInput: (event) => { state.typedName = event.currentTarget.value; changed(); },
@@ -77,10 +78,10 @@ function JoinCard() {
     h('h2', null, 'Join a room'),
     h('p', { class: 'muted' }, 'A room of any name: it is made if nobody is there yet.'),
     h(NameField, { id: 'join-name', required: true }),
-    h(Field, { id: 'room', name: 'room', label: 'Room', defaultValue: 'lobby', maxlength: 64, list: 'rooms', autocomplete: 'off', dir: 'auto' },
+    h(Field, { id: 'room', name: 'room', label: 'Room', defaultValue: 'lobby', list: 'rooms', autocomplete: 'off', dir: 'auto' },
       h('datalist', { id: 'rooms' }, rooms.map((room) => h('option', { key: room.room_id, value: room.name })))),
     h(Fault, { at: 'join' }),
-    h('button', { class: 'primary', disabled: state.busy.has('join') }, state.busy.has('join') ? 'Joining…' : 'Join'));
+    h('button', { class: 'primary', disabled: state.busy.has('join') }, label('join', 'Join')));
 }
 
 function PairCard() {
@@ -98,11 +99,11 @@ function PairCard() {
     h('p', { class: 'muted' }, 'You wait in line, and are paired with another who waits.'),
     h(NameField, { id: 'pair-name', required: false }),
     h(Field, {
-      id: 'interests', name: 'interests', maxlength: 300, autocomplete: 'off', dir: 'auto',
+      id: 'interests', name: 'interests', autocomplete: 'off', dir: 'auto',
       label: ['Interests ', h('span', { class: 'muted' }, '(optional, with commas between)')],
     }),
     h(Fault, { at: 'pair' }),
-    h('button', { class: 'primary', disabled: state.busy.has('pair') }, 'Find a partner'));
+    h('button', { class: 'primary', disabled: state.busy.has('pair') }, label('pair', 'Find a partner')));
 }
 
 function Waiting() {
@@ -114,7 +115,9 @@ function Waiting() {
       `For ${span((Date.now() - since) / 1_000)} so far`,
       estimate === null || estimate === undefined ? '.' : `; recent waits took about ${span(estimate)}.`),
     h('div', { class: 'progress', 'aria-hidden': 'true' }),
-    h('button', { onClick: () => doing('pair', stopWaiting), disabled: state.busy.has('pair') }, 'Stop waiting'));
+    h('div', { class: 'actions' },
+      h('button', { onClick: () => doing('pair', stopWaiting), disabled: state.busy.has('pair') }, label('pair', 'Stop waiting')),
+      h(NoticeButton)));
 }
 
 function Rooms() {
@@ -144,7 +147,7 @@ function Row({ room }) {
         room.holder ? [' · ', h(Name, null, room.holder.display_name), ' has the stick'] : ' · the stick is free',
         room.stick_line > 0 && `, ${room.stick_line} in line`)),
     h('button', { class: 'small', onClick: go },
-      mine && !mine.ended ? 'Open' : 'Join', h('span', { class: 'hidden' }, ' the room ', h(Name, null, room.name))),
+      label(`join ${room.room_id}`, mine && !mine.ended ? 'Open' : 'Join'), h('span', { class: 'hidden' }, ' the room ', h(Name, null, room.name))),
     h(Fault, { at: `row ${room.room_id}` }));
 }
 

@@ -58,6 +58,15 @@ export function keepProof(proof) {
 
 export const proof = () => operators ?? get(all(), PROOF);
 
+// Whether this browser has a token, of which only the server knows the cookie.
+const TOKEN = `talking-stick-token${BASE}`;
+export const hasToken = () => get(all(), TOKEN) === true;
+
+export function keepToken(has) {
+  if (has) put(all(), TOKEN, true);
+  else all()?.removeItem(TOKEN);
+}
+
 // Leaves the registration to the next tab, because this one ends.
 export function leave() {
   if (!state.me) return;

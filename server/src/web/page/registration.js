@@ -1,8 +1,10 @@
 // The user's registration: joining, being matched, resuming after a reload, and leaving.
 
 import { keep, keepLogs, kept, left, take } from '/page/kept.js';
+import { notice } from '/page/notice.js';
+import { isolated } from '/page/parts.js';
 import { newest, past } from '/page/past.js';
-import { apply, lose, newRoom, noticed, put, resumed } from '/page/room.js';
+import { apply, holds, lose, newRoom, noticed, put, resumed } from '/page/room.js';
 import { ask, call } from '/page/server.js';
 import { BASE, changed, note, state } from '/page/state.js';
 import { hush, listen } from '/page/stream.js';
@@ -48,10 +50,13 @@ function waiting(answer) {
 function found(id, partner) {
   state.pairing = null;
   const known = state.rooms.get(id);
-  const room = enter({ id, kind: 'pair', name: partner.display_name, partner });
+  // Nothing was said before a pair was found.
+  const room = enter({ id, kind: 'pair', name: partner.display_name, partner, more: false });
   room.members.set(partner.user_id, { ...partner, presence: 'present' });
   if (state.me) room.members.set(state.me.userId, { user_id: state.me.userId, display_name: state.me.name, presence: 'present' });
-  if (!known) show('room', id);
+  if (known) return;
+  show('room', id);
+  notice(`You are paired with ${isolated(partner.display_name)}`);
 }
 
 // Leaves the queue.
@@ -137,6 +142,7 @@ const HANDLERS = {
     const spoken = apply(room, event, state.me.userId);
     const looksAway = state.roomId !== room.id || document.hidden;
     if (spoken && looksAway) room.unread += 1;
+    if (event.type === 'stick.granted' && holds(room, state.me.userId)) notice(`Your turn in ${isolated(room.name)}`);
     return undefined;
   },
   open() {
@@ -311,6 +317,8 @@ export async function signOut() {
 // The registration ended without the user. What was said stays on the screen.
 function lost(why) {
   hush();
+  // A copy of this tab may have left it.
+  take(state.me.userId);
   state.lost = { why, name: state.me.name };
   state.me = null;
   state.pairing = null;

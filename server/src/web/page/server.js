@@ -8,6 +8,9 @@ import { BASE, changed, state } from '/page/state.js';
 const TRIES = 6;
 const PAUSES = [300, 700, 1_500, 3_000, 5_000];
 
+// How long an answer may take, in milliseconds.
+const PATIENCE = 20_000;
+
 // Temporary refusals. The call is repeated with the same key.
 const PASSING = new Set(['rate_limited', 'overloaded', 'storage_unavailable', 'shutting_down']);
 
@@ -35,15 +38,18 @@ export function requestKey() {
   return btoa(String.fromCharCode(...bytes));
 }
 
-// Makes one request. A network failure counts as a refusal. The answer is JSON, unless it is read as
-// `text`.
+// Makes one request. A network failure, and an answer that does not come in time, count as a refusal.
+// The answer is JSON, unless it is read as `text`.
 export async function ask(method, path, { body, token, handle, text = false } = {}) {
   const headers = {};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (token) headers.Authorization = `Bearer ${token}`;
   if (handle) headers['Chat-Handle'] = handle;
   if (proof()) headers['Chat-Session'] = proof();
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(), PATIENCE);
   let response;
+  let answer;
   try {
     response = await fetch(BASE + path, {
       method,
@@ -51,16 +57,19 @@ export async function ask(method, path, { body, token, handle, text = false } = 
       body: body === undefined ? undefined : JSON.stringify(body),
       cache: 'no-store',
       credentials: 'same-origin',
+      signal: silence.signal,
     });
+    // An incomplete answer counts as none; a refusal may have another form.
+    answer = text && response.ok ? await response.text() : await response.json().catch((error) => {
+      if (response.ok) throw error;
+    });
+    reached(null);
   } catch {
-    throw new Refused('unreachable', 'The server cannot be reached.');
-  }
-  let answer = null;
-  try {
-    answer = text && response.ok ? await response.text() : await response.json();
-  } catch {
-    // An incomplete answer counts as none.
-    if (response.ok) throw new Refused('unreachable', 'The answer broke off.');
+    const why = silence.signal.aborted ? `No answer for ${PATIENCE / 1_000} s.` : 'The server cannot be reached.';
+    reached(why);
+    throw new Refused('unreachable', why);
+  } finally {
+    clearTimeout(timer);
   }
   if (response.ok) return answer;
   const error = answer?.error ?? {};
@@ -68,6 +77,13 @@ export async function ask(method, path, { body, token, handle, text = false } = 
   refused.retryAfter = error.retry_after_ms;
   if (ASKS.has(refused.code)) asksForToken(refused);
   throw refused;
+}
+
+// Notes whether the last request was answered.
+function reached(why) {
+  if (state.trouble === why) return;
+  state.trouble = why;
+  changed();
 }
 
 function asksForToken(refused) {

@@ -23,6 +23,8 @@ export const state = {
   left: [],
   // The state of the event stream: 'off', 'connecting', 'open', 'retrying' or 'closing'.
   connection: 'off',
+  // Why the last request had no answer; null if it had one.
+  trouble: null,
   // The last event that was handled, after which a stream continues.
   cursor: null,
   // The user's present and past rooms, by id.
@@ -31,6 +33,8 @@ export const state = {
   pairing: null,
   // Actions in progress, so that a button is not pressed twice.
   busy: new Set(),
+  // Those that take so long that they say so.
+  slow: new Set(),
   // Errors that stand at a field until it changes or the action succeeds, by action: { at, message }.
   faults: new Map(),
   // The field that gets the focus with the next drawing; null without one.
@@ -42,6 +46,9 @@ export const state = {
   // The operator's state, see operator.js.
   operator: null,
 };
+
+// The time after which an action says that it takes long, in milliseconds.
+const SLOW = 1_000;
 
 let draw = () => {};
 let waits = false;
@@ -93,6 +100,10 @@ export async function doing(what, action, at = null) {
   state.busy.add(what);
   state.faults.delete(what);
   changed();
+  const slow = setTimeout(() => {
+    state.slow.add(what);
+    changed();
+  }, SLOW);
   try {
     return await action();
   } catch (error) {
@@ -100,10 +111,15 @@ export async function doing(what, action, at = null) {
     else note(error.message, 'error');
     return undefined;
   } finally {
+    clearTimeout(slow);
+    state.slow.delete(what);
     state.busy.delete(what);
     changed();
   }
 }
+
+// The label of an action's button.
+export const label = (what, text) => (state.slow.has(what) ? 'One moment…' : text);
 
 function fail(what, at, message) {
   state.faults.set(what, { at, message });

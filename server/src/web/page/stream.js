@@ -18,6 +18,10 @@ const TYPES = new Set([
 // The pauses before reconnecting, in milliseconds.
 const PAUSES = [500, 1_000, 2_000, 4_000];
 
+// The time without a word after which the stream counts as broken, in milliseconds. The server sends a
+// comment every 15 seconds.
+const SILENCE = 40_000;
+
 // Ends the open stream.
 let source = null;
 // The number of the current stream. Events of an earlier, abandoned stream are ignored.
@@ -31,7 +35,7 @@ export function listen(on) {
   source = new AbortController();
   state.connection = 'connecting';
   changed();
-  read(on, turn, source.signal);
+  read(on, turn, source);
 }
 
 // Stops reading.
@@ -42,8 +46,8 @@ export function hush() {
   state.connection = 'off';
 }
 
-async function read(on, mine, signal) {
-  const messages = open(signal);
+async function read(on, mine, opened) {
+  const messages = open(opened);
   for (;;) {
     let next;
     try {
@@ -73,13 +77,19 @@ async function read(on, mine, signal) {
 
 // The messages of a stream: first `open`, then those of the server (HTML Living Standard, 9.2; the
 // server writes each as one line of data).
-async function* open(signal) {
+async function* open(opened) {
+  let timer;
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => opened.abort(), SILENCE);
+  };
+  heard();
   const after = state.cursor === null ? '' : `?after=${state.cursor}`;
   const response = await fetch(`${BASE}/events${after}`, {
     headers: { Accept: 'text/event-stream', 'Chat-Handle': state.me.handle },
     cache: 'no-store',
     credentials: 'same-origin',
-    signal,
+    signal: opened.signal,
   });
   if (!response.ok) return;
   yield { type: 'open' };
@@ -88,6 +98,7 @@ async function* open(signal) {
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
+    heard();
     const blocks = (text + value).split('\n\n');
     text = blocks.pop();
     for (const block of blocks) {

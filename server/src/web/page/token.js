@@ -3,7 +3,7 @@
 
 import { h } from '/preact/preact.mjs';
 import { Field } from '/page/field.js';
-import { keepProof } from '/page/kept.js';
+import { keepProof, keepToken } from '/page/kept.js';
 import { ask } from '/page/server.js';
 import { changed, doing, state } from '/page/state.js';
 
@@ -11,12 +11,14 @@ import { changed, doing, state } from '/page/state.js';
 export async function giveToken(token) {
   const session = await ask('POST', '/session', { token: token.trim() });
   keepProof(session.proof ?? null);
+  keepToken(true);
 }
 
 // Deletes the cookie.
 export async function forgetToken() {
   keepProof(null);
   await ask('DELETE', '/session');
+  keepToken(false);
 }
 
 // The form that replaces the page until there is a token. `then` continues with it.
@@ -36,6 +38,6 @@ export function Gate({ then }) {
       h('h1', { tabindex: -1 }, 'A token, please'),
       h('p', { class: 'muted' }, 'This server is for people with a token. Its operator can give you one; it is kept in a cookie for this browser.'),
       state.gate.why && h('p', { class: 'error', role: 'alert' }, state.gate.why),
-      h(Field, { id: 'token', name: 'token', label: 'Token', type: 'password', required: true, autocomplete: 'current-password', maxlength: 512 }),
+      h(Field, { id: 'token', name: 'token', label: 'Token', type: 'password', required: true, autocomplete: 'current-password' }),
       h('button', { class: 'primary', disabled: state.busy.has('gate') }, 'Go in')));
 }

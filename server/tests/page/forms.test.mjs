@@ -81,6 +81,8 @@ describe('errors stand at their field', () => {
     await text.press('Enter');
     await faultAt(text, /at most 20 characters/);
     assert.equal(await text.inputValue(), 'More than twenty characters');
+    assert.equal(await ann.page.locator('.composer [type=submit]').isDisabled(), true);
+    await ann.page.getByText('and this one 27: shorten it by 7.').waitFor();
     await everywhere(ann.page, 'fault-text');
     await text.fill('Less than twenty');
     await text.press('Enter');
@@ -91,12 +93,48 @@ describe('errors stand at their field', () => {
     await ann.page.getByRole('button', { name: 'Report Nuisance' }).click();
     const dialog = ann.page.getByRole('dialog');
     await dialog.getByLabel(/Reason/).fill('second');
-    await dialog.getByRole('button', { name: 'Do it' }).click();
+    await dialog.getByRole('button', { name: 'Send report' }).click();
     // No field of the dialog is at fault, so the error is the form's.
     await dialog.getByRole('alert').getByText(/reports from your address/).waitFor();
     await sound(ann.page, 'fault-dialog-390');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await ann.close();
+    await own.stop();
+  });
+});
+
+describe('a long text', () => {
+  test('is sent in one call, and what is too long is counted and not cut', async () => {
+    const own = await serve();
+    const ann = await person(browser, own.url, PHONE);
+    const bot = await agent(own.url, 'Reader');
+    await ann.join('Ann');
+    const calls = [];
+    ann.page.on('request', (request) => calls.push(new URL(request.url()).pathname));
+    const text = ann.page.getByLabel('Your message');
+    const long = 'word '.repeat(900).trim();
+    await ann.page.evaluate((pasted) => {
+      document.getElementById('text').focus();
+      document.execCommand('insertText', false, pasted);
+    }, long);
+    assert.equal(await text.inputValue(), long);
+    await faultAt(text, /at most 4,000 characters, and this one 4,499: shorten it by 499/);
+    await text.press('Enter');
+    assert.equal(await text.inputValue(), long);
+    await everywhere(ann.page, 'too-long');
+    const fits = long.slice(0, 3_499);
+    await text.fill(fits);
+    await text.press('Enter');
+    await bot.hears((event) => event.message === fits);
+    await ann.page.getByText('The stick is free').waitFor();
+    const tools = calls.filter((path) => path.startsWith('/tools/') && path !== '/tools/typing');
+    assert.deepEqual(tools, ['/tools/talking_stick', '/tools/send_message', '/tools/reset']);
+    // Names are not cut either.
+    await button(ann.page, 'Sign out').click();
+    await ann.page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
+    await ann.page.getByLabel('Your name').first().fill('x'.repeat(65));
+    assert.equal((await ann.page.getByLabel('Your name').first().inputValue()).length, 65);
+    await ann.page.context().close();
     await own.stop();
   });
 });
@@ -129,14 +167,16 @@ describe('Enter', () => {
     assert.equal(await text.inputValue(), 'Patience');
     await button(ann.page, 'Stop waiting').click();
     await bot.tool('reset');
-    await says('Enter sends nothing yet: it takes the stick. With the stick, it sends.', 'free');
+    await says('The stick is free: Enter takes it, sends, and passes it on.', 'free');
+    assert.equal(await ann.page.locator('.entry').count(), 0);
+    await text.press('Enter');
+    await ann.said('Patience');
+    await bot.hears((event) => event.message === 'Patience');
+    await says('Enter takes the stick. With the stick, it sends.', 'empty');
     await text.press('Enter');
     await ann.page.getByText('You have the stick').waitFor();
     await ann.page.setViewportSize({ width: 1280, height: 900 });
     await ann.page.locator('#keys').getByText('Enter sends and passes the stick on. Shift+Enter begins a new line.').waitFor();
-    assert.equal(await ann.page.locator('.entry').count(), 0);
-    await text.press('Enter');
-    await ann.said('Patience');
     await ann.close();
     await own.stop();
   });

@@ -123,7 +123,7 @@ describe('a room with a stick', () => {
   });
 
   test('what was said is found again, on a phone', async () => {
-    const kept = await serve({ data: 'search', limits: ['stick=optional'] });
+    const kept = await serve({ data: 'search', limits: ['stick=optional', 'rate_limit=none'] });
     const ann = await person(browser, kept.url, { width: 390, height: 844 });
     const early = await agent(kept.url, 'Early', 'finds');
     await early.say('A needle from before');
@@ -141,6 +141,9 @@ describe('a room with a stick', () => {
     const texts = () => ann.page.locator('.finder .text').allTextContents();
     assert.equal((await texts())[0], 'Needle 23 in hay');
     await sound(ann.page, 'search-390');
+    // The field stands at the top, however little was found.
+    const [box, field] = [await ann.page.locator('.finder').boundingBox(), await ann.page.getByLabel('Words to find').boundingBox()];
+    assert.ok(field.y - box.y < 40, `${field.y - box.y} below the top`);
     await button(ann.page, 'Older ones').click();
     await ann.page.getByText('24 messages with NEEDLE').waitFor();
     assert.ok((await texts()).includes(hostile));
@@ -152,6 +155,21 @@ describe('a room with a stick', () => {
     await ann.page.getByText('Nothing with straw was said while you were here.').waitFor();
     await button(ann.page, 'Back').click();
     await ann.said('only hay');
+
+    // A result leads to its place, where what was said around it is, too.
+    for (let n = 0; n < 150; n += 1) await bot.tool('send_message', { room_id: bot.id, message: `More hay ${n}` });
+    await ann.page.reload();
+    await ann.said('More hay 149');
+    await button(ann.page, 'Search').click();
+    await ann.page.getByLabel('Words to find').fill('needle 23');
+    await ann.page.getByLabel('Words to find').press('Enter');
+    await sound(ann.page, 'search-one');
+    await button(ann.page, 'Show it there').click();
+    const found = ann.page.getByRole('log').getByText('Needle 23 in hay');
+    await found.waitFor();
+    const [log, it] = [await ann.page.getByRole('log').boundingBox(), await found.boundingBox()];
+    assert.ok(it.y > log.y && it.y + it.height < log.y + log.height, `at ${it.y} of ${log.y} to ${log.y + log.height}`);
+    await everywhere(ann.page, 'search-there');
     await ann.close();
     await kept.stop();
   });
@@ -184,6 +202,86 @@ describe('a room with a stick', () => {
   });
 });
 
+describe('what is said', () => {
+  test('has code in a type of its own, and links that lead where they say', async () => {
+    const own = await serve({ limits: ['stick=optional'] });
+    const ann = await person(browser, own.url, { width: 390, height: 844 });
+    await ann.join('Ann', 'code');
+    const bot = await agent(own.url, 'Coder', 'code');
+    const fence = `fn main() {\n    println!("${'wide '.repeat(30)}");\n}`;
+    for (const message of [
+      `Look:\n\`\`\`rust\n${fence}\n\`\`\`\nand \`cargo run\`, see https://example.org/a?b=c#d.`,
+      'javascript:alert(1) https://user@example.org https://exam\u200bple.org data:text/html,x `',
+      '``` not closed <b>http://[</b>',
+    ]) await bot.tool('send_message', { room_id: bot.id, message });
+    await ann.page.locator('.entry').nth(2).waitFor();
+    const text = ann.page.locator('.entry .text');
+    assert.deepEqual(await text.nth(0).locator('code').allTextContents(), [fence, 'cargo run']);
+    assert.match(await text.nth(0).locator('.fence').evaluate((one) => getComputedStyle(one).fontFamily), /mono/);
+    const link = text.nth(0).getByRole('link');
+    assert.deepEqual(await link.evaluate((one) => [one.getAttribute('href'), one.textContent, one.rel, one.target]),
+      ['https://example.org/a?b=c#d', 'https://example.org/a?b=c#d', 'noopener noreferrer nofollow', '_blank']);
+    for (const n of [1, 2]) assert.equal(await text.nth(n).evaluate((one) => one.childElementCount), 0);
+    await everywhere(ann.page, 'code');
+    await ann.close();
+    await own.stop();
+  });
+
+  test('can be reported, also when its sender has left', async () => {
+    const own = await serve({ limits: ['stick=optional'] });
+    const ann = await person(browser, own.url, { width: 390, height: 844 });
+    await ann.join('Ann', 'insults');
+    const rude = await agent(own.url, 'Rude', 'insults');
+    await rude.tool('send_message', { room_id: rude.id, message: 'Hello' });
+    const { message_id: id } = await rude.tool('send_message', { room_id: rude.id, message: 'You fool' });
+    await rude.tool('leave_chat', { room_id: rude.id });
+    await ann.page.getByRole('log').getByText('Rude left.').waitFor();
+    await ann.page.getByRole('button', { name: /^Here/ }).click();
+    await ann.page.getByRole('listitem').filter({ hasText: 'Rude' }).getByText('left', { exact: true }).waitFor();
+    await sound(ann.page, 'members-left');
+    await ann.page.getByRole('button', { name: 'Report Rude' }).click();
+    const dialog = ann.page.getByRole('dialog');
+    await dialog.getByLabel('Message').selectOption({ label: '\u2068You fool\u2069' });
+    await dialog.getByLabel(/Reason/).fill('insult');
+    await everywhere(ann.page, 'report');
+    await dialog.getByRole('button', { name: 'Send report' }).click();
+    await ann.page.getByText('Your report was sent.').waitFor();
+    const { reports } = await (await fetch(`${own.url}/admin/reports`, { headers: { authorization: `Bearer ${OPERATOR}` } })).json();
+    assert.equal(reports[0].reason, `insult (${id})`);
+    // The button says what it does.
+    await ann.page.getByRole('button', { name: 'Report Rude' }).click();
+    await dialog.getByLabel('What to do').selectOption('Block');
+    await dialog.getByRole('button', { name: 'Block', exact: true }).click();
+    await ann.page.getByText('The block is set.').waitFor();
+    await ann.close();
+    await own.stop();
+  });
+
+  test('and is not sent, or is read by nobody else, is not left without a question', async () => {
+    const own = await serve();
+    const ann = await person(browser, own.url);
+    const bot = await agent(own.url, 'Bot', 'leaving');
+    await ann.join('Ann', 'leaving');
+    await bot.say('Anybody?');
+    await ann.said('Anybody?');
+    await write(ann.page, 'not yet');
+    await button(ann.page, 'Leave room').click();
+    const dialog = ann.page.getByRole('dialog');
+    await dialog.getByText('What you wrote and have not sent is lost.').waitFor();
+    await everywhere(ann.page, 'leaving');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await write(ann.page, '');
+    await bot.tool('leave_chat', { room_id: bot.id });
+    await ann.page.getByRole('log').getByText('Bot left.').waitFor();
+    await button(ann.page, 'Leave room').click();
+    await dialog.getByText('You are the last one here.').waitFor();
+    await dialog.getByRole('button', { name: 'Leave', exact: true }).click();
+    await ann.page.getByRole('heading', { name: 'Join a room' }).waitFor();
+    await ann.close();
+    await own.stop();
+  });
+});
+
 describe('a conversation of two', () => {
   test('people are paired, with each other and with an agent, and talk both ways', async () => {
     const ann = await person(browser, server.url);
@@ -207,6 +305,8 @@ describe('a conversation of two', () => {
     await write(ben.page, 'Hello yourself');
     await button(ben.page, 'Say it').click();
     await ann.said('Hello yourself');
+    // Nothing was said before they met.
+    assert.equal(await button(ann.page, 'Older messages').count(), 0);
     await everywhere(ann.page, 'pair');
 
     await button(ben.page, 'End it').click();
@@ -428,7 +528,14 @@ describe('tokens', () => {
     await ann.said('let in');
     const [cookie] = await ann.page.context().cookies();
     assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, 'Strict']);
-    assert.equal(await ann.page.evaluate(() => JSON.stringify(sessionStorage)).then((text) => text.includes(GUEST)), false);
+    assert.equal(await ann.page.evaluate(() => JSON.stringify([sessionStorage, localStorage])).then((text) => text.includes(GUEST)), false);
+    await everywhere(ann.page, 'with-token');
+    // It can be forgotten, also by who is no operator.
+    await button(ann.page, 'Forget token').click();
+    await ann.page.getByRole('dialog').getByRole('button', { name: 'Forget it' }).click();
+    await ann.page.getByRole('heading', { name: 'A token, please' }).waitFor();
+    assert.deepEqual(await ann.page.context().cookies(), []);
+    assert.equal(await button(ann.page, 'Forget token').count(), 0);
     await ann.close();
     await own.stop();
   });

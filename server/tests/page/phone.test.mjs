@@ -79,6 +79,18 @@ describe('on a phone', () => {
     });
   }
 
+  test('a page with no height for the log scrolls', async () => {
+    const ann = await person(browser, server.url, { ...PHONE, width: 320, height: 256 });
+    await agent(server.url, 'Low bot', 'low');
+    await ann.join('Low Ann', 'low');
+    assert.ok((await place(ann.page, '.log')).height >= 100);
+    await button(ann.page, 'Take the stick').scrollIntoViewIfNeeded();
+    const { top, bottom } = await place(ann.page, '.composer button[type=submit]');
+    assert.ok(top >= 0 && bottom <= 256, `at ${top} to ${bottom}`);
+    await sound(ann.page, 'phone-320x256');
+    await ann.close();
+  });
+
   test('a keyboard that covers the page leaves the composer above it', async () => {
     const ann = await person(browser, server.url, PHONE);
     await ann.join('Covered Ann', 'covered');

@@ -62,6 +62,28 @@ describe('a restart that forgets all', () => {
     await next.stop();
   });
 
+  test('keeps what was said, also after a copy of the tab has closed', async () => {
+    const own = await serve();
+    const ann = await person(browser, own.url, { expected: UNREACHABLE });
+    await ann.join('Phoenix', 'ashes');
+    const bot = await agent(own.url, 'Ash bot', 'ashes');
+    await bot.say('Before');
+    await ann.said('Before');
+    // The browser copies the storage of a tab into one that it opens.
+    const opened = ann.page.context().waitForEvent('page');
+    await ann.page.evaluate(() => { globalThis.open(location.href); });
+    const copy = await opened;
+    await copy.getByRole('log').getByText('Before').waitFor();
+    await copy.close({ runBeforeUnload: true });
+    await own.stop();
+    const next = await serve({ port: own.port });
+    await ann.page.getByRole('button', { name: 'Join again as Phoenix' }).click();
+    await ann.page.getByRole('log').getByText('You joined again here.').waitFor();
+    await ann.said('Before');
+    await ann.close();
+    await next.stop();
+  });
+
   test('says at the way back that the name is taken by now', async () => {
     const own = await serve();
     const ann = await person(browser, own.url, { expected: /net::ERR_|status of 4/ });

@@ -3,9 +3,10 @@
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { Fault, marked, mend } from '/page/field.js';
 import { keep } from '/page/kept.js';
+import { NoticeButton } from '/page/notice.js';
 import { holds } from '/page/room.js';
-import { append, asksForStick, claim, handBack, say, typing, undo } from '/page/speech.js';
-import { changed, doing, state } from '/page/state.js';
+import { append, asksForStick, claim, handBack, say, tooLong, typing, undo } from '/page/speech.js';
+import { changed, doing, label, state } from '/page/state.js';
 
 export class Composer extends Component {
   constructor(props) {
@@ -21,12 +22,17 @@ export class Composer extends Component {
     const { place } = room.stick;
     const asked = !ready && place > 0;
     const nothing = room.text.trim() === '' && room.draft.length === 0;
+    const free = !ready && !room.stick.holder && room.stick.waiting === 0;
+    const says = (ready || free) && !nothing;
+    const long = tooLong(room);
     const acting = (action) => doing(`say ${room.id}`, action, () => 'text');
     const act = () => {
       this.text.current.focus();
-      if (asked) return undefined;
-      if (!ready) return acting(() => claim(room));
-      return nothing ? undefined : acting(() => say(room));
+      if (asked || long || (ready && nothing)) return undefined;
+      return acting(async () => {
+        if (!ready && await claim(room) !== 'granted') return;
+        if (says) await say(room);
+      });
     };
     const typed = (event) => {
       mend('text');
@@ -40,7 +46,7 @@ export class Composer extends Component {
       event.preventDefault();
       act();
     };
-    const first = !ready ? (room.stick.holder ? 'Ask for the stick' : 'Take the stick') : 'Say it';
+    const first = says || ready ? 'Say it' : free ? 'Take the stick' : 'Ask for the stick';
     return h('form', { class: 'composer', 'aria-label': 'Speak', onSubmit: (event) => { event.preventDefault(); act(); } },
       room.muted && h('p', { class: 'error', role: 'alert' }, `You may not speak: ${room.muted}`),
       room.draft.length > 0 && h('div', { class: 'draft' },
@@ -50,24 +56,26 @@ export class Composer extends Component {
       h('div', { class: 'write' },
         h('label', { for: 'text', class: 'hidden' }, 'Your message'),
         h('textarea', {
-          id: 'text', ref: this.text, rows: 2, maxlength: 4_000, dir: 'auto', value: room.text, onInput: typed, onKeyDown: pressed,
-          placeholder: ready ? 'Your message' : 'Write already; say it once you have the stick',
-          enterkeyhint: ready ? 'send' : 'go',
-          ...marked('text', 'keys'),
+          id: 'text', ref: this.text, rows: 2, dir: 'auto', value: room.text, onInput: typed, onKeyDown: pressed,
+          placeholder: ready || free ? 'Your message' : 'Write already; say it once you have the stick',
+          enterkeyhint: says || ready ? 'send' : 'go',
+          ...(long ? { 'aria-invalid': 'true', 'aria-describedby': 'too-long keys' } : marked('text', 'keys')),
         }),
-        h(Fault, { at: 'text' }),
-        h('p', { id: 'keys', class: `keys muted ${ready ? 'ready' : ''}` }, enter(room, ready, place)),
+        long ? h('p', { id: 'too-long', class: 'error fault', role: 'alert' }, long) : h(Fault, { at: 'text' }),
+        h('p', { id: 'keys', class: `keys muted ${ready ? 'ready' : ''}` }, enter(room, { ready, says, free, long }), asked && h(NoticeButton)),
         h('div', { class: 'actions' },
           needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Pass it on'),
           needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy || room.text.trim() === '', onClick: () => acting(() => append(room)) }, 'Add to draft'),
           asked && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Stop waiting'),
-          h('button', { type: 'submit', class: 'primary', disabled: asked || busy || (ready && nothing) }, asked ? `Number ${place} in line` : first))));
+          h('button', { type: 'submit', class: 'primary', disabled: asked || busy || long || (ready && nothing) }, asked ? `Number ${place} in line` : label(`say ${room.id}`, first)))));
   }
 }
 
 // What the key Enter does now.
-function enter(room, ready, place) {
+function enter(room, { ready, says, free, long }) {
+  if (long) return 'Enter sends nothing now.';
   if (ready) return `Enter sends${asksForStick(room) ? ' and passes the stick on' : ''}. Shift+Enter begins a new line.`;
-  if (place > 0) return 'Enter does nothing while you wait for the stick.';
-  return `Enter sends nothing yet: it ${room.stick.holder ? 'puts you in line for' : 'takes'} the stick. With the stick, it sends.`;
+  if (room.stick.place > 0) return 'Enter does nothing while you wait for the stick.';
+  if (says) return 'The stick is free: Enter takes it, sends, and passes it on.';
+  return `Enter ${free ? 'takes' : 'sends nothing yet: it puts you in line for'} the stick. With the stick, it sends.`;
 }

@@ -2,11 +2,11 @@
 
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { Fault, Field, placedBy } from '/page/field.js';
-import { changed, doing, state } from '/page/state.js';
+import { changed, doing, label as buttonLabel, state } from '/page/state.js';
 
 // Opens a dialog. `title` is a text, or a text with names in it; `text` is a paragraph or several, and
 // `body` an element;
-// without `does` the dialog only tells something. `fields` are { name, label, kind?, options?, required?, value? }; `act` receives
+// without `does` the dialog only tells something; it may depend on the fields' values. `fields` are { name, label, kind?, options?, required?, value? }; `act` receives
 // their values.
 export function ask({ title, text = null, body = null, fields = [], does = null, danger = false, act = null }) {
   state.faults.delete('dialog');
@@ -38,6 +38,8 @@ export class Dialog extends Component {
   render({ question }) {
     const { title, text, body, fields, does, danger, act } = question;
     const at = placedBy('dialog', Object.fromEntries(fields.map(({ name }) => [name, `dialog-${name}`])));
+    const label = typeof does === 'function' ? does(this.state) : does;
+    const chosen = (event) => this.setState(Object.fromEntries(new FormData(event.currentTarget)));
     const submit = async (event) => {
       event.preventDefault();
       const values = Object.fromEntries(new FormData(event.currentTarget));
@@ -48,17 +50,17 @@ export class Dialog extends Component {
       if (done) this.box.current?.close();
     };
     return h('dialog', { ref: this.box, class: 'dialog', 'aria-labelledby': 'dialog-title', onClose: () => close(question) },
-      h('form', { onSubmit: submit },
+      h('form', { onSubmit: submit, onChange: chosen },
         h('h2', { id: 'dialog-title' }, title),
         [text].flat().map((one) => one && h('p', { key: one, class: 'muted' }, one)),
         body,
         fields.map(({ name, label, options, value = '', required = true, kind = 'text' }) => h(Field, {
           key: name, id: `dialog-${name}`, name, label, required,
-          ...(options ? { options } : { type: kind, maxlength: 200, defaultValue: value, autocomplete: 'off', dir: 'auto' }),
+          ...(options ? { options } : { type: kind, defaultValue: value, autocomplete: 'off', dir: 'auto' }),
         })),
         h(Fault, { at: 'dialog' }),
         h('div', { class: 'actions' },
           h('button', { type: 'button', class: 'quiet', onClick: () => this.box.current.close() }, does ? 'Cancel' : 'Close'),
-          does && h('button', { type: 'submit', class: danger ? 'danger' : 'primary', disabled: state.busy.has('dialog') }, does))));
+          does && h('button', { type: 'submit', class: danger ? 'danger' : 'primary', disabled: state.busy.has('dialog') }, buttonLabel('dialog', label)))));
   }
 }

@@ -3,8 +3,9 @@
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { Fault, marked, mend } from '/page/field.js';
 import { Entry, Words, count } from '/page/parts.js';
+import { reach } from '/page/past.js';
 import { call } from '/page/server.js';
-import { changed, doing, state } from '/page/state.js';
+import { changed, doing, note, state } from '/page/state.js';
 
 // The number of messages to request at once.
 const PAGE = 20;
@@ -33,6 +34,16 @@ async function find(room, search, before) {
   search.before = answer.before ?? null;
 }
 
+// Shows a message in the log, with what was said around it.
+async function showThere(room, seq) {
+  if (!await reach(room, seq)) {
+    note('That is further back than this page shows.', 'error');
+    return;
+  }
+  room.target = seq;
+  closed(room);
+}
+
 export class Search extends Component {
   constructor(props) {
     super(props);
@@ -46,7 +57,7 @@ export class Search extends Component {
   render({ room }) {
     const { search } = room;
     const busy = state.busy.has(`find ${room.id}`);
-    const go = (before) => doing(`find ${room.id}`, () => find(room, search, before), () => 'query');
+    const go = (action) => doing(`find ${room.id}`, action, () => 'query');
     const typed = (event) => {
       mend('query');
       search.query = event.currentTarget.value;
@@ -54,18 +65,20 @@ export class Search extends Component {
     };
     const sent = (event) => {
       event.preventDefault();
-      go(null);
+      go(() => find(room, search, null));
     };
     return h('section', { class: 'log finder', 'aria-label': 'Search', tabindex: 0 },
       h('form', { role: 'search', onSubmit: sent },
         h('label', { for: 'query', class: 'hidden' }, 'Words to find'),
-        h('input', { id: 'query', type: 'search', ref: this.query, maxlength: 200, dir: 'auto', autocomplete: 'off', placeholder: 'Words to find', value: search.query, onInput: typed, ...marked('query') }),
+        h('input', { id: 'query', type: 'search', ref: this.query, dir: 'auto', autocomplete: 'off', placeholder: 'Words to find', value: search.query, onInput: typed, ...marked('query') }),
         h('button', { type: 'submit', class: 'primary', disabled: busy || search.query.trim() === '' }, 'Find'),
         h('button', { type: 'button', class: 'quiet', onClick: () => closed(room) }, 'Back'),
         h(Fault, { at: 'query' })),
       h('p', { class: 'muted', role: 'status' }, told(search)),
-      search.found.map((said) => h(Entry, { key: said.room_seq, entry: entry(said), goesOn: false })),
-      search.more && h('button', { class: 'quiet', disabled: busy, onClick: () => go(search.before) }, 'Older ones'));
+      search.found.map((said) => h('div', { key: said.room_seq, class: 'found' },
+        h(Entry, { entry: entry(said), goesOn: false }),
+        h('button', { class: 'small quiet', disabled: busy, onClick: () => go(() => showThere(room, said.room_seq)) }, 'Show it there'))),
+      search.more && h('button', { class: 'quiet', disabled: busy, onClick: () => go(() => find(room, search, search.before)) }, 'Older ones'));
   }
 }
 

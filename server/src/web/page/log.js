@@ -2,10 +2,10 @@
 
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { Fault } from '/page/field.js';
-import { Entry } from '/page/parts.js';
+import { Entry, Said, named } from '/page/parts.js';
 import { mayHaveOlder, older } from '/page/past.js';
 import { LOG, trim } from '/page/room.js';
-import { doing, state } from '/page/state.js';
+import { changed, doing, state } from '/page/state.js';
 
 // The distance from an end of the log, in pixels, within which the user is at it.
 const NEAR_END = 80;
@@ -18,10 +18,13 @@ export class Log extends Component {
     super(props);
     this.box = createRef();
     this.atEnd = true;
+    // The last entry that was in view.
+    this.seen = 0;
   }
 
   componentDidMount() {
     this.follow();
+    this.find();
     this.watch = new ResizeObserver(() => this.follow());
     this.watch.observe(this.box.current);
   }
@@ -48,8 +51,22 @@ export class Log extends Component {
 
   follow() {
     const box = this.box.current;
-    if (this.atEnd) box.scrollTop = box.scrollHeight;
+    if (this.atEnd) {
+      box.scrollTop = box.scrollHeight;
+      this.seen = this.props.room.log.at(-1)?.seq ?? 0;
+    }
     this.size = `${box.clientWidth} ${box.clientHeight}`;
+  }
+
+  // Shows the message that a search leads to.
+  find() {
+    const { room } = this.props;
+    const target = room.target && this.box.current.querySelector(`[data-seq="${room.target}"]`);
+    room.target = null;
+    if (!target) return;
+    this.atEnd = false;
+    target.scrollIntoView({ block: 'center' });
+    target.classList.add('target');
   }
 
   scrolled({ room }) {
@@ -57,6 +74,7 @@ export class Log extends Component {
     // A resized window also scrolls, which is no action of the user.
     if (this.size !== `${box.clientWidth} ${box.clientHeight}`) return;
     this.atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END;
+    if (this.atEnd) changed();
     if (this.atEnd && room.limit > LOG) {
       room.limit = LOG;
       trim(room);
@@ -65,17 +83,57 @@ export class Log extends Component {
     if (!this.atEnd && box.scrollTop < NEAR_START && mayHaveOlder(room) && !failed) read(room);
   }
 
+  toEnd() {
+    this.atEnd = true;
+    this.follow();
+    changed();
+  }
+
   render({ room }) {
+    const fresh = this.atEnd ? 0 : room.log.filter((one) => one.kind === 'message' && one.seq > this.seen).length;
     const empty = room.earlier.length === 0 && room.log.length === 0 && room.sending.length === 0;
     return h('div', { class: 'log', ref: this.box, role: 'log', 'aria-label': 'What was said', tabindex: 0, onScroll: () => this.scrolled(this.props) },
       empty && h('p', { class: 'empty' }, room.kind === 'pair' ? 'You are paired. Say hello.' : 'Nothing was said yet.'),
-      room.earlier.map((entry, index) => h(Entry, { key: `earlier ${index}`, entry, goesOn: goesOn(room.earlier[index - 1], entry) })),
+      lines(room.earlier, 'earlier '),
       !empty && h(Older, { key: 'older', room }),
-      room.log.map((entry, index) => h(Entry, { key: `${entry.seq} ${entry.kind}`, entry, goesOn: goesOn(room.log[index - 1], entry) })),
+      lines(room.log),
       room.sending.map((one, index) => h('div', { key: `sending ${index}`, class: 'entry mine sending' },
-        h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, one.text)),
-        h('p', { class: 'muted' }, 'On its way…'))));
+        h('div', { class: 'bubble' }, h(Said, { text: one.text })),
+        h('p', { class: 'muted' }, 'On its way…'))),
+      fresh > 0 && h('div', { key: 'fresh', class: 'fresh' }, h('button', { class: 'small primary', onClick: () => this.toEnd() }, `${fresh} new`, h('span', { class: 'hidden' }, ' below'))));
   }
+}
+
+// From how many on comings and goings in a row are shown as one line.
+const CROWD = 5;
+
+const DAY = new Intl.DateTimeFormat([], { weekday: 'long', month: 'long', day: 'numeric' });
+const dayOf = (entry) => (entry?.at ? new Date(entry.at).toDateString() : null);
+
+// The entries, with a line where a day begins, and with a crowd of comings and goings in one line that
+// opens.
+function lines(entries, of = '') {
+  const all = [];
+  for (let at = 0; at < entries.length; at += 1) {
+    const [entry, before] = [entries[at], entries[at - 1]];
+    const key = `${of}${entry.seq} ${entry.kind}`;
+    const day = dayOf(entry);
+    const isNew = day !== null && day !== (dayOf(before) ?? (before ? day : new Date().toDateString()));
+    if (isNew) all.push(h('p', { key: `${key} day`, class: 'told day' }, DAY.format(new Date(entry.at))));
+    let end = at;
+    while (entries[end]?.passing && dayOf(entries[end]) === day) end += 1;
+    if (end - at < CROWD) {
+      all.push(h(Entry, { key, entry, goesOn: !isNew && goesOn(before, entry) }));
+    } else {
+      const crowd = entries.slice(at, end);
+      const names = [...new Set(crowd.map((one) => one.who))];
+      all.push(h('details', { key: `${key} crowd`, class: 'told' },
+        h('summary', null, named(names.slice(0, 3), names.length - 3), ' came or went.'),
+        crowd.map((one) => h(Entry, { key: one.seq, entry: one, goesOn: false }))));
+      at = end - 1;
+    }
+  }
+  return all;
 }
 
 const goesOn = (before, entry) => before?.kind === 'message' && entry.kind === 'message' && before.sender.user_id === entry.sender.user_id;

@@ -10,7 +10,7 @@ export const Words = ({ children }) => h('bdi', { class: 'words' }, children);
 // cut, and its title shows it.
 export const Name = ({ children }) => h('bdi', { class: 'words name', title: children }, children);
 
-const PRESENCE = { present: 'here', reconnecting: 'reconnecting', away: 'away' };
+const PRESENCE = { present: 'here', reconnecting: 'reconnecting', away: 'away', left: 'left' };
 
 // A participant's presence: a mark and a word, because colour alone is not accessible.
 export const Presence = ({ is }) => h('span', { class: `presence ${is}` },
@@ -27,13 +27,43 @@ export function Badge({ user }) {
 
 // Making a format takes far longer than using it.
 const SHORT = new Intl.DateTimeFormat([], { hour: '2-digit', minute: '2-digit' });
+const DATED = new Intl.DateTimeFormat([], { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' });
 const LONG = new Intl.DateTimeFormat([], { dateStyle: 'medium', timeStyle: 'medium' });
 
-// An instant in short form.
+// An instant in short form: with its date, unless that is today.
 export function Clock({ at }) {
   if (!at) return null;
   const date = new Date(at);
-  return h('time', { datetime: at, title: LONG.format(date) }, SHORT.format(date));
+  const isToday = date.toDateString() === new Date().toDateString();
+  return h('time', { datetime: at, title: LONG.format(date) }, (isToday ? SHORT : DATED).format(date));
+}
+
+// Code between backticks, and addresses of pages.
+const SPECIAL = /\n?```(?:[\w+#.-]*\n)?([^]*?)```\n?|`([^`\n]+)`|(https?:\/\/[^\s<>"`]*[^\s<>"`.,;:!?)\]}'*])/g;
+
+// Characters that make an address look like another.
+const UNSEEN = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
+
+// What somebody said: a text whose code is in a type of its own, and whose addresses are links. Nothing
+// else in it has an effect.
+export function Said({ text }) {
+  const parts = [];
+  let from = 0;
+  for (const found of text.matchAll(SPECIAL)) {
+    const [all, fence, code, address] = found;
+    if (address && !isAddress(address)) continue;
+    parts.push(text.slice(from, found.index));
+    if (address) parts.push(h('a', { href: address, target: '_blank', rel: 'noopener noreferrer nofollow', dir: 'ltr' }, address));
+    else parts.push(h('code', { class: fence === undefined ? undefined : 'fence', dir: 'ltr' }, fence?.replace(/\n$/, '') ?? code));
+    from = found.index + all.length;
+  }
+  return h('p', { class: 'text', dir: 'auto' }, parts, text.slice(from));
+}
+
+// Whether a text is the address of a page, and looks like the one that it leads to.
+function isAddress(text) {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && !UNSEEN.test(text);
 }
 
 // An entry of a log: a message, or an event in words. `goesOn`: its sender also sent the one before.
@@ -45,11 +75,11 @@ export class Entry extends Component {
 
   render({ entry, goesOn: again }) {
     if (entry.kind !== 'message') return h('p', { class: 'told', dir: 'auto' }, entry.who && h(Name, null, entry.who), entry.text, ' ', h(Clock, { at: entry.at }));
-    return h('div', { class: `entry ${entry.mine ? 'mine' : ''} ${again ? 'again' : ''}` },
+    return h('div', { class: `entry ${entry.mine ? 'mine' : ''} ${again ? 'again' : ''}`, 'data-seq': entry.seq },
       h('p', { class: again ? 'hidden' : 'by' },
         !entry.mine && h(Badge, { user: entry.sender }),
         entry.mine ? 'You' : h(Name, null, entry.sender.display_name), h(Clock, { at: entry.at })),
-      h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, entry.text)));
+      h('div', { class: 'bubble' }, h(Said, { text: entry.text })));
   }
 }
 

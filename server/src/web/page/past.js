@@ -38,6 +38,13 @@ export async function older(room) {
   room.more = more;
 }
 
+// Loads older messages until this one is in the log. Returns whether it is.
+export async function reach(room, seq) {
+  const has = () => room.log.some((one) => one.kind === 'message' && one.seq === seq);
+  while (!has() && room.log[0]?.seq > seq && mayHaveOlder(room)) await older(room);
+  return has();
+}
+
 // Whether the log may have older messages, and has space for them.
 export const mayHaveOlder = (room) => room.more !== false && !room.lost && state.me !== null && room.log.length < MOST - PAGE;
 

@@ -16,7 +16,7 @@ const SHOWN = 8;
 // behind the ones that are known, and when that was received.
 const noStick = () => ({ holder: null, epoch: null, until: null, line: [], waiting: 0, place: 0, heard: 0 });
 
-export function newRoom({ id, kind, name, partner = null, text = '', draft = [], muted = null, ended = null, lost = false, turnsLeft = null, log = [], earlier = [] }) {
+export function newRoom({ id, kind, name, partner = null, more = null, text = '', draft = [], muted = null, ended = null, lost = false, turnsLeft = null, log = [], earlier = [] }) {
   return {
     id,
     // 'named' or 'pair'.
@@ -25,11 +25,12 @@ export function newRoom({ id, kind, name, partner = null, text = '', draft = [],
     partner,
     // Members by public id: { user_id, display_name, presence, since }.
     members: new Map(),
-    // { seq, at, kind: 'message' | 'told', text } with { sender, mine } or { who }, in the room's order.
+    // { seq, at, kind: 'message' | 'told', text } with { id, sender, mine } or { who, passing }, in the
+    // room's order.
     log,
     // The largest number of entries now, and whether there are messages before them; null if unknown.
     limit: LOG,
-    more: null,
+    more,
     // The log of the room of the same name on the server before its restart.
     earlier,
     // The texts on their way to the server.
@@ -45,6 +46,8 @@ export function newRoom({ id, kind, name, partner = null, text = '', draft = [],
     // Whether a phone shows the members in place of the log.
     showsMembers: false,
     turnsLeft,
+    // The message that a search leads to.
+    target: null,
     // The open search: { query, asked, found, more, before }; null without one.
     search: null,
     // Why the user is muted, or why the room ended.
@@ -94,12 +97,13 @@ export function resumed(room, before) {
   room.text = [before.draft.join(''), before.text].filter(Boolean).join(' ');
 }
 
-// Adds an event in words, after the name of its subject, if it has one.
-const told = (room, event, who, text) => put(room, { seq: event.room_seq, at: event.timestamp, kind: 'told', who: who?.display_name, text });
+// Adds an event in words, after the name of its subject, if it has one. Many `passing` ones are shown
+// as one.
+const told = (room, event, who, text, passing = false) => put(room, { seq: event.room_seq, at: event.timestamp, kind: 'told', who: who?.display_name, text, passing });
 
 export function message(room, said, meId) {
-  const { room_seq: seq, timestamp: at, sender, message: text } = said;
-  return put(room, { seq, at, kind: 'message', sender, text, mine: sender.user_id === meId });
+  const { room_seq: seq, message_id: id, timestamp: at, sender, message: text } = said;
+  return put(room, { seq, id, at, kind: 'message', sender, text, mine: sender.user_id === meId });
 }
 
 function present(room, user, presence) {
@@ -155,23 +159,24 @@ const CHANGES = {
   },
   'user.joined'(room, event) {
     present(room, event.user, 'present');
-    told(room, event, event.user, ' joined.');
+    told(room, event, event.user, ' joined.', true);
   },
   'user.left'(room, event, me) {
     gone(room, event.user, me);
-    told(room, event, event.user, ' left.');
+    told(room, event, event.user, ' left.', true);
   },
   'user.away'(room, event, me) {
     present(room, event.user, 'away');
     quiet(room, event.user);
     unlined(room, event.user, me);
-    told(room, event, event.user, ' is away.');
+    told(room, event, event.user, ' is away.', true);
   },
   'user.back'(room, event) {
     present(room, event.user, 'present');
-    told(room, event, event.user, ' is back.');
+    told(room, event, event.user, ' is back.', true);
   },
   'partner.away'(room, event) {
+    quiet(room, event.partner);
     present(room, event.partner, 'reconnecting');
     told(room, event, event.partner, ' lost the connection, and may come back.');
   },
@@ -181,6 +186,7 @@ const CHANGES = {
   },
   'partner.disconnected'(room, event) {
     room.ended = ENDINGS[event.reason] ?? 'This conversation is over.';
+    room.typing.clear();
     told(room, event, null, room.ended);
   },
   'stick.claimed'(room, event, me) {
@@ -277,4 +283,4 @@ export function seen(room, view, at, me) {
   };
 }
 
-export const holds = (room, me) => room.stick.holder?.user_id === me;
+export const holds = (room, me) => me !== undefined && room.stick.holder?.user_id === me;

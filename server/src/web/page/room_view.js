@@ -12,7 +12,7 @@ import { Name, named, span } from '/page/parts.js';
 import { holds } from '/page/room.js';
 import { leaveRoom, show } from '/page/registration.js';
 import { asksForStick, serverNow } from '/page/speech.js';
-import { doing, state } from '/page/state.js';
+import { doing, label, state } from '/page/state.js';
 
 export function RoomView({ room }) {
   return h('main', { id: 'main', class: `room ${room.showsMembers ? 'shows-members' : ''}`, 'aria-labelledby': 'room-title' },
@@ -23,7 +23,7 @@ export function RoomView({ room }) {
       !room.ended && h(MembersButton, { room }),
       !room.search && state.me && h('button', { class: 'quiet', onClick: () => opened(room) }, 'Search'),
       h('button', { class: 'quiet', onClick: () => leave(room), disabled: state.busy.has('leave') },
-        room.ended ? 'Close' : room.kind === 'pair' ? 'End it' : ['Leave', h('span', { class: 'wide' }, ' room')])),
+        label('leave', room.ended ? 'Close' : room.kind === 'pair' ? 'End it' : ['Leave', h('span', { class: 'wide' }, ' room')]))),
     asksForStick(room) && !room.ended && h(Stick, { room }),
     room.search ? h(Search, { key: `search ${room.id}`, room }) : h(Log, { key: room.id, room }),
     h(Passing, { room }),
@@ -39,13 +39,19 @@ function about(room) {
   return asksForStick(room) ? 'The holder of the stick speaks' : 'Everybody may speak';
 }
 
+// Leaving asks where something would be lost.
 function leave(room) {
-  const go = () => doing('leave', () => leaveRoom(room));
-  if (room.kind === 'named' || room.ended) return go();
+  const isPair = room.kind === 'pair';
+  const lost = room.ended ? [] : [
+    isPair && 'It ends for both of you, and cannot be taken up again.',
+    !isPair && room.members.size === 1 && room.log.length > 0 && 'You are the last one here. The room ends, and nobody who joins it later reads what was said.',
+    (room.text.trim() !== '' || room.draft.length > 0) && 'What you wrote and have not sent is lost.',
+  ].filter(Boolean);
+  if (lost.length === 0) return doing('leave', () => leaveRoom(room));
   return question({
-    title: 'End this conversation?',
-    text: 'It ends for both of you, and cannot be taken up again.',
-    does: 'End it',
+    title: isPair ? 'End this conversation?' : ['Leave ', h(Name, null, room.name), '?'],
+    text: lost,
+    does: isPair ? 'End it' : 'Leave',
     danger: true,
     act: () => leaveRoom(room),
   });

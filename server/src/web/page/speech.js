@@ -44,14 +44,26 @@ export async function handBack(room) {
   changed();
 }
 
-// Sends the text.
-export async function say(room) {
+// The draft and the text, as one message.
+function whole(room) {
+  const draft = room.draft.join('');
   const text = room.text.trim();
-  if (asksForStick(room)) {
-    if (text !== '') await append(room);
-    await push(room);
-    return;
-  }
+  return `${draft}${draft !== '' && text !== '' && /\S$/.test(draft) ? ' ' : ''}${text}`.trim();
+}
+
+// Why the message cannot be sent: it is too long. Null if it is not.
+export function tooLong(room) {
+  const most = state.overview?.max_message ?? Infinity;
+  const length = [...whole(room)].length;
+  if (length <= most) return null;
+  const [all, limit, over] = [length, most, length - most].map((n) => n.toLocaleString());
+  return `A message has at most ${limit} characters, and this one ${all}: shorten it by ${over}.`;
+}
+
+// Sends the draft and the text in one call, and passes the stick on.
+export async function say(room) {
+  const text = whole(room);
+  const written = room.text;
   if (text === '') return;
   const sending = { text };
   room.sending = [...room.sending, sending];
@@ -61,16 +73,18 @@ export async function say(room) {
     const sent = await call('send_message', { room_id: room.id, message: text });
     room.muted = null;
     room.turnsLeft = sent.turns_left ?? null;
+    room.draft = [];
     said(room, sent, text);
   } catch (error) {
     // A text that was not sent returns to the text field.
-    room.text = room.text === '' ? text : `${text}\n${room.text}`;
+    room.text = room.text === '' ? written : `${written}\n${room.text}`;
     throw blame(room, error);
   } finally {
     room.sending = room.sending.filter((one) => one !== sending);
     keep();
     changed();
   }
+  if (asksForStick(room)) await handBack(room);
 }
 
 // Appends the text to the draft, in pieces that the server accepts.
@@ -104,25 +118,10 @@ export async function undo(room) {
   changed();
 }
 
-async function push(room) {
-  const text = room.draft.join('');
-  try {
-    const sent = await call('push', { room_id: room.id });
-    room.draft = [];
-    if (holds(room, state.me.userId)) free(room);
-    said(room, sent, text);
-  } catch (error) {
-    throw blame(room, error);
-  } finally {
-    keep();
-    changed();
-  }
-}
-
 // The server delivers a message to all but its sender, so it is added here.
 function said(room, sent, text) {
   const sender = { user_id: state.me.userId, display_name: state.me.name };
-  message(room, { room_seq: sent.room_seq, timestamp: sent.timestamp, sender, message: text }, state.me.userId);
+  message(room, { ...sent, sender, message: text }, state.me.userId);
 }
 
 // Applies a refusal to the room's state, and returns it in words for the user.

@@ -179,6 +179,19 @@ describe('a tab that closes', () => {
     await ann.close();
   });
 
+  test('of another browser holds its name, which says so', async () => {
+    const own = await serve({ limits: ['idle_timeout=1s'] });
+    await (await agent(own.url, 'Elsewhere', 'first')).tool('list_users');
+    const ann = await person(browser, own.url, { expected: /status of 409/ });
+    await ann.page.getByText('Nobody is here yet.').waitFor();
+    await ann.page.getByLabel('Your name').first().fill('elsewhere');
+    await button(ann.page, 'Join').click();
+    await ann.page.locator('.fault').getByText('Its holder is away: if that is you, go on in the browser where you took it').waitFor();
+    await everywhere(ann.page, 'name-away');
+    await ann.close();
+    await own.stop();
+  });
+
   test('is signed out from the next one', async () => {
     const ann = await person(browser, server.url);
     await ann.join('Leaver', 'leaving');

@@ -16,7 +16,7 @@ let isNew = false;
 export async function join(name, room) {
   if (!state.me) await takeByName(name);
   const username = state.me?.name ?? name;
-  const answer = await call('login', { username, room });
+  const answer = await call('login', { username, room }).catch((error) => { throw explained(error, username); });
   register(answer);
   const label = state.overview?.named_rooms.find((one) => one.room_id === answer.room_id)?.name ?? room;
   const joined = enter({ id: answer.room_id, kind: 'named', name: label });
@@ -27,11 +27,20 @@ export async function join(name, room) {
   return joined;
 }
 
+// A name may be taken by the user itself, from another browser.
+function explained(error, name) {
+  const holder = state.overview?.users.find((user) => user.display_name.toLowerCase() === name?.trim().toLowerCase());
+  if (error.code === 'name_taken' && holder && holder.presence !== 'present') {
+    error.message += '. Its holder is away: if that is you, go on in the browser where you took it; otherwise it is free once they were away for too long, by default for a day.';
+  }
+  return error;
+}
+
 // Enters the queue, or is matched at once.
 export async function pair(name, interests) {
   const words = { interests };
   if (!state.me && name) words.display_name = name;
-  const answer = await call('enter_queue', words);
+  const answer = await call('enter_queue', words).catch((error) => { throw explained(error, name); });
   state.pairing = { since: Date.now(), interests };
   register(answer);
   waiting(answer);

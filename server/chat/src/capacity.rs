@@ -12,6 +12,7 @@
 mod memory;
 mod pool;
 mod rate;
+mod turns;
 
 use chat_core::Config;
 use chat_core::config::RateLimit;
@@ -19,6 +20,7 @@ use chat_core::config::RateLimit;
 pub use memory::Memory;
 pub use pool::{Full, Pool, Reservation, Resource, Share};
 pub use rate::{MAX_WAIT, Rate, Speed, TooFast, Work};
+pub use turns::{Turn, Turns};
 
 /// A source of requests in this process: a bearer token, or an address without one, by a keyed hash. It
 /// is the same in all realms, unlike the [`chat_core::Address`] by which a realm's state knows it.
@@ -50,8 +52,8 @@ pub struct Limits {
     pub answered: Option<Speed>,
     /// Answers of one source's checks that waited, if they have a rate.
     pub woken: Option<Speed>,
-    /// The time of one source's searches, in milliseconds, if it has a rate.
-    pub searches: Option<Speed>,
+    /// The time of one source's reads of the archive, in milliseconds, if it has a rate.
+    pub archive: Option<Speed>,
 }
 
 /// The least number of connections, sessions or streams for one source, if the pools are small.
@@ -74,7 +76,7 @@ impl Default for Limits {
             texts: None,
             answered: None,
             woken: None,
-            searches: Some(SEARCHES),
+            archive: Some(ARCHIVE),
         }
     }
 }
@@ -105,7 +107,7 @@ impl Limits {
                 per_second,
                 burst: WOKEN,
             }),
-            searches: rated.and(self.searches),
+            archive: rated.and(self.archive),
             answered: rated.map(|_| ANSWERED.for_participants(participants)),
             texts: rated.map(|_| Speed {
                 per_second: participants * TEXT_PER_SECOND,
@@ -198,8 +200,9 @@ pub const OPENING: u64 = 128 * 1_024;
 /// other clients would wait for all of them.
 const WOKEN: u64 = 8;
 
-/// The time of one source's searches: a fifth of one connection's, and a few seconds at once.
-const SEARCHES: Speed = Speed {
+/// The time of one source's reads of the archive: a fifth of one connection's, and a few seconds at
+/// once.
+const ARCHIVE: Speed = Speed {
     per_second: 200,
     burst: 4_000,
 };
@@ -258,8 +261,10 @@ pub struct Capacity {
     pub answered: Rate,
     /// The rate of answers to checks that waited.
     pub woken: Rate,
-    /// The time of searches.
-    pub searches: Rate,
+    /// The time of reads of the archive.
+    pub archive: Rate,
+    /// Reads of the archive, one of each source at a time.
+    pub archive_turns: Turns,
 }
 
 impl Capacity {
@@ -278,7 +283,8 @@ impl Capacity {
             texts: Rate::new(Work::Texts, limits.texts),
             answered: Rate::new(Work::Answers, limits.answered),
             woken: Rate::new(Work::WokenChecks, limits.woken),
-            searches: Rate::new(Work::Searches, limits.searches),
+            archive: Rate::new(Work::Archive, limits.archive),
+            archive_turns: Turns::default(),
         }
     }
 
@@ -303,7 +309,7 @@ impl Capacity {
             &self.texts,
             &self.answered,
             &self.woken,
-            &self.searches,
+            &self.archive,
         ]
     }
 }

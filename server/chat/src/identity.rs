@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chat_core::{Address, RequestKey, SecretHash};
+use chat_core::{Address, RequestKey, SecretHash, UserId};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
@@ -236,6 +236,37 @@ impl Secrets {
         Address(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
     }
 
+    /// A place in the archive, for one participant to hand back: a position of the journal, which
+    /// would show how much is done in all rooms. Encrypted with its own code as the nonce, as SIV (RFC
+    /// 5297) does, so that none can be made up.
+    #[must_use]
+    pub fn seal_place(&self, user: UserId, position: u64) -> String {
+        let tag = self.place_tag(user, position);
+        let sealed = (position ^ self.place_mask(tag)).to_le_bytes();
+        URL_SAFE_NO_PAD.encode([tag, sealed].concat())
+    }
+
+    /// The position of a place that was sealed for this participant.
+    #[must_use]
+    pub fn open_place(&self, user: UserId, sealed: &str) -> Option<u64> {
+        let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+        let (tag, position) = bytes.split_first_chunk::<8>()?;
+        let position = u64::from_le_bytes(position.try_into().ok()?);
+        let position = position ^ self.place_mask(*tag);
+        (self.place_tag(user, position) == *tag).then_some(position)
+    }
+
+    fn place_tag(&self, user: UserId, position: u64) -> [u8; 8] {
+        let of = [&user.0.to_le_bytes()[..], &position.to_le_bytes()].concat();
+        let [a, b, c, d, e, f, g, h, ..] = self.code("place-tag", &of);
+        [a, b, c, d, e, f, g, h]
+    }
+
+    fn place_mask(&self, tag: [u8; 8]) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.code("place-mask", &tag);
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+
     fn code(&self, purpose: &str, of: &[u8]) -> [u8; SECRET_BYTES] {
         let mut keyed = self.keyed.clone();
         keyed.update(purpose.as_bytes());
@@ -299,6 +330,20 @@ mod tests {
             "3f2b8c1e-9d47-4a06-b5e3-7c1f0a9d2e84",
         ] {
             assert_eq!(minting(strong), Minting::Repeatable, "{strong}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_read_by_the_one_it_was_given_alone_and_cannot_be_made_up() {
+        let (secrets, ann) = (secrets(), UserId(1));
+        let sealed = secrets.seal_place(ann, 7_000);
+        assert_eq!(secrets.open_place(ann, &sealed), Some(7_000));
+        assert_eq!(secrets.open_place(UserId(2), &sealed), None);
+        let next = secrets.seal_place(ann, 7_001);
+        assert_ne!(sealed[..10], next[..10]);
+        let mixed = format!("{}{}", &sealed[..11], &next[11..]);
+        for other in [mixed.as_str(), "", "7000", "not base64!", &sealed[..20]] {
+            assert_eq!(secrets.open_place(ann, other), None, "{other}");
         }
     }
 

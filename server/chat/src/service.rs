@@ -232,7 +232,7 @@ impl Service {
         let mut answered = self.answer(known, asked, origin).await;
         if let Some(page) = page {
             let context = answered.context.clone();
-            match self.with_past(page, answered).await {
+            match self.with_past(page, answered, origin.source).await {
                 Ok(with_past) => answered = with_past,
                 Err(refusal) => {
                     return CallOutcome {
@@ -257,12 +257,12 @@ impl Service {
         {
             scope.forget(&known.handle);
         }
-        let me = context.as_ref().and_then(|context| context.me.as_ref());
+        let me = context.me.as_ref();
         CallOutcome {
             tool: Tool::Search,
-            result: result.map(|found| wire::found(&found.found, found.more, me)),
+            result: result.map(|(found, before)| wire::found(&found, before, me)),
             implicit: origin.use_of(&known.handle),
-            context,
+            context: Some(context),
             caller: Some(known.handle.clone()),
         }
     }

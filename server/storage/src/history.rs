@@ -17,6 +17,7 @@ mod past;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod progress;
+mod readers;
 mod retention;
 mod salvage;
 mod scripts;
@@ -24,6 +25,7 @@ mod sums;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,30 +33,28 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chat_core::{Config, Position, RoomId, RoomSeq, UserId};
+use chat_core::{Config, Position, RoomId, RoomSeq};
 use chat_journal::Origin;
 use server_settings::{Retention, ServerUrl};
-use tokio::sync::Mutex;
 
 use crate::clock::Clock;
 use follower::Follower;
-use past::PastReader;
+use past::{PastReader, Work};
 use progress::Progress;
+use readers::Readers;
 use tables::Tables;
 
 pub use checks::{DAMAGED, contents, has_sums};
 pub use followed::Followed;
-pub use past::{Match, Past, PastReading, QueryWords};
+pub use past::{Found, Past, PastReading};
 pub use sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, is_damage, open_to_read};
+pub use words::QueryWords;
 
 /// How long a read waits for the follower, and for its turn.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a read of a room may take.
-const READ: Duration = Duration::from_secs(2);
-
-/// How long a search may take.
-const SEARCH: Duration = Duration::from_secs(1);
+/// How long a read may take.
+const READ: Duration = Duration::from_secs(1);
 
 /// How long a shutdown waits for the follower.
 const LAST_WRITES: Duration = Duration::from_secs(3);
@@ -72,9 +72,9 @@ pub struct History(Arc<HistoryParts>);
 #[derive(Debug)]
 struct HistoryParts {
     progress: Arc<Progress>,
-    /// A slow search does not hold up the reads of rooms.
-    rooms: Arc<Mutex<Slot>>,
-    searches: Arc<Mutex<Slot>>,
+    path: PathBuf,
+    /// Each with the number of damaged files before the one that it reads.
+    readers: Readers<(u64, PastReader)>,
     /// The copy that is read first.
     #[cfg(feature = "postgres")]
     shared: Option<postgres::SharedHistory>,
@@ -105,13 +105,13 @@ pub enum Copiers {
     Members,
 }
 
-/// A connection, opened at its first use and after an error.
+/// The answer to a read.
 #[derive(Debug)]
-struct Slot {
-    path: PathBuf,
-    reader: Option<PastReader>,
-    /// The number of damaged files before the one that the reader reads.
-    files: u64,
+pub struct Timed<T> {
+    /// How long the read took, without waiting.
+    pub took: Duration,
+    /// The answer, or why there is none.
+    pub answer: Result<T, PastError>,
 }
 
 /// Why the past cannot be read now.
@@ -190,17 +190,10 @@ impl History {
                 // A shutdown that has timed out no longer receives.
                 let _ = end.send(());
             })?;
-        let slot = || {
-            Arc::new(Mutex::new(Slot {
-                path: path_in(folder),
-                reader: None,
-                files: 0,
-            }))
-        };
         let shared = HistoryParts {
             progress,
-            rooms: slot(),
-            searches: slot(),
+            path: path_in(folder),
+            readers: Readers::new(),
             #[cfg(feature = "postgres")]
             shared,
         };
@@ -229,91 +222,70 @@ impl History {
         self.0.progress.damage()
     }
 
-    /// Whether the participant is or was a member of the room.
-    ///
-    /// # Errors
-    /// The history is behind, slow, unreadable or damaged: see [`PastError`].
-    pub async fn was_in(&self, user: UserId, room: RoomId) -> Result<bool, PastError> {
-        #[cfg(feature = "postgres")]
-        if let Some(shared) = &self.0.shared
-            && let Some(answer) = shared.was_in(user, room).await
-        {
-            return answer;
-        }
-        self.read(&self.0.rooms, READ, move |past| past.was_in(user, room))
-            .await
-    }
-
-    /// The room's messages before `before`, the newest first.
-    ///
-    /// # Errors
-    /// The history is behind, slow, unreadable or damaged: see [`PastError`].
+    /// The room's messages before `before`, the newest first. None if the reader never was a member.
+    /// A read that takes too long answers with what it found so far.
     pub async fn room(
         &self,
         room: RoomId,
         before: Option<RoomSeq>,
         reading: PastReading,
-    ) -> Result<Past, PastError> {
+    ) -> Timed<Option<Past>> {
         #[cfg(feature = "postgres")]
         if let Some(shared) = &self.0.shared
-            && let Some(answer) = shared.room(room, before, &reading).await
+            && let Some(read) = shared.room(room, before, &reading).await
         {
-            return answer;
+            return read;
         }
-        let work = move |past: &PastReader| past.room(room, before, &reading);
-        self.read(&self.0.rooms, READ, work).await
+        self.read(move |past| past.room(room, before, &reading, &mut Work::default()))
+            .await
     }
 
-    /// The messages with all of these words, the newest first, and whether there are older ones.
-    ///
-    /// # Errors
-    /// The history is behind, slow, unreadable or damaged: see [`PastError`].
+    /// The messages with all of these words, the newest first, of one room or of all. None if the
+    /// reader never was a member of the room. A read that takes too long answers as that of a room.
     pub async fn search(
         &self,
         words: QueryWords,
         place: (Option<RoomId>, Option<u64>),
         reading: PastReading,
-    ) -> Result<(Vec<Match>, bool), PastError> {
+    ) -> Timed<Option<Found>> {
         #[cfg(feature = "postgres")]
         if let Some(shared) = &self.0.shared
-            && let Some(answer) = shared.search(&words, place, &reading).await
+            && let Some(read) = shared.search(&words, place, &reading).await
         {
-            return answer;
+            return read;
         }
-        let work = move |past: &PastReader| past.search(&words, place, &reading);
-        self.read(&self.0.searches, SEARCH, work).await
+        self.read(move |past| past.search(&words, place, &reading, &mut Work::default()))
+            .await
     }
 
     /// Reads when the history has everything that is committed now.
     async fn read<T: Send + 'static>(
         &self,
-        slot: &Arc<Mutex<Slot>>,
-        limit: Duration,
         work: impl FnOnce(&PastReader) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, PastError> {
+    ) -> Timed<T> {
         let (files, _) = self.0.progress.damage();
+        let refused = |why| Timed {
+            took: Duration::ZERO,
+            answer: Err(why),
+        };
         if !self.0.progress.catch_up(PATIENCE).await {
-            return Err(PastError::Behind);
+            return refused(PastError::Behind);
         }
-        let turn = tokio::time::timeout(PATIENCE, Arc::clone(slot).lock_owned());
-        let mut slot = turn.await.map_err(|_| PastError::Slow)?;
+        let place = match self.0.readers.place().await {
+            Ok(place) => place,
+            Err(why) => return refused(why),
+        };
+        let parts = Arc::clone(&self.0);
         let read = tokio::task::spawn_blocking(move || {
-            let reader = slot.reader.take().filter(|_| slot.files == files);
-            let mut reader = match reader {
-                Some(reader) => reader,
-                None => PastReader::open(&slot.path)?,
-            };
-            slot.files = files;
-            reader.until(Instant::now() + limit)?;
-            let read = work(&reader);
-            // After an error the file may be another one.
-            if read.is_ok() {
-                slot.reader = Some(reader);
-            }
-            read
+            let began = Instant::now();
+            let read = parts.read(files, work);
+            drop(place);
+            (began.elapsed(), read)
         });
-        let read = read.await.map_err(|_| PastError::Broken)?;
-        read.map_err(|error: rusqlite::Error| match error.sqlite_error_code() {
+        let Ok((took, read)) = read.await else {
+            return refused(PastError::Broken);
+        };
+        let answer = read.map_err(|error| match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => PastError::Slow,
             _ if is_damage(&error) => {
                 self.0.progress.found_damaged(files);
@@ -323,6 +295,29 @@ impl History {
                 tracing::error!(%error, "the history cannot be read");
                 PastError::Broken
             }
-        })
+        });
+        Timed { took, answer }
+    }
+}
+
+impl HistoryParts {
+    /// Reads the file after `files` damaged ones.
+    fn read<T>(
+        &self,
+        files: u64,
+        work: impl FnOnce(&PastReader) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let free = self.readers.take().filter(|(of, _)| *of == files);
+        let mut reader = match free {
+            Some((_, reader)) => reader,
+            None => PastReader::open(&self.path)?,
+        };
+        reader.until(Instant::now() + READ)?;
+        let read = work(&reader);
+        // After an error the file may be another one.
+        if read.is_ok() {
+            self.readers.put((files, reader));
+        }
+        read
     }
 }

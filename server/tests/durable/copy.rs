@@ -166,3 +166,19 @@ fn a_copy_that_the_journal_contradicts_is_cut_to_what_both_have() {
     assert_eq!(server.history(&ann, "room_1", 50), all);
     assert_eq!(server.stop(), Some(0));
 }
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
+fn the_words_of_an_earlier_version_get_their_rooms() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (database, server, ann) = five_copied(folder.path());
+    assert_eq!(server.stop(), Some(0));
+    let older = "UPDATE messages SET words = (SELECT string_agg(quote_literal(
+             substr(lexeme, strpos(lexeme, 'x') + 1)) || ':' || array_to_string(positions, ','), ' '
+         )::tsvector FROM unnest(words)); UPDATE place SET format = 1";
+    sql(&database, older).expect("the tables are there");
+    let server = Server::start(folder.path(), SHORT);
+    wait_for(&database, "SELECT format FROM place", "2");
+    let found = server.done("search", &ann, &json!({ "query": "wor 3" }));
+    assert_eq!(found["messages"][0]["message"], "word 3");
+}

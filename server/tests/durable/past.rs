@@ -77,6 +77,10 @@ fn messages_outlive_restarts_and_are_read_by_those_who_were_there() {
     let room = json!({ "room_id": "room_1" });
     assert_eq!(server.call("history", &cat, &room).0, 403);
     assert!(found(&server, &cat, "first").is_empty());
+    for (room, status) in [("room_1", 403), ("room_99", 404)] {
+        let query = json!({ "query": "first", "room_id": room });
+        assert_eq!(server.call("search", &cat, &query).0, status);
+    }
     server.done("leave_chat", &ben, &room);
     server.say(&ann, numbered("later", 0..3));
     let own = [numbered("first", 0..4), numbered("again", 0..5)].concat();
@@ -259,6 +263,19 @@ fn a_search_is_paged_and_may_name_a_room() {
     expected.reverse();
     assert_eq!(texts, expected);
     assert_eq!(found(&server, &ann, "word")[0], "word elsewhere");
+    // A place is for the reader that it was given to, and shows nothing of the journal.
+    let ben = server.register("ben", "lobby");
+    assert!(before.as_str().is_some_and(|place| place.len() == 22));
+    for place in [before, json!("AAAAAAAAAAAAAAAAAAAAAA"), json!(7)] {
+        let query = json!({ "query": "word", "before": place });
+        assert_eq!(server.call("search", &ben, &query).0, 400, "{query}");
+    }
+    let none = server.done("search", &ben, &json!({ "query": "word" }));
+    assert_eq!(none["messages"], json!([]));
+    let users = server.done("list_users", &ben, &json!({ "room_id": "room_1" }));
+    let joined = &users["users"][1];
+    assert_eq!(joined["display_name"], "ben");
+    assert_eq!(none["since"], joined["since"], "{users}");
 }
 
 #[test]
@@ -311,6 +328,8 @@ fn where_records_are_gone_the_history_has_what_a_snapshot_held() {
         &json!({ "username": "cat", "room": "lobby" }),
     );
     server.say(&ann, numbered("kept", 0..2));
+    // A read waits until the copy has all.
+    assert_eq!(server.history(&ann, "room_1", 50).len(), 12);
     assert_eq!(server.stop(), Some(0));
     // Only the newest snapshot is left of the journal, and the history is from before.
     let journal = rusqlite::Connection::open(path("journal.db")).expect("a database");

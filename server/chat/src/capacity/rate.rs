@@ -35,8 +35,8 @@ pub enum Work {
     Answers,
     /// Answers of checks that waited, one by one.
     WokenChecks,
-    /// Milliseconds of searches.
-    Searches,
+    /// Milliseconds of reads of the archive.
+    Archive,
 }
 
 impl Work {
@@ -49,7 +49,7 @@ impl Work {
             Self::Texts => "texts",
             Self::Answers => "answers",
             Self::WokenChecks => "woken_checks",
-            Self::Searches => "searches",
+            Self::Archive => "archive",
         }
     }
 
@@ -61,7 +61,7 @@ impl Work {
             Self::Texts => "bytes of messages and other texts",
             Self::Answers => "bytes of answers",
             Self::WokenChecks => "answers of checks that waited",
-            Self::Searches => "milliseconds of searches",
+            Self::Archive => "milliseconds of reads of older messages",
         }
     }
 }
@@ -200,6 +200,16 @@ impl Rate {
         Some(wait)
     }
 
+    /// Books work that was done. All of it counts, so that the source waits, or is refused, until it
+    /// has paid.
+    pub fn charge(&self, source: Source, amount: u64) {
+        let Some(speed) = self.speed else { return };
+        let now = Instant::now();
+        let mut whole_at = self.whole_at();
+        let spent = whole_at.get(&source).map_or(now, |at| (*at).max(now));
+        Self::keep(&mut whole_at, source, spent + speed.time(amount));
+    }
+
     fn reserve(
         &self,
         speed: Speed,
@@ -297,6 +307,18 @@ mod tests {
         assert_eq!(rate.book(ANN, 1_000_000), Some(MAX_WAIT));
         tokio::time::sleep(MAX_WAIT + seconds(3)).await;
         assert_eq!(rate.book(ANN, 300), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_was_done_is_paid_in_full() {
+        let (rate, seconds) = (rate(100, 100), Duration::from_secs);
+        rate.charge(ANN, 10_000);
+        let mut patience = MAX_WAIT;
+        let refused = rate.spend(ANN, 1, &mut patience).await;
+        assert!(refused.is_err_and(|refused| refused.retry_after > seconds(99)));
+        tokio::time::sleep(seconds(90)).await;
+        rate.spend(ANN, 1, &mut patience).await.unwrap();
+        assert!(patience < seconds(1), "{patience:?}");
     }
 
     #[tokio::test(start_paused = true)]

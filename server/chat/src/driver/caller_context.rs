@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Call, Caller, Floor, MemberView, Reader, Reply, Response, RoomId, SecretHash, Seq, Ticket,
-    Time, UserId, Who,
+    Call, Caller, Floor, MemberView, Reader, Reply, Response, RoomId, RoomSeq, SecretHash, Seq,
+    Ticket, Time, UserId, Who,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,8 @@ pub enum AnswerFacts {
     Holder(Option<Arc<Who>>),
     /// A stream that opened: the event after which it starts.
     Begins(Seq),
+    /// `history`: the place before which there may be older messages.
+    Before(RoomSeq),
 }
 
 /// The secret by which a call identifies its caller, as a hash.

@@ -69,17 +69,15 @@ impl<'a> Standing<'a> {
                 ..
             } => self.read(events, *cursor, *more),
             Said::History {
-                messages,
-                more: true,
+                before: Some(before),
                 ..
-            } if !messages.is_empty() => format!(
-                "history {{\"before\": {}}} for older ones, or {}",
-                messages[0].room_seq,
+            } => format!(
+                "history {{\"before\": {before}}} for older ones, or {}",
                 self.go_on()
             ),
             Said::Found {
                 messages, before, ..
-            } => self.found(messages, *before),
+            } => self.found(messages, before.as_deref()),
             Said::Users {
                 room_id,
                 members: Members {
@@ -280,9 +278,9 @@ impl<'a> Standing<'a> {
         }
     }
 
-    fn found(self, messages: &[FoundMessage], before: Option<u64>) -> String {
+    fn found(self, messages: &[FoundMessage], before: Option<&str>) -> String {
         match (before, messages.first()) {
-            (Some(before), _) => format!("search {{\"before\": {before}}} for older ones"),
+            (Some(before), _) => format!("search {{\"before\": \"{before}\"}} for older ones"),
             (None, Some(FoundMessage { room_id, past })) => format!(
                 "history {{\"room_id\": \"{room_id}\", \"before\": {}}} for what was said \
                  before the first, or {}",

@@ -311,7 +311,8 @@ impl Renderer<'_> {
     }
 
     fn found(&mut self, messages: &[FoundMessage]) {
-        self.say(format!("{} found:", count(messages.len(), "message")));
+        let found = count(messages.len(), "message");
+        self.say(format!("{found} found (since you joined):"));
         for FoundMessage { room_id, past } in messages {
             self.past(&format!("{room_id} {}", past.room_seq), past);
         }

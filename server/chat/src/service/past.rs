@@ -1,18 +1,21 @@
 //! Messages of the past: what `history` adds to the core's part, and `search`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chat_core::{Answer, Body, Event, Read, Reject, Response, RoomId, RoomSeq, UserId};
-use server_storage::history::{Match, Past, PastError, PastReading, QueryWords};
+use server_storage::history::{Found, Past, PastError, PastReading, QueryWords, Timed};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::caller::IdentifiedCaller;
 use super::{RequestOrigin, Service, read_call};
-use crate::capacity::MAX_WAIT;
-use crate::driver::{Answered, CallerContext};
+use crate::capacity::{MAX_WAIT, Source};
+use crate::driver::{AnswerFacts, Answered, CallerContext};
 use crate::refusal::Refusal;
+use crate::task;
 use crate::tools::{Ask, Search};
 
-/// The work that a search costs at least, in milliseconds.
+/// The work that a read of the archive costs at least, in milliseconds.
 const LEAST_WORK: u64 = 5;
 
 /// The room, place and limit of a `history` call.
@@ -42,13 +45,6 @@ impl Page {
     }
 }
 
-/// Messages that a search found, the newest first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Matches {
-    pub(super) found: Vec<Match>,
-    pub(super) more: bool,
-}
-
 impl Service {
     /// Adds older messages to the core's page, as far as the caller was there for them. A former
     /// member receives its part of a room that it names.
@@ -56,8 +52,9 @@ impl Service {
         &self,
         page: Page,
         mut answered: Answered,
+        source: Source,
     ) -> Result<Answered, Refusal> {
-        let (Some(history), Some(user)) = (&self.history, user(&answered.context)) else {
+        let (Some(history), Some(user)) = (self.history.clone(), user(&answered.context)) else {
             return Ok(answered);
         };
         let (room, kept) = match (&answered.outcome, page.room) {
@@ -66,9 +63,6 @@ impl Service {
                 (*room, messages.clone())
             }
             (Err(Reject::NotInRoom | Reject::ChatEnded | Reject::RoomNotFound), Some(room)) => {
-                if !history.was_in(user, room).await.map_err(unread)? {
-                    return Ok(answered);
-                }
                 (room, Vec::new())
             }
             (Ok(_) | Err(_), _) => return Ok(answered),
@@ -77,70 +71,128 @@ impl Service {
         reading.limit = reading.limit.saturating_sub(kept.len());
         reading.used = kept.iter().map(|event| length(event)).sum();
         let before = kept.first().map(|event| event.room_seq).or(page.before);
-        let past = history.room(room, before, reading).await.map_err(unread);
-        let Past { mut messages, more } = match past {
+        let read = async move { history.room(room, before, reading).await };
+        let past = match self.read_past(source, read).await {
             // The next page asks again.
             Err(_) if !kept.is_empty() => Past {
                 messages: Vec::new(),
-                more: true,
+                next: before,
             },
-            past => past?,
+            past => match past? {
+                Some(past) => past,
+                None => return Ok(answered),
+            },
         };
+        let mut messages = past.messages;
         messages.reverse();
         messages.extend(kept);
+        if let Some(next) = past.next {
+            answered.context.more = AnswerFacts::Before(next);
+        }
         answered.outcome = Ok(Response::Read(Answer::History {
             room,
             messages,
-            more,
+            more: past.next.is_some(),
         }));
         Ok(answered)
     }
 
-    /// Searches what the caller was there for.
+    /// Searches what the caller was there for. The second value is the place before which the next
+    /// page begins, if there is one.
     pub(super) async fn search(
         &self,
         known: &IdentifiedCaller,
         search: &Search,
         origin: &RequestOrigin,
-    ) -> (Result<Matches, Refusal>, Option<CallerContext>) {
-        let rate = &self.capacity.searches;
-        let mut patience = MAX_WAIT;
-        if let Err(too_fast) = rate.spend(origin.source, LEAST_WORK, &mut patience).await {
-            return (Err(too_fast.into()), None);
-        }
+    ) -> (Result<(Found, Option<String>), Refusal>, CallerContext) {
         // A read of the node makes the caller present, counts against its rate, and says who it is.
         let answered = self
             .call(origin.address, read_call(&known.caller, Read::Mood))
             .await;
         let Answered { outcome, context } = answered;
-        if let Err(reject) = outcome {
-            return (Err(reject.into()), Some(context));
-        }
-        let began = Instant::now();
-        let found = match user(&context) {
-            Some(user) => self.found(user, search).await,
-            None => Err(Reject::UnknownHandle.into()),
+        let found = match (outcome, user(&context)) {
+            (Err(reject), _) => Err(reject.into()),
+            (Ok(_), Some(user)) => self.found(user, search, origin.source).await,
+            (Ok(_), None) => Err(Reject::UnknownHandle.into()),
         };
-        // The next search of the source waits if this one took long.
-        let _ = rate.book(origin.source, millis(began.elapsed()));
-        (found, Some(context))
+        (found, context)
     }
 
-    async fn found(&self, user: UserId, search: &Search) -> Result<Matches, Refusal> {
-        let Some(history) = &self.history else {
-            return Err(Refusal::unsearchable());
-        };
+    async fn found(
+        &self,
+        user: UserId,
+        search: &Search,
+        source: Source,
+    ) -> Result<(Found, Option<String>), Refusal> {
+        let history = self.history.clone().ok_or_else(Refusal::unsearchable)?;
         let words = QueryWords::new(&search.query).ok_or_else(|| {
             let most = QueryWords::MOST;
             Refusal::invalid(format!(
                 "`query` must have 1 to {most} words with a letter or a digit"
             ))
         })?;
+        let before = search.before.as_deref().map(|sealed| {
+            let place = self.secrets.open_place(user, sealed);
+            place.ok_or_else(|| {
+                Refusal::invalid(
+                    "`before` must be that of an answer to your search; leave it out for the \
+                     newest messages"
+                        .into(),
+                )
+            })
+        });
+        let place = (search.room, before.transpose()?);
         let reading = self.reading(user, search.limit).await?;
-        let place = (search.room, search.before);
-        let read = history.search(words, place, reading).await;
-        let (found, more) = read.map_err(unread)?;
-        Ok(Matches { found, more })
+        let read = async move { history.search(words, place, reading).await };
+        let found = match self.read_past(source, read).await? {
+            Some(found) => found,
+            None => self.nowhere(user, search.room).await?,
+        };
+        let next = found.next.map(|next| self.secrets.seal_place(user, next));
+        Ok((found, next))
+    }
+
+    /// What a participant finds in a room in which it never was.
+    async fn nowhere(&self, user: UserId, room: Option<RoomId>) -> Result<Found, Refusal> {
+        let read = self.node.look(move |view| {
+            let none = Some(RoomSeq(0));
+            view.hub().read_history(user, room, none, 0).map(|_| ())
+        });
+        let read = read.await.ok_or_else(|| unread(PastError::Behind))?;
+        Ok(read.map(|()| Found::default())?)
+    }
+
+    /// Reads the archive in the turn of this source, whose rate pays for the time.
+    async fn read_past<T: Send + 'static>(
+        &self,
+        source: Source,
+        read: impl Future<Output = Timed<T>> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let capacity = std::sync::Arc::clone(&self.capacity);
+        let began = Instant::now();
+        let turn = capacity.archive_turns.take(source);
+        let turn = tokio::time::timeout(MAX_WAIT, turn).await.map_err(|_| {
+            Refusal::overloaded(
+                "one address or token may read older messages once at a time, and many calls of \
+                 yours wait; try again later"
+                    .into(),
+                1_000,
+            )
+        })?;
+        let mut patience = MAX_WAIT.saturating_sub(began.elapsed());
+        let spent = capacity.archive.spend(source, LEAST_WORK, &mut patience);
+        spent.await?;
+        let (reply, answer) = oneshot::channel();
+        // One who hangs up meanwhile has caused the work all the same.
+        task::spawn(async move {
+            let Timed { took, answer } = read.await;
+            let further = millis(took).saturating_sub(LEAST_WORK);
+            capacity.archive.charge(source, further);
+            drop(turn);
+            let _ = reply.send(answer);
+        });
+        let answer = answer.await.unwrap_or(Err(PastError::Broken));
+        answer.map_err(unread)
     }
 
     /// The limits of one answer for this reader, with those whom a block hides from it now.

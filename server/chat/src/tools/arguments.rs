@@ -298,6 +298,10 @@ pub(super) const MAX: Argument<Option<u64>> = Argument(
 pub(super) const BEFORE: Argument<Option<Seq>> =
     Argument("before", Optional, integer, Arguments::seq);
 
+/// The place before which a search goes on, as an earlier answer gave it.
+pub(super) const PLACE: Argument<Option<Arc<str>>> =
+    Argument("before", Optional, string, Arguments::token);
+
 /// The largest number of messages or members.
 pub(super) const LIMIT: Argument<Option<u64>> = Argument(
     "limit",

@@ -87,8 +87,8 @@ pub struct Search {
     pub query: Arc<str>,
     /// The room, if not all of the caller's.
     pub room: Option<RoomId>,
-    /// The place before which to search, from an earlier answer.
-    pub before: Option<u64>,
+    /// The place before which to search, sealed, from an earlier answer.
+    pub before: Option<Arc<str>>,
     /// The largest number of messages.
     pub limit: usize,
 }
@@ -269,7 +269,7 @@ pub(super) fn members(room: Option<RoomId>, after: Option<Seq>, limit: Option<u6
 pub(super) fn search(
     query: Arc<str>,
     room: Option<RoomId>,
-    before: Option<Seq>,
+    before: Option<Arc<str>>,
     limit: Option<u64>,
 ) -> Result<Ask, Refusal> {
     if query.chars().count() > MAX_QUERY {
@@ -279,7 +279,7 @@ pub(super) fn search(
     Ok(Ask::Search(Search {
         query,
         room,
-        before: before.map(|before| before.0),
+        before,
         limit: page(limit.unwrap_or(DEFAULT_FOUND)),
     }))
 }

@@ -8,7 +8,7 @@ use server_settings::Toolset::{self, Breaks, Pairing, Room};
 
 use super::arguments::{
     AFTER, Arguments, BEFORE, EPOCH, EXCUSE, FOUND, Fields, INTERESTS, LIMIT, MAX, MESSAGE,
-    NEEDED_ROOM, ROOM, USER, WAIT, needed_text, text,
+    NEEDED_ROOM, PLACE, ROOM, USER, WAIT, needed_text, text,
 };
 use super::ask::{self, Ask};
 use super::describe::Shape::{
@@ -228,12 +228,12 @@ tools! {
             before: before.map(|seq| RoomSeq(seq.0)),
             limit: ask::page(limit.unwrap_or(ask::DEFAULT_HISTORY)),
         }),
-        &[("room_id", Text), ("messages", Peers), ("more", Flag)];
+        &[("room_id", Text), ("messages", Peers), ("more", Flag), ("before", Whole)];
     Search "search" &[Room], Reads,
         "Find messages with all these words, said while you were in the room. Newest first.",
-        (query: needed_text("query"), room: ROOM, before: BEFORE, limit: FOUND)
+        (query: needed_text("query"), room: ROOM, before: PLACE, limit: FOUND)
             => ask::search(query, room, before, limit)?,
-        &[("messages", Peers), ("more", Flag), ("before", Whole)];
+        &[("messages", Peers), ("more", Flag), ("before", Text), ("since", Text)];
     Typing "typing" &[Pairing, Room], Changes,
         "Show the room that you are writing.",
         (room: ROOM) => Ask::Command(Command::Typing { room }),

@@ -4,7 +4,7 @@ use chat_core::{
     Answer, MessageId, PresenceView, Reply, Response, RoomId, Time, UserId, WasWaiting,
 };
 use serde::Serialize;
-use server_storage::history::Match;
+use server_storage::history::Found;
 
 use super::break_words::{Spoken, spoken};
 use super::event::{Event, Notice, Payload, events, notices, payload};
@@ -99,12 +99,16 @@ pub enum Said {
         room_id: String,
         messages: Vec<PastMessage>,
         more: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        before: Option<u64>,
     },
     Found {
         messages: Vec<FoundMessage>,
         more: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
-        before: Option<u64>,
+        before: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        since: Option<String>,
     },
     OnBreak {
         #[serde(flatten)]
@@ -233,7 +237,7 @@ pub fn result(response: &Response, context: &CallerContext, facts: CallFacts<'_>
                 // older place. Only what follows the answer counts.
                 unread = page.unread;
             }
-            read(answer, reader(context), facts.part)
+            read(answer, context, facts.part)
         }
         Response::Streaming => Said::Success { success: true },
     };
@@ -343,7 +347,8 @@ fn members(context: &CallerContext, part: MemberPart) -> Members {
         AnswerFacts::Nothing
         | AnswerFacts::Queue(_)
         | AnswerFacts::Holder(_)
-        | AnswerFacts::Begins(_) => &[],
+        | AnswerFacts::Begins(_)
+        | AnswerFacts::Before(_) => &[],
     };
     Members::of(all, part, reader(context))
 }
@@ -378,7 +383,8 @@ fn queue_length(more: &AnswerFacts) -> usize {
         AnswerFacts::Nothing
         | AnswerFacts::Members(_)
         | AnswerFacts::Holder(_)
-        | AnswerFacts::Begins(_) => 0,
+        | AnswerFacts::Begins(_)
+        | AnswerFacts::Before(_) => 0,
     }
 }
 
@@ -391,7 +397,8 @@ fn stick(context: &CallerContext, room: RoomId, place: u32, epoch: u64, lease_un
         AnswerFacts::Nothing
         | AnswerFacts::Members(_)
         | AnswerFacts::Queue(_)
-        | AnswerFacts::Begins(_) => None,
+        | AnswerFacts::Begins(_)
+        | AnswerFacts::Before(_) => None,
     };
     Said::Stick {
         status: if place == 0 { "granted" } else { "waiting" },
@@ -403,7 +410,8 @@ fn stick(context: &CallerContext, room: RoomId, place: u32, epoch: u64, lease_un
     }
 }
 
-fn read(answer: &Answer, me: UserId, part: MemberPart) -> Said {
+fn read(answer: &Answer, context: &CallerContext, part: MemberPart) -> Said {
+    let me = reader(context);
     match answer {
         Answer::Page {
             page,
@@ -422,7 +430,20 @@ fn read(answer: &Answer, me: UserId, part: MemberPart) -> Said {
             room,
             messages,
             more,
-        } => history(*room, (messages, *more), me),
+        } => {
+            let first = messages.first().map(|event| event.room_seq);
+            let before = if let AnswerFacts::Before(before) = context.more {
+                Some(before)
+            } else {
+                first
+            };
+            Said::History {
+                room_id: room.to_string(),
+                messages: messages.iter().map(|event| past(event, me)).collect(),
+                more: *more,
+                before: before.filter(|_| *more).map(|before| before.0),
+            }
+        }
         Answer::Mood { stress, boss_alert } => Said::Mood {
             stress_level: *stress,
             boss_alert_level: *boss_alert,
@@ -430,18 +451,19 @@ fn read(answer: &Answer, me: UserId, part: MemberPart) -> Said {
     }
 }
 
-/// The result of a search, with the place before which the next page begins.
+/// The result of a search, with the place before which the next page begins, if there is one.
 #[must_use]
-pub fn found(found: &[Match], more: bool, me: Option<&Me>) -> Done {
+pub fn found(found: &Found, before: Option<String>, me: Option<&Me>) -> Done {
     let reader = me.map_or(UserId(0), |me| me.who.id);
-    let message = |found: &Match| FoundMessage {
-        room_id: found.event.room.to_string(),
-        past: past(&found.event, reader),
+    let message = |event: &std::sync::Arc<chat_core::Event>| FoundMessage {
+        room_id: event.room.to_string(),
+        past: past(event, reader),
     };
     let said = Said::Found {
-        messages: found.iter().map(message).collect(),
-        more,
-        before: found.last().filter(|_| more).map(|last| last.id),
+        messages: found.messages.iter().map(message).collect(),
+        more: before.is_some(),
+        before,
+        since: found.since.map(timestamp),
     };
     Done {
         said,
@@ -456,17 +478,5 @@ pub fn past(event: &chat_core::Event, reader: UserId) -> PastMessage {
         room_seq: event.room_seq.0,
         timestamp: timestamp(event.at),
         payload: payload(event, reader),
-    }
-}
-
-fn history(
-    room: RoomId,
-    (messages, more): (&[std::sync::Arc<chat_core::Event>], bool),
-    me: UserId,
-) -> Said {
-    Said::History {
-        room_id: room.to_string(),
-        messages: messages.iter().map(|event| past(event, me)).collect(),
-        more,
     }
 }

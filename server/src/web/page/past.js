@@ -32,9 +32,12 @@ export async function past(room, known) {
 
 // Loads the page of messages before the first in the log.
 export async function older(room) {
-  const { seq } = room.log.find((one) => one.kind === 'message') ?? {};
+  let before = room.log.find((one) => one.kind === 'message')?.seq;
   room.limit = Math.min(MOST, room.log.length + PAGE + LOG);
-  const { more } = await page(room, seq);
+  let more;
+  let count;
+  // A page of many whom blocks hide may be empty.
+  do ({ first: before, more, count } = await page(room, before)); while (more && count === 0);
   room.more = more;
 }
 
@@ -48,10 +51,11 @@ export async function reach(room, seq) {
 // Whether the log may have older messages, and has space for them.
 export const mayHaveOlder = (room) => room.more !== false && !room.lost && state.me !== null && room.log.length < MOST - PAGE;
 
-// Loads one page. Returns its first place, and whether there are older ones.
+// Loads one page. Returns its first place, whether there are older ones, and the number of messages.
 async function page(room, before) {
-  const { messages, more } = await call('history', { room_id: room.id, limit: PAGE, before });
+  const { messages, more, before: next } = await call('history', { room_id: room.id, limit: PAGE, before });
   for (const said of messages) message(room, said, state.me?.userId);
   trim(room);
-  return { first: messages[0]?.room_seq ?? 0, more: more && messages.length > 0 };
+  const first = next ?? messages[0]?.room_seq ?? 0;
+  return { first, more: more && first > 0, count: messages.length };
 }

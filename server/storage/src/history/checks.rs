@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, corrupt, define, is_damage, open_to_read};
-use super::tables::SCHEMA;
+use super::tables::{FORMAT, INDEX, SCHEMA};
 
 /// What is in the file of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,11 @@ pub fn contents(path: &Path) -> Option<Result<Contents, String>> {
         }
         // All of one moment, beside a server that writes.
         let moment = connection.unchecked_transaction()?;
+        let format = format!("SELECT format FROM place WHERE {PLACE}");
+        let format: i64 = moment.query_row(&format, [], |row| row.get(0))?;
+        if format != FORMAT {
+            return Ok(None);
+        }
         verify_rows(&moment)?;
         let select = "SELECT position, (SELECT count(*) FROM messages), lost FROM place";
         moment
@@ -76,6 +81,7 @@ fn verify_rows(connection: &Connection) -> rusqlite::Result<()> {
     let sound = Connection::open_in_memory()?;
     define(&sound)?;
     sound.execute_batch(SCHEMA)?;
+    sound.execute_batch(INDEX)?;
     let mut right = schema(connection)? == schema(&sound)?;
     let whole: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     right &= whole == "ok";

@@ -16,22 +16,23 @@ mod links;
 mod past;
 mod rows;
 mod tables;
-mod words;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use chat_core::{Position, RoomId, RoomSeq, Span, UserId};
+use chat_core::{Position, RoomId, RoomSeq, Span};
 use server_settings::{Keep, ServerUrl};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls};
 
-use super::past::{Match, Past, PastReading, QueryWords};
+use super::past::{Found, Past, PastReading};
 use super::progress::Progress;
-use super::{Copiers, PATIENCE, PastError};
+use super::readers::Readers;
+use super::words::QueryWords;
+use super::{Copiers, PATIENCE, PastError, Timed};
 use crate::journal::DatabaseError;
 
 use copier::Copier;
@@ -40,7 +41,7 @@ use copier::Copier;
 const CONNECT: Duration = Duration::from_secs(2);
 
 /// The time limit of a statement of a reader, which the server keeps, in milliseconds.
-const READ_MS: u32 = 2_000;
+const READ_MS: u32 = 1_000;
 
 /// The pause before a new attempt to copy, after an error.
 const RETRY: Duration = Duration::from_secs(2);
@@ -70,8 +71,7 @@ struct SharedParts {
     /// The position up to which the copy has everything; none while it is away.
     reached: watch::Receiver<Option<Position>>,
     progress: Arc<Progress>,
-    /// The readers' connection.
-    reader: Mutex<Option<Arc<Client>>>,
+    readers: Readers<Client>,
 }
 
 impl fmt::Debug for SharedHistory {
@@ -152,7 +152,7 @@ impl SharedHistory {
             config,
             reached,
             progress,
-            reader: Mutex::new(None),
+            readers: Readers::new(),
         }))
     }
 
@@ -167,40 +167,72 @@ impl SharedHistory {
         self.0.progress.known().0.saturating_sub(reached.0)
     }
 
-    /// Whether the participant is or was a member of the room. `None` while PostgreSQL is away.
-    pub(super) async fn was_in(
-        &self,
-        user: UserId,
-        room: RoomId,
-    ) -> Option<Result<bool, PastError>> {
-        answered(async { past::was_in(&*self.reader().await?, user, room).await }.await)
-    }
-
-    /// The room's messages before `before`, the newest first. `None` while PostgreSQL is away.
+    /// The room's messages before `before`, as of the file. `None` while PostgreSQL is away.
     pub(super) async fn room(
         &self,
         room: RoomId,
         before: Option<RoomSeq>,
         reading: &PastReading,
-    ) -> Option<Result<Past, PastError>> {
-        let read = async { past::room(&*self.reader().await?, room, before, reading).await };
-        answered(read.await)
+    ) -> Option<Timed<Option<Past>>> {
+        let (client, _place) = match self.reader().await {
+            Ok(reader) => reader,
+            Err(error) => return refused(error),
+        };
+        let began = Instant::now();
+        let read = past::room(&client, room, before, reading).await;
+        self.answered(client, began, read)
     }
 
-    /// The messages with all of these words, the newest first, and whether there are older ones.
-    /// `None` while PostgreSQL is away.
+    /// The messages with all of these words, as of the file. `None` while PostgreSQL is away.
     pub(super) async fn search(
         &self,
         words: &QueryWords,
         place: (Option<RoomId>, Option<u64>),
         reading: &PastReading,
-    ) -> Option<Result<(Vec<Match>, bool), PastError>> {
-        let read = async { past::search(&*self.reader().await?, words, place, reading).await };
-        answered(read.await)
+    ) -> Option<Timed<Option<Found>>> {
+        let (client, _place) = match self.reader().await {
+            Ok(reader) => reader,
+            Err(error) => return refused(error),
+        };
+        let began = Instant::now();
+        let read = past::search(&client, words, place, reading).await;
+        self.answered(client, began, read)
     }
 
-    /// A connection for a read of everything that is committed now.
-    async fn reader(&self) -> Result<Arc<Client>, SharedError> {
+    /// A connection for a read of everything that is committed now, with its place.
+    async fn reader(&self) -> Result<(Client, OwnedSemaphorePermit), SharedError> {
+        self.caught_up().await?;
+        let readers = &self.0.readers;
+        let place = readers.place().await.map_err(SharedError::Past)?;
+        let client = match readers.take().filter(|client| !client.is_closed()) {
+            Some(client) => client,
+            None => self.connected().await.map_err(SharedError::Away)?,
+        };
+        Ok((client, place))
+    }
+
+    /// The answer to a read that began then, if there is one.
+    fn answered<T>(
+        &self,
+        client: Client,
+        began: Instant,
+        read: Result<T, SharedError>,
+    ) -> Option<Timed<T>> {
+        self.0.readers.put(client);
+        let took = began.elapsed();
+        match read {
+            Ok(read) => Some(Timed {
+                took,
+                answer: Ok(read),
+            }),
+            Err(error) => Some(Timed {
+                took,
+                ..refused(error)?
+            }),
+        }
+    }
+
+    async fn caught_up(&self) -> Result<(), SharedError> {
         let shared = &self.0;
         let known = shared.progress.known();
         let mut reached = shared.reached.clone();
@@ -214,30 +246,28 @@ impl SharedHistory {
                 .is_ok_and(|reached| reached.is_some())
         };
         match tokio::time::timeout(PATIENCE, caught_up).await {
-            Ok(true) => self.connected().await.map_err(SharedError::Away),
+            Ok(true) => Ok(()),
             Ok(false) => Err(SharedError::Away(CopyError::Away)),
             Err(_) => Err(SharedError::Past(PastError::Behind)),
         }
     }
 
-    async fn connected(&self) -> Result<Arc<Client>, CopyError> {
-        let mut reader = self.0.reader.lock().await;
-        if let Some(client) = reader.as_ref().filter(|client| !client.is_closed()) {
-            return Ok(Arc::clone(client));
-        }
+    async fn connected(&self) -> Result<Client, CopyError> {
         let client = connect(&self.0.config).await?;
         let limit = format!("SET statement_timeout = {READ_MS}");
         client.batch_execute(&limit).await?;
-        Ok(Arc::clone(reader.insert(Arc::new(client))))
+        Ok(client)
     }
 }
 
-/// The answer for the reader, if there is one.
-fn answered<T>(read: Result<T, SharedError>) -> Option<Result<T, PastError>> {
-    match read {
-        Ok(read) => Some(Ok(read)),
-        Err(SharedError::Past(why)) => Some(Err(why)),
-        Err(SharedError::Away(error)) => {
+/// A read without a result. None if the file is to be read.
+fn refused<T>(error: SharedError) -> Option<Timed<T>> {
+    match error {
+        SharedError::Past(why) => Some(Timed {
+            took: Duration::ZERO,
+            answer: Err(why),
+        }),
+        SharedError::Away(error) => {
             tracing::debug!(%error, "the history is read from its file");
             None
         }

@@ -168,13 +168,14 @@ mod tests {
         };
         assert_eq!(count("SELECT id FROM messages"), 6);
         assert_eq!(
-            count("SELECT count(*) FROM words WHERE words MATCH 'words'"),
+            count("SELECT count(*) FROM words WHERE words MATCH '2xwords'"),
             1
         );
         assert_eq!(
-            count("SELECT count(*) FROM words WHERE words MATCH 'ancient'"),
+            count("SELECT count(*) FROM words WHERE words MATCH '1xancient'"),
             0
         );
+        super::super::checks::verify(&tables.connection).unwrap();
         assert_eq!(count("SELECT room FROM rooms"), 2, "the first has ended");
         assert_eq!(count("SELECT count(*) FROM memberships"), 1);
     }

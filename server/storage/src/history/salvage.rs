@@ -7,7 +7,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction, params_from_iter};
 
 use super::sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, open_to_read};
-use super::tables::signed;
+use super::tables::{BEFORE, signed};
 
 /// A table with rows to take.
 struct Kind {
@@ -79,14 +79,16 @@ pub(super) fn salvage(
     Ok(())
 }
 
-/// Opens the damaged file, if it is of the same version and journal.
+/// Opens the damaged file, if it is of the same journal, and of this version or of the one before,
+/// whose rows are the same.
 fn open_same(into: &Transaction<'_>, damaged: &Path) -> rusqlite::Result<Connection> {
     let of = |connection: &Connection| -> rusqlite::Result<(i64, Vec<u8>)> {
         let place = format!("SELECT format, realm FROM place WHERE {PLACE}");
         connection.query_row(&place, [], |row| Ok((row.get(0)?, row.get(1)?)))
     };
     let from = open_to_read(damaged)?;
-    match of(&from)? == of(into)? {
+    let ((ours, realm), (format, of)) = (of(into)?, of(&from)?);
+    match of == realm && [ours, BEFORE].contains(&format) {
         true => Ok(from),
         false => Err(rusqlite::Error::QueryReturnedNoRows),
     }

@@ -1,7 +1,7 @@
 //! Checksums of rows. SQLite has none of its own: it returns a text in which the disk changed a
 //! letter.
 //!
-//! Two functions for statements, beside `spaced`: `row_sum(a, b, …)` is the checksum of these values
+//! Two functions for statements, beside `scoped`: `row_sum(a, b, …)` is the checksum of these values
 //! and their types; `checked(sum, a, b, …)` is 1 if it is `sum`, and otherwise fails as SQLite fails
 //! at a damaged page. Where a row was found by an index, the statement passes the values that it
 //! searched for, so that a damaged index is detected, too.
@@ -14,7 +14,7 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, ffi};
 
-use super::scripts::spaced;
+use super::words::scoped;
 use crate::private::{self, Access};
 
 /// The checksum of no values: the first digits of the golden ratio.
@@ -49,9 +49,9 @@ pub fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
 /// Defines the functions.
 pub(super) fn define(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    connection.create_scalar_function("spaced", 1, flags, |call| {
-        let text = call.get_raw(0).as_str()?;
-        Ok(spaced(text).into_owned())
+    connection.create_scalar_function("scoped", 2, flags, |call| {
+        let (room, text) = (call.get_raw(0).as_i64()?, call.get_raw(1).as_str()?);
+        Ok(scoped(room, text))
     })?;
     connection.create_scalar_function("row_sum", -1, flags, |call| Ok(sum_from(call, 0)))?;
     connection.create_scalar_function("checked", -1, flags, |call| {

@@ -15,7 +15,10 @@ use super::sums::{self, PLACE};
 use crate::private::{self, Access};
 
 /// The version of the tables. Another version is built anew from the journal.
-const FORMAT: i64 = 4;
+pub(super) const FORMAT: i64 = 5;
+
+/// The version before, which had another index of words.
+pub(super) const BEFORE: i64 = 4;
 
 /// How long another program may lock the database before a write fails.
 const BUSY: Duration = Duration::from_secs(5);
@@ -74,21 +77,30 @@ pub(super) const SCHEMA: &str = "
         UPDATE memberships SET end_sum = row_sum(new.id, new.to_seq, new.to_position, new.to_at)
         WHERE id = new.id;
     END;
-    CREATE VIEW spoken AS SELECT id, room, spaced(text) AS text FROM messages;
+";
+
+/// The index of words, which knows the messages that have a word, and not where: see words.rs.
+pub(super) const INDEX: &str = "
+    CREATE VIEW spoken AS SELECT id, scoped(room, text) AS text FROM messages;
     CREATE VIRTUAL TABLE words USING fts5 (
-        room, text, content='spoken', content_rowid='id', prefix='2 3', columnsize=0,
-        tokenize='unicode61 remove_diacritics 2'
+        text, content='spoken', content_rowid='id', detail=none, columnsize=0, tokenize='ascii'
     );
     INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
     CREATE TRIGGER message_added AFTER INSERT ON messages BEGIN
-        INSERT INTO words (rowid, room, text) VALUES (new.id, new.room, spaced(new.text));
+        INSERT INTO words (rowid, text) VALUES (new.id, scoped(new.room, new.text));
     END;
     CREATE TRIGGER message_removed AFTER DELETE ON messages BEGIN
         SELECT checked(old.sum, old.id, old.room, old.seq, old.at, old.user, old.chosen_id, old.name,
             old.epoch, old.text);
-        INSERT INTO words (words, rowid, room, text)
-        VALUES ('delete', old.id, old.room, spaced(old.text));
+        INSERT INTO words (words, rowid, text)
+        VALUES ('delete', old.id, scoped(old.room, old.text));
     END;
+";
+
+/// Removes the index of words.
+const NO_INDEX: &str = "
+    DROP TRIGGER IF EXISTS message_added; DROP TRIGGER IF EXISTS message_removed;
+    DROP TABLE IF EXISTS words; DROP VIEW IF EXISTS spoken;
 ";
 
 /// How far the tables follow the journal.
@@ -133,8 +145,10 @@ impl Tables {
             connection,
             messages: 0,
         };
-        if !is_current(&tables.connection, realm)? {
-            tables.create(realm)?;
+        match format_of(&tables.connection, realm)? {
+            Some(FORMAT) => {}
+            Some(BEFORE) => tables.index_anew()?,
+            Some(_) | None => tables.create(realm)?,
         }
         let count = "SELECT count(*) FROM messages";
         let count: i64 = tables.connection.query_row(count, [], |row| row.get(0))?;
@@ -145,18 +159,33 @@ impl Tables {
     /// Drops all tables and creates empty ones.
     pub(super) fn create(&mut self, realm: u128) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
+        transaction.execute_batch(NO_INDEX)?;
         transaction.execute_batch(
-            "DROP VIEW IF EXISTS participants; DROP TABLE IF EXISTS words;
-             DROP VIEW IF EXISTS spoken; DROP TABLE IF EXISTS messages; DROP TABLE IF EXISTS memberships;
-             DROP TABLE IF EXISTS rooms; DROP TABLE IF EXISTS place;",
+            "DROP VIEW IF EXISTS participants; DROP TABLE IF EXISTS messages;
+             DROP TABLE IF EXISTS memberships; DROP TABLE IF EXISTS rooms;
+             DROP TABLE IF EXISTS place;",
         )?;
         transaction.execute_batch(SCHEMA)?;
+        transaction.execute_batch(INDEX)?;
         let place = "INSERT INTO place (format, realm, position, lost, sum)
              VALUES (?1, ?2, 0, 0, row_sum(?1, ?2, 0, NULL, 0))";
         transaction.execute(place, params![FORMAT, realm.to_le_bytes()])?;
         transaction.commit()?;
         self.messages = 0;
         Ok(())
+    }
+
+    /// Makes the index of words anew for the messages that are there.
+    fn index_anew(&mut self) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        transaction.execute_batch(NO_INDEX)?;
+        transaction.execute_batch(INDEX)?;
+        let add = "INSERT INTO words (rowid, text) SELECT id, text FROM spoken ORDER BY id";
+        transaction.execute(add, [])?;
+        let format = "UPDATE place SET format = ?1,
+             sum = row_sum(?1, realm, position, link, lost)";
+        transaction.execute(format, [FORMAT])?;
+        transaction.commit()
     }
 
     /// How far the tables follow the journal.
@@ -212,18 +241,18 @@ impl Tables {
     }
 }
 
-/// Whether the tables are of this version and of this journal.
+/// The version of the tables, if they are of this journal.
 ///
 /// # Errors
 /// They are damaged.
-fn is_current(connection: &Connection, realm: u128) -> rusqlite::Result<bool> {
+fn format_of(connection: &Connection, realm: u128) -> rusqlite::Result<Option<i64>> {
     if !has_sums(connection)? {
-        return Ok(false);
+        return Ok(None);
     }
     let place = format!("SELECT format, realm FROM place WHERE {PLACE}");
     let (format, of): (i64, Vec<u8>) =
         connection.query_row(&place, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok((format, of) == (FORMAT, realm.to_le_bytes().to_vec()))
+    Ok((of == realm.to_le_bytes()).then_some(format))
 }
 
 /// Removes everything after this position. Returns the number of removed messages.

@@ -4,17 +4,18 @@
     reason = "the files are in a folder of the test"
 )]
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use chat_core::{Body, Event, KeptRoom, Position, RoomId, RoomSeq, Time, UserId, Who, mix};
 use rusqlite::Connection;
 
 use super::checks::{contents, verify};
-use super::past::{PastReader, PastReading, QueryWords};
+use super::past::{PastReader, PastReading, Work};
 use super::sums::is_damage;
-use super::tables::{Fact, Reached, Tables, signed};
+use super::tables::{BEFORE, Fact, Reached, Tables, signed};
+use super::words::QueryWords;
 
 const REALM: u128 = 7;
 
@@ -86,6 +87,16 @@ fn write(path: &Path) -> u64 {
     position
 }
 
+fn reading<const N: usize>(user: u32, hidden: [u32; N]) -> PastReading {
+    PastReading {
+        user: UserId(user),
+        hidden: hidden.map(UserId).into(),
+        limit: 1_000,
+        bytes: 1_000_000,
+        used: 0,
+    }
+}
+
 /// What one participant reads in one place.
 type Page = Vec<Arc<Event>>;
 
@@ -97,21 +108,16 @@ fn pages(path: &Path) -> Vec<rusqlite::Result<Page>> {
     };
     let mut pages = Vec::new();
     for user in USERS {
-        let reading = PastReading {
-            user: UserId(user),
-            hidden: BTreeSet::new(),
-            limit: 1_000,
-            bytes: 1_000_000,
-            used: 0,
-        };
+        let reading = reading(user, []);
+        let mut work = Work::default();
         for room in ROOMS {
-            let past = reader.room(RoomId(room), None, &reading);
-            pages.push(past.map(|past| past.messages));
+            let past = reader.room(RoomId(room), None, &reading, &mut work);
+            pages.push(past.map(|past| past.unwrap_or_default().messages));
         }
         for query in QUERIES {
             let words = QueryWords::new(query).unwrap();
-            let found = reader.search(&words, (None, None), &reading);
-            pages.push(found.map(|(found, _)| found.into_iter().map(|one| one.event).collect()));
+            let found = reader.search(&words, (None, None), &reading, &mut work);
+            pages.push(found.map(|found| found.unwrap_or_default().messages));
         }
     }
     pages
@@ -272,4 +278,163 @@ fn tables_of_an_older_version_are_built_anew() {
     let tables = Tables::open(&path, REALM).unwrap();
     verify(&tables.connection).unwrap();
     assert_eq!(tables.place().unwrap().position, Position(0));
+}
+
+/// Tables in which each of these says so many texts in its own room, after it joined.
+fn spoken(path: &Path, said: &[(u32, u32, u64, &str)]) -> PastReader {
+    let mut tables = Tables::open(path, REALM).unwrap();
+    let (mut position, mut facts) = (0, Vec::new());
+    let mut seqs = std::collections::BTreeMap::new();
+    let mut members = std::collections::BTreeSet::new();
+    for (room, user, count, text) in said {
+        let mut post = |body: Body| {
+            let seq = seqs.entry(*room).or_insert(0);
+            *seq += 1;
+            position += 1;
+            facts.push(fact(position, *room, *seq, body));
+        };
+        if members.insert((*room, *user)) {
+            post(Body::Joined(who(*user)));
+        }
+        for number in 0..*count {
+            post(Body::Message {
+                sender: who(*user),
+                text: format!("{text} {number}").into(),
+                epoch: None,
+            });
+        }
+    }
+    let place = Reached {
+        position: Position(position),
+        link: None,
+    };
+    tables.write(&facts, &place).unwrap();
+    tables.rest().unwrap();
+    PastReader::open(path).unwrap()
+}
+
+#[test]
+fn a_read_gives_what_it_found_within_its_work_and_the_next_one_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = [(1, 1, 1, "own word"), (1, 2, 300, "hidden word")];
+    let reader = spoken(&folder.path().join("history.db"), &said);
+    let reading = reading(1, [2]);
+    let words = QueryWords::new("word").unwrap();
+    let (mut reads, mut before) = (0, None);
+    loop {
+        let mut work = Work { left: 100 };
+        let past = reader.room(RoomId(1), before, &reading, &mut work);
+        let past = past.unwrap().expect("she is there");
+        reads += 1;
+        if past.next.is_none() {
+            assert_eq!((past.messages.len(), reads), (1, 4));
+            break;
+        }
+        assert_eq!((past.messages.len(), work.left), (0, 0));
+        before = past.next;
+    }
+    let (mut reads, mut before) = (0, None);
+    loop {
+        let mut work = Work { left: 100 };
+        let found = reader.search(&words, (None, before), &reading, &mut work);
+        let found = found.unwrap().expect("she is there");
+        reads += 1;
+        if found.next.is_none() {
+            assert_eq!((found.messages.len(), reads), (1, 4));
+            break;
+        }
+        assert_eq!((found.messages.len(), work.left), (0, 0));
+        before = found.next;
+    }
+}
+
+/// Lets a reader do so many steps of SQLite, and then interrupts it. Returns the number it did.
+fn limited(reader: &mut PastReader, most: u64) -> Arc<AtomicU64> {
+    let steps = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&steps);
+    let is_over = move || counted.fetch_add(1, Ordering::Relaxed) >= most;
+    reader
+        .connection
+        .progress_handler(1, Some(is_over))
+        .unwrap();
+    steps
+}
+
+#[test]
+fn an_interrupted_read_gives_what_it_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = [(1, 1, 500, "word")];
+    let mut reader = spoken(&folder.path().join("history.db"), &said);
+    let reading = reading(1, []);
+    let words = QueryWords::new("word").unwrap();
+    limited(&mut reader, 5_000);
+    let past = reader.room(RoomId(1), None, &reading, &mut Work::default());
+    let past = past.unwrap().expect("she is there");
+    let count = past.messages.len() as u64;
+    assert!((1..500).contains(&count) && past.next == Some(RoomSeq(502 - count)));
+    limited(&mut reader, 5_000);
+    let found = reader.search(&words, (None, None), &reading, &mut Work::default());
+    let found = found.unwrap().expect("she is there");
+    let count = found.messages.len() as u64;
+    assert!((1..500).contains(&count) && found.next == Some(502 - count));
+    limited(&mut reader, 0);
+    let none = reader.room(RoomId(1), None, &reading, &mut Work::default());
+    assert!(none.is_err(), "it did not come forward");
+}
+
+#[test]
+fn a_search_does_no_work_in_rooms_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let steps = |name: &str, text: &str| {
+        let said = [
+            (1, 1, 30, "word"),
+            (2, 2, 3_000, text),
+            (1, 1, 1, "the last word"),
+        ];
+        let mut reader = spoken(&path(name), &said);
+        let mut of = |query: &str, room: Option<u32>| {
+            let steps = limited(&mut reader, u64::MAX);
+            let words = QueryWords::new(query).unwrap();
+            let mut work = Work::default();
+            let place = (room.map(RoomId), None);
+            let found = reader.search(&words, place, &reading(1, []), &mut work);
+            let found = found.unwrap().map(|found| found.messages.len());
+            (steps.load(Ordering::Relaxed), found)
+        };
+        [
+            of("word", None),
+            of("wor", None),
+            of("word", Some(1)),
+            of("word", Some(2)),
+        ]
+    };
+    let (said, unsaid) = (steps("said.db", "word"), steps("unsaid.db", "tree"));
+    assert_eq!(said, unsaid);
+    assert_eq!(
+        said.map(|(_, found)| found),
+        [Some(31), Some(31), Some(31), None]
+    );
+}
+
+#[test]
+fn the_index_of_the_version_before_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.db");
+    write(&path);
+    let owed: Vec<Page> = pages(&path).into_iter().map(Result::unwrap).collect();
+    let tables = Tables::open(&path, REALM).unwrap();
+    let older = format!(
+        "DROP TRIGGER message_added; DROP TRIGGER message_removed; DROP TABLE words;
+         DROP VIEW spoken; CREATE VIRTUAL TABLE words USING fts5 (room, text);
+         UPDATE place SET format = {BEFORE},
+             sum = row_sum({BEFORE}, realm, position, link, lost);"
+    );
+    tables.connection.execute_batch(&older).unwrap();
+    drop(tables);
+    assert_eq!(contents(&path), None, "it is of another version");
+    let tables = Tables::open(&path, REALM).unwrap();
+    verify(&tables.connection).unwrap();
+    let read: Vec<Page> = pages(&path).into_iter().map(Result::unwrap).collect();
+    assert_eq!(read, owed);
 }

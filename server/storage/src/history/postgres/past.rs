@@ -1,127 +1,158 @@
 //! Reads of the copy: only those messages that the reader was there for.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use chat_core::{Body, Epoch, Event, RoomId, RoomSeq, Time, UserId, Who};
 use tokio_postgres::{Client, Row};
 
-use super::{SharedError, number, words};
-use crate::history::past::{Match, PageBuilder, Past, PastReading, QueryWords, ROOMS};
+use super::{SharedError, number};
+use crate::history::past::{Found, PageBuilder, Past, PastReading, ROOMS, Work};
 use crate::history::tables::{signed, unsigned};
+use crate::history::words::QueryWords;
 
 /// The number of rows that one statement returns, at most.
 const ROWS: i64 = 1_000;
 
-const COLUMNS: &str =
-    "m.id, m.room, m.seq, m.at, m.participant, m.chosen_id, m.name, m.epoch, m.text";
+/// How long a read goes on with further statements.
+const READ: Duration = Duration::from_secs(1);
+
+const COLUMNS: &str = "m.room, m.seq, m.at, m.participant, m.chosen_id, m.name, m.epoch, m.text";
 
 /// The condition that the reader ($1) was there.
 const THERE: &str = "EXISTS (SELECT 1 FROM memberships s WHERE s.participant = $1
      AND s.room = m.room AND s.from_seq < m.seq AND (s.to_seq IS NULL OR m.seq < s.to_seq))";
 
-/// Whether the participant is or was a member of the room.
-pub(in crate::history) async fn was_in(
-    client: &Client,
-    user: UserId,
-    room: RoomId,
-) -> Result<bool, SharedError> {
-    let select = "SELECT 1 FROM memberships WHERE participant = $1 AND room = $2 LIMIT 1";
-    let found = client
-        .query_opt(select, &[&number(user.0), &number(room.0)])
-        .await?;
-    Ok(found.is_some())
-}
-
-/// The room's messages before `before`, the newest first.
+/// The room's messages before `before`. None if the reader never was a member. When the work or the
+/// time is used up, the answer is what was found so far.
 pub(in crate::history) async fn room(
     client: &Client,
     room: RoomId,
     before: Option<RoomSeq>,
     reading: &PastReading,
-) -> Result<Past, SharedError> {
-    let mut answer = PageBuilder::new(reading);
-    let mut before = before.map_or(i64::MAX, |seq| signed(seq.0));
-    let select = format!(
-        "SELECT {COLUMNS} FROM messages m WHERE m.room = $2 AND m.seq < $3 AND {THERE}
-         ORDER BY m.seq DESC LIMIT $4"
-    );
+) -> Result<Option<Past>, SharedError> {
     let (user, room) = (number(reading.user.0), number(room.0));
-    loop {
-        let rows = client
-            .query(&select, &[&user, &room, &before, &ROWS])
-            .await?;
-        for row in &rows {
-            before = row.get(2);
-            if !answer.try_add(message(row)) {
-                return Ok(answer.past(true));
-            }
-        }
-        if (rows.len() as i64) < ROWS {
-            return Ok(answer.past(false));
-        }
+    let was_in = "SELECT 1 FROM memberships WHERE participant = $1 AND room = $2 LIMIT 1";
+    if client.query_opt(was_in, &[&user, &room]).await?.is_none() {
+        return Ok(None);
     }
+    let by = Instant::now() + READ;
+    let mut work = Work::default();
+    let mut answer = PageBuilder::new(reading);
+    let mut done = before.map_or(i64::MAX, |seq| signed(seq.0));
+    let is_whole = loop {
+        let keys = format!(
+            "SELECT m.seq, m.id, m.participant FROM messages m WHERE m.room = $2 AND m.seq < $3
+             AND {THERE} ORDER BY m.seq DESC LIMIT $4"
+        );
+        let keys = client.query(&keys, &[&user, &room, &done, &ROWS]).await?;
+        let hides = |key: &Row| reading.hidden.contains(&user_of(key, 2));
+        let shown = keys.iter().filter(|key| !hides(key)).map(|key| key.get(1));
+        let shown: Vec<i64> = shown.take(reading.limit + 1).collect();
+        let select = format!("SELECT {COLUMNS} FROM messages m WHERE m.id = ANY($1) ORDER BY m.id");
+        let mut rows = client.query(&select, &[&shown]).await?;
+        let mut is_full = false;
+        for key in &keys {
+            is_full = !work.visit();
+            if !is_full && !hides(key) {
+                // A message that was deleted meanwhile, or is beyond those that were asked for.
+                let Some(row) = rows.pop() else {
+                    is_full = true;
+                    break;
+                };
+                is_full = !answer.try_add(message(&row));
+            }
+            if is_full {
+                break;
+            }
+            done = key.get(0);
+        }
+        if is_full || by <= Instant::now() {
+            break false;
+        }
+        if (keys.len() as i64) < ROWS {
+            break true;
+        }
+    };
+    Ok(Some(Past {
+        messages: answer.messages,
+        next: (!is_whole).then(|| RoomSeq(unsigned(done))),
+    }))
 }
 
-/// The messages with all of these words, the newest first, and whether there are older ones.
+/// The messages with all of these words. None if the reader never was a member of the room.
 pub(in crate::history) async fn search(
     client: &Client,
-    query: &QueryWords,
+    words: &QueryWords,
     (room, before): (Option<RoomId>, Option<u64>),
     reading: &PastReading,
-) -> Result<(Vec<Match>, bool), SharedError> {
-    let mut found = Vec::new();
-    let Some(query) = words::query(query) else {
-        return Ok((found, false));
-    };
+) -> Result<Option<Found>, SharedError> {
     let user = number(reading.user.0);
-    let rooms = match room {
-        Some(room) => vec![number(room.0)],
-        None => rooms_of(client, user).await?,
-    };
-    let select = format!(
-        "SELECT {COLUMNS} FROM messages m WHERE m.words @@ ($2::text)::tsquery AND m.id < $3
-         AND m.room = ANY($4) AND {THERE} ORDER BY m.id DESC LIMIT $5"
-    );
-    let mut before = before.map_or(i64::MAX, signed);
-    let mut answer = PageBuilder::new(reading);
-    loop {
-        let rows = client
-            .query(&select, &[&user, &query, &before, &rooms, &ROWS])
-            .await?;
-        for row in &rows {
-            before = row.get(0);
-            if !answer.try_add_match(&mut found, unsigned(before), message(row)) {
-                return Ok((found, true));
-            }
-        }
-        if (rows.len() as i64) < ROWS {
-            return Ok((found, false));
-        }
+    let asked = room.map(|room| number(room.0));
+    let (rooms, since) = rooms_of(client, user, asked).await?;
+    if rooms.is_empty() {
+        return Ok(room.is_none().then(Found::default));
     }
+    let select = format!(
+        "SELECT {COLUMNS}, m.id FROM messages m WHERE m.words @@ ($2::text)::tsquery AND m.id < $3
+         AND m.participant <> ALL($4) AND m.room = ANY($5) AND {THERE} ORDER BY m.id DESC LIMIT $6"
+    );
+    let query = words.in_rooms(&rooms);
+    let hidden: Vec<i64> = reading.hidden.iter().map(|user| number(user.0)).collect();
+    let mut done = before.map_or(i64::MAX, signed);
+    let limit = reading.limit as i64 + 1;
+    let rows = client
+        .query(&select, &[&user, &query, &done, &hidden, &rooms, &limit])
+        .await?;
+    let mut answer = PageBuilder::new(reading);
+    let mut is_whole = true;
+    for row in &rows {
+        if !answer.try_add(message(row)) {
+            is_whole = false;
+            break;
+        }
+        done = row.get(8);
+    }
+    Ok(Some(Found {
+        messages: answer.messages,
+        next: (!is_whole).then(|| unsigned(done)),
+        since: Some(since),
+    }))
 }
 
-async fn rooms_of(client: &Client, user: i64) -> Result<Vec<i64>, SharedError> {
-    let select = "SELECT room FROM memberships WHERE participant = $1
-         GROUP BY room ORDER BY max(from_position) DESC LIMIT $2";
-    let rows = client.query(select, &[&user, &ROOMS]).await?;
-    Ok(rows.iter().map(|row| row.get(0)).collect())
+/// This room, or all, of those in which the participant is or was, the last joined first; and when it
+/// joined the first of them.
+async fn rooms_of(
+    client: &Client,
+    user: i64,
+    room: Option<i64>,
+) -> Result<(Vec<i64>, Time), SharedError> {
+    let select = "SELECT room, min(from_at) FROM memberships
+         WHERE participant = $1 AND room = coalesce($2, room)
+         GROUP BY room ORDER BY max(from_position) DESC LIMIT $3";
+    let rows = client.query(select, &[&user, &room, &ROOMS]).await?;
+    let since = rows.iter().map(|row| row.get::<_, i64>(1)).min();
+    let rooms = rows.iter().map(|row| row.get(0)).collect();
+    Ok((rooms, Time(unsigned(since.unwrap_or(0)))))
+}
+
+fn user_of(row: &Row, column: usize) -> UserId {
+    let id: i64 = row.get(column);
+    UserId(u32::try_from(id).unwrap_or_default())
 }
 
 /// The message of a row of `COLUMNS`.
 fn message(row: &Row) -> Event {
-    let id = |column: usize| {
-        let id: i64 = row.get(column);
-        u32::try_from(id).unwrap_or_default()
-    };
-    let (chosen_id, name): (Option<&str>, &str) = (row.get(5), row.get(6));
-    let (epoch, text): (Option<i64>, &str) = (row.get(7), row.get(8));
+    let room: i64 = row.get(0);
+    let (chosen_id, name): (Option<&str>, &str) = (row.get(4), row.get(5));
+    let (epoch, text): (Option<i64>, &str) = (row.get(6), row.get(7));
     Event {
-        room: RoomId(id(1)),
-        room_seq: RoomSeq(unsigned(row.get(2))),
-        at: Time(unsigned(row.get(3))),
+        room: RoomId(u32::try_from(room).unwrap_or_default()),
+        room_seq: RoomSeq(unsigned(row.get(1))),
+        at: Time(unsigned(row.get(2))),
         body: Body::Message {
             sender: Arc::new(Who {
-                id: UserId(id(4)),
+                id: user_of(row, 3),
                 chosen_id: chosen_id.map(Into::into),
                 name: name.into(),
             }),

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row, params};
 
-use super::words::vector;
 use crate::history::sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, open_to_read};
+use crate::history::words::vector;
 
 /// The largest number of messages that one transaction copies.
 const MESSAGES: i64 = 500;
@@ -108,7 +108,7 @@ impl Messages {
             self.chosen_id.push(without_nul(row.get(5)?));
             self.name.push(text_of(row.get(6)?));
             self.epoch.push(row.get(7)?);
-            self.words.push(vector(&text));
+            self.words.push(vector(row.get(1)?, &text));
             self.text.push(text_of(text));
             Ok(())
         })

@@ -6,7 +6,10 @@ use super::rows::{Memberships, Messages, Rooms, Rows};
 use super::{CopyError, links};
 
 /// The version of the tables.
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
+
+/// The version before, whose words lacked their rooms.
+const BEFORE: i32 = 1;
 
 /// The number of the lock that members take while they make the tables: "talk".
 const LOCK: i64 = 0x7461_6c6b;
@@ -47,6 +50,11 @@ const LINKS: &str = "CREATE TABLE IF NOT EXISTS links (
         position BIGINT PRIMARY KEY, link BYTEA NOT NULL
     )";
 
+/// Puts their rooms before the words of the version before.
+const SCOPE: &str = "UPDATE messages SET words = (SELECT coalesce(string_agg(
+        quote_literal(room || 'x' || lexeme) || ':' || array_to_string(positions, ','), ' '
+    ), '')::tsvector FROM unnest(words))";
+
 /// Makes the tables if there are none, and returns the position that they have.
 pub(super) async fn open(client: &mut Client, realm: u128) -> Result<i64, CopyError> {
     let transaction = client.transaction().await?;
@@ -64,7 +72,13 @@ pub(super) async fn open(client: &mut Client, realm: u128) -> Result<i64, CopyEr
     transaction.batch_execute(LINKS).await?;
     let place = "SELECT format, realm, position FROM place";
     let place = transaction.query_one(place, &[]).await?;
-    let (format, of): (i32, Vec<u8>) = (place.get(0), place.get(1));
+    let (mut format, of): (i32, Vec<u8>) = (place.get(0), place.get(1));
+    if format == BEFORE && of == realm {
+        transaction.execute(SCOPE, &[]).await?;
+        let update = "UPDATE place SET format = $1";
+        transaction.execute(update, &[&FORMAT]).await?;
+        format = FORMAT;
+    }
     if format != FORMAT {
         return Err(CopyError::Version {
             found: format,

@@ -1,0 +1,67 @@
+//! Turns: each source does one piece of a kind of work at a time, so that of several places for it one
+//! source never holds more than one.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tokio::sync::OwnedMutexGuard;
+
+use super::Source;
+
+/// The turns of all sources.
+#[derive(Debug, Default)]
+pub struct Turns(Mutex<BTreeMap<Source, Weak<tokio::sync::Mutex<()>>>>);
+
+/// The turn of a source, which ends when this is dropped.
+pub type Turn = OwnedMutexGuard<()>;
+
+impl Turns {
+    /// Waits for a turn of this source, in the order of asking.
+    pub async fn take(&self, source: Source) -> Turn {
+        let turn = {
+            // No code panics while it holds this lock.
+            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let turn = turns.get(&source).and_then(Weak::upgrade);
+            turn.unwrap_or_else(|| {
+                turns.retain(|_, turn| turn.strong_count() > 0);
+                let turn = Arc::default();
+                turns.insert(source, Arc::downgrade(&turn));
+                turn
+            })
+        };
+        turn.lock_owned().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn one_source_that_asks_often_is_one_before_another() {
+        let (turns, places) = (Arc::new(Turns::default()), Arc::new(Semaphore::new(1)));
+        let served = Arc::new(Mutex::new(Vec::new()));
+        let ask = |source| {
+            let (turns, places) = (Arc::clone(&turns), Arc::clone(&places));
+            let served = Arc::clone(&served);
+            tokio::spawn(async move {
+                let _turn = turns.take(Source(source)).await;
+                let _place = places.acquire().await.expect("it stays open");
+                tokio::task::yield_now().await;
+                served.lock().expect("no test panics with it").push(source);
+            })
+        };
+        let mut asked: Vec<_> = (0..30).map(|_| ask(1)).collect();
+        asked.push(ask(2));
+        for asked in asked {
+            asked.await.expect("it ends");
+        }
+        let served = served.lock().expect("no test panics with it");
+        assert_eq!(served[..3], [1, 2, 1]);
+        let mut left = turns.0.lock().expect("no test panics with it");
+        left.retain(|_, turn| turn.strong_count() > 0);
+        assert!(left.is_empty());
+    }
+}

@@ -5,7 +5,8 @@ use std::hint::black_box;
 
 use chat_core::config::Matching;
 use chat_core::{
-    Address, Call, Entry, Implied, Node, Output, Position, Read, Reader, Span, Ticket, Time,
+    Address, Call, Continuity, Entry, Implied, Node, Output, Position, Read, Reader, Span, Ticket,
+    Time,
 };
 
 use crate::mixed::Mix;
@@ -60,7 +61,7 @@ impl Journalled {
         let (hub, now) = population.into_hub();
         let written = hub.position().0;
         let mut journalled = Self {
-            node: Node::resume(hub, config),
+            node: Node::resume(hub, config, Continuity::Whole),
             now,
             pace,
             written,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Config, Span};
+use chat_types::{BreakKind, Config, Continuity, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Address, Epoch, RequestKey, RoomId, SecretHash, Seq, UserId};
@@ -51,6 +51,8 @@ pub enum Entry {
         config: Box<Config>,
         /// The version of the core that continues the journal.
         version: Arc<str>,
+        /// Whether a life of the server may be lost before this entry.
+        continuity: Continuity,
     },
 }
 

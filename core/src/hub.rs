@@ -29,6 +29,7 @@ mod away;
 mod breaks;
 mod deadlines;
 mod identity;
+mod lost_life;
 mod matching;
 mod moderation;
 mod outline;
@@ -69,7 +70,7 @@ pub(crate) use moderation::MAX_REASON;
 pub(crate) use presence::STREAM_RETRY;
 
 pub use archive::KeptRoom;
-pub use outline::{ParticipantOutline, RoomKind, RoomOutline};
+pub use outline::{LastNumbers, ParticipantOutline, RoomKind, RoomOutline};
 pub use overview::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomView};
 pub use reading::{Answer, Floor, MemberView, PresenceView, Size};
 pub use snapshot::RestoreError;
@@ -240,8 +241,10 @@ impl Hub {
                 self.seed = *seed;
                 Ok(Reply::Done)
             }
-            Entry::Resumed { config, .. } => {
-                self.resume(at, config);
+            Entry::Resumed {
+                config, continuity, ..
+            } => {
+                self.resume(at, config, *continuity);
                 Ok(Reply::Done)
             }
         }

@@ -102,6 +102,12 @@ impl Inbox {
         }
     }
 
+    /// Continues behind `end`. The places up to it become a gap, which names no rooms.
+    pub(crate) fn pass_to(&mut self, end: Seq) {
+        self.end = end;
+        self.lost.omit(end);
+    }
+
     /// Removes events beyond the limit. Not inlined: `push` rarely calls it.
     #[inline(never)]
     fn overflow(&mut self, limit: usize, reader: UserId) {

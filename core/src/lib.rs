@@ -30,13 +30,13 @@ mod table;
 mod timer;
 
 pub use breaks::StressStatus;
-pub use chat_types::{BreakKind, Config, ConfigError, Span, Time, config};
+pub use chat_types::{BreakKind, Config, ConfigError, Continuity, Span, Time, config};
 pub use command::{Caller, Command, EnterQueue, Entry, Implied, Operate};
 pub use counters::{Counters, StickMove};
 pub use digest::{mix, mix_bytes, mix_lanes};
 pub use event::{Body, EndReason, Event, Gap, LostRange, Membership, StickLoss, Who};
 pub use hub::{
-    Answer, Counts, Effect, Floor, Hub, KeptRoom, LINE_SHOWN, MemberView, Muted,
+    Answer, Counts, Effect, Floor, Hub, KeptRoom, LINE_SHOWN, LastNumbers, MemberView, Muted,
     ParticipantOutline, ParticipantView, PresenceView, RestoreError, RoomKind, RoomOutline,
     RoomView, Size,
 };

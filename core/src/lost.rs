@@ -19,7 +19,7 @@ const MAX_ROOMS: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Lost {
     rooms: Vec<Record>,
-    /// The place of the last dropped event of a removed room.
+    /// The last place of what no record has: an event of a removed room, or one of a lost life.
     omitted: Seq,
 }
 
@@ -44,13 +44,15 @@ impl Lost {
     /// Handles an acknowledgement of all places up to `after`. A room whose last dropped event lies
     /// after it keeps its record: a later gap still shows it.
     pub(crate) fn acknowledge(&mut self, after: Seq) {
-        if self.rooms.is_empty() {
-            return;
-        }
         self.rooms.retain(|record| record.last > after);
         if self.omitted <= after {
             self.omitted = Seq(0);
         }
+    }
+
+    /// Records that rooms unknown have lost events up to `end`.
+    pub(crate) fn omit(&mut self, end: Seq) {
+        self.omitted = end;
     }
 
     /// Records that `event`, at `seq` of the inbox of `reader`, was dropped.

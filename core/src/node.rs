@@ -34,7 +34,7 @@ pub use call::{Call, Output, Read, Reader, Response, Ticket};
 pub use departure::{Departure, InFlight};
 
 use acknowledgements::Acknowledgements;
-use chat_types::{Config, Span, Time};
+use chat_types::{Config, Continuity, Span, Time};
 use delayed_replies::DelayedReplies;
 use gate::Gate;
 use long_polls::{Due, LongPolls};
@@ -115,10 +115,21 @@ pub struct Load {
     pub addresses: usize,
 }
 
+/// The first entry of a journal.
+fn started(config: Config, seed: u64) -> Entry {
+    Entry::Started {
+        config: Box::new(config),
+        version: VERSION.into(),
+        seed,
+    }
+}
+
 /// A Hub with its journal in front.
 #[derive(Clone, Debug)]
 pub struct Node {
     hub: Hub,
+    /// Broken until the entry is applied that passes the numbers of a lost life.
+    continuity: Continuity,
     phase: Phase,
     fate: Fate,
     disk: Disk,
@@ -141,39 +152,45 @@ impl Node {
     pub fn start(config: Config, seed: u64) -> Self {
         let hub = Hub::new(config.clone(), seed);
         let gate = Gate::new(&config);
-        let started = Entry::Started {
-            config: Box::new(config),
-            version: VERSION.into(),
-            seed,
-        };
-        Self::with_first_entry(hub, gate, started)
+        Self::with_first_entry(hub, gate, started(config, seed))
     }
 
     /// A server that restarts after downtime. `hub` is the last snapshot with the tail of the
     /// journal applied.
     #[must_use]
-    pub fn resume(hub: Hub, config: Config) -> Self {
+    pub fn resume(hub: Hub, config: Config, continuity: Continuity) -> Self {
         // No committed entry is needed for the new rates: they apply at once.
         let gate = Gate::new(&config);
         let resumed = Entry::Resumed {
             config: Box::new(config),
             version: VERSION.into(),
+            continuity,
         };
-        Self::with_first_entry(hub, gate, resumed)
+        Self {
+            continuity,
+            ..Self::with_first_entry(hub, gate, resumed)
+        }
     }
 
     /// A server with this journal: `hub` is its state. An empty journal is that of a new server.
     #[must_use]
-    pub fn with_journal(hub: Hub, config: Config, seed: u64) -> Self {
-        match hub.position() {
-            Position(0) => Self::start(config, seed),
-            Position(_) => Self::resume(hub, config),
+    pub fn with_journal(hub: Hub, config: Config, seed: u64, continuity: Continuity) -> Self {
+        match (hub.position(), continuity) {
+            (Position(0), Continuity::Whole) => Self::start(config, seed),
+            (Position(0), Continuity::Broken) => {
+                let mut node = Self::resume(hub, config.clone(), continuity);
+                let started = started(config, seed);
+                node.proposed.push_front((Origin::Node, started));
+                node
+            }
+            (Position(_), continuity) => Self::resume(hub, config, continuity),
         }
     }
 
     fn with_first_entry(hub: Hub, gate: Gate, first: Entry) -> Self {
         Self {
             hub,
+            continuity: Continuity::Whole,
             phase: Phase::Serving,
             fate: Fate::Known,
             disk: Disk::Healthy,

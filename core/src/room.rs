@@ -101,6 +101,11 @@ impl Room {
         self.last_seq
     }
 
+    /// Continues behind this place.
+    pub(crate) fn pass_to(&mut self, place: RoomSeq) {
+        self.last_seq = place;
+    }
+
     /// The claimant, if the last event is a claim of the stick.
     pub(crate) const fn last_claimant(&self) -> Option<UserId> {
         self.last_claimant

@@ -129,6 +129,12 @@ impl Stick {
         Some(holder.user)
     }
 
+    /// Ends the grant, and continues behind this epoch. Returns the former holder.
+    pub(crate) fn pass_to(&mut self, epoch: Epoch) -> Option<UserId> {
+        self.epoch = epoch;
+        self.holder.take().map(|holder| holder.user)
+    }
+
     /// Extends the lease by a downtime.
     pub(crate) fn shift(&mut self, down: Span) {
         if let Some(holder) = &mut self.holder {

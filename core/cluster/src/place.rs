@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::Position;
+use chat_core::{Continuity, Position};
 use chat_journal::{Chain, Link, Origin, Record};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,8 @@ pub struct Place {
     pub(crate) owner: Option<Owner>,
     /// The end of the journal that the log's batches form.
     pub(crate) chain: Chain,
+    /// Broken up to the first batch of a log that a life was lost before.
+    continuity: Continuity,
 }
 
 /// The next record, parsed. All but its effect on the state is checked.
@@ -79,7 +81,14 @@ impl Place {
             tip: origin.link,
             owner: None,
             chain: Chain::new(origin),
+            continuity: Continuity::Whole,
         }
+    }
+
+    /// The same place, before which a life may be lost.
+    #[must_use]
+    pub fn after(self, continuity: Continuity) -> Self {
+        Self { continuity, ..self }
     }
 
     /// The beginning of a log that continues this journal. Records of an earlier log of the realm do
@@ -112,6 +121,12 @@ impl Place {
     #[must_use]
     pub const fn chain(&self) -> &Chain {
         &self.chain
+    }
+
+    /// Whether the life before the next batch is lost.
+    #[must_use]
+    pub const fn continuity(&self) -> Continuity {
+        self.continuity
     }
 
     /// Whether these bytes are the last record.
@@ -164,10 +179,13 @@ impl Place {
         };
         let (bytes, tip) = envelope::seal(self.tip, head, body);
         let mut after = self.behind(tip);
-        if !matches!(body, Body::Batch { .. }) {
-            after
-                .take_in(head, body)
-                .expect("only a batch may be unfit");
+        match body {
+            Body::Batch { .. } => after.continuity = Continuity::Whole,
+            Body::Claim { .. } | Body::Heartbeat { .. } | Body::Resigned | Body::Noop => {
+                after
+                    .take_in(head, body)
+                    .expect("only a batch may be unfit");
+            }
         }
         (bytes, after)
     }
@@ -224,6 +242,7 @@ impl Place {
                 if self.chain.owner() != head.epoch {
                     return Err(Unfit::Content("its batch is of another owner".into()));
                 }
+                self.continuity = Continuity::Whole;
                 News::Batch {
                     batch,
                     record: record.into(),
@@ -271,14 +290,21 @@ mod tests {
         let origin = origin();
         let (old, after) = claim(&Place::new(&origin));
         let chain = after.chain().seal(Time(5), &[Entry::Tick]).after;
-        let place = Place::after_journal(&origin, &chain);
+        let place = Place::after_journal(&origin, &chain).after(Continuity::Broken);
         assert_eq!((place.sequence(), place.chain()), (0, &chain));
         assert_eq!(place.open(&old), Err(Unfit::Link));
         let (record, after) = claim(&place);
         let next = place.open(&record).expect("the first record");
         assert_eq!((&next.after, next.news), (&after, News::Claimed));
         assert_eq!(after.epoch(), chain.owner() + 1);
+        // Whichever member forms the first batch, it passes the numbers of the lost life.
+        assert_eq!(after.continuity(), Continuity::Broken);
         let batch = after.chain().seal(Time(6), &[Entry::Tick]);
+        let record = &batch.bytes;
+        let (bytes, sealed) = after.seal(ONE, Body::Batch { record });
+        let next = after.open(&bytes).expect("the next record");
+        let follows = [sealed.continuity(), next.after.continuity()];
+        assert_eq!(follows, [Continuity::Whole; 2]);
         let mut journal = chain;
         let kept = journal.follow(&batch.bytes).expect("the next record");
         assert_eq!(kept.first, chain.last().next());

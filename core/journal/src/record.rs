@@ -16,8 +16,8 @@ use crate::link::Link;
 const MAGIC: &[u8; 8] = b"TSJOURNL";
 
 /// The version of the record format. Format 1 had one more command, so that its numbers of commands
-/// are others.
-pub const FORMAT: u16 = 2;
+/// are others. In format 2 *resumed* did not say whether a life is lost.
+pub const FORMAT: u16 = 3;
 
 /// The size limit for reading a record. A batch has at most `max_batch` entries, each with a text
 /// of at most `max_message` characters: 16 MiB by default.

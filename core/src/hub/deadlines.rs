@@ -1,6 +1,6 @@
 //! Deadlines: the clock advances, timers fire, and deadlines move by a downtime.
 
-use chat_types::{Config, Time};
+use chat_types::{Config, Continuity, Time};
 
 use super::Hub;
 use crate::timer::{Timer, TimerKind, Timers};
@@ -75,9 +75,12 @@ impl Hub {
 
     /// Resumes after downtime. Deadlines move by its length, so that no participant is evicted
     /// because the server was down, and every stream counts as just closed.
-    pub(super) fn resume(&mut self, at: Time, config: &Config) {
+    pub(super) fn resume(&mut self, at: Time, config: &Config, continuity: Continuity) {
         let down = at.since(self.now);
         self.now = self.now.max(at);
+        if continuity == Continuity::Broken {
+            self.pass_lost_numbers(down);
+        }
         let before = self.boss();
         self.config = config.clone();
         let after = self.boss();
@@ -92,8 +95,13 @@ impl Hub {
             }
         }
         for room in self.rooms.sorted_keys() {
-            if let Some(stick) = self.room_mut(room).stick_mut() {
-                stick.shift(down);
+            match continuity {
+                Continuity::Whole => {
+                    if let Some(stick) = self.room_mut(room).stick_mut() {
+                        stick.shift(down);
+                    }
+                }
+                Continuity::Broken => self.renew_stick(room, down),
             }
         }
         self.queue.shift(down);

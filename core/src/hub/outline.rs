@@ -1,13 +1,16 @@
 //! The shape of the state without its contents. Searches for new states compare it. Each view walks
 //! the whole state; commands cost no more because of it.
 
+use std::collections::BTreeMap;
+
 use chat_types::Time;
 
 use super::{Hub, Muted, PresenceView};
 use crate::event::EndReason;
-use crate::id::{RoomId, UserId};
+use crate::id::{Epoch, RoomId, RoomSeq, Seq, UserId};
 use crate::participant::Participant;
 use crate::room::{Kind, Room};
+use crate::stick::Stick;
 use crate::timer::TimerKind;
 
 /// The kind of a room.
@@ -67,7 +70,41 @@ pub struct ParticipantOutline {
     pub muted: Muted,
 }
 
+/// The last number of each sequence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastNumbers {
+    /// That of participants.
+    pub user: UserId,
+    /// That of rooms.
+    pub room: RoomId,
+    /// The end of each inbox.
+    pub inboxes: BTreeMap<UserId, Seq>,
+    /// The last place of each room's order, and the last epoch of its stick; 0 if it has none.
+    pub places: BTreeMap<RoomId, (RoomSeq, Epoch)>,
+}
+
 impl Hub {
+    /// The last numbers that were given, or that a lost life may have given.
+    #[must_use]
+    pub fn last_numbers(&self) -> LastNumbers {
+        let users = self.users.sorted_keys().into_iter();
+        let rooms = self.rooms.sorted_keys().into_iter();
+        LastNumbers {
+            user: self.last_user,
+            room: self.last_room,
+            inboxes: users
+                .map(|user| (user, self.user(user).inbox.end()))
+                .collect(),
+            places: rooms
+                .map(|id| {
+                    let room = self.room(id);
+                    let epoch = room.stick().map(Stick::epoch).unwrap_or_default();
+                    (id, (room.last_seq(), epoch))
+                })
+                .collect(),
+        }
+    }
+
     /// Every room, in the order of their ids.
     pub fn room_outlines(&self) -> impl Iterator<Item = RoomOutline> {
         let rooms = self.rooms.sorted_keys().into_iter();

@@ -204,10 +204,7 @@ impl Node {
         user: UserId,
         after: Option<Seq>,
     ) -> Result<(), Reject> {
-        let (end, _) = self.hub.inbox_cursors(user).ok_or(Reject::UnknownHandle)?;
-        if after.is_some_and(|after| after > end) {
-            return Err(Reject::InvalidCursor { end: end.0 });
-        }
+        let (after, ..) = self.cursor(user, after)?;
         // By its id: when the entry commits, the handle may belong to another participant.
         let implied = Implied::OpenStream;
         let entry = Entry::Implied { user, implied };

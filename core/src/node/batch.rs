@@ -1,6 +1,6 @@
 //! Batches: proposed, appended by the shell, and applied after the commit, or not at all.
 
-use chat_types::Time;
+use chat_types::{Continuity, Time};
 
 use super::streams::Opener;
 use super::{Disk, FIRST_PAUSE, Fate, MAX_PAUSE, Node, Origin, Output, Phase, Response, Ticket};
@@ -82,6 +82,9 @@ impl Node {
             let outcome = self.hub.handle(at, entry);
             look(entry, origin.ticket(), &outcome);
             self.retries.settle(*origin, entry);
+            if let Entry::Resumed { .. } = entry {
+                self.continuity = Continuity::Whole;
+            }
             match *origin {
                 Origin::Call(ticket) => self.answer_call(ticket, outcome),
                 Origin::Break(ticket) => self.answer_breaks(now, ticket, outcome),

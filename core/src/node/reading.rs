@@ -1,6 +1,6 @@
 //! Reads: answered from the committed state, at once or when events arrive.
 
-use chat_types::{Span, Time};
+use chat_types::{Continuity, Span, Time};
 
 use super::long_polls::{self, Waiting};
 use super::streams::Opener;
@@ -41,6 +41,21 @@ impl Node {
         Ok(())
     }
 
+    /// Checks a cursor of the participant. Returns it, the end of the inbox, and the end of the last
+    /// answer. A cursor beyond the end is that of no event, unless a lost life may have given it:
+    /// then it is the end, and what the participant missed is a gap behind that.
+    pub(super) fn cursor(
+        &self,
+        user: UserId,
+        after: Option<Seq>,
+    ) -> Result<(Option<Seq>, Seq, Seq), Reject> {
+        let (end, delivered) = self.hub.inbox_cursors(user).ok_or(Reject::UnknownHandle)?;
+        if after.is_some_and(|after| after > end) && self.continuity == Continuity::Whole {
+            return Err(Reject::InvalidCursor { end: end.0 });
+        }
+        Ok((after.map(|after| after.min(end)), end, delivered))
+    }
+
     /// Answers a check, or lets it wait for events.
     fn check(
         &mut self,
@@ -49,9 +64,8 @@ impl Node {
         user: UserId,
         (after, wait, max): (Option<Seq>, Span, usize),
     ) -> Result<(), Reject> {
-        let (end, delivered) = self.hub.inbox_cursors(user).ok_or(Reject::UnknownHandle)?;
+        let (after, end, delivered) = self.cursor(user, after)?;
         let start = match after {
-            Some(after) if after > end => return Err(Reject::InvalidCursor { end: end.0 }),
             Some(after) => {
                 self.acknowledgements.acknowledge(now, user, after);
                 after
@@ -87,7 +101,7 @@ impl Node {
         user: UserId,
         (after, max): (Option<Seq>, usize),
     ) -> Result<(), Reject> {
-        let (_, known) = self.hub.inbox_cursors(user).ok_or(Reject::UnknownHandle)?;
+        let (after, _, known) = self.cursor(user, after)?;
         let start = after.unwrap_or_else(|| self.acknowledgements.delivered(user, known));
         let page = self.hub.read_inbox(user, start, max.max(1))?;
         let notices = self.hub.read_notices(user, now);
@@ -103,10 +117,7 @@ impl Node {
         user: UserId,
         after: Option<Seq>,
     ) -> Result<(), Reject> {
-        let (end, _) = self.hub.inbox_cursors(user).ok_or(Reject::UnknownHandle)?;
-        if after.is_some_and(|after| after > end) {
-            return Err(Reject::InvalidCursor { end: end.0 });
-        }
+        let (after, end, _) = self.cursor(user, after)?;
         if self.streams.readers(user) >= self.hub.config().max_streams as usize {
             return Err(Reject::RateLimited {
                 retry_after: STREAM_RETRY,

@@ -12,13 +12,14 @@
 //!     reports                       operators read: reports, bans
 //! 5s  ann read after=3 max=2        reads change nothing: read, users, history, notices, mood
 //! 6s  resume stick_lease=8s         back after downtime, under another configuration
+//! 7s  resume lost                   back after the loss of a life
 //! ```
 
 use std::sync::Arc;
 
 use chat_core::{
-    Address, BreakKind, Caller, Command, Config, EnterQueue, Entry, Epoch, Implied, Operate,
-    RequestKey, RoomId, SecretHash, Seq, Span, UserId, mix_bytes,
+    Address, BreakKind, Caller, Command, Config, Continuity, EnterQueue, Entry, Epoch, Implied,
+    Operate, RequestKey, RoomId, SecretHash, Seq, Span, UserId, mix_bytes,
 };
 
 use crate::words::Words;
@@ -93,6 +94,10 @@ pub(crate) fn line(words: &mut Words, config: &Config, lookup: Lookup<'_>) -> Li
     let line = match actor.as_str() {
         "tick" => Line::Entry(Entry::Tick),
         "resume" => Line::Entry(Entry::Resumed {
+            continuity: match words.take("lost") {
+                Some(_) => Continuity::Broken,
+                None => Continuity::Whole,
+            },
             config: Box::new(configured(config, words)),
             version: "test".into(),
         }),

@@ -2,8 +2,8 @@
 
 use chat_core::config::{Limit, Matching, StickRule};
 use chat_core::{
-    Address, BreakKind, Caller, Command, Config, Effect, EnterQueue, Entry, Epoch, Hub, Implied,
-    Operate, Reject, Reply, RequestKey, RoomId, SecretHash, Seq, Span, Time, UserId,
+    Address, BreakKind, Caller, Command, Config, Continuity, Effect, EnterQueue, Entry, Epoch, Hub,
+    Implied, Operate, Reject, Reply, RequestKey, RoomId, SecretHash, Seq, Span, Time, UserId,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -240,7 +240,7 @@ fn entry() -> impl Strategy<Value = Entry> {
         9 => (user(), implied()).prop_map(|(user, implied)| Entry::Implied { user, implied }),
         2 => operate().prop_map(|act| Entry::Operate { operator: "olga".into(), act }),
         2 => Just(Entry::Tick),
-        1 => Just(Entry::Resumed { config: Box::default(), version: "test".into() }),
+        1 => Just(Entry::Resumed { config: Box::default(), version: "test".into(), continuity: Continuity::Whole }),
     ]
 }
 

@@ -6,6 +6,7 @@ mod damage;
 mod determinism;
 mod inbox;
 mod journal;
+mod lost_life;
 mod order;
 mod reads;
 mod refusals;

@@ -1,6 +1,6 @@
 //! Time never goes back, and no deadline is missed.
 
-use chat_core::{Entry, Span, Time};
+use chat_core::{Continuity, Entry, Span, Time};
 use proptest::prelude::*;
 
 use crate::journal::{journal, run, step};
@@ -67,6 +67,7 @@ proptest! {
         let resumed = Entry::Resumed {
             config: Box::new(journal.config.clone()),
             version: "test".into(),
+            continuity: Continuity::Whole,
         };
         let now = hub.now();
         step(&mut hub, now, &resumed);

@@ -1,7 +1,7 @@
 //! Admission: refusals before the journal, and its counters.
 
 use chat_core::config::{Bucket, RateLimit};
-use chat_core::{Address, Call, Caller, Command, Config, Node, Operate, Span, Ticket};
+use chat_core::{Address, Call, Caller, Command, Config, Continuity, Node, Operate, Span, Ticket};
 
 use crate::shell::{Shell, check, command, secret, send};
 
@@ -277,7 +277,7 @@ fn a_restart_with_other_rates_charges_by_these() {
         rate_limit: limit(3),
         ..Config::default()
     };
-    shell.node = Node::resume(shell.node.hub().clone(), config);
+    shell.node = Node::resume(shell.node.hub().clone(), config, Continuity::Whole);
     // Also before the entry of the restart is committed, because no entry fills a bucket.
     let calls: Vec<_> = (0..2).map(|_| shell.call(send("ann", "hi"))).collect();
     shell.commit();

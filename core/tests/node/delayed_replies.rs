@@ -1,8 +1,8 @@
 //! Delayed answers: by twenty seconds at the boss's highest alert level, while no other call waits.
 
 use chat_core::{
-    Answer, BreakKind, Call, Caller, Command, Config, Hub, Node, Output, Read, Reply, RequestKey,
-    Response, Span, Ticket, Time,
+    Answer, BreakKind, Call, Caller, Command, Config, Continuity, Hub, Node, Output, Read, Reply,
+    RequestKey, Response, Span, Ticket, Time,
 };
 
 use crate::shell::{Shell, check, command, handle, secret, send};
@@ -252,7 +252,7 @@ fn after_a_crash_the_same_key_gets_the_answer_when_it_was_due() {
         let _ = hub.handle(*at, entry);
         while hub.poll_effect().is_some() {}
     }
-    shell.node = Node::resume(hub, config());
+    shell.node = Node::resume(hub, config(), Continuity::Whole);
     shell.pass(Span::secs(5));
     assert_eq!(shell.node.load().held, 0, "held calls are gone, as all are");
     let again = shell.call(keyed("ann", 7));

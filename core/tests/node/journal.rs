@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Call, Caller, Command, Config, Entry, Hub, Implied, Node, Output, Position, Reply, RequestKey,
-    Response, Span, Time,
+    Call, Caller, Command, Config, Continuity, Entry, Hub, Implied, Node, Output, Position, Reply,
+    RequestKey, Response, Span, Time,
 };
 
 use crate::shell::{Shell, check, handle, secret, send};
@@ -204,7 +204,7 @@ fn a_journal_replayed_is_the_state_it_came_from() {
     assert_eq!(replayed.position(), Position(shell.journal.len() as u64));
 
     // After an hour of downtime, no participant was evicted.
-    let mut node = Node::resume(replayed, Config::default());
+    let mut node = Node::resume(replayed, Config::default(), Continuity::Whole);
     let back = shell.now + Span::secs(3_600);
     assert!(matches!(
         node.poll_batch(back),

@@ -1,8 +1,9 @@
 //! Types that the chat server and its judges share: instants, spans, the configuration with every
-//! limit, the kinds of breaks, and the function that folds words into a hash. None of them decides
+//! limit, the kinds of breaks, whether a journal is whole, and the function that folds words into a hash. None of them decides
 //! anything.
 
 mod break_kind;
+mod continuity;
 mod listed;
 mod mix;
 mod time;
@@ -11,5 +12,6 @@ pub mod config;
 
 pub use break_kind::BreakKind;
 pub use config::{Config, ConfigError};
+pub use continuity::Continuity;
 pub use mix::{mix, mix_bytes, mix_lanes};
 pub use time::{Span, Time};

@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use chat_cluster::{LogSnapshot, Place, Unfit};
-use chat_core::{Config, Hub, Position};
+use chat_core::{Config, Continuity, Hub, Position};
 use chat_journal::{Identity, Mark, Origin};
 use server_nats::{Extent, Log, LogReader, OpenError, ReadTwice, RecordCopy};
 use server_storage::journal::{FoundJournal, new_identity};
@@ -86,7 +86,7 @@ async fn choose_by_journal(
 ) -> Result<LogSnapshot, ClusterError> {
     let Some(own) = own else {
         let start = stored(reader, origin).await?;
-        return Ok(start.unwrap_or_else(|| first(origin, limits)));
+        return Ok(start.unwrap_or_else(|| first(origin, limits, Continuity::Whole)));
     };
     if let (Some(place), Some(end)) = (&own.place, &own.end)
         && Mark::at(place.chain()) == Mark::at(end)
@@ -97,8 +97,8 @@ async fn choose_by_journal(
     }
     let Some(start) = stored(reader, origin).await? else {
         return match own.last() {
-            Position(0) => Ok(first(origin, limits)),
-            _ if own.is_loss_accepted() => Ok(first(origin, limits)),
+            Position(0) => Ok(first(origin, limits, Continuity::Whole)),
+            _ if own.is_loss_accepted() => Ok(first(origin, limits, Continuity::Broken)),
             _ => Err(lost(own)),
         };
     };
@@ -142,9 +142,9 @@ fn lost(own: &FoundJournal) -> ClusterError {
 }
 
 /// The beginning of a log without records.
-fn first(origin: &Origin, limits: &Config) -> LogSnapshot {
+fn first(origin: &Origin, limits: &Config, continuity: Continuity) -> LogSnapshot {
     let hub = Hub::new(limits.clone(), origin.seed);
-    LogSnapshot::new(Place::new(origin), hub).expect("both are at position 0")
+    LogSnapshot::new(Place::new(origin).after(continuity), hub).expect("both are at position 0")
 }
 
 async fn stored(reader: &LogReader, origin: &Origin) -> Result<Option<LogSnapshot>, ClusterError> {

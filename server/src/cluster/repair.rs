@@ -57,7 +57,8 @@ pub(crate) async fn repair(
     }
     check_empty(cluster, &reader, identity).await?;
     let hub = own.hub.as_ref().ok_or(ClusterError::Identity)?;
-    let (place, digest) = (Place::after_journal(&origin, chain), hub.digest());
+    let place = Place::after_journal(&origin, chain).after(own.continuity);
+    let digest = hub.digest();
     let mut text = report(&own, digest);
     if repair == Repair::DryRun {
         text.push_str("nothing    was changed\n");

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use chat_core::Position;
 use rusqlite::backup::Backup;
 use server_storage::history;
-use server_storage::journal::{JournalReader, database_in, marks_in, snapshot_in};
+use server_storage::journal::{JournalReader, database_in, marks_in, note_lost_life, snapshot_in};
 use server_storage::private::{self, Access};
 
 use super::{UpkeepError, check_journal, no_journal};
@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 3;
 /// The journal cannot be read, or the copy not be written. Then there is no folder `to`.
 pub fn backup(data: &Path, to: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     check_journal(data, no_journal)?;
-    let position = copy(data, to)?;
+    let position = copy(data, to, |_, _| Ok(()))?;
     let (from, to) = (data.display(), to.display());
     let position = position.0;
     Ok(writeln!(
@@ -33,13 +33,16 @@ pub fn backup(data: &Path, to: &Path, out: &mut dyn Write) -> Result<(), UpkeepE
     )?)
 }
 
-/// Makes the folder `data` of a journal from a backup.
+/// Makes the folder `data` of a journal from a backup. The life of the server since the backup is
+/// lost: the next start passes its numbers.
 ///
 /// # Errors
 /// As for a backup; a journal that cannot be recovered is not restored.
 pub fn restore(from: &Path, data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     check_journal(from, |path| UpkeepError::NoBackup { path })?;
-    let position = copy(from, data)?;
+    let position = copy(from, data, |copy, end| {
+        note_lost_life(copy, end).map_err(UpkeepError::database(copy))
+    })?;
     let (data, position) = (data.display(), position.0);
     Ok(writeln!(
         out,
@@ -47,8 +50,13 @@ pub fn restore(from: &Path, data: &Path, out: &mut dyn Write) -> Result<(), Upke
     )?)
 }
 
-/// Returns the last position of the copy.
-fn copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
+/// Copies, and passes the copy with its last position to `finish` before it gets its name. Returns
+/// that position.
+fn copy(
+    from: &Path,
+    to: &Path,
+    finish: impl FnOnce(&Path, Position) -> Result<(), UpkeepError>,
+) -> Result<Position, UpkeepError> {
     check_empty(to)?;
     let mut name = to.as_os_str().to_owned();
     name.push(".incomplete");
@@ -71,6 +79,7 @@ fn copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
         remove(&beside)?;
     }
     let position = copied?;
+    finish(&beside, position)?;
     fs::rename(&beside, to).map_err(UpkeepError::file(to))?;
     let parent = match to.parent() {
         Some(parent) if parent != Path::new("") => parent,

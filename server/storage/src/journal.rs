@@ -19,7 +19,7 @@ pub use folder::{FolderError, database_in, is_no_folder};
 #[cfg(feature = "cluster")]
 pub use kept::{FoundJournal, KeepError, KeptBatch, KeptJournal, find};
 pub use memory::MemoryJournal;
-pub use opening::{OpenError, Opened, Options, open};
+pub use opening::{OpenError, Opened, Options, note_lost_life, open};
 #[cfg(feature = "postgres")]
 pub use reader::LinkAt;
 pub use reader::{JournalReader, ReadError, marks_in, snapshot_in};

@@ -9,6 +9,7 @@ mod damage;
 mod disk;
 mod folder;
 mod kills;
+mod lost_life;
 mod past;
 mod people;
 mod private;

@@ -8,11 +8,11 @@
 mod acknowledgements;
 mod admission;
 mod answers;
-mod dense_map;
 mod in_flight;
 mod lateness;
 mod log_waits;
 mod long_polls;
+mod number_map;
 mod pages;
 mod pipeline;
 mod recovery;
@@ -33,10 +33,10 @@ use crate::model::{Deadline, Model};
 use crate::properties;
 
 use self::admission::{Admission, handle_of};
-use self::dense_map::DenseMap;
 use self::in_flight::{Call, InFlight, Stage};
 use self::log_waits::LogWaits;
 use self::long_polls::{LongPolls, WaitEvent};
+use self::number_map::NumberMap;
 use self::pipeline::Pipeline;
 
 /// Audits the records of one server.
@@ -50,7 +50,7 @@ pub(crate) struct Auditor {
     admission: Admission,
     tally: ComparisonCounts,
     /// The `room_seq` up to which each room's order was shown to any of its members.
-    shown: DenseMap<u64>,
+    shown: NumberMap<u64>,
     /// The highest limit of each collection so far.
     limits: BTreeMap<&'static str, u64>,
     /// The position of the last entry.
@@ -80,7 +80,7 @@ impl Auditor {
             log_waits: LogWaits::new(plan),
             admission: Admission::new(&plan.server),
             tally: ComparisonCounts::default(),
-            shown: DenseMap::default(),
+            shown: NumberMap::default(),
             limits: BTreeMap::new(),
             position: 0,
             looked_at: Time(0),
@@ -194,7 +194,11 @@ impl Auditor {
             }
             ServerRecord::Stopping { .. } => self.pipeline.stop(),
             ServerRecord::Finished { at } => self.handle_finish(at),
-            ServerRecord::Restarted { at, config } => self.handle_restart(at, config),
+            ServerRecord::Restarted {
+                at,
+                config,
+                continuity,
+            } => self.handle_restart(at, config, continuity),
         }
     }
 

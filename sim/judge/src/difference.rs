@@ -9,7 +9,7 @@ use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, User};
 use sim_model::server::{Entry, Gap, JournalState, ServerCall};
 
 use crate::fact::Fact;
-use crate::model::{Deadline, Event, Inbox};
+use crate::model::{Deadline, Event, GivenAgain, Inbox};
 
 /// Two facts that differ.
 #[derive(Clone, Debug)]
@@ -107,6 +107,8 @@ pub enum Difference {
         owed: JournalState,
         seen: Option<JournalState>,
     },
+    /// A server that goes on after the loss of a life gives its numbers again.
+    GivenAgain(GivenAgain),
     /// A client's call was accepted, and the journal has no entry with this answer.
     Unjournaled {
         user: User,
@@ -214,7 +216,8 @@ impl Difference {
             | Self::Position { .. }
             | Self::Redecided { .. }
             | Self::Damaged { .. }
-            | Self::AcceptedLoss { .. } => BTreeSet::new(),
+            | Self::AcceptedLoss { .. }
+            | Self::GivenAgain(_) => BTreeSet::new(),
         };
         users.into_iter().collect()
     }

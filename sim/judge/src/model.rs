@@ -11,6 +11,7 @@ mod inbox;
 mod keys;
 mod line;
 mod listing;
+mod lost_life;
 mod moderation;
 mod names;
 mod participant;
@@ -38,6 +39,7 @@ use sim_model::server::{Caller, Entry, Handle};
 pub use deadline::Deadline;
 pub use event::{Event, EventKind};
 pub use inbox::{Inbox, PageLimits};
+pub use lost_life::{GivenAgain, Numbered};
 pub use presence::State;
 pub use room::RoomState;
 
@@ -193,8 +195,8 @@ impl Model {
     /// Applies the journal's entry at this position, and returns the expected result. // 2.2
     pub fn commit(&mut self, position: u64, at: Time, entry: &Entry) -> Owed {
         self.position = position;
-        if let Entry::Resumed { config } = entry {
-            self.resume(at, config); // 2.6
+        if let Entry::Resumed { config, continuity } = entry {
+            self.resume(at, config, *continuity); // 2.6
             return self.owe(None, Ok(Answer::Done));
         }
         self.pass(at); // 2.2 (1)

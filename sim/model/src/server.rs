@@ -4,9 +4,10 @@
 //! clock, which a fault may set ahead of the world's. A [`Ticket`] identifies one call, or the
 //! stream that it opened, from its arrival at the server to its answer or end.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::{Config, Span, Time};
+use chat_types::{Config, Continuity, Span, Time};
 
 use crate::protocol::{InboxEvent, Notice, Op, Outcome, ReadBy, Room, User};
 
@@ -25,6 +26,19 @@ pub struct JournalState {
     pub position: u64,
     /// The digest of the state after its entry.
     pub digest: u64,
+}
+
+/// The numbers behind which a server goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NextNumbers {
+    /// That of the last participant.
+    pub user: User,
+    /// That of the last room.
+    pub room: Room,
+    /// The end of each inbox.
+    pub inboxes: BTreeMap<User, u64>,
+    /// The last `room_seq` and the last epoch of each named room.
+    pub places: BTreeMap<Room, [u64; 2]>,
 }
 
 /// An act of the server, or an event at its border.
@@ -128,12 +142,13 @@ pub enum ServerRecord<'a> {
     },
     /// The server refused to start from the journal with this damage. `whole` is the state before
     /// the first entry that the damage took, `accepted` the one of a second start after an accepted
-    /// loss; none if that is refused.
+    /// loss; none if that is refused. `next` are the numbers behind which that start goes on.
     StartRefused {
         at: Time,
         damage: &'a str,
         whole: JournalState,
         accepted: Option<JournalState>,
+        next: Option<&'a NextNumbers>,
     },
     /// The server refuses new calls from now on, and finishes admitted ones.
     Stopping { at: Time },
@@ -141,8 +156,12 @@ pub enum ServerRecord<'a> {
     /// and streams are closed.
     Finished { at: Time },
     /// The server restarted with this configuration. The entries of its journal were committed
-    /// before this.
-    Restarted { at: Time, config: &'a Config },
+    /// before this. It passes the numbers of a lost life if the journal is not known to be whole.
+    Restarted {
+        at: Time,
+        config: &'a Config,
+        continuity: Continuity,
+    },
     /// The server's clock was set ahead, to `at`.
     ClockJumped { at: Time, by: Span },
 }
@@ -270,7 +289,10 @@ pub enum Entry {
     /// The first entry of the journal.
     Started { config: Box<Config> },
     /// The server restarted after downtime.
-    Resumed { config: Box<Config> },
+    Resumed {
+        config: Box<Config>,
+        continuity: Continuity,
+    },
 }
 
 /// An operator's act.

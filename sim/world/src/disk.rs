@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use chat_core::{Entry, Hub, Node, Position, Reject, Reply};
 use chat_journal::{Chain, Files, Identity, Loss, Mark, Origin, Recovered, Snapshot, recover};
-use chat_types::{Config, Time};
+use chat_types::{Config, Continuity, Time};
 
 pub(crate) use damage::Damaged;
 use strikes::Strike;
@@ -56,6 +56,8 @@ pub(crate) struct Disk {
     in_flight: usize,
     /// The damage that files have suffered.
     strikes: Vec<Strike>,
+    /// The end of the journal that an operator restored last.
+    restored: Option<Position>,
 }
 
 /// A committed batch.
@@ -115,6 +117,16 @@ impl Disk {
             pending: VecDeque::new(),
             in_flight: 0,
             strikes: Vec::new(),
+            restored: None,
+        }
+    }
+
+    /// Whether a life may be lost behind the end of the journal, because it was restored and has not
+    /// gone on since.
+    pub(crate) fn continuity(&self) -> Continuity {
+        match self.restored == Some(self.end()) {
+            true => Continuity::Broken,
+            false => Continuity::Whole,
         }
     }
 
@@ -283,7 +295,8 @@ impl Disk {
         let damaged = Damaged::draw(&self.origin, config, files, [acknowledged, digest]);
         // A server that starts marks all that it has recovered.
         self.marked = self.end();
-        let node = Node::with_journal(recovered.hub, config.clone(), self.origin.seed);
+        let (seed, continuity) = (self.origin.seed, self.continuity());
+        let node = Node::with_journal(recovered.hub, config.clone(), seed, continuity);
         (node, damaged)
     }
 

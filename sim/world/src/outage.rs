@@ -150,6 +150,7 @@ impl World<'_, '_> {
         };
         let config = self.server.config.as_deref();
         let config = config.unwrap_or(&self.plan.server);
+        let continuity = self.server.disk.continuity();
         let (node, damaged) = self.server.disk.recover(config, look);
         self.server.reported = node.hub().position();
         self.server.start(node);
@@ -163,8 +164,11 @@ impl World<'_, '_> {
             });
         let config = self.server.config.as_deref();
         let config = config.unwrap_or(&self.plan.server);
-        self.observers
-            .observe_server(&ServerRecord::Restarted { at, config });
+        self.observers.observe_server(&ServerRecord::Restarted {
+            at,
+            config,
+            continuity,
+        });
         // The counters restart from zero, so that work before the crash is not counted twice.
         let node = self.server.node();
         self.server.counters = node.map_or_else(Counters::default, |n| n.hub().counters().clone());
@@ -187,10 +191,10 @@ impl World<'_, '_> {
     fn is_refused(&mut self) -> bool {
         let config = self.server.config.as_deref();
         let config = config.unwrap_or(&self.plan.server);
-        let Some((damage, owed, start)) = self.server.disk.start_damaged(config) else {
+        let (now, at) = (self.now(), self.server_now());
+        let Some((damage, owed, start)) = self.server.disk.start_damaged(at, config) else {
             return false;
         };
-        let (now, at) = (self.now(), self.server_now());
         let damage = &damage;
         match start {
             DamagedStart::Started(state) => {
@@ -216,7 +220,8 @@ impl World<'_, '_> {
                     at,
                     damage,
                     whole,
-                    accepted,
+                    accepted: accepted.as_ref().map(|(state, _)| *state),
+                    next: accepted.as_ref().map(|(_, next)| next),
                 });
                 self.observers.reach(Point::StartRefused);
                 self.timeline.mark(now.since(START), "start refused", None);

@@ -111,7 +111,8 @@ impl Member {
             unreachable!("only a standby claims");
         };
         let config = self.settings.config.clone();
-        let node = Node::with_journal(*hub, config, self.settings.origin.seed);
+        let seed = self.settings.origin.seed;
+        let node = Node::with_journal(*hub, config, seed, self.place.continuity());
         self.state = State::Owner(Box::new(Ownership::new(node, began)));
         let epoch = self.place.epoch();
         self.outputs.push_back(Output::BecameOwner { epoch });

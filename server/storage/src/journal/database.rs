@@ -10,7 +10,7 @@ use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use chat_core::{Position, Time};
+use chat_core::{Continuity, Position, Time};
 use chat_journal::Identity;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use server_settings::Durability;
@@ -41,6 +41,12 @@ const SCHEMA: &str = "
 #[cfg(feature = "cluster")]
 const LOG_PLACE: &str = "CREATE TABLE IF NOT EXISTS log_place (
     one INTEGER PRIMARY KEY CHECK (one = 1), place BLOB NOT NULL
+) STRICT;";
+
+/// The one row says where the journal ended when a life of the server was lost: at a restore, or when
+/// the loss of what came behind was accepted. A journal that has gone on since has passed its numbers.
+const LOST_LIFE: &str = "CREATE TABLE IF NOT EXISTS lost_life (
+    one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL
 ) STRICT;";
 
 /// The size that the file of the WAL has from the first batch on. A write that does not make a file
@@ -233,8 +239,7 @@ impl Database {
     /// The place in the log of a cluster, of which the journal is a copy; none if it is not.
     #[cfg(feature = "cluster")]
     pub(super) fn log_place(&self) -> rusqlite::Result<Option<Vec<u8>>> {
-        let table = "SELECT 1 FROM sqlite_schema WHERE name = 'log_place'";
-        if !self.connection.prepare(table)?.exists([])? {
+        if !self.is_copy_of_log()? {
             return Ok(None);
         }
         let place = "SELECT place FROM log_place";
@@ -243,10 +248,42 @@ impl Database {
             .optional()
     }
 
+    /// Whether the journal is a copy of the log of a cluster.
+    pub(super) fn is_copy_of_log(&self) -> rusqlite::Result<bool> {
+        self.has_table("log_place")
+    }
+
     /// Forgets the place in the log of a cluster: the journal goes on without it.
     pub(super) fn forget_log_place(&self) -> rusqlite::Result<()> {
         self.connection
             .execute_batch("DROP TABLE IF EXISTS log_place")
+    }
+
+    fn has_table(&self, name: &str) -> rusqlite::Result<bool> {
+        let table = "SELECT 1 FROM sqlite_schema WHERE name = ?1";
+        self.connection.prepare(table)?.exists([name])
+    }
+
+    /// Notes that a life was lost behind this position.
+    pub(super) fn set_lost_life(&self, position: Position) -> rusqlite::Result<()> {
+        self.connection.execute_batch(LOST_LIFE)?;
+        let replace = "INSERT INTO lost_life (one, position) VALUES (1, ?1)
+             ON CONFLICT DO UPDATE SET position = excluded.position";
+        self.connection.execute(replace, [key(position)])?;
+        Ok(())
+    }
+
+    /// Whether a life was lost behind `end`, the end of the journal.
+    pub(super) fn continuity(&self, end: Position) -> rusqlite::Result<Continuity> {
+        if !self.has_table("lost_life")? {
+            return Ok(Continuity::Whole);
+        }
+        let lost = "SELECT 1 FROM lost_life WHERE position = ?1";
+        let lost = self.connection.prepare(lost)?.exists([key(end)])?;
+        Ok(match lost {
+            true => Continuity::Broken,
+            false => Continuity::Whole,
+        })
     }
 
     /// The record with this key.

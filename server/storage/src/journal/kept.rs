@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chat_cluster::{LogSnapshot, Place};
-use chat_core::{Config, Hub, Position};
+use chat_core::{Config, Continuity, Hub, Position};
 use chat_journal::{Broken, Chain, Identity, Loss, Mark, Marks, Origin, Snapshot, recover};
 
 use super::database::{Database, DatabaseError, KeptRow};
@@ -64,6 +64,9 @@ pub struct FoundJournal {
     pub place: Option<Place>,
     /// Whether there is more behind the readable end, which is not readable.
     is_damaged: bool,
+    /// Whether a life may be lost behind the readable end. Other members may have had more than a
+    /// copy of the log has.
+    pub continuity: Continuity,
 }
 
 /// Locks the folder, and reads the journal there.
@@ -77,6 +80,7 @@ pub fn find(options: &Options, config: &Config) -> Result<FoundJournal, OpenErro
         error,
     };
     let (mut identity, mut end, mut place) = (None, None, None);
+    let mut continuity = Continuity::Whole;
     if let Some(database) = stored_database(&folder).map_err(wrong)? {
         identity = database.identity().map_err(wrong)?;
         let stored = database.log_place().map_err(|error| wrong(error.into()))?;
@@ -84,7 +88,13 @@ pub fn find(options: &Options, config: &Config) -> Result<FoundJournal, OpenErro
         if let Some(identity) = &identity {
             let origin = identity.origin();
             let found = (folder.path(), &database);
-            end = Some(state(found, &origin, (options, config), place.as_ref())?);
+            let found = state(found, &origin, (options, config), place.as_ref())?;
+            let noted = database.continuity(found.chain.last());
+            continuity = match place.is_some() || found.is_damaged {
+                true => Continuity::Broken,
+                false => noted.map_err(|error| wrong(error.into()))?,
+            };
+            end = Some(found);
         }
     }
     let is_damaged = end.as_ref().is_some_and(|found| found.is_damaged);
@@ -92,6 +102,7 @@ pub fn find(options: &Options, config: &Config) -> Result<FoundJournal, OpenErro
     Ok(FoundJournal {
         hub,
         is_damaged,
+        continuity,
         folder,
         options: options.clone(),
         config: config.clone(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use chat_core::{Config, Node, Position};
+use chat_core::{Config, Continuity, Node, Position};
 use chat_journal::{Identity, Loss, Mark, Recovered, RecoveryError, recover};
 use server_settings::os_error::reason;
 use server_settings::{Durability, JournalSettings, LossRule};
@@ -164,18 +164,20 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
         let set = database.set_identity(&identity);
         set.map_err(|error| wrong(error.into()))?;
     }
-    let forgotten = database.forget_log_place();
-    forgotten.map_err(|error| wrong(error.into()))?;
     report(&recovered, began.elapsed());
     let failed = |error| OpenError::File {
         path: folder.path().into(),
         error,
     };
+    let last = recovered.chain.last();
     if let Some(from) = recovered.cut {
         set_aside(&folder, &database, from)?;
     }
+    // Before the marks: a start that ends here finds the loss again.
+    let continuity = leave_lost_life(&database, last, recovered.cut.is_some());
+    let continuity = continuity.map_err(|error| wrong(error.into()))?;
     let marks = MarkFile::begin(folder.path(), &Mark::at(&recovered.chain)).map_err(failed)?;
-    let node = Node::with_journal(recovered.hub, config.clone(), identity.seed);
+    let node = Node::with_journal(recovered.hub, config.clone(), identity.seed, continuity);
     let forgetting = Forgetting::new(folder.path(), options.entries).map_err(failed)?;
     let journal = DurableJournal::new(Writer {
         forgetting,
@@ -195,6 +197,30 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
         journal,
         identity,
     })
+}
+
+/// Notes whether a life is lost behind the end of the journal: what came there was set aside, or the
+/// journal is a copy of a cluster's log, of which other members may have had more.
+fn leave_lost_life(
+    database: &Database,
+    end: Position,
+    is_cut: bool,
+) -> Result<Continuity, DatabaseError> {
+    if is_cut || database.is_copy_of_log()? {
+        database.set_lost_life(end)?;
+        database.forget_log_place()?;
+    }
+    Ok(database.continuity(end)?)
+}
+
+/// Notes in the folder of a journal that a life of its server was lost: it ends at this position, and
+/// may have gone on elsewhere. The next start passes the numbers of that life.
+///
+/// # Errors
+/// The database cannot be written.
+pub fn note_lost_life(folder: &Path, end: Position) -> Result<(), DatabaseError> {
+    let database = Database::open(&folder::database_in(folder), Durability::Fsync)?;
+    Ok(database.set_lost_life(end)?)
 }
 
 /// Moves records and snapshots from this position on out of the journal, after an accepted loss.

@@ -6,7 +6,7 @@ use chat_types::{Span, Time};
 use sim_model::protocol::User;
 use sim_model::server::Entry;
 
-use super::dense_map::DenseMap;
+use super::number_map::NumberMap;
 
 /// The longest time that entries implied by reads may wait for other entries.
 const DELAY: Span = Span::millis(250);
@@ -25,7 +25,7 @@ struct ReadState {
 /// How far all participants have read since the server started.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acknowledgements {
-    states: DenseMap<ReadState>,
+    states: NumberMap<ReadState>,
     /// Participants with implied entries that are not in a batch, in the order in which they arose.
     waiting: VecDeque<User>,
     due: Option<Time>,

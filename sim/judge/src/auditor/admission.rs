@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal, User};
 use sim_model::server::{Caller, Handle, ServerCall, Ticket};
 
-use super::dense_map::DenseMap;
 use super::in_flight::{Call, Stage, name_of};
+use super::number_map::NumberMap;
 use super::{Auditor, unknown_handle};
 use crate::comparison::Comparison;
 
@@ -24,9 +24,9 @@ const STREAM_RETRY: Span = Span::secs(1);
 pub(super) struct Admission {
     rate_limit: RateLimit,
     address_rate_limit: RateLimit,
-    users: DenseMap<Time>,
+    users: NumberMap<Time>,
     /// The buckets of readers with reader ids.
-    readers: DenseMap<Time>,
+    readers: NumberMap<Time>,
     addresses: FxHashMap<u64, Time>,
     registration_rate_limit: RateLimit,
     registrations: FxHashMap<u64, Time>,
@@ -37,8 +37,8 @@ impl Admission {
         Self {
             rate_limit: config.rate_limit,
             address_rate_limit: config.address_rate_limit,
-            users: DenseMap::default(),
-            readers: DenseMap::default(),
+            users: NumberMap::default(),
+            readers: NumberMap::default(),
             addresses: FxHashMap::default(),
             registration_rate_limit: config.registration_rate_limit,
             registrations: FxHashMap::default(),
@@ -231,7 +231,7 @@ impl Auditor {
     ) -> Result<Stage, Refusal> {
         let user = self.reader(from, user)?;
         self.admission.charge(at, from, Some(user))?;
-        self.is_in_inbox(user, after)?;
+        let after = self.cursor(user, after)?;
         self.journal_takes(at)?;
         if let Some(after) = after {
             self.pipeline.acknowledgements.acknowledge(at, user, after);
@@ -249,7 +249,7 @@ impl Auditor {
     ) -> Result<Stage, Refusal> {
         let user = self.reader(from, user)?;
         self.admission.charge_reader(at, from, user)?;
-        self.is_in_inbox(user, after)?;
+        self.cursor(user, after)?;
         if self.in_flight.peeking(user) >= self.model.config().max_streams as usize {
             return Err(retryable("rate_limited", STREAM_RETRY));
         }

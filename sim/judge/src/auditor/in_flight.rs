@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use sim_model::protocol::{Notice, Op, Outcome, ReadBy, User};
 use sim_model::server::{Handle, ServerCall, Ticket};
 
-use super::dense_map::DenseMap;
+use super::number_map::NumberMap;
 use crate::difference::{CallSummary, Due};
 
 /// One unanswered call.
@@ -103,7 +103,7 @@ type Noticed = (Time, User, Notice);
 pub(super) struct InFlight {
     calls: FxHashMap<Ticket, Call>,
     streams: FxHashMap<Ticket, Stream>,
-    streams_of: DenseMap<Vec<Ticket>>,
+    streams_of: NumberMap<Vec<Ticket>>,
     /// What must be served before time advances; some of it may be served already.
     due: VecDeque<(Time, Ticket)>,
     /// Delayed answers, by the instant at which they leave.

@@ -7,7 +7,7 @@ use chat_types::{Config, Span, Time};
 use sim_model::protocol::User;
 use sim_model::server::Ticket;
 
-use super::dense_map::DenseMap;
+use super::number_map::NumberMap;
 
 /// The longest time between two *seen* entries of a waiting check. Also the shortest time from the
 /// beginning of its wait to the first notice for its rooms, and between two such notices.
@@ -38,7 +38,7 @@ pub(super) enum WaitEvent {
 /// The waiting checks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LongPolls {
-    waits: DenseMap<Option<Wait>>,
+    waits: NumberMap<Option<Wait>>,
     by_next: BTreeSet<(Time, User)>,
 }
 

@@ -20,7 +20,7 @@ impl Auditor {
         user: User,
         (after, wait): (Option<u64>, Span),
     ) -> Result<Stage, Refusal> {
-        self.is_in_inbox(user, after)?;
+        let after = self.cursor(user, after)?;
         if let Some(after) = after {
             self.pipeline.acknowledgements.acknowledge(at, user, after);
         }
@@ -46,7 +46,7 @@ impl Auditor {
         user: User,
         after: Option<u64>,
     ) -> Result<Stage, Refusal> {
-        self.is_in_inbox(user, after)?;
+        let after = self.cursor(user, after)?;
         let (start, due_at) = (self.start(user, after), Some(at));
         Ok(Stage::Reading { start, due_at })
     }
@@ -57,13 +57,14 @@ impl Auditor {
         after.unwrap_or_else(|| self.pipeline.acknowledgements.delivered(user, committed))
     }
 
-    /// Whether a cursor is no further than the end of the participant's inbox.
-    pub(super) fn is_in_inbox(&self, user: User, after: Option<u64>) -> Result<(), Refusal> {
+    /// A cursor, which is no further than the end of the participant's inbox. One that a lost life
+    /// may have given counts as the end. // 2.7
+    pub(super) fn cursor(&self, user: User, after: Option<u64>) -> Result<Option<u64>, Refusal> {
         let end = self.model.inbox_end(user);
-        if after.is_some_and(|after| after > end) {
+        if after.is_some_and(|after| after > end) && !self.pipeline.passes_lost_numbers() {
             return Err(Refusal::with("invalid_cursor", end));
         }
-        Ok(())
+        Ok(after.map(|after| after.min(end)))
     }
 
     /// The answer to a check leaves.

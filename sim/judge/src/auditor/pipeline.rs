@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use chat_types::{Config, Span, Time};
+use chat_types::{Config, Continuity, Span, Time};
 use sim_model::protocol::User;
 use sim_model::server::{BatchEntry, Entry, Ticket};
 
@@ -51,9 +51,10 @@ impl Pipeline {
     }
 
     /// The server has restarted after downtime.
-    pub(super) fn resumed(config: &Config, at: Time) -> Self {
+    pub(super) fn resumed(config: &Config, at: Time, continuity: Continuity) -> Self {
         let resumed = Entry::Resumed {
             config: Box::new(config.clone()),
+            continuity,
         };
         Self::with_first(at, resumed)
     }
@@ -69,6 +70,16 @@ impl Pipeline {
             is_stopping: false,
             free_since: at,
         }
+    }
+
+    /// The server has restarted with an empty journal, after the loss of a life.
+    pub(super) fn begun_anew(config: &Config, at: Time, continuity: Continuity) -> Self {
+        let mut anew = Self::new(config, at);
+        if continuity == Continuity::Broken {
+            anew.proposed
+                .extend(Self::resumed(config, at, continuity).proposed); // 2.7
+        }
+        anew
     }
 
     /// The server went down.
@@ -109,6 +120,14 @@ impl Pipeline {
     /// The number of entries that wait for a batch.
     pub(super) fn waiting(&self) -> usize {
         self.proposed.len()
+    }
+
+    /// Whether the numbers of a lost life are still to be passed. // 2.7
+    pub(super) fn passes_lost_numbers(&self) -> bool {
+        let continuity = Continuity::Broken;
+        let passes = |entry: &BatchEntry| matches!(entry, BatchEntry::Own(Entry::Resumed { continuity: found, .. }) if *found == continuity);
+        let proposed = self.proposed.iter().map(|(_, entry)| entry);
+        self.in_flight.iter().chain(proposed).take(2).any(passes)
     }
 
     /// The calls that wait for a batch or are in flight, latest first.

@@ -1,6 +1,6 @@
 //! Crashes of the server, and its recoveries from whole and from damaged journals.
 
-use chat_types::{Config, Time};
+use chat_types::{Config, Continuity, Time};
 use sim_model::server::{Decided, ServerRecord};
 
 use super::Auditor;
@@ -24,7 +24,7 @@ impl Auditor {
     }
 
     /// The server has restarted. The journaled entries of a batch in flight are committed by now.
-    pub(super) fn handle_restart(&mut self, at: Time, config: &Config) {
+    pub(super) fn handle_restart(&mut self, at: Time, config: &Config, continuity: Continuity) {
         // The journaled entries of the batch in flight are committed by now.
         self.recovered = true;
         if self.position == 0 {
@@ -33,8 +33,8 @@ impl Auditor {
         }
         self.admission = Admission::new(config);
         self.pipeline = match self.position {
-            0 => Pipeline::new(config, at),
-            _ => Pipeline::resumed(config, at),
+            0 => Pipeline::begun_anew(config, at, continuity),
+            _ => Pipeline::resumed(config, at, continuity),
         };
         self.has_lease = true;
     }
@@ -78,11 +78,17 @@ impl Auditor {
             damage,
             whole: owed,
             accepted: seen,
+            next,
         } = *record
-            && seen != Some(owed)
         {
-            let damage = damage.into();
-            self.differ(at, Difference::AcceptedLoss { damage, owed, seen });
+            if seen != Some(owed) {
+                let damage = damage.into();
+                self.differ(at, Difference::AcceptedLoss { damage, owed, seen });
+            }
+            // And no number is given again. // 2.7
+            if let Some(given) = next.and_then(|next| self.model.given_beyond(next)) {
+                self.differ(at, Difference::GivenAgain(given));
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chat_types::{Config, Span, Time};
+use chat_types::{Config, Continuity, Span, Time};
 use sim_model::protocol::{Room, User};
 
 use super::Model;
@@ -71,9 +71,13 @@ impl Model {
     }
 
     /// The server has restarted after downtime. // 2.6
-    pub(super) fn resume(&mut self, at: Time, config: &Config) {
+    pub(super) fn resume(&mut self, at: Time, config: &Config, continuity: Continuity) {
         let down = at.since(self.now);
         self.now = self.now.max(at); // 2.6 (1)
+        let is_lost = continuity == Continuity::Broken;
+        if is_lost {
+            self.pass_numbers(down); // 2.7
+        }
         let users: Vec<User> = self.participants.numbers().into_iter().map(User).collect();
         let was = self.cooldown();
         self.config = config.clone();
@@ -89,8 +93,11 @@ impl Model {
                 self.change_presence(user, |presence: &mut Presence| presence.until += down);
             }
         }
-        for room in self.rooms.numbers() {
-            self.shift_lease(Room(room), down); // 2.6 (4)
+        for room in self.rooms.numbers().into_iter().map(Room) {
+            match is_lost {
+                true => self.pass_epochs(room, down),  // 2.7
+                false => self.shift_lease(room, down), // 2.6 (4)
+            }
         }
         self.shift_line(down); // 2.6 (4)
         self.fire(self.now); // 2.6 (5)

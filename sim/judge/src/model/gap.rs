@@ -21,7 +21,7 @@ type Lost = (u64, Arc<Event>);
 pub(super) struct Losses {
     /// In the order in which the first event of each was lost.
     rooms: Vec<(Room, Vec<Lost>)>,
-    /// The last position of a room that is no longer in L.
+    /// The last position of a room that is no longer in L, or of a lost life.
     omitted: u64,
 }
 
@@ -37,6 +37,11 @@ impl Losses {
         for (_, events) in self.rooms.iter_mut().filter(|one| one.0 == room) {
             events.push((seq, Arc::clone(&event)));
         }
+    }
+
+    /// A lost life had events up to this position. // 2.7
+    pub(super) const fn omit(&mut self, end: u64) {
+        self.omitted = end;
     }
 
     /// Removes the room whose last event has the lowest position.

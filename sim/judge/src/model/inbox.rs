@@ -134,6 +134,12 @@ impl Inbox {
             })
     }
 
+    /// Goes on behind `end`. The positions up to it are gone. // 2.7
+    pub(super) fn pass_to(&mut self, end: u64) {
+        self.end = end;
+        self.lost.omit(end);
+    }
+
     /// Appends an event, and removes events beyond the limit. // 12.2
     pub(super) fn append(&mut self, event: Arc<Event>, limit: u32) {
         self.end += 1;

@@ -6,13 +6,14 @@ use chat_types::{Span, Time};
 use sim_model::protocol::{Answer, Outcome, Refusal, Room, StickChange, User};
 
 use super::deadline::Deadline;
+use super::lost_life::pass;
 use super::room::Kind;
 use super::{EventKind, Model, refuse};
 
 /// The stick of one room. // 7.1
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stick {
-    epoch: u64,
+    pub(super) epoch: u64,
     holder: Option<Hold>,
     /// The queue of claims; empty while there is no holder.
     claims: VecDeque<User>,
@@ -207,6 +208,19 @@ impl Model {
     /// The lease ends. // 7.4
     pub(super) fn expire_stick(&mut self, room: Room) {
         if let Some((user, epoch)) = self.take_from_holder(room) {
+            let change = StickChange::Expired { epoch };
+            self.post(room, EventKind::Stick { user, change }, None);
+            self.grant_next(room);
+        }
+    }
+
+    /// The epochs of a lost life are passed, and its grant ends. // 2.7
+    pub(super) fn pass_epochs(&mut self, room: Room, down: Span) {
+        let held = self.take_from_holder(room);
+        if let Some(stick) = self.stick_mut(room) {
+            stick.epoch = pass(stick.epoch, down);
+        }
+        if let Some((user, epoch)) = held {
             let change = StickChange::Expired { epoch };
             self.post(room, EventKind::Stick { user, change }, None);
             self.grant_next(room);

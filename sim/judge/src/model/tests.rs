@@ -9,11 +9,11 @@ mod names;
 use std::sync::Arc;
 
 use chat_types::config::{Limit, Matching};
-use chat_types::{BreakKind, Config, Span, Time};
+use chat_types::{BreakKind, Config, Continuity, Span, Time};
 use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, User};
-use sim_model::server::{Act, Caller, Entry, Handle};
+use sim_model::server::{Act, Caller, Entry, Handle, NextNumbers};
 
-use super::{Deadline, Model, Owed, PageLimits, State};
+use super::{Deadline, Model, Numbered, Owed, PageLimits, State};
 
 const DONE: Outcome = Ok(Answer::Done);
 /// The seed of the model's draws.
@@ -29,6 +29,11 @@ struct Script {
 
 fn secs(n: u64) -> Time {
     Time(n * 1_000_000)
+}
+
+fn resumed(config: Box<Config>) -> Entry {
+    let continuity = Continuity::Whole;
+    Entry::Resumed { config, continuity }
 }
 
 fn text(text: &str) -> Arc<str> {
@@ -426,7 +431,7 @@ fn downtime_moves_deadlines_and_closes_streams() {
     s.entry(5, &open);
     assert_eq!(s.model.streams(User(1)), 1);
     let config = Box::new(s.model.config().clone());
-    s.entry(1_005, &Entry::Resumed { config });
+    s.entry(1_005, &resumed(config));
     assert_eq!(s.model.presence(User(1)), Some(State::Grace));
     assert_eq!(
         s.events(2, 0),
@@ -445,8 +450,47 @@ fn downtime_moves_deadlines_and_closes_streams() {
     config.interest_patience = Span::ZERO;
     let config = Box::new(config);
     s.call(1_006, 'e', line(&["tea"])).unwrap();
-    s.entry(1_007, &Entry::Resumed { config });
+    s.entry(1_007, &resumed(config));
     assert_eq!(s.events(4, 0), [(1_007, 1, "chatroom.found")]);
+}
+
+#[test]
+fn numbers_of_a_lost_life_are_passed() {
+    let mut s = Script::new(|_| {});
+    for (name, user) in [('a', "ann"), ('b', "ben")] {
+        s.call(0, name, login(user)).unwrap();
+        s.call(0, name, STICK).unwrap();
+    }
+    assert_eq!(s.events(2, 0).len(), 3);
+    let config = Box::new(s.model.config().clone());
+    let continuity = Continuity::Broken;
+    let lost = s.model.clone();
+    // Two seconds: participants and rooms pass the least step, all else two million places.
+    s.entry(2, &Entry::Resumed { config, continuity });
+    let (place, lobby) = (4_000_000, Room(1));
+    let after = [
+        (2, place + 1, "stick.expired"),
+        (2, place + 2, "stick.granted"),
+    ];
+    assert_eq!(s.events(2, 51), after);
+    assert_eq!(s.model.holder_of(lobby).unwrap().1, place + 1);
+    let inbox = s.model.inbox(User(2)).unwrap();
+    let gap = &inbox.page(User(2), 51, most(9)).gaps[0];
+    assert_eq!((gap.from, gap.to, gap.rooms_omitted), (52, place, true));
+    let joined = s.call(2, 'c', login("cec"));
+    let (user, room) = (User(2_000_001), lobby);
+    assert_eq!(joined, Ok(Answer::LoggedIn { user, room }));
+    assert_eq!(s.model.user_of(Handle(3)), None);
+    let next = NextNumbers {
+        user,
+        room: Room(0),
+        ..NextNumbers::default()
+    };
+    let given = lost.given_beyond(&next).unwrap();
+    assert_eq!(
+        (given.what, given.given, given.next),
+        (Numbered::Rooms, 1, 0)
+    );
 }
 
 #[test]

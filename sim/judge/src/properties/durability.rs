@@ -22,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
                 | Difference::Redecided { .. }
                 | Difference::Damaged { .. }
                 | Difference::AcceptedLoss { .. }
+                | Difference::GivenAgain(_)
                 | Difference::Unjournaled { .. }
         ) || matches!(
             difference,

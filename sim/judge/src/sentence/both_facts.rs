@@ -7,6 +7,7 @@ use sim_model::protocol::Refusal;
 use super::differences::{PageRange, Written};
 use super::{Describe, Detail, Sentence};
 use crate::difference::{Decision, Difference, InboxPosition};
+use crate::model::GivenAgain;
 
 impl Difference {
     /// Adds what the protocol prescribes and what was seen to the subject of a violation.
@@ -47,6 +48,7 @@ fn facts(difference: &Difference) -> (Sentence, Sentence) {
             both(owed, seen)
         }
         Difference::AcceptedLoss { owed, seen, .. } => both(owed, seen),
+        Difference::GivenAgain(GivenAgain { given, next, .. }) => both(given, next),
         Difference::Redecided { before, after, .. } => both(before, after),
         Difference::Unjournaled { said, .. } => {
             let said = Ok::<_, Refusal>(said.clone());

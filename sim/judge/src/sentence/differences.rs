@@ -8,7 +8,7 @@ use super::{Describe, Detail, Sentence, describe};
 use crate::difference::{
     BatchItem, CallSummary, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
 };
-use crate::model::Deadline;
+use crate::model::{Deadline, GivenAgain, Numbered};
 
 impl Describe for Difference {
     fn describe(&self, to: &mut Sentence) {
@@ -78,6 +78,7 @@ impl Describe for Difference {
             | Self::Redecided { .. }
             | Self::Damaged { .. }
             | Self::AcceptedLoss { .. }
+            | Self::GivenAgain(_)
             | Self::Unjournaled { .. } => journal_or_lists(self, to),
             Self::Servers(detail) => describe!(to; Detail(detail)),
             Self::Witnessed(facts) => describe!(to; facts[0], ", but ", facts[1]),
@@ -103,11 +104,26 @@ fn journal_or_lists(difference: &Difference, to: &mut Sentence) {
     } else if let Difference::AcceptedLoss { damage, owed, seen } = difference {
         describe!(to; "after the damage ", damage, ", an accepted loss should leave ", *owed);
         describe!(to; "; it left ", *seen);
+    } else if let Difference::GivenAgain(GivenAgain { what, given, next }) = difference {
+        describe!(to; "after an accepted loss, the ", *what, " should go on behind ", *given);
+        describe!(to; "; they went on behind ", *next);
     } else if let Difference::Unjournaled { user, verb, said } = difference {
         describe!(to; user, "'s ", *verb, " was ", Ok::<_, Refusal>(said.clone()));
         describe!(to; ", and no entry of the journal has this answer");
     } else if let Difference::Listed { owed, seen, .. } = difference {
         describe!(to; "the operators' lists should hold ", owed, "; they held ", seen);
+    }
+}
+
+impl Describe for Numbered {
+    fn describe(&self, to: &mut Sentence) {
+        match *self {
+            Self::Users => describe!(to; "numbers of participants"),
+            Self::Rooms => describe!(to; "numbers of rooms"),
+            Self::Inbox(user) => describe!(to; "places of the inbox of ", user),
+            Self::Room(room) => describe!(to; "places of the order of ", room),
+            Self::Grants(room) => describe!(to; "epochs of ", room),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::difference::{
     BatchItem, CallSummary, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
 };
 use crate::fact::Fact;
-use crate::model::{Deadline, Event, EventKind};
+use crate::model::{Deadline, Event, EventKind, GivenAgain, Numbered};
 
 const ANN: User = User(1);
 const BEN: User = User(2);
@@ -281,6 +281,11 @@ fn a_sentence_shows_late_and_mismatched_facts() {
             },
             seen: None,
         },
+        Difference::GivenAgain(GivenAgain {
+            what: Numbered::Inbox(ANN),
+            given: 51,
+            next: 21,
+        }),
     ]);
     insta::assert_snapshot!(told(&differences));
 }

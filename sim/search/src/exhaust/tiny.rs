@@ -8,7 +8,7 @@ mod boundary;
 mod forged_records;
 mod received;
 
-use chat_core::{Address, Hub, Node, Response, Seq, Ticket, TimerKind, UserId};
+use chat_core::{Address, Continuity, Hub, Node, Response, Seq, Ticket, TimerKind, UserId};
 use chat_types::{Span, Time};
 
 use super::client::{Client, Unanswered};
@@ -350,8 +350,9 @@ impl Tiny {
         self.judge.observe_server(&ServerRecord::Restarted {
             at,
             config: &config,
+            continuity: Continuity::Whole,
         });
-        self.node = Node::resume(hub, config);
+        self.node = Node::resume(hub, config, Continuity::Whole);
         for user in 0..self.clients.len() {
             let number = self.clients[user].number;
             if self.clients[user].stream.take().is_some() {

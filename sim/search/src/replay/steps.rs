@@ -118,7 +118,7 @@ impl Steps {
                 self.closed.entry(agent).or_insert(at);
             }
             Entry::Operate(act) => self.operates(at, act),
-            Entry::Resumed { config } => self.restarts(before, at, config),
+            Entry::Resumed { config, .. } => self.restarts(before, at, config),
             Entry::Started { config } => self.config = (**config).clone(),
             Entry::Seen { .. } | Entry::Read { .. } | Entry::Tick => return,
         }

@@ -5,7 +5,7 @@ use chat_core::{
     UserId, VERSION,
 };
 use chat_journal::{BundleWriter, Chain, Identity, Mark, Snapshot};
-use chat_types::Span;
+use chat_types::{Continuity, Span};
 use sim_model::history::{Observer, Record, WorldRecord};
 use sim_model::outcome::Progress;
 
@@ -177,8 +177,12 @@ fn conversation() -> Journal {
     journal.call(known(3), say("hello"));
     journal.checkpoint();
     let config = Box::new(Config::default());
-    let version = VERSION.into();
-    journal.entry(Span::secs(30), Entry::Resumed { config, version });
+    let resumed = Entry::Resumed {
+        config,
+        version: VERSION.into(),
+        continuity: Continuity::Whole,
+    };
+    journal.entry(Span::secs(30), resumed);
     let act = Operate::Mute {
         user: UserId(4),
         reason: "spam".into(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_cluster::{AppendId, Member, Now, Output, Refusal};
 use chat_core::{Address, Call, Counters, Earlier, Entry, Output as NodeOutput, Position, Ticket};
-use chat_types::{Span, Time};
+use chat_types::{Continuity, Span, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
 use sim_model::outcome::Point;
@@ -389,8 +389,11 @@ impl World<'_, '_> {
             cluster.witness.state()
         );
         let config = &member.config().clone();
-        self.observers
-            .observe_server(&ServerRecord::Restarted { at, config });
+        self.observers.observe_server(&ServerRecord::Restarted {
+            at,
+            config,
+            continuity: Continuity::Whole,
+        });
         let node = self.server.node();
         self.server.counters =
             node.map_or_else(Counters::default, |node| node.hub().counters().clone());

@@ -4,12 +4,13 @@
 use std::collections::btree_map::Keys;
 use std::convert::Infallible;
 
-use chat_core::{Hub, Position};
+use chat_core::{Hub, LastNumbers, Node, Position};
 use chat_journal::{Damage, Files, Loss, Mark, Recovered, RecoveryError, recover};
-use chat_types::{Config, mix};
+use chat_types::{Config, Continuity, Time, mix};
 use sim_model::draw::{Actor, Draw};
 use sim_model::plan::{Harm, Stored};
-use sim_model::server::JournalState;
+use sim_model::protocol::{Room, User};
+use sim_model::server::{JournalState, NextNumbers};
 
 use super::{Disk, distance};
 
@@ -40,8 +41,9 @@ pub(crate) struct Refusal {
     pub(crate) why: String,
     /// The state before the first entry that the damage took.
     pub(crate) whole: JournalState,
-    /// The state of the second start after an accepted loss; none if it is refused.
-    pub(crate) accepted: Option<JournalState>,
+    /// The state of the second start after an accepted loss, and the numbers behind which it goes
+    /// on; none if it is refused.
+    pub(crate) accepted: Option<(JournalState, NextNumbers)>,
 }
 
 impl Disk {
@@ -94,12 +96,14 @@ impl Disk {
     /// Replaces all files by sound copies.
     pub(crate) fn restore(&mut self) {
         self.strikes.clear();
+        self.restored = Some(self.end());
     }
 
     /// Recovers from the damaged files, if any is damaged. Returns the damage, the digests of the
     /// last acknowledged state and of the last one, and what the server does.
     pub(crate) fn start_damaged(
         &mut self,
+        at: Time,
         config: &Config,
     ) -> Option<(String, [u64; 2], DamagedStart)> {
         if self.strikes.is_empty() {
@@ -118,8 +122,10 @@ impl Disk {
         let start = match self.try_recover(&mut files.clone(), config, Loss::Refused) {
             // An empty disk is no damaged journal, but a new one.
             Ok(recovered) if !files.is_empty() => DamagedStart::Started(recovered.hub.digest()),
-            Ok(_) => DamagedStart::Refused(self.refusal("the disk is empty".into(), files, config)),
-            Err(why) => DamagedStart::Refused(self.refusal(why.to_string(), files, config)),
+            Ok(_) => {
+                DamagedStart::Refused(self.refusal("the disk is empty".into(), files, (at, config)))
+            }
+            Err(why) => DamagedStart::Refused(self.refusal(why.to_string(), files, (at, config))),
         };
         let words: Vec<String> = self.strikes.iter().map(Strike::words).collect();
         if let DamagedStart::Started(_) = start {
@@ -142,11 +148,11 @@ impl Disk {
         self.strikes.retain(is_kept);
     }
 
-    fn refusal(&self, why: String, files: Files<Vec<u8>>, config: &Config) -> Refusal {
+    fn refusal(&self, why: String, files: Files<Vec<u8>>, start: (Time, &Config)) -> Refusal {
         Refusal {
             why,
-            whole: self.state_at(self.whole_to(&files), config),
-            accepted: self.accept_loss(files, config),
+            whole: self.state_at(self.whole_to(&files), start.1),
+            accepted: self.accept_loss(files, start),
         }
     }
 
@@ -179,7 +185,11 @@ impl Disk {
     }
 
     /// Accepts the loss, cuts the journal as the server does, and starts a second time.
-    fn accept_loss(&self, mut files: Files<Vec<u8>>, config: &Config) -> Option<JournalState> {
+    fn accept_loss(
+        &self,
+        mut files: Files<Vec<u8>>,
+        (at, config): (Time, &Config),
+    ) -> Option<(JournalState, NextNumbers)> {
         let accepted = self.try_recover(&mut files, config, Loss::Accepted).ok()?;
         if let Some(cut) = accepted.cut {
             files.records.split_off(&cut);
@@ -187,7 +197,12 @@ impl Disk {
         }
         files.marks = Mark::at(&accepted.chain).file();
         let again = self.try_recover(&mut files, config, Loss::Refused).ok()?;
-        Some(state_of(&again.hub))
+        let state = state_of(&again.hub);
+        let (seed, first) = (self.origin.seed, again.hub.position().next());
+        let mut node = Node::with_journal(again.hub, config.clone(), seed, Continuity::Broken);
+        node.poll_batch(at)?;
+        node.committed(first, at, at);
+        Some((state, numbers_of(node.hub())))
     }
 
     fn try_recover(
@@ -248,6 +263,25 @@ fn state_of(hub: &Hub) -> JournalState {
     JournalState {
         position: hub.position().0,
         digest: hub.digest(),
+    }
+}
+
+fn numbers_of(hub: &Hub) -> NextNumbers {
+    let LastNumbers {
+        user,
+        room,
+        inboxes,
+        places,
+    } = hub.last_numbers();
+    let inboxes = inboxes.into_iter().map(|(user, end)| (User(user.0), end.0));
+    let places = places.into_iter();
+    NextNumbers {
+        user: User(user.0),
+        room: Room(room.0),
+        inboxes: inboxes.collect(),
+        places: places
+            .map(|(room, (place, epoch))| (Room(room.0), [place.0, epoch.0]))
+            .collect(),
     }
 }
 

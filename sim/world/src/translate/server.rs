@@ -88,8 +88,11 @@ pub fn entry(entry: &Entry) -> server::Entry {
         Entry::Started { config, .. } => server::Entry::Started {
             config: config.clone(),
         },
-        Entry::Resumed { config, .. } => server::Entry::Resumed {
+        Entry::Resumed {
+            config, continuity, ..
+        } => server::Entry::Resumed {
             config: config.clone(),
+            continuity: *continuity,
         },
     }
 }

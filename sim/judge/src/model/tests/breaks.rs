@@ -36,7 +36,7 @@ fn breaks_relieve_alarm_and_are_held() {
     let level = |s: &Script, at| s.model.mood(user, secs(at)).map(|(_, level)| level);
     assert_eq!(level(&s, 3_095), Some(1));
     let config = Box::new(config);
-    s.entry(3_095, &Entry::Resumed { config });
+    s.entry(3_095, &resumed(config));
     assert_eq!(level(&s, 3_152), Some(1));
     assert_eq!(level(&s, 3_153), Some(0));
 }
@@ -84,7 +84,7 @@ fn a_shorter_cooldown_lets_one_level_fall_at_the_restart() {
     let mut config = s.model.config().clone();
     config.boss_alertness_cooldown = Span::secs(10);
     let config = Box::new(config);
-    s.entry(299, &Entry::Resumed { config });
+    s.entry(299, &resumed(config));
     let level = |at| s.model.mood(user, secs(at)).map(|(_, level)| level);
     let at = [299, 308, 309, 318, 319];
     assert_eq!(at.map(level), [2, 2, 1, 1, 0].map(Some));

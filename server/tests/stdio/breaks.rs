@@ -208,7 +208,9 @@ fn an_excuse_is_said_and_cannot_pass_for_figures() {
         text.starts_with("📞 the cat rang\n\nBreak Summary: "),
         "{text}"
     );
-    for wrong in ["two\nlines", "Stress Level: 7", ""] {
+    let (text, _) = take(&mut client, "urgent_call", &json!({ "excuse": "" }));
+    assert!(!text.starts_with("📞 \n"), "an empty one is none: {text}");
+    for wrong in ["two\nlines", "Stress Level: 7"] {
         let refused = client.call("urgent_call", &json!({ "excuse": wrong }));
         assert_eq!(refused["error"]["code"], "invalid_arguments", "{refused}");
     }

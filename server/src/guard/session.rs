@@ -207,6 +207,14 @@ impl PageSessions {
         Some(known)
     }
 
+    /// The user of the cookie in these headers.
+    fn user(&self, headers: &HeaderMap) -> Option<Owner> {
+        let cookie = self.kept(headers).filter(|_| is_same_origin(headers))?;
+        let all = self.all();
+        let session = all.get(&hash(cookie)).filter(|one| !one.is_over())?;
+        session.known.still().caller
+    }
+
     /// Opens a session for these owners, and returns its secrets.
     fn open(&self, known: &Known) -> Result<Option<Opened>, getrandom::Error> {
         let (Some(scope), Some(ended)) = (known.scope(), &known.ended) else {
@@ -337,10 +345,16 @@ pub(super) async fn open(
     if bearer(&headers).is_none() {
         return HttpError::from(Fault::TokenRequired).into_response();
     }
-    match sessions.open(&known) {
+    // An operator stays the user that its browser was before.
+    let caller = known.caller.clone().or_else(|| sessions.user(&headers));
+    opened(&sessions, &Known { caller, ..known }, &headers).await
+}
+
+async fn opened(sessions: &Arc<PageSessions>, known: &Known, headers: &HeaderMap) -> Response {
+    match sessions.open(known) {
         Ok(Some(Opened { cookie, proof })) => {
             sessions.save().await;
-            sessions.answer(&headers, (&cookie, proof.as_deref()), "")
+            sessions.answer(headers, (&cookie, proof.as_deref()), "")
         }
         Ok(None) => HttpError::from(Fault::TokenUnknown).into_response(),
         Err(error) => {
@@ -350,18 +364,27 @@ pub(super) async fn open(
     }
 }
 
-/// `DELETE /session`: ends the session.
+/// `DELETE /session`: ends the session. With the proof of an operator it ends only the operator's
+/// part, if the session is of a user with another token, too.
 pub(super) async fn close(
     State(sessions): State<Arc<PageSessions>>,
     headers: HeaderMap,
 ) -> Response {
     let removed = sessions.remove(&headers);
     sessions.save().await;
+    let user = removed.as_ref().and_then(|session| {
+        let operator = session.known.operator.as_ref()?;
+        let user = session.known.still().caller?;
+        (headers.contains_key(PROOF) && user.hash != operator.hash).then_some(user)
+    });
     // This ends the session's other calls, and would end this one before its answer.
     if let Some(session) = removed {
         session.ended.cancel();
     }
-    sessions.answer(&headers, ("", None), "; Max-Age=0")
+    match user {
+        Some(user) => opened(&sessions, &Known::by_token(Some(user), None), &headers).await,
+        None => sessions.answer(&headers, ("", None), "; Max-Age=0"),
+    }
 }
 
 #[cfg(test)]

@@ -540,6 +540,36 @@ describe('tokens', () => {
     await own.stop();
   });
 
+  test('an operator\u2019s is beside the one for the chat, and neither replaces the other', async () => {
+    const own = await serve({ guests: true });
+    const ann = await person(browser, own.url, { expected: /status of 40/ });
+    await ann.page.getByLabel('Token').fill(GUEST);
+    await button(ann.page, 'Go in').click();
+    await ann.join('Guest');
+    await ann.page.getByRole('link', { name: 'Operator' }).click();
+    await ann.page.getByLabel('Operator\u2019s token').fill(OPERATOR);
+    await button(ann.page, 'Sign in').click();
+    await button(ann.page, 'Figures').waitFor();
+    const speaks = async (text) => {
+      await ann.page.getByRole('navigation', { name: 'Your rooms' }).getByRole('link', { name: 'lobby' }).click();
+      await write(ann.page, text);
+      await button(ann.page, 'Say it').click();
+      await ann.said(text);
+      await ann.page.getByText('The stick is free').waitFor();
+    };
+    await speaks('as an operator, too');
+    await ann.page.reload();
+    await speaks('after a reload');
+    await ann.page.getByRole('link', { name: 'Operator' }).click();
+    await ann.page.getByRole('main').getByRole('button', { name: 'Sign out' }).click();
+    await ann.page.getByLabel('Operator\u2019s token').waitFor();
+    await speaks('as a guest again');
+    await ann.page.reload();
+    await speaks('and after one more reload');
+    await ann.close();
+    await own.stop();
+  });
+
   test('the policy lets the page do nothing else', async () => {
     const response = await fetch(server.url);
     const policy = response.headers.get('content-security-policy');

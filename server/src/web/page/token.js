@@ -11,7 +11,12 @@ import { changed, doing, state } from '/page/state.js';
 export async function giveToken(token) {
   const session = await ask('POST', '/session', { token: token.trim() });
   keepProof(session.proof ?? null);
-  keepToken(true);
+}
+
+// Signs an operator out. The server keeps the user that this browser is besides.
+export async function resign() {
+  await ask('DELETE', '/session');
+  keepProof(null);
 }
 
 // Deletes the cookie.
@@ -28,6 +33,7 @@ export function Gate({ then }) {
     const { token } = Object.fromEntries(new FormData(event.currentTarget));
     doing('gate', async () => {
       await giveToken(token);
+      keepToken(true);
       state.gate = null;
       changed();
       await then();

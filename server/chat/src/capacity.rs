@@ -20,7 +20,7 @@ use chat_core::config::RateLimit;
 pub use memory::Memory;
 pub use pool::{Full, Pool, Reservation, Resource, Share};
 pub use rate::{MAX_WAIT, Rate, Speed, TooFast, Work};
-pub use turns::{Turn, Turns};
+pub use turns::Turns;
 
 /// A source of requests in this process: a bearer token, or an address without one, by a keyed hash. It
 /// is the same in all realms, unlike the [`chat_core::Address`] by which a realm's state knows it.

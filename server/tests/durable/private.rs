@@ -4,8 +4,6 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use serde_json::json;
-
 use crate::client::{Ran, Refused, Server, run};
 
 const TWO_REALMS: &[&str] = &["--realms", "second"];

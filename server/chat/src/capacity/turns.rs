@@ -12,12 +12,9 @@ use super::Source;
 #[derive(Debug, Default)]
 pub struct Turns(Mutex<BTreeMap<Source, Weak<tokio::sync::Mutex<()>>>>);
 
-/// The turn of a source, which ends when this is dropped.
-pub type Turn = OwnedMutexGuard<()>;
-
 impl Turns {
-    /// Waits for a turn of this source, in the order of asking.
-    pub async fn take(&self, source: Source) -> Turn {
+    /// Waits for a turn of this source, in the order of asking. It ends when the guard is dropped.
+    pub async fn take(&self, source: Source) -> OwnedMutexGuard<()> {
         let turn = {
             // No code panics while it holds this lock.
             let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,6 +12,7 @@ use chat_core::Address;
 use rmcp::service::DynService;
 use rmcp::{RoleServer, ServiceExt as _};
 use server_chat::capacity::Source;
+use server_chat::scope::CallerScope;
 use server_chat::task;
 use server_chat::tools::of_toolsets;
 use server_settings::cli::{Connect, StdioArgs};
@@ -116,7 +117,7 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
     let caller = mcp::Caller {
         address: Address(0),
         source: Source::default(),
-        scope: Some(std::sync::Arc::default()),
+        scope: Some(Arc::new(CallerScope::with_id("stdio"))),
     };
     let tools = service.tools(&settings.toolsets);
     let chat = mcp::Chat::over_stdio(service.clone(), tools, &options, caller);

@@ -116,6 +116,25 @@ impl Hub {
         self.users.get(&user).map(|participant| participant.handle)
     }
 
+    /// The participants registered from this address, in the order of their numbers, with the hashes
+    /// of their handles.
+    pub fn registered_from(
+        &self,
+        address: Address,
+    ) -> impl Iterator<Item = (&Arc<Who>, SecretHash)> {
+        let users = self.index.away.of_address(address);
+        users.filter_map(|user| {
+            let participant = self.users.get(&user)?;
+            Some((&participant.who, participant.handle))
+        })
+    }
+
+    /// The highest number that a participant was given.
+    #[must_use]
+    pub const fn newest_user(&self) -> UserId {
+        self.last_user
+    }
+
     /// The room's members, in the order of their ids.
     pub fn members_of(&self, room: RoomId) -> impl Iterator<Item = UserId> {
         let members = self.rooms.get(&room).map_or(&[][..], |room| room.members());

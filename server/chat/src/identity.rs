@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chat_core::{Address, RequestKey, SecretHash, UserId};
+use chat_core::{Address, RequestKey, SecretHash, UserId, Who};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
@@ -25,6 +25,10 @@ const MINTING_KEY_DISTINCT: usize = 8;
 
 /// The largest number of characters of a request key.
 pub const MAX_KEY_CHARS: usize = 128;
+
+/// How many participants may register between the look at the state from which a scope's handle is
+/// derived, and its registration, so that it can be derived again.
+pub const REACH: u32 = 64;
 
 /// A participant's secret. Its debug output is masked.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -180,6 +184,32 @@ impl Secrets {
         Handle(Self::written("h_", &self.code("handle", &of)))
     }
 
+    /// The handle of a new participant of this scope, which asks for this name, in its lower case
+    /// (none for any name). `newest` is the participant registered last anywhere: a name that
+    /// registers again after it was forgotten gets another handle, because numbers only grow.
+    #[must_use]
+    pub fn handle_in_scope(&self, scope: &str, name: &str, newest: UserId) -> Handle {
+        self.handle_of(self.code("handle-scope", scope.as_bytes()), name, newest.0)
+    }
+
+    fn handle_of(&self, scope: [u8; SECRET_BYTES], name: &str, newest: u32) -> Handle {
+        let of = [&scope[..], &newest.to_le_bytes(), name.as_bytes()].concat();
+        Handle(Self::written("h_", &self.code("scope-handle", &of)))
+    }
+
+    /// The handle with this hash of a participant, if it registered in this scope. Its number is a
+    /// little above the one from which the handle was derived.
+    #[must_use]
+    pub fn handle_again(&self, scope: &str, who: &Who, hash: SecretHash) -> Option<Handle> {
+        let scope = self.code("handle-scope", scope.as_bytes());
+        let name = who.name.to_lowercase();
+        let newest = (who.id.0.saturating_sub(REACH)..who.id.0).rev();
+        newest
+            .flat_map(|newest| [(name.as_str(), newest), ("", newest)])
+            .map(|(name, newest)| self.handle_of(scope, name, newest))
+            .find(|handle| self.handle_hash(handle) == hash)
+    }
+
     /// A new handle for a registration without a key.
     ///
     /// # Errors
@@ -188,6 +218,23 @@ impl Secrets {
         let mut secret = [0; SECRET_BYTES];
         getrandom::fill(&mut secret)?;
         Ok(Handle(Self::written("h_", &secret)))
+    }
+
+    /// A random text of 128 bits: 22 characters.
+    ///
+    /// # Errors
+    /// The machine has no randomness.
+    pub fn random_text() -> Result<Box<str>, getrandom::Error> {
+        let mut secret = [0; SECRET_BYTES];
+        getrandom::fill(&mut secret)?;
+        Ok(Self::written("", &secret))
+    }
+
+    /// The signature of a session's id, of the token's owner who opened it; empty without a token.
+    #[must_use]
+    pub fn session_signature(&self, id: &str, owner: &str) -> Box<str> {
+        let of = [id.as_bytes(), &[0], owner.as_bytes()].concat();
+        Self::written("", &self.code("session", &of))
     }
 
     /// The reader id of a handle.
@@ -318,6 +365,37 @@ mod tests {
         assert_ne!(handle(&scope("a")), handle(&scope("b")));
         let same_bytes = MintSource::Address(Address(u64::from_le_bytes(*b"abcdefgh")));
         assert_ne!(handle(&scope("abcdefgh")), handle(&same_bytes));
+    }
+
+    #[test]
+    fn a_handle_of_a_scope_is_found_again_for_its_participant_alone() {
+        let secrets = secrets();
+        let handle = secrets.handle_in_scope("token ann", "claude", UserId(7));
+        let hash = secrets.handle_hash(&handle);
+        let who = |id, name: &str| Who {
+            id: UserId(id),
+            chosen_id: None,
+            name: name.into(),
+        };
+        let again = |scope: &str, who: &Who| secrets.handle_again(scope, who, hash);
+        for id in [8, 7 + REACH] {
+            let found = again("token ann", &who(id, "Claude"));
+            assert_eq!(found.as_ref(), Some(&handle), "{id}");
+        }
+        assert_eq!(
+            again("token ann", &who(7, "Claude")),
+            None,
+            "it came earlier"
+        );
+        assert_eq!(again("token ann", &who(8 + REACH, "Claude")), None);
+        assert_eq!(again("token ben", &who(8, "Claude")), None);
+        assert_eq!(again("token ann", &who(8, "Codex")), None);
+        let later = secrets.handle_in_scope("token ann", "claude", UserId(8));
+        assert_ne!(handle, later);
+        let unnamed = secrets.handle_in_scope("token ann", "", UserId(7));
+        let hash = secrets.handle_hash(&unnamed);
+        let named_since = secrets.handle_again("token ann", &who(8, "Claude"), hash);
+        assert_eq!(named_since, Some(unnamed));
     }
 
     #[test]

@@ -2,13 +2,17 @@
 //! stdio.
 //!
 //! A caller may leave its handle out while exactly one participant was minted there. With two, it
-//! must pass the handle: the latest one is never assumed.
+//! must pass the handle, or log in under its name: the latest one is never assumed.
+//!
+//! What is known here is lost with the process. The handles of a scope with an id are derived from
+//! it, so the participants of such a scope are found again in the committed state.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use chat_core::{SecretHash, UserId, Who};
 use tokio_util::sync::CancellationToken;
 
-use crate::identity::Handle;
+use crate::identity::{Handle, REACH, Secrets};
 use crate::tools::Mint;
 
 /// The most participants of one scope that are known individually. Beyond it, only their existence
@@ -21,20 +25,55 @@ pub struct CallerScope {
     /// Its id, unique among all scopes; `None` if its address identifies it.
     id: Option<Arc<str>>,
     known: Mutex<Vec<Known>>,
-    /// The handle of the first participant without a chosen name: if the call that minted it was
-    /// cancelled, the next call means the same participant.
-    first: Mutex<Option<Handle>>,
+    /// The handles of registrations whose answers are outstanding, or were lost: the next call with
+    /// the same name means the same participant.
+    pending: Mutex<Vec<Pending>>,
     /// Held while the first participant is minted, so that concurrent calls mint only one.
     minting: tokio::sync::Mutex<()>,
     /// Cancelled when it is closed, such as by revoking its token.
     closed: CancellationToken,
 }
 
-/// A minted participant.
+/// A participant of the scope.
 #[derive(Clone, Debug)]
 struct Known {
-    handle: Handle,
+    /// None if it registered under this token, and its handle cannot be derived.
+    handle: Option<Handle>,
+    /// Its number, as far as it was looked up.
+    user: Option<UserId>,
     name: String,
+}
+
+/// A handle that was derived for a registration.
+#[derive(Clone, Debug)]
+struct Pending {
+    handle: Handle,
+    /// The name asked for, in lower case; empty for any name.
+    name: String,
+    newest: UserId,
+}
+
+/// What the committed state says of a scope's participants.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    /// The participant that registered last anywhere.
+    pub(crate) newest: UserId,
+    /// The participants of these handles, as far as they are registered.
+    pub(crate) by_handle: Vec<(Handle, Option<Arc<Who>>)>,
+    /// Those registered from the scope's address, with the hashes of their handles, if they were
+    /// looked up.
+    pub(crate) of_address: Vec<(Arc<Who>, SecretHash)>,
+}
+
+/// The participants of the state that a scope may have without knowing them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elsewhere {
+    /// None: all registered here.
+    Nobody,
+    /// Those whose handles are derived from it: it is a session that was taken up again.
+    Derived,
+    /// All that registered from its address: it is a token's.
+    OfAddress,
 }
 
 impl CallerScope {
@@ -58,6 +97,11 @@ impl CallerScope {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn pending(&self) -> MutexGuard<'_, Vec<Pending>> {
+        // No code panics while it holds this lock.
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Closes it: all that is open under it ends.
     pub fn close(&self) {
         self.closed.cancel();
@@ -79,7 +123,7 @@ impl CallerScope {
     #[must_use]
     pub fn only(&self) -> Option<Handle> {
         match &self.known()[..] {
-            [one] => Some(one.handle.clone()),
+            [one] => one.handle.clone(),
             [] | [_, _, ..] => None,
         }
     }
@@ -96,48 +140,69 @@ impl CallerScope {
         self.known().is_empty().then_some(turn)
     }
 
-    /// The participant of a call without a handle that could mint one: the only participant, unless
-    /// the call asks for another name.
+    /// The participant of a call without a handle that could mint one: that with the name it asks
+    /// for, or the only one, if it asks for none.
     #[must_use]
     pub fn implicit_for(&self, mint: &Mint) -> Option<Handle> {
+        let Mint::Named(name) = mint else {
+            return self.only();
+        };
+        let name = name.to_lowercase();
         let known = self.known();
-        let [one] = &known[..] else {
-            return None;
-        };
-        let same = match mint {
-            Mint::Unnamed => true,
-            Mint::Named(name) => one.name.to_lowercase() == name.to_lowercase(),
-        };
-        same.then(|| one.handle.clone())
+        let mut same = known.iter().filter(|one| one.name.to_lowercase() == name);
+        same.find_map(|one| one.handle.clone())
     }
 
-    /// The handle to mint for a call without a name. While no participant is known, it is the same
-    /// for all such calls; otherwise a new one.
+    /// Whether the handle of such a registration is derived from the scope.
+    #[must_use]
+    pub fn derives(&self, mint: &Mint) -> bool {
+        self.id.is_some() && (matches!(mint, Mint::Named(_)) || self.known().is_empty())
+    }
+
+    /// The handle to mint. A registration whose answer was lost keeps its handle: by its name, or,
+    /// while no participant is known, without one.
     ///
     /// # Errors
     /// No handle can be made.
-    pub fn first<E>(&self, make: impl FnOnce() -> Result<Handle, E>) -> Result<Handle, E> {
-        let is_empty = self.known().is_empty();
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        if !is_empty {
-            return make();
-        }
-        let handle = match first.take() {
-            Some(handle) => handle,
-            None => make()?,
+    pub fn handle_to_mint<E>(
+        &self,
+        mint: &Mint,
+        newest: UserId,
+        make: impl FnOnce(&str) -> Result<Handle, E>,
+    ) -> Result<Handle, E> {
+        let name = match mint {
+            Mint::Named(name) => name.to_lowercase(),
+            Mint::Unnamed if self.known().is_empty() => String::new(),
+            Mint::Unnamed => return make(""),
         };
-        *first = Some(handle.clone());
+        let mut pending = self.pending();
+        // One that was derived long ago could not be found again.
+        pending.retain(|one| newest.0.saturating_sub(one.newest.0) < REACH / 2);
+        if let Some(one) = pending.iter().find(|one| one.name == name) {
+            return Ok(one.handle.clone());
+        }
+        let handle = make(&name)?;
+        if pending.len() >= MAX_KNOWN {
+            pending.remove(0);
+        }
+        pending.push(Pending {
+            handle: handle.clone(),
+            name,
+            newest,
+        });
         Ok(handle)
     }
 
     /// Records a participant that was minted, or that passed its handle.
     pub fn minted(&self, handle: &Handle, name: &str) {
         let mut known = self.known();
-        if let Some(one) = known.iter_mut().find(|one| one.handle == *handle) {
+        let is_it = |one: &&mut Known| one.handle.as_ref() == Some(handle);
+        if let Some(one) = known.iter_mut().find(is_it) {
             name.clone_into(&mut one.name);
         } else if known.len() < MAX_KNOWN {
             known.push(Known {
-                handle: handle.clone(),
+                handle: Some(handle.clone()),
+                user: None,
                 name: name.into(),
             });
         }
@@ -145,17 +210,69 @@ impl CallerScope {
 
     /// Removes a participant whose registration ended.
     pub fn forget(&self, handle: &Handle) {
-        self.known().retain(|one| one.handle != *handle);
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref() == Some(handle) {
-            *first = None;
+        self.known()
+            .retain(|one| one.handle.as_ref() != Some(handle));
+        self.pending().retain(|one| one.handle != *handle);
+    }
+
+    /// Brings what is known up to the committed state: those whose registrations ended are removed,
+    /// and those that registered in this scope elsewhere, or in an earlier process, are found.
+    pub(crate) fn renew(&self, registered: &Registered, elsewhere: Elsewhere, secrets: &Secrets) {
+        for (handle, who) in &registered.by_handle {
+            match who {
+                Some(who) => self.found(handle, who),
+                None => self.forget(handle),
+            }
+        }
+        let Some(id) = self
+            .id
+            .as_deref()
+            .filter(|_| elsewhere != Elsewhere::Nobody)
+        else {
+            return;
+        };
+        let is_there = |user| registered.of_address.iter().any(|(who, _)| who.id == user);
+        let mut known = self.known();
+        known.retain(|one| one.handle.is_some() || one.user.is_some_and(is_there));
+        for (who, hash) in &registered.of_address {
+            if known.len() >= MAX_KNOWN || known.iter().any(|one| one.user == Some(who.id)) {
+                continue;
+            }
+            let handle = secrets.handle_again(id, who, *hash);
+            if handle.is_none() && elsewhere == Elsewhere::Derived {
+                continue;
+            }
+            // It may have registered here since the state was read.
+            known.retain(|one| one.handle.is_none() || one.handle != handle);
+            known.push(Known {
+                handle,
+                user: Some(who.id),
+                name: who.name.to_string(),
+            });
         }
     }
 
-    /// All handles in the order of minting.
+    /// Updates a known participant.
+    fn found(&self, handle: &Handle, who: &Who) {
+        let mut known = self.known();
+        // It may have been found without its handle before.
+        known.retain(|one| one.handle.is_some() || one.user != Some(who.id));
+        if let Some(one) = known
+            .iter_mut()
+            .find(|one| one.handle.as_ref() == Some(handle))
+        {
+            one.user = Some(who.id);
+            one.name = who.name.to_string();
+        }
+    }
+
+    /// All known handles in the order of minting.
     #[must_use]
     pub fn handles(&self) -> Vec<Handle> {
-        self.known().iter().map(|one| one.handle.clone()).collect()
+        self.known()
+            .iter()
+            .filter_map(|one| one.handle.clone())
+            .collect()
     }
 }
 
@@ -183,7 +300,12 @@ mod tests {
     #[test]
     fn those_who_come_together_are_one_until_it_is_gone() {
         let scope = CallerScope::default();
-        let first = |made: &str| scope.first(|| Ok::<_, ()>(handle(made))).unwrap();
+        let first = |made: &str| {
+            let make = |_: &str| Ok::<_, ()>(handle(made));
+            scope
+                .handle_to_mint(&Mint::Unnamed, UserId(0), make)
+                .unwrap()
+        };
         assert_eq!(first("a"), handle("a"));
         assert_eq!(first("b"), handle("a"));
         scope.minted(&handle("a"), "Ann");

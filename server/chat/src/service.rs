@@ -204,7 +204,10 @@ impl Service {
         let began = Instant::now();
         let room = self.room_for(&asked, origin.source).await;
         let _turn = turn_to_mint(&asked, origin).await;
-        let known = room.and_then(|()| self.identify(&asked, origin));
+        let known = match room {
+            Ok(()) => self.identify(&asked, origin).await,
+            Err(refusal) => Err(refusal),
+        };
         let outcome = match known {
             Ok(known) => match &asked.ask {
                 Ask::Search(search) => self.searched(&known, search, origin).await,
@@ -252,10 +255,12 @@ impl Service {
         origin: &RequestOrigin,
     ) -> CallOutcome {
         let (result, context) = self.search(known, search, origin).await;
-        if let (Some(scope), Err(refusal)) = (&origin.scope, &result)
+        if let Err(refusal) = &result
             && refusal.code == Reject::UnknownHandle.code()
         {
-            scope.forget(&known.handle);
+            origin
+                .scopes()
+                .for_each(|scope| scope.forget(&known.handle));
         }
         let me = context.me.as_ref();
         CallOutcome {
@@ -296,7 +301,7 @@ impl Service {
     ) -> CallOutcome {
         let handle = &known.handle;
         let Answered { outcome, context } = answered;
-        if let Some(scope) = &origin.scope {
+        for scope in origin.scopes() {
             match (&outcome, &context.me) {
                 (Err(Reject::UnknownHandle), _) => scope.forget(handle),
                 (Ok(_), Some(me)) if tool.mints() => scope.minted(handle, &me.who.name),
@@ -376,8 +381,8 @@ impl Service {
         let known = self.known(handle.clone());
         let call = command_call(known.caller, None, Command::Unregister);
         let answered = self.call(origin.address, Request::Call(call)).await;
-        if let (Some(scope), Ok(_)) = (&origin.scope, &answered.outcome) {
-            scope.forget(handle);
+        if answered.outcome.is_ok() {
+            origin.scopes().for_each(|scope| scope.forget(handle));
         }
         answered
     }

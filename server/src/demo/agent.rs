@@ -42,6 +42,7 @@ impl Agent {
                 address: Address(0),
                 source: Source::default(),
                 scope: Some(Arc::new(CallerScope::default())),
+                token: None,
                 handle: None,
             },
             present: None,

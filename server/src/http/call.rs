@@ -40,7 +40,8 @@ pub(super) fn origin(head: &Parts) -> Result<RequestOrigin, HttpError> {
     Ok(RequestOrigin {
         address: caller.address,
         source: caller.source,
-        scope: caller.scope,
+        scope: None,
+        token: caller.scope,
         handle: handle(&head.headers)?,
     })
 }

@@ -63,7 +63,7 @@ pub(super) async fn reconnect(State(http): State<Http>, posted: PostedCall) -> R
 /// Marks the participant as present, as any call does. The call reads as little as possible, because
 /// only the context of its answer is used.
 async fn back(http: &Http, posted: PostedCall) -> Result<Response, HttpError> {
-    let (origin, handle) = caller_alone(posted)?;
+    let (origin, handle) = caller_alone(http, posted).await?;
     let asked = ParsedCall {
         handle: Some(handle),
         key: None,
@@ -107,14 +107,17 @@ pub(super) async fn unregister(State(http): State<Http>, posted: PostedCall) -> 
 }
 
 async fn forget(http: &Http, posted: PostedCall) -> Result<Response, HttpError> {
-    let (origin, handle) = caller_alone(posted)?;
+    let (origin, handle) = caller_alone(http, posted).await?;
     let answered = http.service.unregister(&handle, &origin).await;
     answered.outcome.map_err(Refusal::from)?;
     Ok(ok(&json!({ "success": true })))
 }
 
 /// The caller of a route without arguments.
-fn caller_alone(posted: PostedCall) -> Result<(RequestOrigin, Handle), HttpError> {
+async fn caller_alone(
+    http: &Http,
+    posted: PostedCall,
+) -> Result<(RequestOrigin, Handle), HttpError> {
     let PostedCall { origin, arguments } = posted;
     let mut arguments = Arguments::new(Tool::LeaveChat, arguments);
     let argument = arguments.token("handle")?;
@@ -124,10 +127,12 @@ fn caller_alone(posted: PostedCall) -> Result<(RequestOrigin, Handle), HttpError
     }
     let argument = argument.map(|text| Handle::given(&text));
     let handle = origin.given(argument.as_ref())?;
-    match handle.or_else(|| origin.only()) {
-        Some(handle) => Ok((origin, handle)),
-        None => Err(Refusal::from(Reject::HandleRequired).into()),
-    }
+    let handle = match handle {
+        Some(handle) => Some(handle),
+        None => http.service.only(&origin).await?,
+    };
+    let handle = handle.ok_or_else(|| Refusal::from(Reject::HandleRequired))?;
+    Ok((origin, handle))
 }
 
 /// `POST /send`: `send_message` to the caller's only room.

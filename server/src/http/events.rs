@@ -69,7 +69,7 @@ async fn open(http: &Http, request: Request) -> Result<Response, HttpError> {
     if query.username.is_some() {
         return Err(Refusal::invalid("`username` is no query of /events".into()).into());
     }
-    let whose = whose(&origin, query.reader)?;
+    let whose = whose(http, &origin, query.reader).await?;
     if head.method == Method::HEAD {
         return Ok(response(Body::empty()));
     }
@@ -100,12 +100,19 @@ enum InboxOwner {
     Reader(ReaderId),
 }
 
-/// The inbox by the reader id, by the handle, or of the only participant in the scope.
-fn whose(origin: &RequestOrigin, reader: Option<String>) -> Result<InboxOwner, HttpError> {
+/// The inbox by the reader id, by the handle, or of the token's only participant.
+async fn whose(
+    http: &Http,
+    origin: &RequestOrigin,
+    reader: Option<String>,
+) -> Result<InboxOwner, HttpError> {
     if let Some(reader) = reader {
         return Ok(InboxOwner::Reader(ReaderId::given(&reader)));
     }
-    let handle = origin.handle.clone().or_else(|| origin.only());
+    let handle = match &origin.handle {
+        Some(handle) => Some(handle.clone()),
+        None => http.service.only(origin).await?,
+    };
     let handle = handle.ok_or_else(|| Refusal::from(Reject::HandleRequired))?;
     Ok(InboxOwner::Handle(handle))
 }

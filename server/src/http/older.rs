@@ -171,7 +171,7 @@ pub(super) fn named<'a>(
     mut origin: RequestOrigin,
 ) -> OlderCall<'a> {
     // Its name alone identifies the caller, from any address.
-    origin.scope = None;
+    origin.token = None;
     origin.handle = None;
     OlderCall {
         http,

@@ -96,7 +96,8 @@ impl Chat {
         Self::at(place, service, tools, options)
     }
 
-    /// The chat of a process's only client. Its implicit identity is the process.
+    /// The chat of a process's only client. Its implicit identity is the process; the scope of
+    /// `caller` has those that were registered by earlier processes on the same journal, too.
     #[must_use]
     pub fn over_stdio(
         service: Service,
@@ -104,7 +105,7 @@ impl Chat {
         options: &McpOptions,
         caller: Caller,
     ) -> Self {
-        let session = Session::at(caller.scope.clone().unwrap_or_default());
+        let session = Session::at(Arc::default());
         let ends = Arc::new(session.ended.clone().drop_guard());
         let place = Place::Process {
             session,
@@ -151,7 +152,8 @@ impl Chat {
             origin: RequestOrigin {
                 address: caller.address,
                 source: caller.source,
-                scope: scope.or(caller.scope),
+                scope,
+                token: caller.scope,
                 handle: None,
             },
             session,
@@ -161,9 +163,9 @@ impl Chat {
 
     /// The participants that a request may act for: those of its implicit identity, and the one in
     /// its header.
-    fn handles(&self, extensions: &Extensions) -> Vec<Handle> {
-        let scope = self.origin_of(extensions).origin.scope;
-        let mut handles = scope.map(|scope| scope.handles()).unwrap_or_default();
+    async fn handles(&self, extensions: &Extensions) -> Vec<Handle> {
+        let origin = self.origin_of(extensions).origin;
+        let mut handles = self.service.participants(&origin).await;
         let parts = extensions.get::<Parts>();
         let header = parts.and_then(|parts| parts.headers.get(HANDLE_HEADER)?.to_str().ok());
         handles.extend(header.map(Handle::given));
@@ -240,13 +242,10 @@ impl ServerHandler for Chat {
         _: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let from = self.origin_of(&context.extensions);
-        let handles = from
-            .session
-            .iter()
-            .flat_map(|session| session.scope.handles());
+        let handles = self.handles(&context.extensions).await;
         let secrets = self.service.secrets();
         let mut resources: Vec<_> = handles
+            .into_iter()
             .map(|handle| inbox::listed(&secrets.reader_of(&handle)))
             .collect();
         resources.extend(self.fixtures.resources());
@@ -342,7 +341,7 @@ impl ServerHandler for Chat {
         }
         // A request with the participant's handle, in a header or by its implicit identity, counts
         // as the participant.
-        for handle in self.handles(&request.extensions) {
+        for handle in self.handles(&request.extensions).await {
             let reader = self.service.secrets().reader_of(&handle);
             follows.is_of(&reader, &handle);
         }

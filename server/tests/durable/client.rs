@@ -185,8 +185,17 @@ impl Server {
         log
     }
 
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub(crate) fn connect(&self) -> Connection {
         Connection::open(self.address)
+    }
+
+    /// A connection with this token.
+    pub(crate) fn connect_as(&self, token: &str) -> Connection {
+        Connection::with_token(self.address, token)
     }
 
     /// Registers a participant in this room; returns its handle.

@@ -8,6 +8,7 @@ mod damage;
 #[path = "../shared/disk.rs"]
 mod disk;
 mod folder;
+mod identity;
 mod kills;
 mod lost_life;
 mod past;

@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::client::Server;
 use crate::process::Answer;
 
-/// The tokens of ann and of the operator, with their hashes.
-const ANN: (&str, &str) = (
+/// The tokens of ann, ben and the operator, with their hashes.
+pub(crate) const ANN: (&str, &str) = (
     "open-sesame",
     "d7ecdf25eaf3deba0f2628771dbdd22d4138ab6cf38f91ed02a2ca0dec7c8ab7",
+);
+pub(crate) const BEN: (&str, &str) = (
+    "simsim",
+    "af15619a69e0dc30eb22e152c9674f8653974449103f250852bb37694f5a1b10",
 );
 const OPERATOR: (&str, &str) = (
     "operator-secret",
@@ -17,15 +21,15 @@ const OPERATOR: (&str, &str) = (
 );
 
 /// A server with token files, which are written first.
-struct Guarded {
+pub(crate) struct Guarded {
     folder: tempfile::TempDir,
 }
 
 impl Guarded {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let guarded = Self { folder };
-        guarded.write("tokens", &format!("ann {}", ANN.1));
+        guarded.write("tokens", &format!("ann {}\nben {}", ANN.1, BEN.1));
         guarded.write("operators", &format!("root {}", OPERATOR.1));
         guarded
     }
@@ -38,7 +42,7 @@ impl Guarded {
         self.folder.path().join("data")
     }
 
-    fn start(&self) -> Server {
+    pub(crate) fn start(&self) -> Server {
         let path = |name: &str| {
             let path = self.folder.path().join(name);
             path.to_str().expect("text").to_owned()

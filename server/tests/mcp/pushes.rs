@@ -31,6 +31,7 @@ pub(crate) async fn burst_of(
                     address: chat_core::Address(2),
                     source: server_chat::capacity::Source(2),
                     scope: None,
+                    token: None,
                     handle: Some(handle.clone()),
                 };
                 let mut arguments = Map::new();

@@ -46,6 +46,7 @@ fn from(scope: Option<&Arc<CallerScope>>) -> RequestOrigin {
         address: Address(1),
         source: Source(1),
         scope: scope.cloned(),
+        token: None,
         handle: None,
     }
 }

@@ -94,6 +94,33 @@ fn a_client_whose_stdin_ended_is_absent_and_can_come_back() {
 }
 
 #[test]
+fn a_client_that_starts_again_is_itself_by_its_token_or_its_own_journal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tokens = folder.path().join("tokens");
+    // The hash of `open-sesame`.
+    let hash = "d7ecdf25eaf3deba0f2628771dbdd22d4138ab6cf38f91ed02a2ca0dec7c8ab7";
+    std::fs::write(&tokens, format!("ann {hash}\n")).expect("a file");
+    let data = folder.path().join("data");
+    let server = Server::with(&["--auth-tokens", tokens.to_str().expect("text")]);
+    let url = server.url();
+    for arguments in [
+        &["--connect", &*url, "--token", "open-sesame"][..],
+        &["--connect", "never", "--data", data.to_str().expect("text")],
+    ] {
+        let login = json!({ "username": "Ann", "room": "attic" });
+        let mut client = Client::introduced(arguments);
+        let first = client.call("login", &login);
+        client.call("talking_stick", &json!({}));
+        client.close();
+        let mut client = Client::introduced(arguments);
+        let claim = client.call("talking_stick", &json!({}));
+        assert_eq!(claim["holder"]["user_id"], first["user_id"], "{claim}");
+        assert_eq!(client.call("login", &login)["user_id"], first["user_id"]);
+        client.close();
+    }
+}
+
+#[test]
 fn a_client_whose_server_was_restarted_registers_again_by_itself() {
     let server = Server::start("127.0.0.1:0");
     let url = server.url();

@@ -170,14 +170,28 @@ impl NodeClient {
         &self,
         look: impl FnOnce(&View<'_>) -> T + Send + 'static,
     ) -> Option<T> {
+        self.try_look(look).await.ok()
+    }
+
+    /// Like `look`.
+    ///
+    /// # Errors
+    /// The driver is too busy, or has stopped.
+    pub async fn try_look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&View<'_>) -> T + Send + 'static,
+    ) -> Result<T, Reject> {
+        let stopped = || Reject::ShuttingDown {
+            earlier: Earlier::Unasked,
+        };
         let (reply, answer) = oneshot::channel();
-        self.reserve().ok()?;
+        self.reserve()?;
         let look = Box::new(move |view: &View<'_>| {
             // The caller may have stopped waiting.
             let _ = reply.send(look(view));
         });
-        self.inputs.send(Input::Look(look)).ok()?;
-        answer.await.ok()
+        self.inputs.send(Input::Look(look)).map_err(|_| stopped())?;
+        answer.await.map_err(|_| stopped())
     }
 
     /// Shuts the driver down: new calls are refused, admitted ones are finished, streams and

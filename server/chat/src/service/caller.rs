@@ -1,11 +1,14 @@
 //! The caller: a known participant, or one that the call registers.
 
-use chat_core::{Caller, Earlier, Reject};
+use std::sync::Arc;
+
+use chat_core::{Address, Caller, Earlier, Reject, SecretHash, Span, UserId};
 use tokio::sync::MutexGuard;
 
 use super::{RequestOrigin, Service, unasked};
 use crate::identity::{Handle, MINTING_KEY_CHARS, Minting, minting};
 use crate::refusal::Refusal;
+use crate::scope::{CallerScope, Elsewhere, Registered};
 use crate::tools::{Ask, Mint, ParsedCall};
 
 /// What is known of a caller before the call to the node.
@@ -15,8 +18,8 @@ pub(super) struct IdentifiedCaller {
 }
 
 impl Service {
-    /// Identifies the caller: by the passed handle, by its scope, or as a new one.
-    pub(super) fn identify(
+    /// Identifies the caller: by the passed handle, by its scopes, or as a new one.
+    pub(super) async fn identify(
         &self,
         asked: &ParsedCall,
         origin: &RequestOrigin,
@@ -24,17 +27,80 @@ impl Service {
         if let Some(handle) = origin.given(asked.handle.as_ref())? {
             return Ok(self.known(handle));
         }
-        match &asked.ask {
-            Ask::Minting(_, mint) => self.mint(mint, asked.key.as_deref(), origin),
-            Ask::Command(_)
-            | Ask::About { .. }
-            | Ask::Read(_)
-            | Ask::Members(..)
-            | Ask::Search(_) => origin
-                .only()
-                .map(|handle| self.known(handle))
-                .ok_or_else(|| Reject::HandleRequired.into()),
+        if let Ask::Minting(_, mint) = &asked.ask {
+            return self.mint(mint, asked.key.as_deref(), origin).await;
         }
+        let only = self.only(origin).await?;
+        let handle = only.ok_or(Reject::HandleRequired)?;
+        Ok(self.known(handle))
+    }
+
+    /// The participant of a call without a handle that registers none: the only one of its session or
+    /// process, else the only one of its token.
+    ///
+    /// # Errors
+    /// The state cannot be read now.
+    pub async fn only(&self, origin: &RequestOrigin) -> Result<Option<Handle>, Refusal> {
+        let own = origin.scope.as_ref().and_then(|scope| scope.only());
+        let Some(token) = origin.token.as_ref().filter(|_| own.is_none()) else {
+            return Ok(own);
+        };
+        self.renew(token, Elsewhere::OfAddress, origin.address)
+            .await?;
+        Ok(token.only())
+    }
+
+    /// The participants of a request's session or process; if it has none, those of its token.
+    pub async fn participants(&self, origin: &RequestOrigin) -> Vec<Handle> {
+        let own = origin.scope.as_ref().map(|scope| scope.handles());
+        let own = own.unwrap_or_default();
+        let Some(token) = origin.token.as_ref().filter(|_| own.is_empty()) else {
+            return own;
+        };
+        // If the state cannot be read now, those that are known are enough.
+        let _ = self
+            .renew(token, Elsewhere::OfAddress, origin.address)
+            .await;
+        token.handles()
+    }
+
+    /// Finds the participants of a session again that an earlier process knew.
+    pub async fn take_up(&self, scope: &CallerScope, address: Address) {
+        // If the state cannot be read now, the client passes its handle.
+        let _ = self.renew(scope, Elsewhere::Derived, address).await;
+    }
+
+    /// Brings a scope up to the committed state. Returns who registered last.
+    async fn renew(
+        &self,
+        scope: &CallerScope,
+        elsewhere: Elsewhere,
+        address: Address,
+    ) -> Result<UserId, Reject> {
+        let handles = scope.handles().into_iter();
+        let hashed: Vec<_> = handles
+            .map(|handle| (self.secrets.handle_hash(&handle), handle))
+            .collect();
+        let looked = self.node.try_look(move |view| {
+            let hub = view.hub();
+            let who = |hash: &SecretHash| hub.who_is(hub.user_by_handle(hash)?).cloned();
+            let of_address = hub
+                .registered_from(address)
+                .filter(|_| elsewhere != Elsewhere::Nobody);
+            Registered {
+                newest: hub.newest_user(),
+                by_handle: hashed
+                    .into_iter()
+                    .map(|(hash, handle)| (handle, who(&hash)))
+                    .collect(),
+                of_address: of_address
+                    .map(|(who, hash)| (Arc::clone(who), hash))
+                    .collect(),
+            }
+        });
+        let registered = looked.await?;
+        scope.renew(&registered, elsewhere, &self.secrets);
+        Ok(registered.newest)
     }
 
     pub(super) fn known(&self, handle: Handle) -> IdentifiedCaller {
@@ -42,42 +108,25 @@ impl Service {
         IdentifiedCaller { handle, caller }
     }
 
-    /// The participant of this scope, or a new one.
-    fn mint(
+    /// The participant of these scopes, or a new one.
+    async fn mint(
         &self,
         mint: &Mint,
         key: Option<&str>,
         origin: &RequestOrigin,
     ) -> Result<IdentifiedCaller, Refusal> {
-        if let Some(handle) = origin
-            .scope
-            .as_ref()
-            .and_then(|scope| scope.implicit_for(mint))
-        {
-            return Ok(self.known(handle));
+        let own = (&origin.scope, Elsewhere::Nobody);
+        let mut newest = UserId(0);
+        for (scope, elsewhere) in [own, (&origin.token, Elsewhere::OfAddress)] {
+            let Some(scope) = scope else { continue };
+            let renewed = self.renew(scope, elsewhere, origin.address).await;
+            newest = renewed.map_err(|reject| Refusal::from(reject.with_earlier(unasked(key))))?;
+            if let Some(handle) = scope.implicit_for(mint) {
+                return Ok(self.known(handle));
+            }
         }
         self.room_to_mint(key)?;
-        let random = || self.secrets.random_handle();
-        let handle = match key {
-            Some(key) if minting(key) == Minting::TooWeak => {
-                return Err(Refusal::invalid(format!(
-                    "`request_key` must have at least {MINTING_KEY_CHARS} random characters when \
-                     it mints a handle, or another who guesses it gets the handle; or leave it out"
-                )));
-            }
-            Some(key) => self.secrets.handle_for_key(key, &origin.mint_source()),
-            None => match (mint, &origin.scope) {
-                (Mint::Unnamed, Some(scope)) => scope.first(random),
-                (Mint::Unnamed | Mint::Named(_), _) => random(),
-            }
-            .map_err(|error| {
-                tracing::error!(%error, "no randomness for a handle");
-                Refusal::from(Reject::Overloaded {
-                    retry_after: chat_core::Span::secs(1),
-                    earlier: Earlier::None,
-                })
-            })?,
-        };
+        let handle = self.new_handle((mint, key), origin, newest)?;
         let reader = self.secrets.reader_of(&handle);
         let caller = Caller::New {
             handle: self.secrets.handle_hash(&handle),
@@ -85,6 +134,45 @@ impl Service {
             from: origin.address,
         };
         Ok(IdentifiedCaller { handle, caller })
+    }
+
+    /// A new handle: derived from the scope, so that it is found again, or from the key, or random.
+    fn new_handle(
+        &self,
+        (mint, key): (&Mint, Option<&str>),
+        origin: &RequestOrigin,
+        newest: UserId,
+    ) -> Result<Handle, Refusal> {
+        let scope = origin.minting_scope();
+        match key {
+            Some(key) if !scope.is_some_and(|scope| scope.derives(mint)) => {
+                if minting(key) == Minting::TooWeak {
+                    return Err(Refusal::invalid(format!(
+                        "`request_key` must have at least {MINTING_KEY_CHARS} random characters \
+                         when it mints a handle, or another who guesses it gets the handle; or \
+                         leave it out"
+                    )));
+                }
+                return Ok(self.secrets.handle_for_key(key, &origin.mint_source()));
+            }
+            Some(_) | None => {}
+        }
+        let id = scope.and_then(|scope| scope.id());
+        let make = |name: &str| match &id {
+            Some(id) => Ok(self.secrets.handle_in_scope(id, name, newest)),
+            None => self.secrets.random_handle(),
+        };
+        let made = match scope {
+            Some(scope) => scope.handle_to_mint(mint, newest, make),
+            None => make(""),
+        };
+        made.map_err(|error| {
+            tracing::error!(%error, "no randomness for a handle");
+            Refusal::from(Reject::Overloaded {
+                retry_after: Span::secs(1),
+                earlier: Earlier::None,
+            })
+        })
     }
 
     /// Refuses a new participant while memory is short. A call with a key may repeat a
@@ -102,7 +190,7 @@ pub(super) async fn turn_to_mint<'a>(
 ) -> Option<MutexGuard<'a, ()>> {
     let mints = matches!(asked.ask, Ask::Minting(..));
     let says_who = asked.handle.is_some() || origin.handle.is_some();
-    match &origin.scope {
+    match origin.minting_scope() {
         Some(scope) if mints && !says_who => scope.turn_to_mint().await,
         Some(_) | None => None,
     }

@@ -17,8 +17,11 @@ pub struct RequestOrigin {
     pub address: Address,
     /// The source whose shares it uses.
     pub source: Source,
-    /// The scope of participants that may omit their handles.
+    /// The scope of its session, or of its process on stdio, whose participants may omit their
+    /// handles.
     pub scope: Option<Arc<CallerScope>>,
+    /// The scope of its bearer token, whose participants may, where the session has none.
+    pub token: Option<Arc<CallerScope>>,
     /// A handle beside the arguments, such as in a header.
     pub handle: Option<Handle>,
 }
@@ -37,27 +40,36 @@ impl RequestOrigin {
         }
     }
 
+    /// The scope from which the handle of a registration is derived: the token's, because it outlives
+    /// sessions.
+    pub(super) fn minting_scope(&self) -> Option<&CallerScope> {
+        self.token.as_deref().or(self.scope.as_deref())
+    }
+
+    /// The scopes that learn of the caller.
+    pub(super) fn scopes(&self) -> impl Iterator<Item = &CallerScope> {
+        self.scope
+            .as_deref()
+            .into_iter()
+            .chain(self.token.as_deref())
+    }
+
     /// The source of a registration: the scope's id, if it has one, otherwise the address.
     #[must_use]
     pub fn mint_source(&self) -> MintSource {
-        let id = self.scope.as_ref().and_then(|scope| scope.id());
+        let id = self.minting_scope().and_then(CallerScope::id);
         id.map_or(MintSource::Address(self.address), MintSource::Scope)
     }
 
     /// Whether a caller must pass this handle in its next call.
     pub(super) fn use_of(&self, handle: &Handle) -> HandleUse {
-        match &self.scope {
-            Some(scope) if scope.only().as_ref() == Some(handle) => match scope.id() {
+        let mut scopes = self.scopes();
+        match scopes.find(|scope| scope.only().as_ref() == Some(handle)) {
+            Some(scope) => match scope.id() {
                 Some(_) => HandleUse::KnownForNow,
                 None => HandleUse::MayBeLeftOut,
             },
-            Some(_) | None => HandleUse::MustBePassed,
+            None => HandleUse::MustBePassed,
         }
-    }
-
-    /// The only participant registered in the scope, for a call without a handle.
-    #[must_use]
-    pub fn only(&self) -> Option<Handle> {
-        self.scope.as_ref()?.only()
     }
 }

@@ -26,6 +26,8 @@ mod opening;
 mod pooled_transport;
 mod replies;
 mod session;
+mod session_ids;
+mod session_stream;
 mod session_tables;
 mod sessions;
 
@@ -35,6 +37,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::request::Parts;
 use chat_core::Config;
+use rmcp::transport::streamable_http_server::session::SessionStore;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use server_chat::service::Service;
 use server_settings::{OutputSchemas, Toolset};
@@ -119,7 +122,8 @@ pub fn router(service: &Service, options: &McpOptions) -> Router {
     let path = |path: &str, router: Router, sets: &[Toolset]| {
         let chat = Chat::over_http(service.clone(), service.tools(sets), options);
         let make = move || Ok(chat.clone());
-        let mcp = StreamableHttpService::new(make, Arc::clone(&sessions), config(options));
+        let config = config(options, &sessions);
+        let mcp = StreamableHttpService::new(make, Arc::clone(&sessions), config);
         // With a slash at its end, too, as some clients write it.
         let slashed = format!("{path}/");
         router
@@ -138,12 +142,14 @@ pub fn router(service: &Service, options: &McpOptions) -> Router {
 
 /// The library's configuration: it checks no hosts, and its own streams have no ids for resumption,
 /// because their content cannot be repeated.
-fn config(options: &McpOptions) -> StreamableHttpServerConfig {
-    StreamableHttpServerConfig::default()
+fn config(options: &McpOptions, sessions: &Sessions) -> StreamableHttpServerConfig {
+    let mut config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
         .with_json_response(true)
         .with_sse_keep_alive(Some(options.keep_alive))
         .with_sse_retry(None)
-        .with_max_request_body_bytes(options.max_body_bytes)
+        .with_max_request_body_bytes(options.max_body_bytes);
+    config.session_store = Some(Arc::clone(&sessions.ids) as Arc<dyn SessionStore>);
+    config
 }

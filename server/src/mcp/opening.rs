@@ -1,16 +1,18 @@
 //! A request that may open a session: its caller, and why it was refused.
 //!
-//! The library opens sessions without their caller, and has one error for all failures. So both are
-//! passed beside it, in the task that serves the request.
+//! The library opens sessions, and takes them up again, without their caller, and has one error for
+//! all failures. So both are passed beside it, in the task that serves the request.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::http::request::Parts;
 use axum::response::Response;
+use rmcp::model::{ClientCapabilities, ProtocolVersion};
 use server_chat::refusal::Refusal;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task_local;
 
-use super::Caller;
+use super::{Caller, listing};
 
 task_local! {
     static OPENING: Arc<Opening>;
@@ -20,6 +22,10 @@ task_local! {
 #[derive(Debug, Default)]
 pub(super) struct Opening {
     pub(super) caller: Caller,
+    /// Whether the client declares that it takes events.
+    pub(super) takes_events: bool,
+    /// The protocol version in the header, for a session that is taken up again.
+    pub(super) version: ProtocolVersion,
     /// The opening of a request.
     turn: Mutex<Option<OwnedSemaphorePermit>>,
     refused: Mutex<Option<Refusal>>,
@@ -27,12 +33,24 @@ pub(super) struct Opening {
 
 impl Opening {
     /// Creates the opening of a request.
-    pub(super) fn of(caller: Caller) -> Arc<Self> {
+    pub(super) fn of(caller: Caller, head: &Parts, body: &[u8]) -> Arc<Self> {
+        let version = head.headers.get("mcp-protocol-version");
+        let version = version.and_then(|version| version.to_str().ok());
+        // As the library reads requests without the header.
+        let version = version.map_or(Ok(ProtocolVersion::V_2025_03_26), |version| {
+            serde_json::from_value(version.into())
+        });
         Arc::new(Self {
             caller,
-            turn: Mutex::default(),
-            refused: Mutex::default(),
+            takes_events: opens(head) && declares_events(body),
+            version: version.unwrap_or_default(),
+            ..Self::default()
         })
+    }
+
+    /// Whether a request is served in this task.
+    pub(super) fn is_in_request() -> bool {
+        OPENING.try_with(|_| ()).is_ok()
     }
 
     /// The opening of the current task; an empty one outside of a request.
@@ -59,6 +77,26 @@ impl Opening {
     pub(super) fn refused(&self) -> Option<Refusal> {
         lock(&self.refused).take()
     }
+}
+
+/// Whether a request may open a session: it has none, and is not of the era without sessions.
+fn opens(head: &Parts) -> bool {
+    let has = |name: &str| head.headers.contains_key(name);
+    !has("mcp-session-id") && !has("mcp-method")
+}
+
+/// Whether the client declares in this opening request that it takes events.
+fn declares_events(body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Hello {
+        params: Params,
+    }
+    #[derive(serde::Deserialize)]
+    struct Params {
+        capabilities: ClientCapabilities,
+    }
+    let hello = serde_json::from_slice::<Hello>(body);
+    hello.is_ok_and(|hello| listing::takes_events(&hello.params.capabilities))
 }
 
 /// No code panics while it holds such a lock.

@@ -42,7 +42,7 @@ pub(super) async fn in_words(
     if let Some(Ok(id)) = session.map(HeaderValue::to_str)
         && sessions.is_anothers(id, &head)
     {
-        return error(StatusCode::NOT_FOUND, -32_001, "there is no such session");
+        return unknown_session();
     }
     let body = match to_bytes(body, sessions.max_body()).await {
         Ok(body) => kept(body),
@@ -57,9 +57,10 @@ pub(super) async fn in_words(
         paid.keep(kept);
     }
     let caller = sessions.caller(&head);
-    let opening = Opening::of(caller.clone());
+    let opening = Opening::of(caller.clone(), &head, &body);
+    let has_session = session.is_some();
     if let Some(messages) = batch::of(&body) {
-        if let Err(why) = takes_batch(&sessions, &head, &messages) {
+        if let Err(why) = takes_batch(&sessions, (&head, &opening), &messages) {
             return error(StatusCode::BAD_REQUEST, -32_600, &why);
         }
         return match sessions.turn_for(&caller, messages.len()).await {
@@ -73,6 +74,7 @@ pub(super) async fn in_words(
         return refused(&refusal);
     }
     match response.status() {
+        StatusCode::NOT_FOUND if has_session => unknown_session(),
         // The content type is right, so the body is invalid.
         StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => error(
             StatusCode::BAD_REQUEST,
@@ -88,10 +90,14 @@ pub(super) async fn in_words(
 }
 
 /// Whether the session's revision has batches, and this is one.
-fn takes_batch(sessions: &Sessions, head: &Parts, messages: &[Value]) -> Result<(), String> {
+fn takes_batch(
+    sessions: &Sessions,
+    (head, opening): (&Parts, &Opening),
+    messages: &[Value],
+) -> Result<(), String> {
     let session = head.headers.get(SESSION).map(HeaderValue::to_str);
     match session {
-        Some(Ok(id)) if sessions.takes_batches(id) => batch::check(messages),
+        Some(Ok(id)) if sessions.takes_batches(id, &opening.version) => batch::check(messages),
         Some(_) | None => {
             let why = "a request is one message, not a list: only MCP 2025-03-26 has batches";
             Err(why.into())
@@ -105,6 +111,14 @@ fn begun(response: Response) -> Response {
     let first = Bytes::from(format!("retry: {}\n\n", RETRY.as_millis()));
     let first = stream::once(future::ready(Ok(first)));
     response.map(|body| Body::from_stream(first.chain(body.into_data_stream())))
+}
+
+/// The answer for a session that its client ended, that is another's, or whose id this server never
+/// signed: a server without a journal signs with another secret after each start.
+fn unknown_session() -> Response {
+    let told = "Session not found: it has ended, or another server opened it. Initialize a new one, \
+                and pass your handle in it, or log in under your name";
+    error(StatusCode::NOT_FOUND, -32_001, told)
 }
 
 /// A refusal as JSON, as all others are. The library writes plain text, such as for a missing Accept.

@@ -72,6 +72,11 @@ impl Session {
         self.over.cancelled().await;
     }
 
+    /// Whether all its resources are freed.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.is_cancelled()
+    }
+
     /// Names the caller as the heir: the receiver yields the session's place after the session's
     /// last resource is freed.
     pub(super) fn inherit(&self) -> oneshot::Receiver<Reservation> {

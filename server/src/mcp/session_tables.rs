@@ -3,12 +3,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use rmcp::transport::streamable_http_server::session::SessionId;
 use server_chat::capacity::Source;
 use tokio::sync::Semaphore;
 
-use super::session::Session;
-use super::sessions::Sessions;
+use super::sessions::{KnownSession, Sessions};
 
 /// The number of sessions that may be opened at a time, which leaves half of the processors to
 /// others.
@@ -45,10 +43,7 @@ impl SessionTables {
 
     /// Removes the longest idle session of this source from its table, and returns both. Sessions in
     /// use are passed over.
-    pub(super) fn take_idlest(
-        &self,
-        source: Source,
-    ) -> Option<(Arc<Sessions>, SessionId, Arc<Session>)> {
+    pub(super) fn take_idlest(&self, source: Source) -> Option<(Arc<Sessions>, KnownSession)> {
         // Another call does not find the same one meanwhile.
         let tables = self.tables();
         let tables = tables.iter().filter_map(Weak::upgrade);
@@ -57,7 +52,7 @@ impl SessionTables {
             Some((idle, id, table))
         });
         let (_, id, table) = idle.max_by_key(|(idle, ..)| *idle)?;
-        let session = table.take(&id)?;
-        Some((table, id, session))
+        let known = table.take(&id)?;
+        Some((table, known))
     }
 }

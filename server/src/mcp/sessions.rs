@@ -12,39 +12,40 @@
 //! of the processors at most open sessions at a time, so that other calls go on.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::http::request::Parts;
 use chat_core::Address;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage,
+    ServerResult,
 };
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
 use rmcp::transport::streamable_http_server::session::{
-    ServerSseMessage, SessionId, SessionManager,
+    RestoreOutcome, ServerSseMessage, SessionId, SessionManager,
 };
 use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source};
 use server_chat::refusal::Refusal;
 use server_chat::scope::CallerScope;
-use server_chat::service::Service;
+use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use super::fixtures::Fixtures;
 use super::listener::{Listener, Sink};
 use super::marks::Marks;
 use super::opening::Opening;
 use super::pooled_transport::PooledTransport;
-use super::session::{Busy, Connection, Place, Session};
+use super::session::{Connection, Place, Session};
+use super::session_ids::SessionIds;
+use super::session_stream::SessionStream;
 use super::session_tables::SessionTables;
 use super::{Caller, CallerOf, McpOptions, listing};
 
@@ -57,9 +58,10 @@ pub(super) const RETRY: Duration = Duration::from_secs(1);
 /// All sessions.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
-    known: Mutex<BTreeMap<SessionId, Known>>,
+    known: Mutex<BTreeMap<SessionId, KnownSession>>,
     /// The sessions of all realms.
     all: Arc<SessionTables>,
+    pub(super) ids: Arc<SessionIds>,
     service: Service,
     caller: CallerOf,
     closing: CancellationToken,
@@ -70,8 +72,11 @@ pub(super) struct Sessions {
 
 /// A session, its owner, and the sources of its opening and of its last use.
 #[derive(Clone)]
-struct Known {
-    session: Arc<Session>,
+pub(super) struct KnownSession {
+    pub(super) session: Arc<Session>,
+    /// Its id in the library, which is another each time that the session is taken up again: so the
+    /// end of what was before does not end it.
+    inner: SessionId,
     /// The scope of the bearer token's owner, if there was a token.
     owner: Option<Arc<CallerScope>>,
     /// The source that opened it.
@@ -86,6 +91,9 @@ pub(super) enum SessionError {
     /// The pool is used up, or memory is short.
     #[error("no session can be opened; try again later")]
     Full,
+    /// The machine has no randomness.
+    #[error("no id can be drawn: {0}")]
+    Random(#[from] getrandom::Error),
     /// No session has this id.
     #[error("there is no such session; initialize a new one")]
     Unknown,
@@ -103,6 +111,7 @@ impl Sessions {
             inner,
             known: Mutex::default(),
             all: Arc::clone(&options.sessions),
+            ids: Arc::new(SessionIds::new(service.secrets())),
             service,
             caller: Arc::clone(&options.caller),
             closing: options.closing.clone(),
@@ -112,7 +121,7 @@ impl Sessions {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<SessionId, Known>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<SessionId, KnownSession>> {
         // No code panics while it holds this lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -136,10 +145,11 @@ impl Sessions {
         turn.map_err(Into::into)
     }
 
-    /// Whether the revision of this session has batches.
-    pub(super) fn takes_batches(&self, id: &str) -> bool {
+    /// Whether the revision of this session has batches: `version`, if it is taken up again.
+    pub(super) fn takes_batches(&self, id: &str, version: &ProtocolVersion) -> bool {
         let known = self.known();
-        known.get(id).is_some_and(|one| one.session.takes_batches())
+        let agreed = known.get(id).map(|one| one.session.takes_batches());
+        agreed.unwrap_or(*version == ProtocolVersion::V_2025_03_26)
     }
 
     /// A place for a session of this source: a free one, or that of the longest idle session after
@@ -159,11 +169,11 @@ impl Sessions {
             Full::Source { .. } => source,
             Full::All { .. } => capacity.sessions.more_than(source).unwrap_or(source),
         };
-        let Some((table, id, session)) = self.all.take_idlest(whose) else {
+        let Some((table, known)) = self.all.take_idlest(whose) else {
             return Err(full.into());
         };
-        let place = session.inherit();
-        table.end(&id, &session).await;
+        let place = known.session.inherit();
+        table.end(&known).await;
         match timeout(patience, place).await {
             Ok(Ok(place)) => Ok(place.given_to(source)),
             Ok(Err(_)) | Err(_) => Err(full.into()),
@@ -181,26 +191,88 @@ impl Sessions {
     }
 
     /// Removes a session from the table.
-    pub(super) fn take(&self, id: &SessionId) -> Option<Arc<Session>> {
-        Some(self.known().remove(id)?.session)
+    pub(super) fn take(&self, id: &SessionId) -> Option<KnownSession> {
+        self.known().remove(id)
     }
 
     /// Ends a session that was removed from the table. Its resources are freed soon.
-    async fn end(&self, id: &SessionId, session: &Session) {
-        session.ended.cancel();
-        if let Err(error) = self.inner.close_session(id).await {
+    async fn end(&self, known: &KnownSession) {
+        known.session.ended.cancel();
+        if let Err(error) = self.inner.close_session(&known.inner).await {
             tracing::warn!(%error, "a session did not end");
         }
     }
 
     /// Ends a session in the table.
     async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
-        let session = self.take(id)?;
-        self.end(id, &session).await;
-        Some(session)
+        let known = self.take(id)?;
+        self.end(&known).await;
+        Some(known.session)
     }
 
-    fn find(&self, id: &SessionId) -> Result<Known, SessionError> {
+    /// Opens a session under this id.
+    async fn begin(&self, id: &SessionId) -> Result<(PooledTransport, Arc<Session>), SessionError> {
+        let opening = Opening::current();
+        let Caller {
+            address,
+            source,
+            scope,
+        } = opening.caller.clone();
+        let place = match self.place(source).await {
+            Ok(place) => place,
+            Err(refusal) => {
+                opening.refuse(refusal);
+                return Err(SessionError::Full);
+            }
+        };
+        // Until it is answered. The semaphore is never closed.
+        if let Ok(turn) = Arc::clone(&self.all.openings).acquire_owned().await {
+            opening.has_turn(turn);
+        }
+        let (inner, transport) = self.inner.create_session().await?;
+        let session = Session::at(Arc::new(CallerScope::with_id(&format!("session {id}"))));
+        let transport = PooledTransport::new(transport, Place::of(&session, place));
+        let known = KnownSession {
+            session: Arc::clone(&session),
+            inner,
+            owner: scope,
+            source,
+            last: (address, source),
+        };
+        self.known().insert(Arc::clone(id), known);
+        Ok((transport, session))
+    }
+
+    /// Finds the participants of a session that is taken up again, and follows their inboxes, as if
+    /// the client had subscribed to them: whether it had is not known, and a hint too many does no
+    /// harm.
+    async fn follow_again(&self, session: &Session) {
+        let Caller {
+            address,
+            source,
+            scope: token,
+        } = Opening::current().caller.clone();
+        self.service.take_up(&session.scope, address).await;
+        let origin = RequestOrigin {
+            address,
+            source,
+            scope: Some(Arc::clone(&session.scope)),
+            token,
+            handle: None,
+        };
+        let mut handles = session.scope.handles();
+        if handles.is_empty() {
+            handles.extend(self.service.only(&origin).await.ok().flatten());
+        }
+        for handle in handles {
+            let reader = self.service.secrets().reader_of(&handle);
+            session.follows.called(&reader, &handle);
+            // No more participants are known than can be followed.
+            let _ = session.follows.subscribe(&reader, &reader.inbox_uri());
+        }
+    }
+
+    fn find(&self, id: &SessionId) -> Result<KnownSession, SessionError> {
         self.known().get(id).cloned().ok_or(SessionError::Unknown)
     }
 
@@ -212,14 +284,14 @@ impl Sessions {
             None => return false,
         };
         match (owner, (self.caller)(request).scope) {
-            (Some(owner), Some(caller)) => !Arc::ptr_eq(&owner, &caller),
+            (Some(owner), Some(caller)) => owner.id() != caller.id(),
             (owner, caller) => owner.is_some() != caller.is_some(),
         }
     }
 
     /// The sessions that were unused for this long, and those whose token was revoked.
     fn over(&self, limit: Duration) -> Vec<SessionId> {
-        let is_over = |one: &Known| {
+        let is_over = |one: &KnownSession| {
             let revoked = one.owner.as_ref().is_some_and(|scope| !scope.is_open());
             revoked || one.session.idle() >= limit
         };
@@ -233,7 +305,7 @@ impl Sessions {
         &self,
         id: &SessionId,
         message: &mut ClientJsonRpcMessage,
-    ) -> Result<Known, SessionError> {
+    ) -> Result<KnownSession, SessionError> {
         let mut known = self.find(id)?;
         if let JsonRpcMessage::Request(request) = &*message
             && let Some(parts) =
@@ -253,7 +325,7 @@ impl Sessions {
 
     /// The stream of a session's client, which continues after these cursors.
     fn stream(&self, id: &SessionId, marks: Marks) -> Result<SessionStream, SessionError> {
-        let Known { session, last, .. } = self.find(id)?;
+        let KnownSession { session, last, .. } = self.find(id)?;
         let (address, source) = last;
         let held = match self.service.place_for_stream(source) {
             Ok(held) => held,
@@ -283,12 +355,7 @@ impl Sessions {
             let outcome = listener.run(&gone).await;
             tracing::debug!(?outcome, "a session's stream ended");
         });
-        Ok(SessionStream {
-            inner: Box::pin(ReceiverStream::new(receiver)),
-            connection: None,
-            _busy: busy,
-            _held: Some(held),
-        })
+        Ok(SessionStream::new(ReceiverStream::new(receiver), busy).holding(held))
     }
 }
 
@@ -324,34 +391,18 @@ impl SessionManager for Sessions {
     type Transport = PooledTransport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
-        let opening = Opening::current();
-        let Caller {
-            address,
-            source,
-            scope,
-        } = opening.caller.clone();
-        let place = match self.place(source).await {
-            Ok(place) => place,
-            Err(refusal) => {
-                opening.refuse(refusal);
-                return Err(SessionError::Full);
-            }
-        };
-        // Until it is answered. The semaphore is never closed.
-        if let Ok(turn) = Arc::clone(&self.all.openings).acquire_owned().await {
-            opening.has_turn(turn);
-        }
-        let (id, transport) = self.inner.create_session().await?;
-        let session = Session::at(Arc::new(CallerScope::with_id(&format!("session {id}"))));
-        let transport = PooledTransport::new(transport, Place::of(&session, place));
-        let known = Known {
-            session,
-            owner: scope,
-            source,
-            last: (address, source),
-        };
-        self.known().insert(Arc::clone(&id), known);
+        let id = self.ids.draw(&Opening::current())?;
+        let (transport, _) = self.begin(&id).await?;
         Ok((id, transport))
+    }
+
+    async fn restore_session(
+        &self,
+        id: SessionId,
+    ) -> Result<RestoreOutcome<Self::Transport>, SessionError> {
+        let (transport, session) = self.begin(&id).await?;
+        self.follow_again(&session).await;
+        Ok(RestoreOutcome::Restored(transport))
     }
 
     async fn initialize_session(
@@ -359,14 +410,14 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionError> {
-        let Known { session, .. } = self.mark(id, &mut message)?;
+        let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
         if let JsonRpcMessage::Request(request) = &message
             && let ClientRequest::InitializeRequest(hello) = &request.request
             && listing::takes_events(&hello.params.capabilities)
         {
             session.follows.take_events();
         }
-        let answer = self.inner.initialize_session(id, message).await?;
+        let answer = self.inner.initialize_session(&inner, message).await?;
         if let JsonRpcMessage::Response(response) = &answer
             && let ServerResult::InitializeResult(agreed) = &response.result
         {
@@ -382,14 +433,17 @@ impl SessionManager for Sessions {
     /// The answer is sent when the session's place is free, so that the client may open another at
     /// once.
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
-        match self.end_known(id).await {
-            Some(session) => {
-                // A session that takes longer to end does not delay the answer further.
-                let _ = timeout(ENDING, session.over()).await;
-                Ok(())
-            }
-            None => Ok(self.inner.close_session(id).await?),
+        // The library also calls this after the last task of a session, of which the client may
+        // have taken it up again.
+        let is_over = |known: &KnownSession| Opening::is_in_request() || known.session.is_over();
+        if !self.known().get(id).is_some_and(is_over) {
+            return Ok(());
         }
+        if let Some(session) = self.end_known(id).await {
+            // A session that takes longer to end does not delay the answer further.
+            let _ = timeout(ENDING, session.over()).await;
+        }
+        Ok(())
     }
 
     async fn create_stream(
@@ -397,16 +451,12 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let busy = self.mark(id, &mut message)?.session.enter();
+        let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
+        let busy = session.enter();
         let connection = CancellationToken::new();
         message.insert_extension(Connection(connection.clone()));
-        let inner = self.inner.create_stream(id, message).await?;
-        Ok(SessionStream {
-            inner: Box::pin(inner),
-            connection: Some(connection.drop_guard()),
-            _busy: busy,
-            _held: None,
-        })
+        let inner = self.inner.create_stream(&inner, message).await?;
+        Ok(SessionStream::new(inner, busy).cancelling(connection))
     }
 
     async fn accept_message(
@@ -414,8 +464,9 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<(), SessionError> {
-        let _busy = self.mark(id, &mut message)?.session.enter();
-        Ok(self.inner.accept_message(id, message).await?)
+        let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
+        let _busy = session.enter();
+        Ok(self.inner.accept_message(&inner, message).await?)
     }
 
     async fn create_standalone_stream(
@@ -425,7 +476,8 @@ impl SessionManager for Sessions {
         let mut stream = self.stream(id, Marks::default())?;
         if let Fixtures::Present(_) = self.fixtures {
             // Only fixtures send messages there. Their ids would look like the listener's.
-            let said = self.inner.create_standalone_stream(id).await?;
+            let inner = self.find(id)?.inner;
+            let said = self.inner.create_standalone_stream(&inner).await?;
             let said = said.map(|mut said| {
                 said.event_id = None;
                 said
@@ -443,38 +495,9 @@ impl SessionManager for Sessions {
         if let Ok(marks) = last_event_id.parse() {
             return self.stream(id, marks);
         }
-        let busy = self.find(id)?.session.enter();
-        let inner = self.inner.resume(id, last_event_id).await?;
-        Ok(SessionStream {
-            inner: Box::pin(inner),
-            connection: None,
-            _busy: busy,
-            _held: None,
-        })
-    }
-}
-
-type Messages = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
-
-/// A stream that notices when its connection is closed before its end.
-struct SessionStream {
-    inner: Messages,
-    connection: Option<DropGuard>,
-    _busy: Busy,
-    /// Its part of the pool of streams.
-    _held: Option<Reservation>,
-}
-
-impl Stream for SessionStream {
-    type Item = ServerSseMessage;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let polled = self.inner.as_mut().poll_next(context);
-        if let Poll::Ready(None) = polled
-            && let Some(connection) = self.connection.take()
-        {
-            connection.disarm();
-        }
-        polled
+        let KnownSession { session, inner, .. } = self.find(id)?;
+        let busy = session.enter();
+        let inner = self.inner.resume(&inner, last_event_id).await?;
+        Ok(SessionStream::new(inner, busy))
     }
 }

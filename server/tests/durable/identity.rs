@@ -234,3 +234,46 @@ fn a_name_that_registers_again_has_another_handle_and_occupies_nothing() {
         (&again["user_id"], &again["handle"])
     );
 }
+
+/// A server without tokens.
+fn open_server(folder: &Path) -> Server {
+    Server::start(folder, &[])
+}
+
+#[test]
+fn a_session_goes_on_after_a_kill_until_its_client_ends_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = open_server(folder.path());
+    let (ann, ben) = (
+        Client::new(&server, "").open(),
+        Client::new(&server, "").open(),
+    );
+    let me = ann.call("login", &json!({ "username": "ann" }));
+    let room = ben.call("login", &json!({ "username": "ben" }))["room_id"].clone();
+    let cursor = ann.call("check", &check(&Value::Null))["cursor"].clone();
+    let (ann, ben) = (ann.id, ben.id);
+    let resumed = |server, id: &str| Session {
+        client: Client::new(server, ""),
+        id: id.into(),
+    };
+    server.kill();
+    let server = open_server(folder.path());
+    resumed(&server, &ben).call(
+        "send_message",
+        &json!({ "room_id": room, "message": "still here" }),
+    );
+    let session = resumed(&server, &ann);
+    let page = session.call("check", &check(&cursor));
+    assert_eq!(texts(&page), ["still here"], "{page}");
+    let again = session.call("login", &json!({ "username": "ann" }));
+    assert_eq!(
+        (&again["user_id"], &again["handle"]),
+        (&me["user_id"], &me["handle"])
+    );
+    let call = tool_call("check", &check(&Value::Null)).to_string();
+    let mut forged = ann.clone();
+    forged.replace_range(3..4, if &ann[3..4] == "A" { "B" } else { "A" });
+    assert_eq!(resumed(&server, &forged).request("POST /mcp", &call).0, 404);
+    assert_eq!(session.request("DELETE /mcp", "").0, 204);
+    assert_eq!(session.request("POST /mcp", &call).0, 404);
+}

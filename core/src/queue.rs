@@ -1,8 +1,9 @@
 //! The queue of participants that wait for a partner, and the choice of the next partner.
 //!
-//! A newcomer is matched at once if a compatible waiter exists. So all waiters are incompatible
-//! with one another (by blocks, or by interests not shared while patience runs), and a search
-//! passes few of them before it finds a partner.
+//! A waiter becomes a candidate once its handle was used, and is then matched at once if a
+//! compatible candidate exists. So all candidates are incompatible with one another (by blocks, or
+//! by interests not shared while patience runs), and a search passes few of them before it finds a
+//! partner.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -29,6 +30,16 @@ pub(crate) struct Waiter {
     pub(crate) since: Time,
     pub(crate) interests: Arc<[Arc<str>]>,
     pub(crate) preference: MatchPreference,
+    pub(crate) candidacy: Candidacy,
+}
+
+/// Whether others can be matched with a waiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Candidacy {
+    /// Not yet: its handle was never used, so its client may not have received the handle.
+    Unused,
+    /// It is a candidate.
+    Open,
 }
 
 /// The partners that a waiter accepts.
@@ -59,8 +70,13 @@ pub(crate) struct Queue {
     recent: VecDeque<Span>,
     #[serde(skip)]
     by_user: Table<UserId, Place>,
+    /// The candidates.
+    #[serde(skip)]
+    candidates: BTreeSet<Place>,
+    /// The candidates with each interest.
     #[serde(skip)]
     by_interest: BTreeMap<Arc<str>, BTreeSet<Place>>,
+    /// The candidates that accept anyone.
     #[serde(skip)]
     open: BTreeSet<Place>,
 }
@@ -98,6 +114,13 @@ impl Queue {
 
     fn index(&mut self, place: Place, waiter: &Waiter) {
         self.by_user.insert(waiter.user, place);
+        if waiter.candidacy == Candidacy::Open {
+            self.index_candidate(place, waiter);
+        }
+    }
+
+    fn index_candidate(&mut self, place: Place, waiter: &Waiter) {
+        self.candidates.insert(place);
         for interest in waiter.interests.iter() {
             self.by_interest
                 .entry(Arc::clone(interest))
@@ -130,7 +153,21 @@ impl Queue {
                 }
             }
         }
+        self.candidates.remove(&place);
         self.open.remove(&place);
+        Some(waiter)
+    }
+
+    /// Makes the waiter a candidate. None if it is one already, or does not wait.
+    pub(crate) fn admit(&mut self, user: UserId) -> Option<Waiter> {
+        let place = self.place(user)?;
+        let waiter = self.line.get_mut(&place)?;
+        if waiter.candidacy == Candidacy::Open {
+            return None;
+        }
+        waiter.candidacy = Candidacy::Open;
+        let waiter = waiter.clone();
+        self.index_candidate(place, &waiter);
         Some(waiter)
     }
 
@@ -139,7 +176,9 @@ impl Queue {
         let place = self.place(user)?;
         let waiter = self.line.get_mut(&place)?;
         waiter.preference = MatchPreference::Anyone;
-        self.open.insert(place);
+        if waiter.candidacy == Candidacy::Open {
+            self.open.insert(place);
+        }
         Some(waiter)
     }
 
@@ -173,10 +212,11 @@ impl Queue {
                 Compatibility::Never => false,
             }
         };
+        let mut candidates = self.candidates.iter().filter_map(|at| self.line.get(at));
         let chosen = match matching {
-            Matching::Fifo => self.line.values().find(|w| fits(w)).map(|w| w.user),
+            Matching::Fifo => candidates.find(|w| fits(w)).map(|w| w.user),
             Matching::Random => {
-                let those: Vec<_> = self.line.values().filter(|w| fits(w)).collect();
+                let those: Vec<_> = candidates.filter(|w| fits(w)).collect();
                 let n = those.len() as u64;
                 let index = if n > 1 { draw(n) } else { 0 };
                 usize::try_from(index)
@@ -238,14 +278,20 @@ impl Queue {
         if self.by_user.len() != self.line.len() {
             return Err("a participant waits twice".into());
         }
-        let open = self
-            .line
-            .values()
+        let candidates = || {
+            self.line
+                .values()
+                .filter(|w| w.candidacy == Candidacy::Open)
+        };
+        let open = candidates()
             .filter(|w| w.preference == MatchPreference::Anyone)
             .count();
-        let interests: usize = self.line.values().map(|w| w.interests.len()).sum();
+        let interests: usize = candidates().map(|w| w.interests.len()).sum();
         let indexed: usize = self.by_interest.values().map(BTreeSet::len).sum();
-        if self.open.len() != open || indexed != interests {
+        if self.candidates.len() != candidates().count()
+            || self.open.len() != open
+            || indexed != interests
+        {
             return Err("the indexes and the line differ".into());
         }
         Ok(())
@@ -267,6 +313,7 @@ mod tests {
             since: Time(0),
             interests: interests.iter().map(|text| Arc::from(*text)).collect(),
             preference,
+            candidacy: Candidacy::Open,
         }
     }
 
@@ -281,12 +328,13 @@ mod tests {
     fn an_impossible_queue_is_invalid() {
         assert_eq!(line().validate(), Ok(()));
         type Spoil = fn(&mut Queue);
-        let wrong: [(&str, Spoil); 5] = [
+        let wrong: [(&str, Spoil); 6] = [
             ("a place not given yet", |queue| queue.next = Place(1)),
             ("one who waits twice", |queue| queue.enter(waiter(2, &[]))),
             ("a stranger in the index", |queue| {
                 queue.by_user.insert(UserId(3), Place(0));
             }),
+            ("one candidate less", |queue| queue.candidates.clear()),
             ("one less who takes anyone", |queue| queue.open.clear()),
             ("one less with an interest", |queue| {
                 queue.by_interest.clear()

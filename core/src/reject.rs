@@ -43,7 +43,7 @@ rejects! {
     /// The public id is taken, or reserved for the server.
     UserIdTaken "user_id_taken" "That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it";
     /// The name is taken.
-    NameTaken "name_taken" "That name is taken; choose another";
+    NameTaken { holder: Holder } "name_taken" "That name is taken: {holder}";
     /// The name breaks a rule for names.
     NameNotAllowed { why: NameFault } "name_not_allowed" "That name is not allowed: {why}";
     /// No participant has this id.
@@ -77,8 +77,8 @@ rejects! {
     /// The room is full, or the caller is in as many rooms as it may be.
     RoomFull { limit: u32 } "room_full" "At most {limit} fit: the room is full, or you are in as many rooms as you may be";
     /// The largest number of participants is registered from the caller's address, and none of them
-    /// is away.
-    AddressFull { limit: u32 } "address_full" "At most {limit} may be registered from your address, and none of those is away; use one of their handles, or unregister one";
+    /// gives way.
+    AddressFull { limit: u32 } "address_full" "At most {limit} may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away";
     /// The largest number of participants or rooms exists.
     ServerFull "server_full" "The server is full; try again later";
     /// Too many commands are pending.
@@ -163,6 +163,39 @@ impl Earlier {
             Self::Unknown => Some("unknown"),
         }
     }
+}
+
+/// Who has a name that was asked for, and how long at most, if nobody speaks for it any more.
+/// Of several holders the last one in this order is named.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    thiserror::Error,
+)]
+pub enum Holder {
+    /// A participant from the caller's address, which is there for so long without another call.
+    #[error(
+        "one from your own address has it, or one that looks like it. If that is you, pass your \
+         handle; else choose another. If it stays silent, it gives way to you in {0}"
+    )]
+    SameAddress(Span),
+    /// A participant from another address.
+    #[error(
+        "another has it, or one that looks like it. If that is you, pass your handle; else choose \
+         another. Whoever is away for {0} loses its name, and an operator can free it sooner"
+    )]
+    Other(Span),
+    /// It has the form of the names that the server gives.
+    #[error("user_ and a number is a name that only the server gives; choose another")]
+    Server,
 }
 
 /// Which rule a name breaks.

@@ -30,8 +30,14 @@ impl OtherClients {
             let mut pair = Vec::new();
             for side in ["a", "b"] {
                 let mut connection = Connection::open(address).await?;
-                let who = json!({ "user_id": format!("other{n}{side}") });
-                let answer = connection.post("/tools/enter_queue", "", &who).await?;
+                // Only participants whose handles are in use are matched.
+                let who = connection
+                    .post("/tools/take_a_break", "", &json!({}))
+                    .await?;
+                let named =
+                    json!({ "handle": who["handle"], "display_name": format!("other{n}{side}") });
+                let mut answer = connection.post("/tools/enter_queue", "", &named).await?;
+                answer["handle"] = who["handle"].clone();
                 pair.push((connection, answer));
             }
             let room = pair[1].1["room_id"].clone();

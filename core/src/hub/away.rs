@@ -1,20 +1,18 @@
-//! Index of the participants of each address, and of those that have been away longest. When space
-//! runs out, a newcomer replaces one of the latter. A mute of an address reads the former.
+//! Index of the participants of each address, and of those that give way. When space runs out, a
+//! newcomer replaces one of the latter. A mute of an address reads the former.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chat_types::Time;
-
 use crate::id::{Address, UserId};
-use crate::participant::{Participant, Presence};
+use crate::participant::{Ghost, Participant, Presence};
 
-/// A participant that is away, preceded by the instant at which its registration expires.
-type Absent = (Time, UserId);
+/// A participant that gives way, in the order in which they do.
+type Yielding = (Ghost, UserId);
 
 /// The participants by address, and all that are away.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Away {
-    all: BTreeSet<Absent>,
+    all: BTreeSet<Yielding>,
     by_address: BTreeMap<Address, Registered>,
     /// The number of addresses with one participant, with two, and so on. The largest count per
     /// address is then known without a search.
@@ -24,7 +22,7 @@ pub(super) struct Away {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Registered {
     participants: BTreeSet<UserId>,
-    away: BTreeSet<Absent>,
+    ghosts: BTreeSet<Yielding>,
 }
 
 impl Away {
@@ -36,17 +34,13 @@ impl Away {
         registered.participants.insert(user);
         let after = registered.participants.len();
         self.resized(before, after);
-        if let Presence::Away { until } = participant.presence {
-            self.leave(address, (until, user));
-        }
+        self.insert(address, user, participant.presence);
     }
 
     /// Removes a participant whose registration ended.
     pub(super) fn remove(&mut self, user: UserId, participant: &Participant) {
         let address = participant.address;
-        if let Presence::Away { until } = participant.presence {
-            self.come_back(address, (until, user));
-        }
+        self.withdraw(address, user, participant.presence);
         if let Some(registered) = self.by_address.get_mut(&address) {
             let before = registered.participants.len();
             registered.participants.remove(&user);
@@ -75,18 +69,26 @@ impl Away {
         }
     }
 
-    /// Records that a participant from the address went away.
-    pub(super) fn leave(&mut self, address: Address, absent: Absent) {
-        self.all.insert(absent);
+    /// Records the presence of a participant from the address.
+    pub(super) fn insert(&mut self, address: Address, user: UserId, presence: Presence) {
+        let Some(ghost) = presence.ghost() else {
+            return;
+        };
+        if matches!(ghost, Ghost::Away(_)) {
+            self.all.insert((ghost, user));
+        }
         let registered = self.by_address.entry(address).or_default();
-        registered.away.insert(absent);
+        registered.ghosts.insert((ghost, user));
     }
 
-    /// Records that a participant from the address came back.
-    pub(super) fn come_back(&mut self, address: Address, absent: Absent) {
-        self.all.remove(&absent);
+    /// Records that a participant from the address no longer has this presence.
+    pub(super) fn withdraw(&mut self, address: Address, user: UserId, presence: Presence) {
+        let Some(ghost) = presence.ghost() else {
+            return;
+        };
+        self.all.remove(&(ghost, user));
         if let Some(registered) = self.by_address.get_mut(&address) {
-            registered.away.remove(&absent);
+            registered.ghosts.remove(&(ghost, user));
         }
     }
 
@@ -107,16 +109,24 @@ impl Away {
         self.sizes.len()
     }
 
-    /// The participant of the address that has been away longest.
-    pub(super) fn longest_from(&self, address: Address) -> Option<UserId> {
-        let registered = self.by_address.get(&address)?;
-        registered.away.first().map(|(_, user)| *user)
+    /// The first participant of the address that gives way, but for those `without`.
+    pub(super) fn first_from(
+        &self,
+        address: Address,
+        without: &BTreeSet<UserId>,
+    ) -> Option<UserId> {
+        first(&self.by_address.get(&address)?.ghosts, without)
     }
 
-    /// The participant that has been away longest.
-    pub(super) fn longest(&self) -> Option<UserId> {
-        self.all.first().map(|(_, user)| *user)
+    /// The participant that has been away longest, but for those `without`.
+    pub(super) fn longest(&self, without: &BTreeSet<UserId>) -> Option<UserId> {
+        first(&self.all, without)
     }
+}
+
+fn first(ghosts: &BTreeSet<Yielding>, without: &BTreeSet<UserId>) -> Option<UserId> {
+    let mut users = ghosts.iter().map(|(_, user)| *user);
+    users.find(|user| !without.contains(user))
 }
 
 #[cfg(test)]

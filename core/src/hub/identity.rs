@@ -1,6 +1,9 @@
 //! Registration and names, and finding participants by them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use chat_types::Span;
 
 use super::{Hub, Index};
 use crate::breaks::Breaks;
@@ -11,11 +14,17 @@ use crate::inbox::Inbox;
 use crate::moderation::Measure;
 use crate::name::{Keys, Name, is_given, is_reserved};
 use crate::participant::{Memory, Naming, Participant, Presence, SpeechPermission};
-use crate::reject::{Accepted, Argument, NameFault, Reject};
+use crate::reject::{Accepted, Argument, Holder, NameFault, Reject};
 use crate::reply::Reply;
 
 /// The most characters of a public id.
 pub(crate) const MAX_PUBLIC_ID: usize = 64;
+
+/// A name that may be taken, and the participants that give way for it.
+pub(super) struct FreeName {
+    name: Name,
+    yielding: BTreeSet<UserId>,
+}
 
 impl Index {
     /// The participant whose name or chosen id has this key.
@@ -83,26 +92,33 @@ impl Hub {
         if self.moderation.of_handle(&handle) == Some(Measure::Ban) {
             return Err(Reject::Blocked);
         }
+        let mut yielding = BTreeSet::new();
         let (name, chosen_id, joins) = if let Command::EnterQueue(enter) = command {
-            let name = self.check_enter(None, enter)?;
-            (name, self.check_public_id(enter.user_id.as_ref())?, None)
+            let name = self.check_enter(None, from, enter)?;
+            let id = self.check_public_id(enter.user_id.as_ref(), from, &mut yielding)?;
+            (name, id, None)
         } else if let Command::Login { username, room } = command {
-            let name = self.check_name(None, username)?;
-            (name, None, Some(self.check_join(None, room)?))
+            let name = self.check_name(None, from, username)?;
+            (name, None, Some(self.check_join(None, from, room)?))
         } else if let Command::TakeBreak { excuse, .. } = command {
             self.check_excuse(excuse.as_ref())?;
             (None, None, None)
         } else {
             return Err(Reject::HandleRequired);
         };
-        if let Some(longest_away) = self.check_user_space(reader, from)? {
-            self.forget(longest_away);
+        let name = name.map(|free| {
+            yielding.extend(free.yielding);
+            free.name
+        });
+        yielding.extend(self.check_user_space(reader, from, &yielding)?);
+        for user in yielding {
+            self.forget(user);
         }
         let user = self.mint((handle, reader, from), name, chosen_id);
         // The registration itself is no use of the handle: only a later call shows that its owner
         // received it.
         let until = self.now + self.config.unused_timeout;
-        self.user_mut(user).presence = Presence::Unused { until };
+        self.set_presence(user, Presence::Unused { until });
         self.arm_presence(user);
         let outcome = match joins {
             // Not checked again: the member who made place in the room may be forgotten by now.
@@ -120,23 +136,24 @@ impl Hub {
         outcome
     }
 
-    /// Checks whether one more participant fits. Returns the participant to replace, if space ran
-    /// out.
+    /// Checks whether one more participant fits when those `yielding` are gone, all from its
+    /// address. Returns the participant to replace, if space ran out.
     fn check_user_space(
         &self,
         reader: SecretHash,
         from: Address,
+        yielding: &BTreeSet<UserId>,
     ) -> Result<Option<UserId>, Reject> {
         if self.index.readers.get(&reader).is_some() {
             return Err(Reject::ServerFull);
         }
         let limit = self.config.max_per_address;
-        if self.index.away.registered_from(from) >= limit as usize {
-            let longest = self.index.away.longest_from(from);
-            return longest.map(Some).ok_or(Reject::AddressFull { limit });
+        if self.index.away.registered_from(from) - yielding.len() >= limit as usize {
+            let first = self.index.away.first_from(from, yielding);
+            return first.map(Some).ok_or(Reject::AddressFull { limit });
         }
-        if self.users.len() >= self.config.max_participants as usize {
-            let longest = self.index.away.longest();
+        if self.users.len() - yielding.len() >= self.config.max_participants as usize {
+            let longest = self.index.away.longest(yielding);
             return longest.map(Some).ok_or(Reject::ServerFull);
         }
         Ok(None)
@@ -225,12 +242,14 @@ impl Hub {
         }
     }
 
-    /// Checks whether `user`, or a newcomer (`None`), may take this name. `None` if it has the name.
+    /// Checks whether `user`, or a newcomer (`None`), of this address may take this name. `None` if
+    /// it has the name.
     pub(super) fn check_name(
         &self,
         user: Option<UserId>,
+        from: Address,
         text: &Arc<str>,
-    ) -> Result<Option<Name>, Reject> {
+    ) -> Result<Option<FreeName>, Reject> {
         let name = Name::new(text).map_err(|why| Reject::NameNotAllowed { why })?;
         if let Some(participant) = user.map(|user| self.user(user)) {
             if *participant.who.name == *name.shown {
@@ -247,24 +266,60 @@ impl Hub {
                 why: NameFault::Banned,
             });
         }
-        if !self.are_free(&name.keys, user) {
-            return Err(Reject::NameTaken);
+        let yielding = self
+            .yielding(&name.keys, user, from)
+            .map_err(|holder| Reject::NameTaken { holder })?;
+        Ok(Some(FreeName { name, yielding }))
+    }
+
+    /// The other participants whose names or ids have one of these keys, if all of them give way to
+    /// a caller from this address, and no key has the form of the server's ids. A name such as
+    /// `user_7` belongs to the participant with that id.
+    fn yielding(
+        &self,
+        keys: &Keys,
+        user: Option<UserId>,
+        from: Address,
+    ) -> Result<BTreeSet<UserId>, Holder> {
+        let (mut yielding, mut taken) = (BTreeSet::new(), None);
+        for key in keys.iter() {
+            match self.index.owner(key) {
+                Some(owner) if user == Some(owner) => {}
+                Some(_) | None if is_given(key) => taken = Some(Holder::Server),
+                Some(owner) => match self.holder(owner, from) {
+                    None => _ = yielding.insert(owner),
+                    holder => taken = taken.max(holder),
+                },
+                None => {}
+            }
         }
-        Ok(Some(name))
+        taken.map_or(Ok(yielding), Err)
     }
 
-    /// Whether these keys are free: no other participant's name or id has one of them, and none has
-    /// the form of the server's ids. A name such as `user_7` belongs to the participant with that
-    /// id.
-    fn are_free(&self, keys: &Keys, user: Option<UserId>) -> bool {
-        keys.iter().all(|key| match self.index.owner(key) {
-            Some(owner) => user == Some(owner),
-            None => !is_given(key),
-        })
+    /// The participant as the holder of a name. None if it gives way to a caller from this address.
+    fn holder(&self, user: UserId, from: Address) -> Option<Holder> {
+        let holder = self.user(user);
+        if holder.address != from {
+            // To others nothing is said of its presence.
+            return Some(Holder::Other(self.config.forget_after));
+        }
+        if holder.presence.ghost().is_some() {
+            return None;
+        }
+        let silence = match holder.deadline() {
+            Some(until) => until.since(self.now),
+            None => self.config.reconnect_grace, // once its streams have closed
+        };
+        Some(Holder::SameAddress(Span::secs(silence.as_secs_ceil())))
     }
 
-    pub(super) fn take_name(&mut self, user: UserId, name: Option<Name>) {
-        let Some(name) = name else { return };
+    pub(super) fn take_name(&mut self, user: UserId, free: Option<FreeName>) {
+        let Some(FreeName { name, yielding }) = free else {
+            return;
+        };
+        for ghost in yielding {
+            self.forget(ghost);
+        }
         let participant = self.user_mut(user);
         let before = Arc::clone(&participant.who);
         participant.naming = Naming::Chosen;
@@ -278,8 +333,14 @@ impl Hub {
         self.took_name(user);
     }
 
-    /// Checks the chosen public id by the rules for names: it is shown where names are.
-    fn check_public_id(&self, id: Option<&Arc<str>>) -> Result<Option<Box<str>>, Reject> {
+    /// Checks the chosen public id by the rules for names: it is shown where names are. Adds those
+    /// that give way for it.
+    fn check_public_id(
+        &self,
+        id: Option<&Arc<str>>,
+        from: Address,
+        yielding: &mut BTreeSet<UserId>,
+    ) -> Result<Option<Box<str>>, Reject> {
         let Some(id) = id else { return Ok(None) };
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if id.is_empty() || id.len() > MAX_PUBLIC_ID || !id.chars().all(plain) {
@@ -290,9 +351,11 @@ impl Hub {
         }
         let keys = Keys::of(id);
         let is_banned = self.moderation.of_name(&keys) == Some(Measure::Ban);
-        if is_reserved(id) || is_banned || !self.are_free(&keys, None) {
+        if is_reserved(id) || is_banned {
             return Err(Reject::UserIdTaken);
         }
+        let holders = self.yielding(&keys, None, from);
+        yielding.extend(holders.map_err(|_| Reject::UserIdTaken)?);
         Ok(Some(Box::from(&**id)))
     }
 
@@ -304,8 +367,9 @@ impl Hub {
         username: &Arc<str>,
         room: &Arc<str>,
     ) -> Result<Reply, Reject> {
-        let name = self.check_name(Some(user), username)?;
-        let room = self.check_join(Some(user), room)?;
+        let from = self.user(user).address;
+        let name = self.check_name(Some(user), from, username)?;
+        let room = self.check_join(Some(user), from, room)?;
         self.take_name(user, name);
         let room = self.join_named(user, room);
         Ok(Reply::LoggedIn { user, room })
@@ -315,10 +379,11 @@ impl Hub {
     pub(super) fn check_enter(
         &self,
         user: Option<UserId>,
+        from: Address,
         enter: &EnterQueue,
-    ) -> Result<Option<Name>, Reject> {
+    ) -> Result<Option<FreeName>, Reject> {
         let name = match &enter.display_name {
-            Some(text) => self.check_name(user, text)?,
+            Some(text) => self.check_name(user, from, text)?,
             None => None,
         };
         self.check_interests(&enter.interests)?;

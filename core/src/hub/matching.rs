@@ -10,7 +10,7 @@ use crate::event::{Body, EndReason};
 use crate::id::{RoomId, UserId};
 use crate::name::is_line;
 use crate::participant::Presence;
-use crate::queue::{Compatibility, MatchPreference, Waiter};
+use crate::queue::{Candidacy, Compatibility, MatchPreference, Waiter};
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::{Reply, WasWaiting};
 use crate::room::Kind;
@@ -37,11 +37,11 @@ impl Hub {
                 limit: self.config.max_rooms_each,
             });
         }
-        let name = self.check_enter(Some(user), enter)?;
+        let from = self.user(user).address;
+        let name = self.check_enter(Some(user), from, enter)?;
         self.take_name(user, name);
         let waiter = self.waiter(user, enter);
-        let draw = |n| Self::draw(self.seed, self.position, n);
-        if let Some(partner) = self.partner_for(&waiter, draw) {
+        if let Some(partner) = self.partner_by_lot(&waiter) {
             let room = self.pair(user, partner);
             return Ok(Reply::Matched {
                 user,
@@ -78,6 +78,28 @@ impl Hub {
             since: self.now,
             interests,
             preference,
+            candidacy: self.candidacy(user),
+        }
+    }
+
+    /// A participant is a candidate from the first use of its handle on. Before that, nothing shows
+    /// that its client received the handle, and a partner would wait for an answer in vain.
+    pub(super) fn candidacy(&self, user: UserId) -> Candidacy {
+        match self.users.get(&user) {
+            Some(participant) if !participant.is_unused() => Candidacy::Open,
+            Some(_) | None => Candidacy::Unused,
+        }
+    }
+
+    /// A use of the handle of a waiter that was no candidate: the waiter becomes one, and a partner
+    /// is chosen for it.
+    pub(super) fn admit_to_queue(&mut self, user: UserId) {
+        if let Some(waiter) = self.queue.admit(user)
+            && let Some(partner) = self.partner_by_lot(&waiter)
+        {
+            // It did not wait for a partner: no wait is recorded.
+            self.queue.leave(user);
+            self.pair(user, partner);
         }
     }
 
@@ -122,9 +144,16 @@ impl Hub {
         })
     }
 
+    /// The partner for a waiter by a call or a use of its own handle.
+    fn partner_by_lot(&self, waiter: &Waiter) -> Option<UserId> {
+        self.partner_for(waiter, |n| Self::draw(self.seed, self.position, n))
+    }
+
     fn partner_for(&self, waiter: &Waiter, draw: impl FnOnce(u64) -> u64) -> Option<UserId> {
-        // A caller that is not registered yet had no partner before.
-        let before = self.users.get(&waiter.user).and_then(|me| me.last_partner);
+        if waiter.candidacy == Candidacy::Unused {
+            return None;
+        }
+        let before = self.user(waiter.user).last_partner;
         let fit = |other: UserId| {
             if self.blocked(waiter.user, other) {
                 Compatibility::Never
@@ -139,8 +168,8 @@ impl Hub {
     }
 
     /// Creates a pair room for the two, with `chatroom.found`. Either may have been waiting.
-    fn pair(&mut self, newcomer: UserId, partner: UserId) -> RoomId {
-        for user in [partner, newcomer] {
+    fn pair(&mut self, seeker: UserId, partner: UserId) -> RoomId {
+        for user in [partner, seeker] {
             if let Some(waiter) = self.queue.leave(user) {
                 let wait = self.ago(waiter.since);
                 self.queue.record_wait(wait);
@@ -148,18 +177,18 @@ impl Hub {
         }
         let room = self.open_room(Kind::Pair { turns: 0 });
         let now = self.now;
-        for (user, other) in [(newcomer, partner), (partner, newcomer)] {
+        for (user, other) in [(seeker, partner), (partner, seeker)] {
             self.room_mut(room).join(user, now);
             let participant = self.user_mut(user);
             participant.rooms.push(room);
             participant.pair = Some(room);
             participant.last_partner = Some(other);
         }
-        let pair = [self.who(newcomer), self.who(partner)];
+        let pair = [self.who(seeker), self.who(partner)];
         self.post(room, Body::Found(pair), None);
         // If a stream closed while its owner waited, no partner was notified of it. The new partner
         // is notified now.
-        for user in [newcomer.min(partner), newcomer.max(partner)] {
+        for user in [seeker.min(partner), seeker.max(partner)] {
             if matches!(self.user(user).presence, Presence::Grace { .. }) {
                 self.tell_partner_away(user);
             }
@@ -172,7 +201,7 @@ impl Hub {
         let Some(waiter) = self.queue.take_anyone(user).cloned() else {
             return;
         };
-        // Random draws belong to a newcomer's entry. Here the first candidate is taken.
+        // Random draws belong to the seeker's own entry. Here the first candidate is taken.
         if let Some(partner) = self.partner_for(&waiter, |_| 0) {
             self.pair(user, partner);
         }

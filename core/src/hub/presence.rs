@@ -26,9 +26,8 @@ impl Hub {
     /// Handles a call of the participant: it becomes present.
     pub(super) fn seen(&mut self, user: UserId) {
         let until = self.now + self.config.idle_timeout;
-        let participant = self.user_mut(user);
-        let (before, deadline) = (participant.presence, participant.deadline());
-        participant.presence = Presence::Present { until };
+        let deadline = self.user(user).deadline();
+        let before = self.set_presence(user, Presence::Present { until });
         // The timer is armed only if the deadline moved to an earlier instant. If it moved later,
         // the old timer finds it.
         if deadline.is_none_or(|deadline| until < deadline) {
@@ -37,12 +36,18 @@ impl Hub {
         match before {
             Presence::Unused { .. } | Presence::Present { .. } => {}
             Presence::Grace { .. } => self.tell_partner(user, Body::PartnerReconnected),
-            Presence::Away { until } => {
-                let address = self.user(user).address;
-                self.index.away.come_back(address, (until, user));
-                self.tell_named_rooms(user, Body::Back);
-            }
+            Presence::Away { .. } => self.tell_named_rooms(user, Body::Back),
         }
+    }
+
+    /// Changes the presence, and returns the one before. The caller arms the timer.
+    pub(super) fn set_presence(&mut self, user: UserId, presence: Presence) -> Presence {
+        let participant = self.user_mut(user);
+        let before = std::mem::replace(&mut participant.presence, presence);
+        let address = participant.address;
+        self.index.away.withdraw(address, user, before);
+        self.index.away.insert(address, user, presence);
+        before
     }
 
     pub(super) fn open_stream(&mut self, user: UserId) -> Result<Reply, Reject> {
@@ -68,7 +73,7 @@ impl Hub {
         if participant.streams > 0 {
             return;
         }
-        participant.presence = Presence::Grace { until };
+        self.set_presence(user, Presence::Grace { until });
         self.arm_presence(user);
         self.tell_partner_away(user);
     }
@@ -117,10 +122,7 @@ impl Hub {
     /// Named rooms, drafts and inbox stay.
     fn go_away(&mut self, user: UserId) {
         let until = self.now + self.config.forget_after;
-        let participant = self.user_mut(user);
-        participant.presence = Presence::Away { until };
-        let address = participant.address;
-        self.index.away.leave(address, (until, user));
+        self.set_presence(user, Presence::Away { until });
         self.arm_presence(user);
         self.queue.leave(user);
         for room in self.user(user).rooms.clone() {

@@ -8,9 +8,9 @@ use chat_types::Span;
 use super::{Effect, Hub};
 use crate::counters::ReleaseCause;
 use crate::event::{Body, EndReason, Event};
-use crate::id::{RoomId, RoomSeq, UserId};
+use crate::id::{Address, RoomId, RoomSeq, UserId};
 use crate::name::RoomName;
-use crate::participant::Presence;
+use crate::participant::Ghost;
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::Reply;
 use crate::room::{Kind, Notice, NoticeKind, Room};
@@ -131,10 +131,11 @@ impl Hub {
         Ok(())
     }
 
-    /// Checks that `user` (`None`: a newcomer) may join the room of this name.
+    /// Checks that `user` (`None`: a newcomer) of this address may join the room of this name.
     pub(super) fn check_join(
         &self,
         user: Option<UserId>,
+        from: Address,
         name: &Arc<str>,
     ) -> Result<RoomName, Reject> {
         let name = RoomName::new(name).ok_or(Reject::InvalidArguments {
@@ -149,7 +150,7 @@ impl Hub {
         if user.is_some_and(|user| room.is_member(user)) {
             return Ok(name);
         }
-        if self.is_full(room) && self.longest_away_in(room).is_none() {
+        if self.is_full(room) && self.first_to_give_way(room, from).is_none() {
             return Err(Reject::RoomFull {
                 limit: self.config.max_members,
             });
@@ -161,14 +162,16 @@ impl Hub {
         room.members().len() >= self.config.max_members as usize
     }
 
-    /// Of the room's absent members, the one whose registration expires first.
-    fn longest_away_in(&self, room: &Room) -> Option<UserId> {
-        let members = room.members().iter();
-        let away = members.filter_map(|member| match self.user(member.user).presence {
-            Presence::Away { until } => Some((until, member.user)),
-            Presence::Unused { .. } | Presence::Present { .. } | Presence::Grace { .. } => None,
+    /// The member that makes place for one from this address: the one that is longest away, or the
+    /// first of that address whose handle was never used.
+    fn first_to_give_way(&self, room: &Room, from: Address) -> Option<UserId> {
+        let members = room.members().iter().map(|member| member.user);
+        let ghosts = members.filter_map(|user| Some((self.user(user).presence.ghost()?, user)));
+        let yielding = ghosts.filter(|(ghost, user)| match ghost {
+            Ghost::Away(_) => true,
+            Ghost::Unused(_) => self.user(*user).address == from,
         });
-        away.min().map(|(_, user)| user)
+        yielding.min().map(|(_, user)| user)
     }
 
     fn check_rooms_each(&self, user: Option<UserId>) -> Result<(), Reject> {
@@ -199,10 +202,11 @@ impl Hub {
             }
         };
         if !self.room(room).is_member(user) {
+            let from = self.user(user).address;
             if self.is_full(self.room(room))
-                && let Some(longest_away) = self.longest_away_in(self.room(room))
+                && let Some(ghost) = self.first_to_give_way(self.room(room), from)
             {
-                self.leave_named(room, longest_away);
+                self.leave_named(room, ghost);
             }
             let now = self.now;
             self.room_mut(room).join(user, now);

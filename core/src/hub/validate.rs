@@ -43,6 +43,9 @@ impl Hub {
             if participant.is_away() || participant.pair.is_some() {
                 return Err(format!("{} waits, but is away or in a chat", waiter.user));
             }
+            if waiter.candidacy != self.candidacy(waiter.user) {
+                return Err(format!("{}: use and candidacy differ", waiter.user));
+            }
         }
         if let Some((at, timer)) = self
             .due()
@@ -199,8 +202,7 @@ mod tests {
     use crate::id::{Address, RoomId, SecretHash, UserId};
     use crate::participant::{Participant, Presence, SpeechPermission};
     use crate::timer::Timers;
-    use chat_types::Config;
-    use chat_types::Time;
+    use chat_types::{BreakKind, Config, Time};
 
     const ANN: UserId = UserId(1);
     const DAN: UserId = UserId(4);
@@ -212,26 +214,37 @@ mod tests {
     /// Ann and Ben in their second pair room, Cat in a named room, and Dan in the queue.
     fn hub() -> Hub {
         let mut hub = Hub::new(Config::default(), 1);
+        let rest = || Command::TakeBreak {
+            kind: BreakKind::Chimaek,
+            excuse: None,
+        };
         let enter = || Command::EnterQueue(EnterQueue::default());
         let login = Command::Login {
             username: "cat".into(),
             room: "lobby".into(),
         };
         let calls = [
+            (1, rest()),
+            (2, rest()),
             (1, enter()),
             (2, enter()),
             (2, Command::LeaveChat { room: None }),
             (1, enter()),
             (2, enter()),
             (3, login),
+            (4, rest()),
             (4, enter()),
         ];
         for (who, command) in calls {
+            let handle = SecretHash([who; 16]);
             let entry = Entry::Call {
-                caller: Caller::New {
-                    handle: SecretHash([who; 16]),
-                    reader: SecretHash([who + 100; 16]),
-                    from: Address(0),
+                caller: match hub.find(&handle) {
+                    Some(_) => Caller::Handle(handle),
+                    None => Caller::New {
+                        handle,
+                        reader: SecretHash([who + 100; 16]),
+                        from: Address(0),
+                    },
                 },
                 key: None,
                 command,
@@ -365,6 +378,9 @@ mod tests {
     fn a_waiter_that_is_away_or_in_a_pair_is_invalid() {
         assert!(noticed(|hub| {
             hub.user_mut(DAN).presence = Presence::Away { until: Time(9) };
+        }));
+        assert!(noticed(|hub| {
+            hub.user_mut(DAN).presence = Presence::Unused { until: Time(1) };
         }));
         assert!(noticed(|hub| {
             let waiter = hub.queue.leave(DAN).expect("he waits");

@@ -22,7 +22,7 @@ const REFUSED: [(&str, &str); 36] = [
     ("room_not_found", "ann login \n ann typing room=room_9"),
     (
         "chat_ended",
-        "ann enter_queue \n ben enter_queue \n ben leave_chat \n ann send 'x'",
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ben leave_chat \n ann send 'x'",
     ),
     (
         "not_in_room",
@@ -36,18 +36,18 @@ const REFUSED: [(&str, &str); 36] = [
     ("stick_required", "ann login \n ann send 'x'"),
     (
         "no_stick",
-        "ann enter_queue \n ben enter_queue \n ann talking_stick",
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann talking_stick",
     ),
     ("already_waiting", "ann enter_queue \n ann enter_queue"),
     (
         "already_chatting",
-        "ann enter_queue \n ben enter_queue \n ann enter_queue",
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann enter_queue",
     ),
     (
         "user_id_taken",
-        "ann enter_queue id=a \n ben enter_queue id=a",
+        "ann enter_queue id=a \n ben enter_queue id=a from=1",
     ),
-    ("name_taken", "ann login as=Ann \n ben login as=Ann"),
+    ("name_taken", "ann login as=Ann \n ben login as=Ann from=1"),
     ("name_not_allowed", "ann login as=Server"),
     ("user_not_found", "ann login \n ann block user_9"),
     ("handle_required", "ann new typing"),
@@ -88,7 +88,7 @@ const REFUSED: [(&str, &str); 36] = [
     ),
     (
         "address_full",
-        "config max_per_address=1 \n ann login from=7 \n ben login from=8 \n cat login from=7",
+        "config max_per_address=1 \n ann login from=7 \n ben login from=8 \n ann seen \n cat login from=7",
     ),
     (
         "server_full",
@@ -101,7 +101,7 @@ const REFUSED: [(&str, &str); 36] = [
     ),
     (
         "room_full",
-        "config max_members=2 \n ann login \n ben login \n cat login",
+        "config max_members=2 \n ann login \n ben login \n cat login from=1",
     ),
     (
         "server_full",
@@ -149,22 +149,25 @@ fn every_refusal_is_reached_but_those_that_only_the_node_gives() {
 
 /// For each event, a script that causes it.
 const EVENTS: [(&str, &str); 16] = [
-    ("chatroom.found", "ann enter_queue \n ben enter_queue"),
+    (
+        "chatroom.found",
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen",
+    ),
     (
         "message.received",
-        "ann enter_queue \n ben enter_queue \n ann send 'x'",
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann send 'x'",
     ),
     (
         "partner.disconnected",
-        "ann enter_queue \n ben enter_queue \n ann leave_chat",
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann leave_chat",
     ),
     (
         "partner.away",
-        "ann enter_queue \n ben enter_queue \n ann open_stream \n ann close_stream",
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann open_stream \n ann close_stream",
     ),
     (
         "partner.reconnected",
-        "ann enter_queue \n ben enter_queue \n ann open_stream \n ann close_stream \n ann seen",
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann open_stream \n ann close_stream \n ann seen",
     ),
     ("user.joined", "ann login"),
     ("user.left", "ann login \n ben login \n ben leave_chat"),

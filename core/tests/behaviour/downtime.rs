@@ -43,7 +43,9 @@ fn deadlines_move_by_the_time_down() {
 fn streams_are_as_just_closed() {
     assert_snapshot!(check("
         0s ann enter_queue as=ann
+           ann seen
            ben enter_queue as=ben
+           ben seen
            ann open_stream
            ben open_stream
         1h tick
@@ -52,7 +54,9 @@ fn streams_are_as_just_closed() {
         7260s tick
     "), @r"
     0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ann open_stream ⇒ done
     ben open_stream ⇒ done; next never
@@ -71,20 +75,24 @@ fn streams_are_as_just_closed() {
 fn a_grace_that_was_running_goes_on() {
     assert_snapshot!(check("
         0s ann enter_queue as=ann
+           ann seen
            ben enter_queue as=ben
+           ben seen
            ann open_stream
         5s ann close_stream
         1h resume
            ann send 'back'
     "), @r#"
     0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ann open_stream ⇒ done
-    5s ann close_stream ⇒ done
+    5s ann close_stream ⇒ done; next 65s
         room_1/2 partner.away ann → ben#2
-    1h resume ⇒ done; next 3655s
-    ann send 'back' ⇒ sent room_1/4 at 1h
+    1h resume ⇒ done; next 61m
+    ann send 'back' ⇒ sent room_1/4 at 1h; next 3895s
         room_1/3 partner.reconnected ann → ben#3
         room_1/4 message.received ann: "back" → ben#4
     "#);
@@ -95,19 +103,25 @@ fn patience_and_places_in_the_queue_are_kept() {
     assert_snapshot!(check("
         config matching=interests interest_patience=10s
         0s  ann enter_queue interests=rust
+            ann seen
         4s  ben enter_queue interests=go
+            ben seen
         1h  resume
         3609.999s tick
         3610s tick
         1h  cat enter_queue interests=rust
+            cat seen
     "), @r"
     0s  ann enter_queue interests=rust ⇒ user_1 waits at 1, estimated wait unknown; next 10s
+    ann seen ⇒ done
     4s  ben enter_queue interests=go ⇒ user_2 waits at 2, estimated wait unknown
+    ben seen ⇒ done
     1h  resume ⇒ done; next 3606s
     3609.999s tick ⇒ done; next 3610s
-    3610s tick ⇒ done; next 3656s
+    3610s tick ⇒ done; next 3896s
         room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
     1h  cat enter_queue interests=rust ⇒ user_3 waits at 1, estimated wait 12s; next 3620s
+    cat seen ⇒ done
     ");
 }
 
@@ -207,7 +221,7 @@ fn under_lower_limits_what_is_there_stays_and_the_state_can_be_restored() {
            ann send '3' room=room_1
            cat enter_queue
         1s resume max_participants=1 max_rooms=1 max_rooms_each=1 max_members=2 inbox_limit=2 history_limit=1
-           dan login
+           dan login from=1
            cat login lobby
            ann login cellar
            ann send '4' room=room_1
@@ -234,8 +248,8 @@ fn under_lower_limits_what_is_there_stays_and_the_state_can_be_restored() {
         room_1/7 message.received ann: "3" → ben#6
     cat enter_queue ⇒ user_3 waits at 1, estimated wait unknown
     1s resume max_participants=1 max_rooms=1 max_rooms_each=1 max_members=2 inbox_limit=2 history_limit=1 ⇒ done; next 61s
-    dan login ⇒ refused, room_full: At most 2 fit: the room is full, or you are in as many rooms as you may be
-    cat login lobby ⇒ refused, room_full: At most 2 fit: the room is full, or you are in as many rooms as you may be
+    dan login from=1 ⇒ refused, room_full: At most 2 fit: the room is full, or you are in as many rooms as you may be
+    cat login lobby ⇒ refused, room_full: At most 1 fit: the room is full, or you are in as many rooms as you may be
     ann login cellar ⇒ refused, server_full: The server is full; try again later
     ann send '4' room=room_1 ⇒ sent room_1/8 at 1s
         room_1/8 message.received ann: "4" → ben#7

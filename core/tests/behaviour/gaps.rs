@@ -111,7 +111,9 @@ fn a_gap_says_that_a_chat_began_and_that_it_ended() {
     assert_snapshot!(gaps("
         config inbox_limit=2
         0s ann enter_queue
+           ann seen
            ben enter_queue
+           ben seen
            ben send 'hi'
            ben send 'ho'
            ben leave_chat

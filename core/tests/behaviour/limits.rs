@@ -25,7 +25,7 @@ const REFUSING: [AtTwo; 14] = [
     },
     AtTwo {
         limit: "max_per_address",
-        script: "ann login \n ben login \n cat login",
+        script: "ann login \n ann seen \n ben login \n ben seen \n cat login",
         refused: "address_full",
     },
     AtTwo {
@@ -42,7 +42,7 @@ const REFUSING: [AtTwo; 14] = [
     },
     AtTwo {
         limit: "max_members",
-        script: "ann login \n ben login \n cat login",
+        script: "ann login \n ben login \n cat login from=1",
         refused: "room_full",
     },
     AtTwo {
@@ -52,12 +52,12 @@ const REFUSING: [AtTwo; 14] = [
     },
     AtTwo {
         limit: "max_message",
-        script: "ann enter_queue \n ben enter_queue \n ann send 'xx' \n ann send 'xxx'",
+        script: "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann send 'xx' \n ann send 'xxx'",
         refused: "message_too_long",
     },
     AtTwo {
         limit: "max_draft",
-        script: "ann enter_queue \n ben enter_queue \n ann append 'xx' \n ann append 'x'",
+        script: "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann append 'xx' \n ann append 'x'",
         refused: "draft_full",
     },
     AtTwo {
@@ -101,30 +101,30 @@ const TELLING: [(&str, &str, &str); 9] = [
     (
         "turn_limit",
         "turn_limit →",
-        "ann enter_queue \n ben enter_queue \n ann send 'x' \n ann send 'x'",
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann send 'x' \n ann send 'x'",
     ),
     (
         "max_ended_rooms",
         "room_not_found",
-        "ann enter_queue \n ben enter_queue \n ann leave_chat \n ann enter_queue \n ben enter_queue
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann leave_chat \n ann enter_queue \n ben enter_queue
          ann leave_chat \n ann enter_queue \n ben enter_queue \n ann leave_chat
          ann typing room=room_1",
     ),
     (
         "history_limit",
         "history ⇒ room_1\n    room_1/3",
-        "ann enter_queue \n ben enter_queue \n ann send 'x' \n ann send 'x' \n ann send 'x'
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann send 'x' \n ann send 'x' \n ann send 'x'
          ann history",
     ),
     (
         "max_append",
         "1 cut",
-        "ann enter_queue \n ben enter_queue \n ann append 'xxx'",
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann append 'xxx'",
     ),
     (
         "remembered_keys",
         "room_1/3",
-        "ann enter_queue \n ben enter_queue \n ann send 'x' key=1 \n ann typing key=2
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ann send 'x' key=1 \n ann typing key=2
          ann typing key=3 \n ann send 'x' key=1",
     ),
     (
@@ -141,7 +141,7 @@ const TELLING: [(&str, &str, &str); 9] = [
     (
         "max_answer_bytes",
         "1 unread",
-        "ann enter_queue \n ben enter_queue \n ben send 'x' \n ben send 'xx' \n ann read after=0",
+        "ann enter_queue \n ben enter_queue \n ann seen \n ben seen \n ben send 'x' \n ben send 'xx' \n ann read after=0",
     ),
 ];
 

@@ -113,7 +113,8 @@ fn bans_are_looked_up_until_they_are_lifted() {
 
 #[test]
 fn named_rooms_tell_their_name_and_pairs_have_none() {
-    let hub = play("0s ann login Den \n ben enter_queue \n cat enter_queue").hub;
+    let hub =
+        play("0s ann login Den \n ben enter_queue \n cat enter_queue \n ben seen \n cat seen").hub;
     assert_eq!(hub.room_name(RoomId(1)), Some("Den"));
     assert_eq!(hub.room_name(RoomId(2)), None);
     assert_eq!(hub.room_name(RoomId(3)), None);

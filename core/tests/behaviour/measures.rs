@@ -14,7 +14,9 @@ fn a_muted_participant_is_muted_under_its_handle_after_another_registration() {
            ann talking_stick
            ann unregister
            ann enter_queue
+           ann seen
            ben enter_queue
+           ben seen
            ann send 'x'
            bans
     "), @r#"
@@ -30,7 +32,9 @@ fn a_muted_participant_is_muted_under_its_handle_after_another_registration() {
     ann unregister ⇒ done; next never
         user_2 is forgotten
     ann enter_queue ⇒ user_3 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue ⇒ user_4 matched with user_3 in room_3
+    ann seen ⇒ done; next 5m
+    ben enter_queue ⇒ user_4 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_3/1 chatroom.found user_4 and user_3 → user_3#1 user_4#1
     ann send 'x' ⇒ refused, muted: An operator has muted you; you can read, but not speak
     bans ⇒ 2 kept, ann Mute: "noise", the handle of ann Mute: "noise"
@@ -57,7 +61,7 @@ fn a_muted_participant_is_muted_when_it_was_forgotten_meanwhile() {
     2h  ann login ⇒ user_2 in room_2; next 121m
         room_2/1 user.joined ann → ann#1
     ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak; next 125m
-    ben login as=ann ⇒ refused, name_taken: That name is taken; choose another
+    ben login as=ann ⇒ refused, name_taken: That name is taken: one from your own address has it, or one that looks like it. If that is you, pass your handle; else choose another. If it stays silent, it gives way to you in 5m
     "#);
 }
 

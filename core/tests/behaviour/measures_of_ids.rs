@@ -25,8 +25,7 @@ fn a_public_id_that_looks_like_a_banned_name_is_refused() {
     ben enter_queue id=allce as=Ben ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
     ben enter_queue id=alicia as=Ben ⇒ user_2 waits at 1, estimated wait unknown; next 1m
     operator unban alice ⇒ done
-    cat enter_queue id=AIice ⇒ user_3 matched with Ben (alicia) in room_2
-        room_2/1 chatroom.found user_3 (AIice) and Ben (alicia) → Ben#1 user_3#1
+    cat enter_queue id=AIice ⇒ user_3 waits at 2, estimated wait unknown
     ");
 }
 
@@ -178,13 +177,11 @@ fn an_id_needs_space_and_is_not_followed() {
     ben unregister ⇒ done
         user_2 is forgotten
     # The id comes with the registration, and is free after it; the name is kept.
-    ben enter_queue id=bug as=Ben ⇒ user_3 matched with Ann (pest) in room_1
-        room_1/1 chatroom.found Ben (bug) and Ann (pest) → Ann#1 Ben#1
+    ben enter_queue id=bug as=Ben ⇒ user_3 waits at 2, estimated wait unknown
     bans ⇒ 2 kept, Ben Mute: "noise", the handle of Ben Mute: "noise"
     ben unregister ⇒ done
         user_3 is forgotten
-        room_1/2 partner.disconnected left → Ann#2
-    cat enter_queue id=bug ⇒ user_4 waits at 1, estimated wait 0s
+    cat enter_queue id=bug ⇒ user_4 waits at 2, estimated wait unknown
     bans ⇒ 2 kept, Ben Mute: "noise", the handle of Ben Mute: "noise"
     "#);
 }

@@ -85,6 +85,7 @@ fn one_who_waits_tells_all_rooms() {
            ann login den
            ann enter_queue
            ben enter_queue
+           ben seen
            ann seen waiting=20s
            ben notices
     "), @r"
@@ -93,7 +94,8 @@ fn one_who_waits_tells_all_rooms() {
     ann login den ⇒ user_1 in room_2; next 5m
         room_2/1 user.joined ann → ann#2
     ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown
-    ben enter_queue ⇒ user_2 matched with ann in room_3; next 1m
+    ben enter_queue ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_3/1 chatroom.found user_2 and ann → ann#3 user_2#1
     ann seen waiting=20s ⇒ done
         ~ room_1 ann has waited 20s

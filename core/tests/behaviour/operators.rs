@@ -46,14 +46,18 @@ fn one_who_is_muted_reads_but_does_not_speak() {
 fn muted_counts_in_pairs_too() {
     assert_snapshot!(check("
         0s ann enter_queue as=ann
+           ann seen
            operator mute ann 'noise'
            ben enter_queue as=ben
+           ben seen
            ann send 'x'
            operator mute ben 'more noise'
     "), @r#"
     0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ann seen ⇒ done; next 5m
     operator mute ann 'noise' ⇒ done
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ann send 'x' ⇒ refused, muted: An operator has muted you; you can read, but not speak
     operator mute ben 'more noise' ⇒ done
@@ -102,12 +106,16 @@ fn kicking_the_last_one_closes_the_room() {
 fn a_kick_ends_a_chat() {
     assert_snapshot!(check("
         0s ann enter_queue as=ann
+           ann seen
            ben enter_queue as=ben
+           ben seen
            operator kick ann room=room_1 'spam'
            ann send 'x'
     "), @r#"
     0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     operator kick ann room=room_1 'spam' ⇒ done
         room_1/2 moderation.kicked ann "spam" → ann#2 ben#2

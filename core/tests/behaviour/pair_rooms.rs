@@ -8,13 +8,17 @@ use crate::check::check;
 fn a_pair_room_has_no_stick() {
     assert_snapshot!(check("
         0s ann enter_queue as=ann
+           ann seen
            ben enter_queue as=ben
+           ben seen
            ann talking_stick
            ann talking_stick epoch=1
            ann send 'no stick needed' epoch=7
     "), @r#"
     0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ann talking_stick ⇒ refused, no_stick: A pair room has no talking stick; just send
     ann talking_stick epoch=1 ⇒ refused, no_stick: A pair room has no talking stick; just send
@@ -27,7 +31,9 @@ fn a_pair_room_has_no_stick() {
 fn drafts_work_in_pairs_too() {
     assert_snapshot!(check("
         0s ann enter_queue as=ann
+           ann seen
            ben enter_queue as=ben
+           ben seen
            ann append 'one '
            ben append 'mine'
            ann append 'two'
@@ -37,10 +43,12 @@ fn drafts_work_in_pairs_too() {
            ben push
     "), @r#"
     0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ann append 'one ' ⇒ draft of 4, 0 cut
-    ben append 'mine' ⇒ draft of 4, 0 cut; next 5m
+    ben append 'mine' ⇒ draft of 4, 0 cut
     ann append 'two' ⇒ draft of 7, 0 cut
     ann undo ⇒ draft of 4, 0 cut
     ann push ⇒ sent room_1/2 at 0s
@@ -55,7 +63,9 @@ fn turns_left_are_told_from_ten_on_and_the_last_turn_ends_the_chat_for_both() {
     assert_snapshot!(check("
         config turn_limit=12
         0s ann enter_queue as=ann
+           ann seen
            ben enter_queue as=ben
+           ben seen
            ann send '1'
            ben send '2'
            ann send '3'
@@ -72,11 +82,13 @@ fn turns_left_are_told_from_ten_on_and_the_last_turn_ends_the_chat_for_both() {
            ann send '13'
     "), @r#"
     0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ann send '1' ⇒ sent room_1/2 at 0s
         room_1/2 message.received ann: "1" → ben#2
-    ben send '2' ⇒ sent room_1/3 at 0s, turns left 10; next 5m
+    ben send '2' ⇒ sent room_1/3 at 0s, turns left 10
         room_1/3 message.received ben: "2" → ann#2
     ann send '3' ⇒ sent room_1/4 at 0s, turns left 9
         room_1/4 message.received ann: "3" → ben#3
@@ -109,7 +121,9 @@ fn without_a_turn_limit_a_chat_goes_on() {
     let script = format!(
         "config turn_limit=none
          0s ann enter_queue
+            ann seen
             ben enter_queue
+            ben seen
             {}",
         "ann send 'x'\n".repeat(250)
     );
@@ -122,7 +136,9 @@ fn without_a_turn_limit_a_chat_goes_on() {
 fn when_one_leaves_the_other_is_told_and_later_calls_hear_that_the_chat_is_over() {
     assert_snapshot!(check("
         0s ann enter_queue as=ann
+           ann seen
            ben enter_queue as=ben
+           ben seen
            ann leave_chat
            ann send 'x' room=room_1
            ben send 'x' room=room_1
@@ -137,12 +153,14 @@ fn when_one_leaves_the_other_is_told_and_later_calls_hear_that_the_chat_is_over(
            ben history room=room_1
     "), @r"
     0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ann leave_chat ⇒ left
         room_1/2 partner.disconnected left → ben#2
     ann send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended
-    ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended; next 5m
+    ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended
     ben send 'x' ⇒ refused, chat_ended: Chat has ended
     ben append 'x' ⇒ refused, chat_ended: Chat has ended
     ben push ⇒ refused, chat_ended: Chat has ended
@@ -159,20 +177,24 @@ fn when_one_leaves_the_other_is_told_and_later_calls_hear_that_the_chat_is_over(
 fn leaving_twice_is_no_mistake() {
     assert_snapshot!(check("
         0s ann enter_queue
+           ann seen
            ben enter_queue
+           ben seen
            ann leave_chat room=room_1
            ann leave_chat room=room_1
            ann leave_chat
            ben leave_chat
     "), @r"
     0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue ⇒ user_2 matched with user_1 in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
     ann leave_chat room=room_1 ⇒ left
         room_1/2 partner.disconnected left → user_2#2
     ann leave_chat room=room_1 ⇒ left
     ann leave_chat ⇒ left
-    ben leave_chat ⇒ left; next 5m
+    ben leave_chat ⇒ left
     ");
 }
 
@@ -194,16 +216,20 @@ fn leaving_what_never_was_is_a_mistake() {
 fn a_block_ends_the_chat() {
     assert_snapshot!(check("
         0s ann enter_queue as=ann
+           ann seen
            ben enter_queue as=ben
+           ben seen
            ann block ben
            ben send 'x'
     "), @r"
     0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ann block ben ⇒ done
         room_1/2 partner.disconnected blocked → ben#2
-    ben send 'x' ⇒ refused, chat_ended: Chat has ended; next 5m
+    ben send 'x' ⇒ refused, chat_ended: Chat has ended
     ");
 }
 
@@ -211,12 +237,16 @@ fn a_block_ends_the_chat() {
 fn an_operator_ends_the_chat_for_both() {
     assert_snapshot!(check("
         0s ann enter_queue as=ann
+           ann seen
            ben enter_queue as=ben
+           ben seen
            operator close room_1 'spam'
            operator close room_1 'spam'
     "), @r"
     0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     operator close room_1 'spam' ⇒ done
         room_1/2 partner.disconnected closed → ann#2 ben#2
@@ -228,19 +258,23 @@ fn an_operator_ends_the_chat_for_both() {
 fn one_who_is_forgotten_has_left() {
     assert_snapshot!(check("
         0s ann enter_queue as=ann
+           ann seen
            ben enter_queue as=ben
+           ben seen
            ann unregister
            ben send 'x'
            ben leave_chat
            ben unregister
     "), @r"
     0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ann unregister ⇒ done
         user_1 is forgotten
         room_1/2 partner.disconnected left → ben#2
-    ben send 'x' ⇒ refused, chat_ended: Chat has ended; next 5m
+    ben send 'x' ⇒ refused, chat_ended: Chat has ended
     ben leave_chat ⇒ left
     ben unregister ⇒ done; next never
         user_2 is forgotten
@@ -252,9 +286,12 @@ fn ended_chats_are_remembered_up_to_the_limit() {
     assert_snapshot!(check("
         config max_ended_rooms=1
         0s ann enter_queue
+           ann seen
            ben enter_queue
+           ben seen
            ann leave_chat
            cat enter_queue
+           cat seen
            ann enter_queue
            cat leave_chat
         # Ann remembers the second only, Ben the first, Cat the second.
@@ -268,11 +305,14 @@ fn ended_chats_are_remembered_up_to_the_limit() {
            ann leave_chat room=room_1
     "), @r"
     0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue ⇒ user_2 matched with user_1 in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
     ann leave_chat ⇒ left
         room_1/2 partner.disconnected left → user_2#2
-    cat enter_queue ⇒ user_3 waits at 1, estimated wait 0s
+    cat enter_queue ⇒ user_3 waits at 1, estimated wait 0s; next 1m
+    cat seen ⇒ done; next 5m
     ann enter_queue ⇒ user_1 matched with user_3 in room_2
         room_2/1 chatroom.found user_1 and user_3 → user_1#2 user_3#1
     cat leave_chat ⇒ left
@@ -280,7 +320,7 @@ fn ended_chats_are_remembered_up_to_the_limit() {
     # Ann remembers the second only, Ben the first, Cat the second.
     ann send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
     ann send 'x' room=room_2 ⇒ refused, chat_ended: Chat has ended
-    ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended; next 5m
+    ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended
     cat send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
     # When Ben forgets too, the room is gone.
     ben unregister ⇒ done
@@ -294,7 +334,9 @@ fn ended_chats_are_remembered_up_to_the_limit() {
 fn strangers_are_not_in_the_room() {
     assert_snapshot!(check("
         0s ann enter_queue
+           ann seen
            ben enter_queue
+           ben seen
            cat login
            cat send 'x' room=room_1
            cat history room=room_1
@@ -302,11 +344,13 @@ fn strangers_are_not_in_the_room() {
            cat send 'x' room=room_9
     "), @r"
     0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue ⇒ user_2 matched with user_1 in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
-    cat login ⇒ user_3 in room_2
+    cat login ⇒ user_3 in room_2; next 1m
         room_2/1 user.joined cat → cat#1
-    cat send 'x' room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
+    cat send 'x' room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first; next 5m
     cat history room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
     cat leave_chat room=room_1 ⇒ left
     cat send 'x' room=room_9 ⇒ refused, room_not_found: Room not found

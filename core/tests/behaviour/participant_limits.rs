@@ -15,7 +15,7 @@ fn in_a_full_room_the_member_longest_away_leaves_and_stays_registered() {
         302s cat login
              dan login
         # Both who are there were never away.
-             eve login
+             eve login from=1
              ann typing room=room_1
     "), @r"
     0s   ann login ⇒ user_1 in room_1; next 1m
@@ -33,7 +33,7 @@ fn in_a_full_room_the_member_longest_away_leaves_and_stays_registered() {
         room_1/7 user.left ann → ann#7 cat#2
         room_1/8 user.joined dan → cat#3 dan#1
     # Both who are there were never away.
-    eve login ⇒ refused, room_full: At most 2 fit: the room is full, or you are in as many rooms as you may be
+    eve login from=1 ⇒ refused, room_full: At most 2 fit: the room is full, or you are in as many rooms as you may be
     ann typing room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
     ");
 }
@@ -170,16 +170,16 @@ fn a_refused_registration_takes_no_place() {
         config max_participants=1
         0s ann login
            ann seen
-        6m ben login as=ann
-           ben login ''
+        6m ben login as=ann from=1
+           ben login '' from=1
            ann users
     "), @r"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ann seen ⇒ done; next 5m
-    6m ben login as=ann ⇒ refused, name_taken: That name is taken; choose another; next 1445m
+    6m ben login as=ann from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner; next 1445m
         room_1/2 user.away ann → ann#2
-    ben login '' ⇒ refused, invalid_arguments: room must be 1 to 64 characters on one line
+    ben login '' from=1 ⇒ refused, invalid_arguments: room must be 1 to 64 characters on one line
     ann users ⇒ room_1: ann away since 0s
     ");
 }
@@ -312,8 +312,12 @@ fn an_address_has_so_many_participants_and_the_one_of_them_longest_away_makes_pl
         # Cat is longest away, but of another address.
         303s dan break chimaek from=1
              eve break chimaek from=1
+        # Those who are there make place as long as their handles were not used.
+             dan seen
              fay break chimaek from=1
-             fay break chimaek from=2
+             fay seen
+             gus break chimaek from=1
+             gus break chimaek from=2
              cat break chimaek
     "), @r"
     0s   ann break chimaek from=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
@@ -327,8 +331,13 @@ fn an_address_has_so_many_participants_and_the_one_of_them_longest_away_makes_pl
         user_2 is forgotten
     eve break chimaek from=1 ⇒ user_5 on chimaek, stress 0, boss 1, told at 303s
         user_1 is forgotten
-    fay break chimaek from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and none of those is away; use one of their handles, or unregister one
-    fay break chimaek from=2 ⇒ user_6 on chimaek, stress 0, boss 1, told at 303s
+    # Those who are there make place as long as their handles were not used.
+    dan seen ⇒ done
+    fay break chimaek from=1 ⇒ user_6 on chimaek, stress 0, boss 1, told at 303s
+        user_5 is forgotten
+    fay seen ⇒ done; next 603s
+    gus break chimaek from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away
+    gus break chimaek from=2 ⇒ user_7 on chimaek, stress 0, boss 1, told at 303s; next 363s
     cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 1, told at 303s
     ");
 }
@@ -344,6 +353,7 @@ fn on_a_full_server_a_full_address_gives_up_one_of_its_own() {
         1s   ann seen
              ben open_stream
         302s dan break chimaek from=1
+             dan seen
              eve break chimaek from=1
         # An address with space takes the place of any.
              eve break chimaek from=3
@@ -356,9 +366,10 @@ fn on_a_full_server_a_full_address_gives_up_one_of_its_own() {
     ben open_stream ⇒ done; next 5m
     302s dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 1, told at 302s; next 362s
         user_1 is forgotten
-    eve break chimaek from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and none of those is away; use one of their handles, or unregister one
+    dan seen ⇒ done; next 602s
+    eve break chimaek from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away
     # An address with space takes the place of any.
-    eve break chimaek from=3 ⇒ user_5 on chimaek, stress 0, boss 0, told at 302s
+    eve break chimaek from=3 ⇒ user_5 on chimaek, stress 0, boss 1, told at 302s; next 362s
         user_3 is forgotten
     ");
 }
@@ -368,25 +379,27 @@ fn an_address_counts_who_registered_there_until_it_is_forgotten() {
     assert_snapshot!(check("
         config max_per_address=1
         0s ann break chimaek from=1 key=1
-           ben break chimaek from=1
         # A repeated registration takes no second place, wherever it comes from.
            ann new break chimaek from=1 key=1
            ann new break chimaek from=2 key=1
            ben break chimaek from=2
+           ann seen
+           cat break chimaek from=1
            ann unregister
            cat break chimaek from=1
         1m dan break chimaek from=1
     "), @r"
     0s ann break chimaek from=1 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
-    ben break chimaek from=1 ⇒ refused, address_full: At most 1 may be registered from your address, and none of those is away; use one of their handles, or unregister one
     # A repeated registration takes no second place, wherever it comes from.
     ann new break chimaek from=1 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s
     ann new break chimaek from=2 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s
     ben break chimaek from=2 ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s
+    ann seen ⇒ done
+    cat break chimaek from=1 ⇒ refused, address_full: At most 1 may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away
     ann unregister ⇒ done
         user_1 is forgotten
     cat break chimaek from=1 ⇒ user_3 on chimaek, stress 0, boss 1, told at 0s
-    1m dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 1, told at 1m; next 2m
+    1m dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 0, told at 1m; next 2m
         user_2 is forgotten
         user_3 is forgotten
     ");

@@ -134,7 +134,9 @@ fn past_the_grace_one_is_away() {
 fn a_partner_hears_of_the_last_stream_closing_and_of_the_return() {
     assert_snapshot!(check("
         0s  ann enter_queue as=ann
+            ann seen
             ben enter_queue as=ben
+            ben seen
             ben seen
             ann open_stream
         1s  ann close_stream
@@ -143,10 +145,12 @@ fn a_partner_hears_of_the_last_stream_closing_and_of_the_return() {
         61s ann send 'here I am'
     "), @r#"
     0s  ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ben seen ⇒ done
-    ann open_stream ⇒ done; next 5m
+    ann open_stream ⇒ done
     1s  ann close_stream ⇒ done; next 61s
         room_1/2 partner.away ann → ben#2
     60s ann open_stream ⇒ done; next 5m
@@ -161,7 +165,9 @@ fn a_partner_hears_of_the_last_stream_closing_and_of_the_return() {
 fn a_pair_room_ends_when_the_grace_is_over() {
     assert_snapshot!(check("
         0s  ann enter_queue as=ann
+            ann seen
             ben enter_queue as=ben
+            ben seen
             ben open_stream
             ann open_stream
         1s  ann close_stream
@@ -169,7 +175,9 @@ fn a_pair_room_ends_when_the_grace_is_over() {
             ben send 'hello?'
     "), @r"
     0s  ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+    ann seen ⇒ done; next 5m
+    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ben open_stream ⇒ done
     ann open_stream ⇒ done; next never
@@ -186,8 +194,10 @@ fn a_partner_is_told_of_a_grace_that_began_before_the_match() {
     assert_snapshot!(check("
         config matching=interests interest_patience=20s
         0s  ann enter_queue as=ann interests=tea
+            ann seen
             ann open_stream
         1s  ben enter_queue as=ben interests=jam
+            ben seen
             ben open_stream
         2s  ann close_stream
             ben close_stream
@@ -198,11 +208,14 @@ fn a_partner_is_told_of_a_grace_that_began_before_the_match() {
             ann open_stream
         23s ann close_stream
             dan enter_queue as=dan
+            dan seen
             ann typing
     "), @r"
     0s  ann enter_queue as=ann interests=tea ⇒ user_1 waits at 1, estimated wait unknown; next 20s
+    ann seen ⇒ done
     ann open_stream ⇒ done
     1s  ben enter_queue as=ben interests=jam ⇒ user_2 waits at 2, estimated wait unknown
+    ben seen ⇒ done
     ben open_stream ⇒ done
     2s  ann close_stream ⇒ done
     ben close_stream ⇒ done
@@ -219,10 +232,11 @@ fn a_partner_is_told_of_a_grace_that_began_before_the_match() {
     ann enter_queue ⇒ user_1 waits at 1, estimated wait 20.5s
     ann open_stream ⇒ done
     23s ann close_stream ⇒ done; next 83s
-    dan enter_queue as=dan ⇒ user_3 matched with ann in room_2
+    dan enter_queue as=dan ⇒ user_3 waits at 2, estimated wait 20.5s
+    dan seen ⇒ done
         room_2/1 chatroom.found dan and ann → ann#4 dan#1
         room_2/2 partner.away ann → dan#2
-    ann typing ⇒ done
+    ann typing ⇒ done; next 321s
         ~ room_2 ann types
         room_2/3 partner.reconnected ann → dan#3
     ");

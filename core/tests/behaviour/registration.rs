@@ -97,19 +97,19 @@ fn only_login_and_enter_queue_register() {
 fn a_name_is_borne_by_one_at_a_time_in_any_case_or_look_alike() {
     assert_snapshot!(check("
         0s ann login as=Ann
-           ben login as=Ann
-           ben login as=ANN
-           ben login as='A n n'
-           ben login as=\u{410}NN
-           ben login as=Anna
+           ben login as=Ann from=1
+           ben login as=ANN from=1
+           ben login as='A n n' from=1
+           ben login as=\u{410}NN from=1
+           ben login as=Anna from=1
     "), @r"
     0s ann login as=Ann ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined Ann → Ann#1
-    ben login as=Ann ⇒ refused, name_taken: That name is taken; choose another
-    ben login as=ANN ⇒ refused, name_taken: That name is taken; choose another
-    ben login as='A n n' ⇒ refused, name_taken: That name is taken; choose another
-    ben login as=\u{410}NN ⇒ refused, name_not_allowed: That name is not allowed: each of its words must keep to the letters of one script
-    ben login as=Anna ⇒ user_2 in room_1
+    ben login as=Ann from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+    ben login as=ANN from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+    ben login as='A n n' from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+    ben login as=\u{410}NN from=1 ⇒ refused, name_not_allowed: That name is not allowed: each of its words must keep to the letters of one script
+    ben login as=Anna from=1 ⇒ user_2 in room_1
         room_1/2 user.joined Anna → Ann#2 Anna#1
     ");
 }
@@ -158,12 +158,12 @@ fn names_like_user_7_are_the_servers_to_give() {
            ann enter_queue
            ben login as=user_1
     "), @r"
-    0s ann login as=user_7 ⇒ refused, name_taken: That name is taken; choose another
-    ann login as=USER_7 ⇒ refused, name_taken: That name is taken; choose another
-    ann login as=user_l ⇒ refused, name_taken: That name is taken; choose another
+    0s ann login as=user_7 ⇒ refused, name_taken: That name is taken: user_ and a number is a name that only the server gives; choose another
+    ann login as=USER_7 ⇒ refused, name_taken: That name is taken: user_ and a number is a name that only the server gives; choose another
+    ann login as=user_l ⇒ refused, name_taken: That name is taken: user_ and a number is a name that only the server gives; choose another
     ann enter_queue id=user_7 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
     ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben login as=user_1 ⇒ refused, name_taken: That name is taken; choose another
+    ben login as=user_1 ⇒ refused, name_taken: That name is taken: user_ and a number is a name that only the server gives; choose another
     ");
 }
 
@@ -171,14 +171,18 @@ fn names_like_user_7_are_the_servers_to_give() {
 fn a_chosen_public_id_is_shown_with_the_name() {
     assert_snapshot!(check("
         0s ann enter_queue id=ann.a as=Ann
+           ann seen
            ben enter_queue id=ann.a
            ben enter_queue id='ben b'
            ben enter_queue id=ben_b
+           ben seen
     "), @r"
     0s ann enter_queue id=ann.a as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ann seen ⇒ done; next 5m
     ben enter_queue id=ann.a ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
     ben enter_queue id='ben b' ⇒ refused, invalid_arguments: user_id must be 1 to 64 letters, digits, dots, dashes and underscores
-    ben enter_queue id=ben_b ⇒ user_2 matched with Ann (ann.a) in room_1
+    ben enter_queue id=ben_b ⇒ user_2 waits at 2, estimated wait unknown; next 1m
+    ben seen ⇒ done; next 5m
         room_1/1 chatroom.found user_2 (ben_b) and Ann (ann.a) → Ann#1 user_2#1
     ");
 }
@@ -187,27 +191,103 @@ fn a_chosen_public_id_is_shown_with_the_name() {
 fn a_chosen_public_id_is_a_name_among_the_others() {
     assert_snapshot!(check("
         0s ann enter_queue id=AIice as=Ann
-           ben enter_queue id=alice
-           ben login as=Alice
-           ben login as=AIICE
-           ben enter_queue id=ann
-           ben enter_queue id=the-server
-           ben enter_queue id=ADMIN
+           ben enter_queue id=alice from=1
+           ben login as=Alice from=1
+           ben login as=AIICE from=1
+           ben enter_queue id=ann from=1
+           ben enter_queue id=the-server from=1
+           ben enter_queue id=ADMIN from=1
            ann unregister
-           ben enter_queue id=alice as=Alice
+           ben enter_queue id=alice as=Alice from=1
            dan login as=A1ice
     "), @r"
     0s ann enter_queue id=AIice as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue id=alice ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
-    ben login as=Alice ⇒ refused, name_taken: That name is taken; choose another
-    ben login as=AIICE ⇒ refused, name_taken: That name is taken; choose another
-    ben enter_queue id=ann ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
-    ben enter_queue id=the-server ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
-    ben enter_queue id=ADMIN ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
+    ben enter_queue id=alice from=1 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
+    ben login as=Alice from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+    ben login as=AIICE from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+    ben enter_queue id=ann from=1 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
+    ben enter_queue id=the-server from=1 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
+    ben enter_queue id=ADMIN from=1 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
     ann unregister ⇒ done; next never
         user_1 is forgotten
-    ben enter_queue id=alice as=Alice ⇒ user_2 waits at 1, estimated wait unknown; next 1m
-    dan login as=A1ice ⇒ refused, name_taken: That name is taken; choose another
+    ben enter_queue id=alice as=Alice from=1 ⇒ user_2 waits at 1, estimated wait unknown; next 1m
+    dan login as=A1ice ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+    ");
+}
+
+#[test]
+fn a_ghost_of_the_same_address_gives_its_name_and_its_id_away() {
+    assert_snapshot!(check("
+        # The answer is lost, and the call is made again; then once more, when the handle was used.
+        0s   lost login as=Ann
+             ann login as=Ann
+             ann seen
+             again login as=Ann
+             again login as=Ann from=1
+        # Its client is started anew.
+        5m   again login as=Ann from=1
+             again login as=Ann
+             cat enter_queue as=Cat id=c
+             dan enter_queue as=Dan id=C
+        # Two names look like this one.
+             eve login as=allce
+             fay login as=ALICE
+             gus login as=Gus
+             gus login as=AlICE
+    "), @r"
+    # The answer is lost, and the call is made again; then once more, when the handle was used.
+    0s   lost login as=Ann ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined Ann → Ann#1
+    ann login as=Ann ⇒ user_2 in room_2
+        user_1 is forgotten
+        room_2/1 user.joined Ann → Ann#1
+    ann seen ⇒ done; next 5m
+    again login as=Ann ⇒ refused, name_taken: That name is taken: one from your own address has it, or one that looks like it. If that is you, pass your handle; else choose another. If it stays silent, it gives way to you in 5m
+    again login as=Ann from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+    # Its client is started anew.
+    5m   again login as=Ann from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner; next 1445m
+        room_2/2 user.away Ann → Ann#2
+    again login as=Ann ⇒ user_3 in room_3; next 6m
+        user_2 is forgotten
+        room_3/1 user.joined Ann → Ann#1
+    cat enter_queue as=Cat id=c ⇒ user_4 waits at 1, estimated wait unknown
+    dan enter_queue as=Dan id=C ⇒ user_5 waits at 1, estimated wait unknown
+        user_4 is forgotten
+    # Two names look like this one.
+    eve login as=allce ⇒ user_6 in room_3
+        room_3/2 user.joined allce → Ann#2 allce#1
+    fay login as=ALICE ⇒ user_7 in room_3
+        user_6 is forgotten
+        room_3/3 user.left allce → Ann#3
+        room_3/4 user.joined ALICE → Ann#4 ALICE#1
+    gus login as=Gus ⇒ user_8 in room_3
+        room_3/5 user.joined Gus → Ann#5 ALICE#2 Gus#1
+    gus login as=AlICE ⇒ refused, name_not_allowed: That name is not allowed: your handle has a name already, which cannot be changed
+    ");
+}
+
+#[test]
+fn a_participant_takes_the_name_of_a_ghost_when_all_checks_have_passed() {
+    assert_snapshot!(check("
+        config max_rooms_each=1
+        0s ann login den as=Ann
+           ben enter_queue
+           ben login den as=Ann
+           ben leave_queue
+           ben login den as=Ann
+           cat break chimaek from=1
+           cat login den as=Ann
+    "), @r"
+    0s ann login den as=Ann ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined Ann → Ann#1
+    ben enter_queue ⇒ user_2 waits at 1, estimated wait unknown
+    ben login den as=Ann ⇒ refused, room_full: At most 1 fit: the room is full, or you are in as many rooms as you may be
+    ben leave_queue ⇒ left the queue
+    ben login den as=Ann ⇒ user_2 in room_2; next 5m
+        user_1 is forgotten
+        room_2/1 user.joined Ann → Ann#1
+    cat break chimaek from=1 ⇒ user_3 on chimaek, stress 0, boss 0, told at 0s; next 1m
+    cat login den as=Ann ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner; next 5m
     ");
 }
 
@@ -215,8 +295,8 @@ fn a_chosen_public_id_is_a_name_among_the_others() {
 fn names_of_one_script_that_look_like_another_s_are_taken() {
     assert_snapshot!(check("
         0s ann login as=bob
-           ben login as=\u{412}\u{41e}\u{412}
-           ben login as=Alice
+           ben login as=\u{412}\u{41e}\u{412} from=1
+           ben login as=Alice from=1
            dan login as=AIice
            dan login as=ALlCE
            dan login as=\u{1f980}
@@ -226,11 +306,11 @@ fn names_of_one_script_that_look_like_another_s_are_taken() {
     "), @r"
     0s ann login as=bob ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined bob → bob#1
-    ben login as=\u{412}\u{41e}\u{412} ⇒ refused, name_taken: That name is taken; choose another
-    ben login as=Alice ⇒ user_2 in room_1
+    ben login as=\u{412}\u{41e}\u{412} from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+    ben login as=Alice from=1 ⇒ user_2 in room_1
         room_1/2 user.joined Alice → bob#2 Alice#1
-    dan login as=AIice ⇒ refused, name_taken: That name is taken; choose another
-    dan login as=ALlCE ⇒ refused, name_taken: That name is taken; choose another
+    dan login as=AIice ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+    dan login as=ALlCE ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
     dan login as=\u{1f980} ⇒ refused, name_not_allowed: That name is not allowed: it needs a letter or a digit
     dan login as=\u{301}x ⇒ refused, name_not_allowed: That name is not allowed: a combining mark must follow a letter or a digit, at most four on each
     dan login as=Operator: ⇒ refused, name_not_allowed: That name is not allowed: it has a word that is reserved for the server, or looks like one
@@ -307,6 +387,7 @@ fn what_a_registration_says_must_hold_before_anything_is_minted() {
 fn one_who_unregisters_leaves_everything_and_frees_name_and_id() {
     assert_snapshot!(check("
         0s ann enter_queue id=a as=Ann
+           ann seen
            ann login lobby as=Ann
            ben login lobby
            ann talking_stick
@@ -314,9 +395,11 @@ fn one_who_unregisters_leaves_everything_and_frees_name_and_id() {
            ann unregister key=1
            ben enter_queue
         2s cat enter_queue id=a as=Ann
+           cat seen
     "), @r"
     0s ann enter_queue id=a as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann login lobby as=Ann ⇒ user_1 in room_1; next 5m
+    ann seen ⇒ done; next 5m
+    ann login lobby as=Ann ⇒ user_1 in room_1
         room_1/1 user.joined Ann (a) → Ann#1
     ben login lobby ⇒ user_2 in room_1; next 1m
         room_1/2 user.joined ben → Ann#2 ben#1
@@ -328,7 +411,8 @@ fn one_who_unregisters_leaves_everything_and_frees_name_and_id() {
         room_1/5 user.left Ann (a) → ben#4
     ann unregister key=1 ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
     ben enter_queue ⇒ user_2 waits at 1, estimated wait unknown; next 301s
-    2s cat enter_queue id=a as=Ann ⇒ user_3 matched with ben in room_2; next 62s
+    2s cat enter_queue id=a as=Ann ⇒ user_3 waits at 2, estimated wait unknown; next 62s
+    cat seen ⇒ done; next 301s
         room_2/1 chatroom.found Ann (a) and ben → ben#5 Ann#1
     ");
 }

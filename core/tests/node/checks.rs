@@ -4,7 +4,7 @@ use chat_core::{
     Answer, Call, Config, Entry, Implied, Output, Read, Response, Seq, Span, Time, UserId,
 };
 
-use crate::shell::{Shell, check, reader, send};
+use crate::shell::{Shell, check, handle, reader, send};
 
 #[test]
 fn a_message_that_nobody_waits_for_is_kept() {
@@ -93,6 +93,8 @@ fn a_caller_who_is_gone_is_answered_nothing_and_loses_nothing() {
 #[test]
 fn what_reads_imply_rides_along_or_comes_alone_after_a_while() {
     let mut shell = Shell::with_pair(Config::default());
+    let idle = shell.node.hub().config().idle_timeout;
+    shell.pass(Span(idle.0 / 2));
     let before = shell.journal.len();
     shell.call(check("ben", Some(1), Span::ZERO));
     assert!(shell.node.poll_batch(shell.now).is_none(), "not at once");
@@ -106,7 +108,7 @@ fn what_reads_imply_rides_along_or_comes_alone_after_a_while() {
             *implied
         })
         .collect();
-    // The first use of a handle is reported, too.
+    // Presence is renewed, too, once more than a quarter of it is over.
     let read = Implied::Read {
         acknowledged: Seq(1),
         delivered: Seq(1),
@@ -173,6 +175,11 @@ fn the_rooms_of_one_who_waits_hear_of_it_every_ten_seconds_at_most() {
         ..Config::default()
     };
     let mut shell = Shell::with_pair(config);
+    shell.call(Call::OpenStream {
+        reader: handle("ann"),
+        after: None,
+    });
+    shell.commit();
     shell.call(check("ben", Some(1), Span::secs(50)));
     for _ in 0..49 {
         shell.pass(Span::secs(1));

@@ -94,6 +94,15 @@ impl Shell {
             });
         }
         shell.commit();
+        // Only participants whose handles were used are matched; this call is refused otherwise.
+        for name in ["ann", "ben"] {
+            shell.call(Call::Command {
+                caller: Caller::Handle(secret(name, 0)),
+                key: None,
+                command: Command::Typing { room: None },
+            });
+            shell.commit();
+        }
         shell.outputs.clear();
         shell
     }

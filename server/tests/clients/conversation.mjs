@@ -70,10 +70,13 @@ await ben.client.connect();
 // Queue and match.
 const waiting = await ann.call('enter_queue', { display_name: names.ann });
 assert.equal(waiting.status, 'waiting');
-const matched = await ben.call('enter_queue', { display_name: names.ben });
+await ben.call('enter_queue', { display_name: names.ben });
+// Nobody is matched before the first use of the handle, which a check is.
+const [found, matched] = await Promise.all(
+  [ann, ben].map((person) => person.check((event) => event.type === 'chatroom.found')),
+);
 assert.equal(matched.partner.display_name, names.ann);
 const room = matched.room_id;
-const found = await ann.check((event) => event.type === 'chatroom.found');
 assert.equal(found.room_id, room);
 
 // Messages in both directions.

@@ -162,9 +162,14 @@ class Agent:
 async def pair(ann, ben):
     waiting = await ann.call("enter_queue", display_name=f"Ann-{ann.name}")
     assert waiting["status"] == "waiting", waiting
-    matched = await ben.call("enter_queue", display_name=f"Ben-{ben.name}")
+    await ben.call("enter_queue", display_name=f"Ben-{ben.name}")
+
+    def is_found(event):
+        return event["type"] == "chatroom.found"
+
+    # Nobody is matched before the first use of the handle, which a check is.
+    found, matched = await asyncio.gather(ann.check(is_found), ben.check(is_found))
     assert matched["partner"]["display_name"] == f"Ann-{ann.name}", matched
-    found = await ann.check(lambda event: event["type"] == "chatroom.found")
     assert found["room_id"] == matched["room_id"], found
     return matched["room_id"]
 

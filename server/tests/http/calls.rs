@@ -119,6 +119,8 @@ async fn to_register_again_with_the_key_is_no_second_one() {
     let first = ok(&client.post("/register", None, &body).await);
     let again = ok(&client.post("/register", None, &body).await);
     assert_eq!(first, again);
+    let handle = first["handle"].as_str();
+    ok(&client.post("/tools/leave_queue", handle, &json!({})).await);
     let taken = refused(&world, "/register", None, json!({ "username": "ann" })).await;
     assert_eq!(taken, (409, "name_taken".into()));
 }
@@ -130,13 +132,19 @@ async fn a_pair_meets_by_tools_alone() {
     let enter = json!({ "display_name": "Ann", "interests": ["sea"] });
     let ann = ok(&client.post("/tools/enter_queue", None, &enter).await);
     assert_eq!(ann["status"], "waiting");
+    // The answer to the first call was lost: nobody is paired with this participant.
+    ok(&client.post("/tools/enter_queue", None, &json!({})).await);
     let ben = ok(&client.post("/tools/enter_queue", None, &json!({})).await);
-    assert_eq!(ben["partner"]["display_name"], "Ann");
     let handle = ann["handle"].as_str();
-    let found = client
-        .post("/tools/check", handle, &json!({ "wait_seconds": 20 }))
-        .await;
-    assert_eq!(ok(&found)["events"][0]["type"], "chatroom.found");
+    let wait = json!({ "wait_seconds": 0 });
+    ok(&client.post("/tools/check", handle, &wait).await);
+    for (handle, partner) in [(&ben["handle"], &ann), (&ann["handle"], &ben)] {
+        let wait = json!({ "wait_seconds": 20 });
+        let found = ok(&client.post("/tools/check", handle.as_str(), &wait).await);
+        assert_eq!(found["events"][0]["type"], "chatroom.found");
+        let other = &found["events"][0]["partner"]["user_id"];
+        assert_eq!(*other, partner["user_id"]);
+    }
     let stick = client.post("/talking_stick", handle, &json!({})).await;
     assert_eq!((stick.status, stick.code()), (409, "no_stick".into()));
 }

@@ -235,6 +235,9 @@ async fn the_name_of_one_with_a_handle_is_its_own() {
     let key = json!({ "username": "Ann", "request_key": "kJ3v9QmX2hTz7pLw8RbYcA" });
     let ann = client.post("/register", None, &key).await;
     let handle = ann.json()["handle"].as_str().unwrap().to_owned();
+    client
+        .post("/tools/leave_queue", Some(&handle), &json!({}))
+        .await;
     for path in ["/send", "/talking_stick", "/check_event", "/register"] {
         let body = json!({ "username": "Ann", "message": "x" });
         let refused = post(&world, path, body).await;

@@ -29,6 +29,25 @@ async fn register(client: &mut Client, name: &str, key: Option<&str>) -> Answer 
     client.post("/register", None, &body).await
 }
 
+/// Uses the handle: the participant gives way to no other of its address any more.
+async fn used(client: &mut Client, answer: &Value) {
+    let handle = answer["handle"].as_str();
+    let left = client.post("/tools/leave_queue", handle, &json!({})).await;
+    assert_eq!(left.status, 200, "{}", left.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_answer_was_lost_keeps_neither_a_name_nor_a_place() {
+    let mut setup = Setup::free();
+    setup.config.max_per_address = 3;
+    let world = World::start(setup).await;
+    let mut ann = world.client().await;
+    for name in ["Ann", "Ben", "Ann", "Cid", "Dan", "Eve", "Ann"] {
+        let answer = register(&mut ann, name, None).await;
+        assert_eq!(answer.status, 200, "{name}: {}", answer.text());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn another_s_key_and_name_give_no_access() {
     let world = World::start(Setup::free()).await;
@@ -67,7 +86,8 @@ async fn another_s_key_and_name_give_no_access() {
 async fn refused_registrations_are_no_oracle_without_end() {
     let world = World::start(Setup::default()).await;
     let (mut eve, mut ben) = (world.client().await, elsewhere(&world).await);
-    register(&mut eve, "Ann", None).await;
+    let ann = register(&mut eve, "Ann", None).await.json();
+    used(&mut eve, &ann).await;
     let mut codes = Vec::new();
     for n in 0..300 {
         let key = format!("{KEY}{n}");
@@ -145,7 +165,9 @@ async fn participants_of_one_address_shut_out_no_other() {
     let world = World::start(setup).await;
     let mut eve = world.client().await;
     for name in ["A", "B", "C"] {
-        assert_eq!(register(&mut eve, name, None).await.status, 200);
+        let answer = register(&mut eve, name, None).await;
+        assert_eq!(answer.status, 200);
+        used(&mut eve, &answer.json()).await;
     }
     let refused = register(&mut eve, "D", None).await;
     let told = (refused.status, refused.code());

@@ -96,10 +96,11 @@ async fn pair(world: &World) -> Spent {
     let (mut ann, mut ben) = (Agent::of(world).await, Agent::of(world).await);
     ann.ok("enter_queue", json!({ "display_name": "Ann" }))
         .await;
-    let matched = ben
-        .ok("enter_queue", json!({ "display_name": "Ben" }))
+    ben.ok("enter_queue", json!({ "display_name": "Ben" }))
         .await;
-    let say = json!({ "room_id": matched["room_id"], "message": WORDS });
+    ann.check().await;
+    let found = ben.ok("check", json!({ "wait_seconds": 20 })).await;
+    let say = json!({ "room_id": found["events"][0]["room_id"], "message": WORDS });
     for _ in 0..5 {
         ann.check().await;
         ann.ok("send_message", say.clone()).await;

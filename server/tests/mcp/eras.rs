@@ -17,13 +17,17 @@ async fn clients_of_both_eras_are_paired_and_talk() {
     let newer = world
         .call("enter_queue", json!({ "display_name": "Newer" }))
         .await;
-    let newer = &newer["structuredContent"];
-    assert_eq!(newer["partner"]["display_name"], "Older");
+    let handle = &newer["structuredContent"]["handle"];
+    let read = world
+        .call("check", json!({ "handle": handle, "wait_seconds": 50 }))
+        .await;
+    let found = &read["structuredContent"]["events"][0];
+    assert_eq!(found["partner"]["display_name"], "Older");
     assert_eq!(
         stream.message().await.unwrap().1["method"],
         "chatroom.found"
     );
-    let (room, handle) = (&newer["room_id"], &newer["handle"]);
+    let room = &found["room_id"];
     older.say(room, "from then").await;
     let read = world
         .call("check", json!({ "handle": handle, "wait_seconds": 50 }))

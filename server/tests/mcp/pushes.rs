@@ -87,15 +87,16 @@ async fn a_stream_carries_what_a_pair_does_as_check_says_it() {
     let (mut to_ann, mut to_ben) = (ann.stream(None).await, ben.stream(None).await);
     ann.ok("enter_queue", json!({ "display_name": "Ann" }))
         .await;
-    let matched = ben
-        .ok("enter_queue", json!({ "display_name": "Ben" }))
+    ben.ok("enter_queue", json!({ "display_name": "Ben" }))
         .await;
-    let room = &matched["room_id"];
+    let mut rooms = Vec::new();
     for stream in [&mut to_ann, &mut to_ben] {
         let (_, found) = stream.message().await.unwrap();
         assert_eq!(found["method"], "chatroom.found");
-        assert_eq!(found["params"]["room_id"], *room);
+        rooms.push(found["params"]["room_id"].clone());
     }
+    let room = &rooms[0];
+    assert_eq!(rooms[1], *room);
     ben.say(room, "hi").await;
     let (_, said) = to_ann.message().await.unwrap();
     assert_eq!(said["method"], "message.received");
@@ -256,20 +257,17 @@ async fn a_session_for_each_call_is_no_arrival_and_no_departure() {
     let ann = Session::open(&world).await;
     ann.ok("enter_queue", json!({ "display_name": "Ann" }))
         .await;
-    let mut handle = Value::Null;
-    let mut room = Value::Null;
-    for message in ["one", "two", "three"] {
+    let entered = world.call("enter_queue", json!({ "display_name": "Ben" }));
+    let handle = entered.await["structuredContent"]["handle"].clone();
+    let found = ann.ok("check", json!({ "wait_seconds": 50 }));
+    let first_use = world.call("check", json!({ "handle": handle, "wait_seconds": 50 }));
+    let (found, _) = tokio::join!(found, first_use);
+    let room = found["events"][0]["room_id"].clone();
+    for message in ["one", "two"] {
         let session = Session::declaring(&world, "2025-11-25", json!({})).await;
         let stream = session.stream(None).await;
-        if handle.is_null() {
-            let matched = session
-                .ok("enter_queue", json!({ "display_name": "Ben" }))
-                .await;
-            (handle, room) = (matched["handle"].clone(), matched["room_id"].clone());
-        } else {
-            let say = json!({ "handle": handle, "room_id": room, "message": message });
-            session.ok("send_message", say).await;
-        }
+        let say = json!({ "handle": handle, "room_id": room, "message": message });
+        session.ok("send_message", say).await;
         session.end().await;
         drop(stream);
     }

@@ -137,7 +137,8 @@ async fn a_pair_meets_talks_and_looks_for_others() {
         let left = ann.makes(Tool::LeaveChat, json!({})).await;
         assert_eq!(suggested(&left).0, Tool::EnterQueue, "{left}");
     });
-    let mut text = ben.makes(Tool::EnterQueue, json!({})).await;
+    let waits = ben.makes(Tool::EnterQueue, json!({})).await;
+    let mut text = ben.obeys(&waits).await;
     assert_eq!(suggested(&text).0, Tool::SendMessage, "{text}");
     // Until the partner has gone.
     while ben.count(Tool::EnterQueue) < 2 {
@@ -214,6 +215,10 @@ async fn a_refusal_leads_to_the_call_that_works() {
     let (mut ben, mut cat) = (Agent::new(&service, "Ben"), Agent::new(&service, "Cat"));
     ben.makes(Tool::EnterQueue, json!({})).await;
     cat.makes(Tool::EnterQueue, json!({})).await;
+    // From the first use of both handles on they are a pair.
+    ben.makes(Tool::LeaveQueue, json!({})).await;
+    ben.makes(Tool::EnterQueue, json!({})).await;
+    cat.makes(Tool::Check, json!({})).await;
     let refused = cat.makes(Tool::TalkingStick, json!({})).await;
     assert!(refused.starts_with("Refused (no_stick)"), "{refused}");
     let sent = cat.obeys(&refused).await;

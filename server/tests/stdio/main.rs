@@ -52,11 +52,11 @@ fn two_clients_of_one_machine_meet_at_a_server_and_are_pushed_to() {
     let mut ben = Client::introduced(&["--connect", &url]);
     let waits = ann.call("enter_queue", &json!({ "display_name": "Ann" }));
     assert_eq!(waits["status"], "waiting");
-    let matched = ben.call("enter_queue", &json!({ "display_name": "Ben" }));
-    assert_eq!(matched["partner"]["display_name"], "Ann");
+    let waits = ben.call("enter_queue", &json!({ "display_name": "Ben" }));
+    assert_eq!(waits["status"], "waiting");
     let found = ann.push("chatroom.found");
     assert_eq!(found["params"]["partner"]["display_name"], "Ben");
-    let room = matched["room_id"].clone();
+    let room = found["params"]["room_id"].clone();
     ben.call(
         "send_message",
         &json!({ "room_id": room, "message": "hello" }),
@@ -73,14 +73,15 @@ fn a_client_whose_stdin_ended_is_absent_and_can_come_back() {
     let mut ann = Client::introduced(&["--connect", &url]);
     let mut ben = Client::introduced(&["--connect", &url]);
     ann.call("enter_queue", &json!({ "display_name": "Ann" }));
-    let matched = ben.call("enter_queue", &json!({ "display_name": "Ben" }));
+    let waits = ben.call("enter_queue", &json!({ "display_name": "Ben" }));
+    let room = ann.push("chatroom.found")["params"]["room_id"].clone();
     ben.close();
     let again = json!({
-        "handle": matched["handle"], "room_id": matched["room_id"], "message": "back again"
+        "handle": waits["handle"], "room_id": room, "message": "back again"
     });
     let mut ben = Client::introduced(&["--connect", &url]);
     let said = ben.call("send_message", &again);
-    assert_eq!(said["room_id"], matched["room_id"], "{said}");
+    assert_eq!(said["room_id"], room, "{said}");
     let page = ann.call("check", &json!({ "after": 0, "wait_seconds": 0 }));
     let events = page["events"].as_array().expect("events");
     let kinds: Vec<_> = events.iter().map(|event| &event["type"]).collect();

@@ -203,8 +203,10 @@ impl Model {
         match entry {
             Entry::Call { caller, key, op } => return self.call(*caller, *key, op),
             Entry::OpenStream { user } if self.is_registered(*user) => {
-                self.seen(*user);
-                let outcome = self.open_stream(*user);
+                let outcome = self.using(*user, |model| {
+                    model.seen(*user);
+                    model.open_stream(*user)
+                });
                 return self.owe(Some(*user), outcome);
             }
             Entry::OpenStream { .. } => return self.owe(None, Err(refuse("unknown_handle"))),
@@ -215,10 +217,12 @@ impl Model {
             // An implied entry for an unknown number has no effect. // 2.2 (2)
             Entry::CloseStream { user } if self.is_registered(*user) => self.close_stream(*user),
             Entry::Seen { user, waiting } if self.is_registered(*user) => {
-                self.seen(*user);
-                if let Some(waited) = waiting {
-                    self.waiting(*user, *waited);
-                }
+                self.using(*user, |model| {
+                    model.seen(*user);
+                    if let Some(waited) = waiting {
+                        model.waiting(*user, *waited);
+                    }
+                });
             }
             Entry::Read {
                 user,
@@ -247,7 +251,26 @@ impl Model {
         }
     }
 
+    /// A use of the handle: after it, the queue is examined if it was the first. // 2.2 (6)
+    fn using<T>(&mut self, user: User, entry: impl FnOnce(&mut Self) -> T) -> T {
+        let is_first = self.is_unused(user);
+        let result = entry(self);
+        if is_first {
+            self.first_used(user);
+        }
+        result
+    }
+
     fn call(&mut self, caller: Caller, key: Option<u128>, op: &Op) -> Owed {
+        match (self.user_of(caller.handle()), caller) {
+            (Some(user), Caller::Known(_)) => {
+                self.using(user, |model| model.decide_call(caller, key, op))
+            }
+            _ => self.decide_call(caller, key, op),
+        }
+    }
+
+    fn decide_call(&mut self, caller: Caller, key: Option<u128>, op: &Op) -> Owed {
         let (user, outcome, answer_at) = match (self.user_of(caller.handle()), caller) {
             (None, Caller::Known(_)) => return self.owe(None, Err(refuse("unknown_handle"))),
             (None, Caller::New(handle, from)) => match self.register((handle, from), op) {
@@ -353,8 +376,9 @@ impl Model {
 
     /// `login` of a known caller. // 5.6
     fn login(&mut self, user: User, name: &Arc<str>, room: &Arc<str>) -> Outcome {
-        let naming = self.check_name(Some(user), name)?;
-        self.check_join(Some(user), room)?;
+        let from = self.participant(user).address;
+        let naming = self.check_name(Some(user), from, name)?;
+        self.check_join(Some(user), from, room)?;
         self.name(user, name, naming);
         let room = self.join(user, room);
         Ok(Answer::LoggedIn { user, room })

@@ -215,7 +215,7 @@ fn a_pass_shows_curves_waits_and_what_happened_when() {
         .iter()
         .find(|metric| metric["name"] == "queue_wait");
     assert_eq!(max.unwrap()["count"], "246");
-    assert!((1_600.0..1_800.0).contains(&longest), "{longest}");
+    assert!((2_400.0..2_600.0).contains(&longest), "{longest}");
     assert_eq!(run["timeline"]["faults"].as_array().unwrap().len(), 3);
     assert_eq!(
         run["properties"].as_array().unwrap().len(),

@@ -139,7 +139,13 @@ impl<'a> Standing<'a> {
             "queue_full" | "server_full" | "room_full" => {
                 format!("{tool} again later, with a fresh request_key or none")
             }
-            "muted" | "blocked" => format!("{}; you may read, not speak", self.check()),
+            "name_taken" => format!("{tool} with your handle, or with another name"),
+            "address_full" => {
+                "no new registration: pass the handle that you have, or ask who runs you".into()
+            }
+            // Nothing is answered any more.
+            "blocked" => "nothing here: tell who runs you, who can ask the operator".into(),
+            "muted" => format!("{}; you may read, not speak", self.check()),
             _ => format!("{tool} again, corrected"),
         }
     }

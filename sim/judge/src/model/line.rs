@@ -68,8 +68,7 @@ impl Line {
 /// The participant that a partner is chosen for.
 #[derive(Clone, Copy)]
 struct Seeker<'a> {
-    /// `None` while it registers.
-    user: Option<User>,
+    user: User,
     interests: &'a Interests,
     shared_interest: SharedInterest,
 }
@@ -161,13 +160,17 @@ impl Model {
         user: Option<User>,
         interests: &Interests,
     ) -> Result<(), Refusal> {
-        let seeker = Seeker {
-            user,
-            interests,
-            shared_interest: self.shared_interest(interests),
-        };
         let space = self.line.len() < self.config.max_queue as usize;
-        if space || self.candidates(seeker).first().is_some() {
+        let has_partner = || {
+            let user = user.filter(|user| !self.is_unused(*user));
+            let seeker = user.map(|user| Seeker {
+                user,
+                interests,
+                shared_interest: self.shared_interest(interests),
+            });
+            seeker.is_some_and(|seeker| self.candidates(seeker).first().is_some())
+        };
+        if space || has_partner() {
             Ok(())
         } else {
             Err(refuse_at("queue_full", self.config.max_queue))
@@ -193,7 +196,10 @@ impl Model {
         }
         let naming = match name {
             None => None,
-            Some(given) => Some((given, self.check_name(Some(user), given)?)), // 6.3 (4)
+            Some(given) => {
+                let from = participant.address;
+                Some((given, self.check_name(Some(user), from, given)?)) // 6.3 (4)
+            }
         };
         let interests = self.read_interests(interests)?; // 6.3 (5)
         self.check_space_in_line(Some(user), &interests)?; // 6.3 (6)
@@ -204,11 +210,13 @@ impl Model {
         }
         let shared_interest = self.shared_interest(&interests);
         let seeker = Seeker {
-            user: Some(user),
+            user,
             interests: &interests,
             shared_interest,
         };
-        if let Some(ticket) = self.choose(seeker, Some(self.draws())) {
+        if !self.is_unused(user)
+            && let Some(ticket) = self.choose(seeker, Some(self.draws()))
+        {
             let (room, partner) = self.pair(user, ticket);
             return Ok(Answer::Matched {
                 user,
@@ -262,11 +270,8 @@ impl Model {
     }
 
     /// The standing of a waiter towards the seeker; `None` if the two can never be matched. // 6.5
-    fn standing(&self, seeker: Option<User>, waiter: User) -> Option<Standing> {
-        let Some(seeker) = seeker else {
-            return Some(Standing::Good); // A newcomer has met and blocked none.
-        };
-        if seeker == waiter || self.blocks(seeker, waiter) {
+    fn standing(&self, seeker: User, waiter: User) -> Option<Standing> {
+        if seeker == waiter || self.is_unused(waiter) || self.blocks(seeker, waiter) {
             return None;
         }
         let met = |one: User, other: User| self.participant(one).last_partner == Some(other);
@@ -314,7 +319,7 @@ impl Model {
         )
     }
 
-    /// Chooses a partner for a seeker, a caller by these draws, and counts the waiters that this
+    /// Chooses a partner for a seeker, by these draws if it is the entry's own, and counts the waiters that this
     /// overtakes. // 6.5
     fn choose(&mut self, seeker: Seeker<'_>, draws: Option<Draws>) -> Option<u64> {
         let candidates = self.candidates(seeker);
@@ -342,7 +347,7 @@ impl Model {
         Some(chosen)
     }
 
-    /// Matches a newcomer, or a waiter whose patience has ended, with a waiter. // 6.6
+    /// Matches a caller, or the waiter that the queue was examined for, with a waiter. // 6.6
     fn pair(&mut self, user: User, ticket: u64) -> (Room, User) {
         let partner = self.line.waiters[&ticket].user;
         for each in [partner, user] {
@@ -370,6 +375,31 @@ impl Model {
         (room, partner)
     }
 
+    /// The first use of the handle of a waiter: the queue is examined for it. // 6.4
+    pub(super) fn first_used(&mut self, user: User) {
+        let participant = self.participants.get(user.0);
+        let Some(waiter) = participant
+            .and_then(|participant| participant.ticket)
+            .and_then(|ticket| self.line.waiters.get(&ticket))
+        else {
+            return;
+        };
+        let interests = waiter.interests.clone();
+        let shared_interest = match waiter.patience {
+            Some(_) => SharedInterest::Required,
+            None => SharedInterest::Optional,
+        };
+        let seeker = Seeker {
+            user,
+            interests: &interests,
+            shared_interest,
+        };
+        if let Some(ticket) = self.choose(seeker, Some(self.draws())) {
+            self.leave_line(user); // 6.6 (1): this wait is not recorded.
+            self.pair(user, ticket);
+        }
+    }
+
     /// The waiter no longer insists; then the queue is examined for it. // 6.4
     pub(super) fn patience_is_over(&mut self, user: User) {
         let Some(ticket) = self.participant(user).ticket else {
@@ -382,8 +412,11 @@ impl Model {
         let interests = waiter.interests.clone();
         self.deadlines
             .replace(Deadline::Patience(user), before, None);
+        if self.is_unused(user) {
+            return;
+        }
         let seeker = Seeker {
-            user: Some(user),
+            user,
             interests: &interests,
             shared_interest: SharedInterest::Optional,
         };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use chat_types::Span;
 use sim_model::protocol::{Refusal, User};
 use unicode_properties::{
     EmojiStatus, GeneralCategory as Category, GeneralCategoryGroup as Group, UnicodeEmoji as _,
@@ -205,13 +206,18 @@ fn shows_as_emoji(c: char) -> bool {
 pub(super) enum Naming {
     /// The participant already has it.
     Keep,
-    /// The participant takes the name with these keys.
-    Take(BTreeSet<String>),
+    /// The participant takes the name with these keys, for which these others give way.
+    Take(BTreeSet<String>, BTreeSet<User>),
 }
 
 impl Model {
     /// Whether a participant, or one that registers, may have this name. // 5.3
-    pub(super) fn check_name(&self, who: Option<User>, name: &str) -> Result<Naming, Refusal> {
+    pub(super) fn check_name(
+        &self,
+        who: Option<User>,
+        from: u64,
+        name: &str,
+    ) -> Result<Naming, Refusal> {
         if !is_line(name, MAX_NAME) || !is_well_made(name) || is_reserved(name) {
             return Err(refuse("name_not_allowed")); // 5.3 (1)
         }
@@ -228,33 +234,59 @@ impl Model {
         if self.measures.of_name(&keys) == Some(Measure::Banned) {
             return Err(refuse("name_not_allowed")); // 5.3 (4)
         }
-        if !self.are_free(&keys, who) {
-            return Err(refuse("name_taken")); // 5.3 (5)
+        match self.giving_way(&keys, who, from) {
+            Ok(yielding) => Ok(Naming::Take(keys, yielding)),
+            Err(None) => Err(refuse("name_taken")), // 5.3 (5)
+            Err(Some(silence)) => Err(Refusal::with("name_taken", silence.0)), // 16.3
         }
-        Ok(Naming::Take(keys))
     }
 
-    /// Whether no other participant's name or id has these keys, and none has the server's form
-    /// without being the participant's own. // 5.3 (5), 5.4
-    fn are_free(&self, keys: &BTreeSet<String>, who: Option<User>) -> bool {
-        keys.iter().all(|key| match self.names.get(key) {
-            Some(owner) => Some(*owner) == who,
-            None => !is_servers_form(key),
-        })
+    /// The other participants whose names or ids have one of these keys, if all give way to a caller
+    /// from this address; else after which silence they would, `None` for a key of the server's
+    /// form. // 5.3 (5), 5.4, 16.3
+    fn giving_way(
+        &self,
+        keys: &BTreeSet<String>,
+        who: Option<User>,
+        from: u64,
+    ) -> Result<BTreeSet<User>, Option<Span>> {
+        let owner = |key: &String| self.names.get(key).copied();
+        let others = || keys.iter().filter(|key| who.is_none() || owner(key) != who);
+        if others().any(|key| is_servers_form(key)) {
+            return Err(None);
+        }
+        let holders: BTreeSet<User> = others().filter_map(owner).collect();
+        if holders
+            .iter()
+            .any(|user| self.participant(*user).address != from)
+        {
+            return Err(Some(self.config.forget_after));
+        }
+        let staying = holders.iter().filter(|user| !self.gives_way(**user, from));
+        let silences = staying.map(|user| match self.participant(*user).presence.deadline() {
+            Some(deadline) => deadline.since(self.now),
+            None => self.config.reconnect_grace,
+        });
+        let silences = silences.map(|silence| Span::secs(silence.0.div_ceil(1_000_000)));
+        silences
+            .max()
+            .map_or(Ok(holders.clone()), |silence| Err(Some(silence)))
     }
 
-    /// Whether a registering participant may have this public id. // 5.4
-    pub(super) fn check_public_id(&self, id: &str) -> Result<(), Refusal> {
+    /// Whether a registering participant may have this public id, and those that give way for
+    /// it. // 5.4
+    pub(super) fn check_public_id(&self, id: &str, from: u64) -> Result<BTreeSet<User>, Refusal> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if !(1..=MAX_NAME).contains(&id.chars().count()) || !id.chars().all(plain) {
             return Err(refuse("invalid_arguments"));
         }
         let keys = keys(id);
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
-        if is_reserved(id) || is_banned || !self.are_free(&keys, None) {
+        if is_reserved(id) || is_banned {
             return Err(refuse("user_id_taken"));
         }
-        Ok(())
+        self.giving_way(&keys, None, from)
+            .map_err(|_| refuse("user_id_taken"))
     }
 
     /// Adds keys of the participant's name or id. // 5.3, 5.4
@@ -264,7 +296,12 @@ impl Model {
 
     /// Gives the participant a name that passed its check. // 5.3
     pub(super) fn name(&mut self, user: User, name: &Arc<str>, naming: Naming) {
-        let Naming::Take(taken) = naming else { return };
+        let Naming::Take(taken, yielding) = naming else {
+            return;
+        };
+        for other in yielding {
+            self.forget(other);
+        }
         let participant = self.participant_mut(user);
         participant.chosen = true;
         let before = std::mem::replace(

@@ -185,6 +185,23 @@ impl Model {
         }
     }
 
+    /// Whether the participant gives way to a caller from this address. // 5.1
+    pub(super) fn gives_way(&self, user: User, from: u64) -> bool {
+        self.participant(user).address == from
+            && matches!(self.presence(user), Some(State::Away | State::Unused))
+    }
+
+    /// The first among these that gives way to a caller from this address. // 5.1
+    pub(super) fn first_to_give_way(
+        &self,
+        users: impl Iterator<Item = User> + Clone,
+        from: u64,
+    ) -> Option<User> {
+        let yielding = users.filter(|user| self.gives_way(*user, from));
+        self.longest_away(yielding.clone())
+            .or_else(|| yielding.min_by_key(|user| (self.participant(*user).presence.until, *user)))
+    }
+
     /// The participant among these that has been away longest; `None` if none is away. // 5.1
     pub(super) fn longest_away(&self, users: impl Iterator<Item = User>) -> Option<User> {
         let away = users.filter(|user| self.presence(*user) == Some(State::Away));

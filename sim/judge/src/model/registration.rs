@@ -1,5 +1,6 @@
 //! Registration: the calls of a new caller that create a participant. // 5.1
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chat_types::Time;
@@ -8,7 +9,7 @@ use sim_model::server::Handle;
 
 use super::deadline::Deadline;
 use super::moderation::Measure;
-use super::names::keys;
+use super::names::{Naming, keys};
 use super::participant::Participant;
 use super::{Model, refuse, refuse_at};
 
@@ -24,9 +25,10 @@ impl Model {
         if kept == Some(Measure::Banned) {
             return Err(refuse("blocked")); // 11.4
         }
-        self.check_registration(op)?;
-        if let Some(longest_away) = self.check_space_for_participant(from)? {
-            self.forget(longest_away);
+        let mut yielding = self.check_registration(op, from)?;
+        yielding.extend(self.check_space_for_participant(from, &yielding)?);
+        for other in yielding {
+            self.forget(other);
         }
         let number = User(self.participants.next_number()); // 4.1
         *self.by_address.entry(from).or_default() += 1;
@@ -51,7 +53,7 @@ impl Model {
         if let Op::Login { username, room } = op {
             // 5.1: this decision cannot be refused, also if the member that is longest away in the
             // room was forgotten.
-            let naming = self.check_name(Some(number), username)?;
+            let naming = self.check_name(Some(number), from, username)?;
             self.name(number, username, naming);
             let room = self.join(number, room);
             let user = number;
@@ -63,51 +65,64 @@ impl Model {
 
     /// Whether there is space for one more participant, and the participant that is forgotten for
     /// it. // 5.1
-    fn check_space_for_participant(&self, from: u64) -> Result<Option<User>, Refusal> {
+    fn check_space_for_participant(
+        &self,
+        from: u64,
+        yielding: &BTreeSet<User>,
+    ) -> Result<Option<User>, Refusal> {
         let of_address = self.by_address.get(&from).copied().unwrap_or_default();
         let all = self.participants.numbers().into_iter().map(User);
-        if of_address >= self.config.max_per_address {
-            let of_address = all.filter(|user| self.participant(*user).address == from);
-            let longest = self.longest_away(of_address);
+        let others = all.filter(|user| !yielding.contains(user));
+        // Those that give way are all of this address.
+        if of_address as usize - yielding.len() >= self.config.max_per_address as usize {
+            let first = self.first_to_give_way(others, from);
             let limit = self.config.max_per_address;
-            return longest.map(Some).ok_or(refuse_at("address_full", limit));
+            return first.map(Some).ok_or(refuse_at("address_full", limit));
         }
-        if self.participants.len() >= self.config.max_participants as usize {
+        if self.participants.len() - yielding.len() >= self.config.max_participants as usize {
             return self
-                .longest_away(all)
+                .longest_away(others)
                 .map(Some)
                 .ok_or(refuse("server_full"));
         }
         Ok(None)
     }
 
-    /// The checks before a participant is created. // 5.1
+    /// The checks before a participant is created; returns those that give way for its name and its
+    /// public id. // 5.1
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "calls register nobody unless the specification says so"
     )]
-    fn check_registration(&self, op: &Op) -> Result<(), Refusal> {
+    fn check_registration(&self, op: &Op, from: u64) -> Result<BTreeSet<User>, Refusal> {
+        let name = |name| match self.check_name(None, from, name)? {
+            Naming::Keep => Ok(BTreeSet::new()),
+            Naming::Take(_, yielding) => Ok(yielding),
+        };
         match op {
             Op::EnterQueue {
                 user_id,
                 display_name,
                 interests,
             } => {
-                if let Some(name) = display_name {
-                    self.check_name(None, name)?;
-                }
+                let mut yielding = display_name.as_deref().map_or(Ok(BTreeSet::new()), name)?;
                 let interests = self.read_interests(interests)?;
                 self.check_space_in_line(None, &interests)?;
                 self.check_space_for_room()?;
-                user_id
-                    .as_ref()
-                    .map_or(Ok(()), |id| self.check_public_id(id))
+                if let Some(id) = user_id {
+                    yielding.extend(self.check_public_id(id, from)?);
+                }
+                Ok(yielding)
             }
             Op::Login { username, room } => {
-                self.check_name(None, username)?;
-                self.check_join(None, room)
+                let yielding = name(username)?;
+                self.check_join(None, from, room)?;
+                Ok(yielding)
             }
-            Op::Break { excuse, .. } => self.check_excuse(excuse.as_ref()),
+            Op::Break { excuse, .. } => {
+                self.check_excuse(excuse.as_ref())?;
+                Ok(BTreeSet::new())
+            }
             _ => Err(refuse("handle_required")),
         }
     }

@@ -201,7 +201,12 @@ impl Model {
     }
 
     /// Whether a known or a registering participant may join the room of this name. // 8.1
-    pub(super) fn check_join(&self, who: Option<User>, name: &str) -> Result<(), Refusal> {
+    pub(super) fn check_join(
+        &self,
+        who: Option<User>,
+        from: u64,
+        name: &str,
+    ) -> Result<(), Refusal> {
         if !is_line(name, MAX_NAME) {
             return Err(refuse("invalid_arguments")); // 8.1 (1)
         }
@@ -212,7 +217,7 @@ impl Model {
                 if who.is_some_and(|user| members.contains_key(&user)) {
                     return Ok(()); // 8.1 (3)
                 }
-                if self.is_full(room) && self.longest_away(members.keys().copied()).is_none() {
+                if self.is_full(room) && self.first_to_leave(room, from).is_none() {
                     return Err(refuse_at("room_full", self.config.max_members)); // 8.1 (4)
                 }
             }
@@ -224,6 +229,13 @@ impl Model {
             return Err(refuse_at("room_full", self.config.max_rooms_each)); // 8.1 (5)
         }
         Ok(())
+    }
+
+    /// The member of a full room that makes place for one from this address. // 8.1
+    fn first_to_leave(&self, room: Room, from: u64) -> Option<User> {
+        let members = self.place(room).members.keys().copied();
+        self.longest_away(members.clone())
+            .or_else(|| self.first_to_give_way(members, from))
     }
 
     fn is_full(&self, room: Room) -> bool {
@@ -246,10 +258,11 @@ impl Model {
             }
         };
         if !self.is_member(user, room) {
-            let members = self.place(room).members.keys().copied();
-            let longest_away = self.longest_away(members).filter(|_| self.is_full(room));
-            if let Some(longest_away) = longest_away {
-                self.leave_named(room, longest_away);
+            let from = self.participant(user).address;
+            if self.is_full(room)
+                && let Some(member) = self.first_to_leave(room, from)
+            {
+                self.leave_named(room, member);
             }
             let now = self.now;
             self.place_mut(room).admit(user, now);

@@ -116,6 +116,14 @@ impl Script {
         self.owed(at, handle, op).outcome
     }
 
+    /// Enters the queue as a participant whose handle is in use: only such ones are matched.
+    fn enter(&mut self, at: u64, handle: char, interests: &[&str]) -> Outcome {
+        if self.model.user_of(Handle(handle as u64)).is_none() {
+            self.call(at, handle, rest())?;
+        }
+        self.call(at, handle, line(interests))
+    }
+
     fn refused(&mut self, at: u64, handle: char, op: Op) -> &'static str {
         self.call(at, handle, op).map_or_else(|r| r.code, |_| "")
     }
@@ -147,8 +155,8 @@ fn most(events: usize) -> PageLimits {
 /// A room of two with four messages: three of three bytes each, and one of ten.
 fn texts(config: impl FnOnce(&mut Config)) -> Script {
     let mut s = Script::new(config);
-    s.call(0, 'a', line(&[])).unwrap();
-    s.call(0, 'b', line(&[])).unwrap();
+    s.enter(0, 'a', &[]).unwrap();
+    s.enter(0, 'b', &[]).unwrap();
     for words in ["one", "\u{e9}x", "ten letters", "two"] {
         let said = Op::Send {
             room: None,
@@ -364,8 +372,8 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
     });
     s.call(0, 'a', login("ann")).unwrap();
     s.call(0, 'b', login("bob")).unwrap();
-    s.call(0, 'a', line(&[])).unwrap();
-    s.call(0, 'b', line(&[])).unwrap();
+    s.enter(0, 'a', &[]).unwrap();
+    s.enter(0, 'b', &[]).unwrap();
     let say_in = |room, words| Op::Send {
         room: Some(Room(room)),
         text: text(words),
@@ -422,11 +430,11 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
 #[test]
 fn downtime_moves_deadlines_and_closes_streams() {
     let mut s = Script::new(|c| c.matching = Matching::Interests);
-    s.call(0, 'a', line(&[])).unwrap();
-    s.call(0, 'b', line(&[])).unwrap();
+    s.enter(0, 'a', &[]).unwrap();
+    s.enter(0, 'b', &[]).unwrap();
     s.call(0, 'c', login("cec")).unwrap();
     s.call(0, 'c', STICK).unwrap();
-    s.call(0, 'd', line(&["art"])).unwrap();
+    s.enter(0, 'd', &["art"]).unwrap();
     let open = Entry::OpenStream { user: User(1) };
     s.entry(5, &open);
     assert_eq!(s.model.streams(User(1)), 1);
@@ -449,7 +457,7 @@ fn downtime_moves_deadlines_and_closes_streams() {
     let mut config = s.model.config().clone();
     config.interest_patience = Span::ZERO;
     let config = Box::new(config);
-    s.call(1_006, 'e', line(&["tea"])).unwrap();
+    s.enter(1_006, 'e', &["tea"]).unwrap();
     s.entry(1_007, &resumed(config));
     assert_eq!(s.events(4, 0), [(1_007, 1, "chatroom.found")]);
 }
@@ -499,8 +507,8 @@ fn the_last_turn_ends_a_pair_room_and_it_is_remembered_for_a_while() {
         c.turn_limit = Limit::At(2);
         c.max_ended_rooms = 1;
     });
-    s.call(0, 'a', line(&[])).unwrap();
-    s.call(0, 'b', line(&[])).unwrap();
+    s.enter(0, 'a', &[]).unwrap();
+    s.enter(0, 'b', &[]).unwrap();
     assert_eq!(s.model.take_grown(), [User(1), User(2)]);
     assert!(s.model.take_grown().is_empty());
     let left = |outcome| match outcome {
@@ -516,8 +524,8 @@ fn the_last_turn_ends_a_pair_room_and_it_is_remembered_for_a_while() {
     assert_eq!(s.refused(3, 'a', say("three")), "chat_ended");
     assert_eq!(s.refused(3, 'c', LEAVE), "handle_required");
     // A second ended room makes both participants forget the first, which is then removed.
-    s.call(4, 'a', line(&[])).unwrap();
-    s.call(4, 'b', line(&[])).unwrap();
+    s.enter(4, 'a', &[]).unwrap();
+    s.enter(4, 'b', &[]).unwrap();
     s.call(5, 'b', LEAVE).unwrap();
     assert!(s.model.room(Room(1)).is_none());
     let send = Op::Send {

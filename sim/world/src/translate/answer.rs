@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Body, Event, MemberView, PresenceView, Reject, Reply, Response, RoomId, UserId, WasWaiting, Who,
+    Body, Event, Holder, MemberView, PresenceView, Reject, Reply, Response, RoomId, UserId,
+    WasWaiting, Who,
 };
 
 use super::shown_for_good;
@@ -211,7 +212,7 @@ pub(super) fn refusal(reject: &Reject) -> Refusal {
     }
 }
 
-/// The number in the message, unless it is a delay.
+/// The number in the message, unless it is a delay; a silence in microseconds.
 fn number(reject: &Reject) -> Option<u64> {
     if let Reject::RoomAmbiguous { rooms: number }
     | Reject::MessageTooLong { limit: number }
@@ -221,6 +222,12 @@ fn number(reject: &Reject) -> Option<u64> {
     | Reject::AddressFull { limit: number } = reject
     {
         return Some((*number).into());
+    }
+    if let Reject::NameTaken {
+        holder: Holder::SameAddress(silence) | Holder::Other(silence),
+    } = reject
+    {
+        return Some(silence.0);
     }
     if let Reject::InvalidCursor { end } = reject {
         return Some(*end);

@@ -8,17 +8,18 @@ fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
     let mut s = Script::new(|c| c.matching = Matching::Random);
     // The first two cannot be matched.
     s.call(0, 'a', rest()).unwrap();
-    s.call(0, 'b', line(&[])).unwrap();
+    s.enter(0, 'b', &[]).unwrap();
     s.call(0, 'a', Op::Block { user: User(2) }).unwrap();
-    s.call(0, 'a', line(&[])).unwrap();
+    s.enter(0, 'a', &[]).unwrap();
     assert!(s.model.line().eq([User(2), User(1)]));
+    s.call(0, 'c', rest()).unwrap();
     let entry = Entry::Call {
-        caller: Caller::New(Handle('c' as u64), 0),
+        caller: Caller::Known(Handle('c' as u64)),
         key: None,
         op: line(&[]),
     };
     let mut chosen = [0; 2];
-    for position in 5..40 {
+    for position in 7..40 {
         let mut model = s.model.clone();
         let owed = model.commit(position, secs(1), &entry);
         let Ok(Answer::Matched { partner, .. }) = owed.outcome else {
@@ -36,9 +37,9 @@ fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
 #[test]
 fn interests_and_patience_decide_the_choice_of_a_partner() {
     let mut s = Script::new(|c| c.matching = Matching::Interests);
-    s.call(0, 'a', line(&["Art", "go"])).unwrap();
-    s.call(1, 'b', line(&["tea"])).unwrap();
-    s.call(2, 'c', line(&[])).unwrap();
+    s.enter(0, 'a', &["Art", "go"]).unwrap();
+    s.enter(1, 'b', &["tea"]).unwrap();
+    s.enter(2, 'c', &[]).unwrap();
     assert!(s.model.line().eq([User(1), User(2), User(3)]));
     // At 10 s the first accepts anyone, including the one that never insisted.
     s.entry(30, &Entry::Tick);
@@ -47,14 +48,14 @@ fn interests_and_patience_decide_the_choice_of_a_partner() {
     // The second found no partner at 11 s, and keeps its place.
     assert!(s.model.line().eq([User(2)]));
     assert_eq!(s.model.estimated_wait(), Some(Span::secs(9)));
-    let Ok(Answer::Matched { partner, .. }) = s.call(31, 'd', line(&[])) else {
+    let Ok(Answer::Matched { partner, .. }) = s.enter(31, 'd', &[]) else {
         panic!("the second accepts anyone");
     };
     assert_eq!(partner, User(2));
     // A waiter with two shared interests is preferred to an earlier one with only one.
-    s.call(40, 'e', line(&["art"])).unwrap();
-    s.call(40, 'f', line(&["Go", "tea"])).unwrap();
-    let Ok(Answer::Matched { partner, .. }) = s.call(41, 'g', line(&["GO", "art", "tea"])) else {
+    s.enter(40, 'e', &["art"]).unwrap();
+    s.enter(40, 'f', &["Go", "tea"]).unwrap();
+    let Ok(Answer::Matched { partner, .. }) = s.enter(41, 'g', &["GO", "art", "tea"]) else {
         panic!("two wait that share interests");
     };
     assert_eq!(partner, User(6));
@@ -64,16 +65,40 @@ fn interests_and_patience_decide_the_choice_of_a_partner() {
 #[test]
 fn a_good_candidate_is_preferred_to_a_last_partner() {
     let mut s = Script::new(|_| {});
-    s.call(0, 'a', line(&[])).unwrap();
-    s.call(0, 'b', line(&[])).unwrap();
+    s.enter(0, 'a', &[]).unwrap();
+    s.enter(0, 'b', &[]).unwrap();
     s.call(1, 'a', LEAVE).unwrap();
     s.call(1, 'c', rest()).unwrap();
     s.call(2, 'c', Op::Block { user: User(2) }).unwrap();
-    s.call(2, 'b', line(&[])).unwrap();
-    s.call(2, 'c', line(&[])).unwrap();
-    let Ok(Answer::Matched { partner, .. }) = s.call(3, 'a', line(&[])) else {
+    s.enter(2, 'b', &[]).unwrap();
+    s.enter(2, 'c', &[]).unwrap();
+    let Ok(Answer::Matched { partner, .. }) = s.enter(3, 'a', &[]) else {
         panic!("both wait");
     };
     assert_eq!(partner, User(3));
     assert_eq!(s.model.overtaken().get(&User(2)), None);
+}
+
+#[test]
+fn one_whose_handle_was_never_used_is_no_candidate_and_is_looked_for_at_its_first_use() {
+    let mut s = Script::new(|c| c.max_queue = 3);
+    s.call(0, 'a', line(&[])).unwrap();
+    s.call(1, 'b', line(&[])).unwrap();
+    s.call(2, 'c', line(&[])).unwrap();
+    assert!(s.model.line().eq([User(1), User(2), User(3)]));
+    assert_eq!(s.refused(3, 'd', line(&[])), "queue_full");
+    let seen = |user| Entry::Seen {
+        user: User(user),
+        waiting: None,
+    };
+    s.entry(4, &seen(2));
+    // The call comes first, and then the queue.
+    assert_eq!(s.refused(5, 'c', line(&[])), "already_waiting");
+    assert_eq!(s.events(2, 0), [(5, 1, "chatroom.found")]);
+    assert!(s.model.line().eq([User(1)]));
+    assert_eq!(s.model.estimated_wait(), Some(Span::secs(4)));
+    assert_eq!(
+        s.call(6, 'a', Op::LeaveQueue),
+        Ok(Answer::LeftQueue { left: true })
+    );
 }

@@ -3,6 +3,9 @@
 use super::super::names::{Case, fold, fold_ascii, fold_other};
 use super::*;
 
+/// A use of a handle: the participant no longer gives way.
+const USE: Op = Op::LeaveQueue;
+
 #[test]
 fn names_are_well_formed_and_not_reserved() {
     let mut s = Script::new(|_| {});
@@ -29,9 +32,11 @@ fn names_are_well_formed_and_not_reserved() {
         assert_eq!(s.refused(0, 'a', login(name)), "name_not_allowed", "{name}");
     }
     s.call(0, 'a', login("Alice")).unwrap();
+    s.call(0, 'a', USE).unwrap();
     assert_eq!(s.refused(0, 'b', login("AIice")), "name_taken");
     s.call(0, 'b', login("Алиса GPT 🦀")).unwrap();
     s.call(0, 'c', login("bob")).unwrap();
+    s.call(0, 'c', USE).unwrap();
     assert_eq!(s.refused(0, 'd', login("ВОВ")), "name_taken");
     let enters = |id: &str| Op::EnterQueue {
         user_id: Some(id.into()),
@@ -42,6 +47,7 @@ fn names_are_well_formed_and_not_reserved() {
         assert_eq!(s.refused(0, 'd', enters(id)), "user_id_taken", "{id}");
     }
     s.call(0, 'd', enters("Dan.1")).unwrap();
+    s.call(0, 'd', USE).unwrap();
     assert_eq!(s.refused(0, 'e', enters("dan.l")), "user_id_taken");
     assert_eq!(s.refused(0, 'e', login("DAN.1")), "name_taken");
     s.call(0, 'd', Op::Unregister).unwrap();
@@ -58,6 +64,7 @@ fn look_alike_names_have_a_key_in_common() {
     assert_eq!(fold("раураl"), fold("paypa1"));
     let mut s = Script::new(|_| {});
     s.call(0, 'a', login("modern")).unwrap();
+    s.call(0, 'a', USE).unwrap();
     assert_eq!(s.refused(0, 'b', login("rnodem")), "name_taken");
     assert_eq!(s.refused(0, 'b', login("System")), "name_not_allowed");
     assert_eq!(s.refused(0, 'b', login("two  spaces")), "name_not_allowed");
@@ -85,4 +92,34 @@ fn look_alike_names_have_a_key_in_common() {
     s.entry(2, &Entry::Operate(Act::Unban { name }));
     assert!(s.call(2, 'e', login("modem")).is_ok());
     assert_eq!(s.model.take_forgotten(), [User(1)]);
+}
+
+#[test]
+fn ghosts_of_the_same_address_give_way_for_a_name_an_id_and_a_place() {
+    let mut s = Script::new(|c| {
+        c.max_per_address = 2;
+        c.unused_timeout = Span::secs(90);
+        c.idle_timeout = Span::secs(60);
+    });
+    s.call(0, 'a', login("Ann")).unwrap();
+    // Its answer was lost: the handle was never used.
+    s.call(1, 'b', login("ann")).unwrap();
+    assert_eq!(s.model.take_forgotten(), [User(1)]);
+    s.call(2, 'b', LEAVE).unwrap();
+    let Err(refusal) = s.call(3, 'c', login("Ann")) else {
+        panic!("it is there");
+    };
+    assert_eq!(
+        (refusal.code, refusal.number),
+        ("name_taken", Some(59_000_000))
+    );
+    s.call(4, 'c', login("Cid")).unwrap();
+    // The first place that is given way is that of one whose handle was never used.
+    s.call(5, 'd', login("Dan")).unwrap();
+    assert_eq!(s.model.take_forgotten(), [User(3)]);
+    s.call(6, 'd', LEAVE).unwrap();
+    assert_eq!(s.refused(7, 'e', login("Eve")), "address_full");
+    // The second is away by now, and gives its name and with it a place.
+    s.call(62, 'e', login("AnN")).unwrap();
+    assert_eq!(s.model.take_forgotten(), [User(2)]);
 }

@@ -46,7 +46,7 @@ pub struct Limits {
     pub requests: Option<Speed>,
     /// The rate of bytes of large requests and of new sessions of one source, if there is one.
     pub large: Option<Speed>,
-    /// The rate of bytes of texts that one source adds, if there is one.
+    /// The rate of bytes that one source adds to the journal, if there is one.
     pub texts: Option<Speed>,
     /// The rate of bytes of answers to one source, if there is one.
     pub answered: Option<Speed>,
@@ -224,6 +224,9 @@ const LEAST_TEXT_BURST: u64 = 1 << 20;
 /// The additional cost of a text, in bytes, in its room and in the inboxes of its members.
 pub const TEXT: u64 = 256;
 
+/// The cost of any other command besides its texts, in bytes of the journal.
+pub const ENTRY: u64 = 64;
+
 /// The largest memory of a connection, in bytes: an incomplete head and a small incomplete body.
 const CONNECTION: u64 = 64 * 1_024;
 
@@ -255,7 +258,7 @@ pub struct Capacity {
     pub requests: Rate,
     /// Bytes of large requests, and new sessions.
     pub large: Rate,
-    /// Bytes of texts that are added.
+    /// Bytes that are added to the journal.
     pub texts: Rate,
     /// Bytes of answers.
     pub answered: Rate,

@@ -18,7 +18,7 @@ use server_settings::Toolset;
 use server_storage::history::History;
 
 use crate::banned_addresses::BannedAddresses;
-use crate::capacity::{Capacity, MAX_WAIT, Source, TEXT};
+use crate::capacity::{Capacity, ENTRY, MAX_WAIT, Source, TEXT};
 use crate::driver::{Answered, NodeClient, Request};
 use crate::identity::{Handle, Secrets};
 use crate::refusal::Refusal;
@@ -330,8 +330,8 @@ impl Service {
     }
 
     /// Refuses reads of lists and of past messages while memory is short. A check is answered,
-    /// because it frees memory. A text waits until its source may add it, and is
-    /// refused when memory is very short.
+    /// because it frees memory. A command waits until its source may add its entry to the journal, which
+    /// has it also if it is refused. A text is refused when memory is very short.
     async fn room_for(&self, asked: &ParsedCall, source: Source) -> Result<(), Refusal> {
         let capacity = &self.capacity;
         if matches!(
@@ -340,12 +340,18 @@ impl Service {
         ) {
             return capacity.memory.check();
         }
-        let Some(text) = asked.ask.text() else {
+        let Some(bytes) = asked.ask.entry_bytes() else {
             return Ok(());
         };
         let earlier = |refusal: Refusal| refusal.after(unasked(asked.key.as_deref()));
-        capacity.memory.check_texts().map_err(earlier)?;
-        let bytes = text.len() as u64 + TEXT;
+        let rest = match asked.ask.adds_text() {
+            true => {
+                capacity.memory.check_texts().map_err(earlier)?;
+                TEXT
+            }
+            false => ENTRY,
+        };
+        let bytes = bytes + rest;
         let mut patience = MAX_WAIT;
         let turn = capacity.texts.spend(source, bytes, &mut patience).await;
         turn.map_err(|too_fast| earlier(too_fast.into()))

@@ -115,8 +115,8 @@ async fn texts_of_one_address_have_a_rate_and_those_of_others_pass() {
     assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
     for path in ["/check_event", "/talking_stick", "/tools/push"] {
         let answer = ann.post(path, json!({})).await;
-        let is_free = answer.status != 503;
-        assert!(is_free, "{path}: {}", answer.text());
+        let fits = answer.status != 503;
+        assert!(fits, "{path}: {}", answer.text());
     }
     let mut elsewhere = Client::connect_from(ELSEWHERE, world.address).await;
     let ben = json!({ "username": "Ben" });
@@ -124,6 +124,27 @@ async fn texts_of_one_address_have_a_rate_and_those_of_others_pass() {
     let handle = ben["handle"].as_str().expect("a handle");
     let heard = elsewhere.post("/send", Some(handle), &said).await;
     assert_eq!(heard.status, 200, "{}", heard.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_a_call_adds_to_the_journal_counts_also_if_it_is_refused() {
+    let mut setup = Setup::free();
+    setup.capacity.texts = Some(Speed {
+        per_second: 1,
+        burst: 10_000,
+    });
+    let world = World::start(setup).await;
+    let mut ann = world.register("Ann").await;
+    let interests: Vec<String> = (0..10).map(|number| format!("{number:060}")).collect();
+    let mut statuses = Vec::new();
+    while statuses.last() != Some(&503) {
+        assert!(statuses.len() < 100, "none of them counts");
+        let body = json!({ "interests": interests });
+        statuses.push(ann.post("/tools/enter_queue", body).await.status);
+    }
+    // Each adds 600 bytes of texts, and 64.
+    assert_eq!(statuses.len(), 15, "{statuses:?}");
+    assert_eq!(statuses[1..14], [409; 13]);
 }
 
 /// Registers from this address; returns the client and its handle.

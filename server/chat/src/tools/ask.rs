@@ -107,17 +107,25 @@ impl Ask {
         }
     }
 
-    /// The text that the core stores.
+    /// Whether the core stores its text, for others to read.
     #[must_use]
-    pub fn text(&self) -> Option<&str> {
-        if let Self::Command(Command::SendMessage { text, .. } | Command::Append { text, .. })
-        | Self::About {
-            said: Some(text), ..
-        } = self
-        {
-            return Some(text);
+    pub const fn adds_text(&self) -> bool {
+        matches!(
+            self,
+            Self::Command(Command::SendMessage { .. } | Command::Append { .. })
+                | Self::About { said: Some(_), .. }
+        )
+    }
+
+    /// The size of the texts of the command, which the journal keeps, also if the command is refused;
+    /// none for a read.
+    #[must_use]
+    pub fn entry_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Command(command) | Self::Minting(command, _) => Some(texts_of(command)),
+            Self::About { said, .. } => Some(length(said.as_deref())),
+            Self::Read(_) | Self::Members(..) | Self::Search(_) => None,
         }
-        None
     }
 
     /// The part of a member list that the result has.
@@ -143,6 +151,38 @@ impl Ask {
             | Self::Members(..)
             | Self::Search(_) => None,
         }
+    }
+}
+
+fn length(text: Option<&str>) -> u64 {
+    text.map_or(0, |text| text.len() as u64)
+}
+
+/// The size of all texts of a command.
+fn texts_of(command: &Command) -> u64 {
+    match command {
+        Command::EnterQueue(EnterQueue {
+            user_id,
+            display_name,
+            interests,
+        }) => {
+            let interests: u64 = interests.iter().map(|text| text.len() as u64).sum();
+            length(user_id.as_deref()) + length(display_name.as_deref()) + interests
+        }
+        Command::Login { username, room } => length(Some(username)) + length(Some(room)),
+        Command::SendMessage { text, .. } | Command::Append { text, .. } => length(Some(text)),
+        Command::ReportUser { reason, .. } => length(Some(reason)),
+        Command::TakeBreak { excuse, .. } => length(excuse.as_deref()),
+        Command::LeaveQueue
+        | Command::LeaveChat { .. }
+        | Command::TalkingStick { .. }
+        | Command::Push { .. }
+        | Command::Undo { .. }
+        | Command::Reset { .. }
+        | Command::Typing { .. }
+        | Command::BlockUser { .. }
+        | Command::UnblockUser { .. }
+        | Command::Unregister => 0,
     }
 }
 

@@ -466,6 +466,7 @@ async fn series_of(
         if let Some(history) = service.history() {
             let lags = (history.lag(), history.copy_lag());
             node.metrics().history_is(lags, history.damage());
+            node.metrics().disk_is(&history.disk());
         }
         let part = node.metrics().of_realm(node.now(), seen, node.queued());
         parts.push(part?);

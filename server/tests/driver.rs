@@ -14,7 +14,7 @@ use server_chat::driver::{
 };
 use server_chat::view::View;
 use server_storage::clock::Clock;
-use server_storage::journal::{Append, Fate, FateReporter, Journal};
+use server_storage::journal::{Append, Fate, FateReporter, Journal, NoWrite};
 
 /// A journal that does nothing by itself: the test decides the outcome of each batch.
 #[derive(Clone, Default)]
@@ -45,7 +45,9 @@ impl Journal for ManualJournal {
         Append::Pending
     }
 
-    fn close(&mut self, _: &Hub) {}
+    fn close(&mut self, _: &Hub) -> Result<(), NoWrite> {
+        Ok(())
+    }
 }
 
 impl ManualJournal {
@@ -427,7 +429,7 @@ async fn a_broken_invariant_ends_the_driver_and_is_told() {
         first: Position(99),
         at: Time(0),
     });
-    assert_eq!(running.died().await, driver::Died);
+    assert_eq!(running.died().await, driver::Died::Panicked);
     // The outcome of the call cannot be known.
     let earlier = Earlier::Unknown;
     let lost = call.await.unwrap().outcome;

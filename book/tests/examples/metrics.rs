@@ -11,6 +11,7 @@ use server_chat::capacity::Capacity;
 use server_chat::metrics::{Exposition, MemberMetrics, Metrics, NoConnection};
 use server_chat::refused_requests::Kind;
 use server_chat::tools::Tool;
+use server_storage::history::DiskUse;
 
 use crate::complete::missing;
 use crate::none_of;
@@ -23,6 +24,7 @@ fn figures() -> String {
     metrics.count_refused_request(Kind::ALL[0]);
     metrics.not_connected(NoConnection::Full);
     metrics.requested("/send", 200, Duration::ZERO);
+    metrics.disk_is(&DiskUse::default());
     let of_process = metrics.of_process(&Capacity::default());
     let parts = [of_process, metrics.of_realm(Time(0), None, 0)];
     Exposition::Text.of(&parts.map(|part| part.expect("text is written to memory")))

@@ -22,14 +22,14 @@ mod remote;
 mod stream_slot;
 mod turn;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use chat_core::{Call, Earlier, Node, Reject, Response, Ticket, UserId};
 use serde::{Deserialize, Serialize};
 use server_storage::clock::Clock;
-use server_storage::journal::Journal;
+use server_storage::journal::{Journal, NoWrite};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -129,29 +129,43 @@ struct Shared {
 
 /// A running driver.
 #[derive(Debug)]
-pub struct Running(JoinHandle<()>);
+pub struct Running {
+    task: JoinHandle<()>,
+    /// Why the journal was not kept to the end.
+    unkept: Arc<OnceLock<NoWrite>>,
+}
 
 impl Running {
     /// Waits until the driver has died, which only a bug can cause.
     pub async fn died(&mut self) -> Died {
         // The driver ended without a request to stop.
-        let _ = (&mut self.0).await;
-        Died
+        let _ = (&mut self.task).await;
+        Died::Panicked
     }
 
     /// Waits until the driver has stopped on request.
     ///
     /// # Errors
-    /// The driver died of a broken invariant.
+    /// The driver died of a broken invariant, or the journal is not where the next start looks for it.
     pub async fn ended(self) -> Result<(), Died> {
-        self.0.await.map_err(|_| Died)
+        self.task.await.map_err(|_| Died::Panicked)?;
+        match self.unkept.get() {
+            Some(why) => Err(Died::Unkept(*why)),
+            None => Ok(()),
+        }
     }
 }
 
-/// The driver panicked: an invariant of the core is broken, and its state is lost.
+/// Why the driver did not end in good order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the server's state is damaged, and is not served any more; the log says by what")]
-pub struct Died;
+pub enum Died {
+    /// It panicked: an invariant of the core is broken, and its state is lost.
+    #[error("the server's state is damaged, and is not served any more; the log says by what")]
+    Panicked,
+    /// The folder of the journal has vanished.
+    #[error("the journal was not kept to the end: {0}")]
+    Unkept(NoWrite),
+}
 
 /// Starts the driver over the node and the journal. Must be called on a runtime, where the driver
 /// runs.
@@ -184,6 +198,13 @@ pub fn start_engine(
         let _ = wake.send(Input::Reported);
     }));
     let turn = Turn::new(engine, Arc::clone(&shared));
-    let running = Running(task::spawn(turn.run(inputs)));
+    let unkept = Arc::new(OnceLock::new());
+    let told = Arc::clone(&unkept);
+    let task = task::spawn(async move {
+        if let Err(why) = turn.run(inputs).await {
+            let _ = told.set(why);
+        }
+    });
+    let running = Running { task, unkept };
     (NodeClient::new(sender, shared), running)
 }

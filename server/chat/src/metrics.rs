@@ -23,6 +23,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+use server_storage::history::DiskUse;
 
 use crate::capacity::Capacity;
 use crate::refused_requests::Kind;
@@ -56,6 +57,12 @@ struct ByKind {
 /// By file of tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByFile {
+    of: &'static str,
+}
+
+/// By part of a disk.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByPart {
     of: &'static str,
 }
 
@@ -118,6 +125,7 @@ pub struct Metrics {
     history_copy_lag: Gauge,
     history_damaged: Gauge,
     history_lost: Gauge,
+    disk_bytes: Family<ByPart, Gauge>,
     sizes: Sizes,
     used: Used,
     process: Process,
@@ -174,6 +182,7 @@ impl Metrics {
             history_copy_lag: Gauge::default(),
             history_damaged: Gauge::default(),
             history_lost: Gauge::default(),
+            disk_bytes: Family::default(),
             sizes: Sizes::default(),
             used: Used::default(),
             process: Process::start(),
@@ -302,6 +311,11 @@ impl Metrics {
             "Rows of the history that were damaged, and that the journal no longer had",
             self.history_lost.clone(),
         );
+        registry.register(
+            "disk_bytes",
+            "Bytes of the journal, of its WAL, of the history with its own, and free on their disk",
+            self.disk_bytes.clone(),
+        );
     }
 
     /// Records an answered call of this tool with its duration.
@@ -390,6 +404,21 @@ impl Metrics {
             (&self.history_lost, lost),
         ] {
             gauge.set(i64::try_from(number).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// Records the sizes of the files on the disk.
+    pub fn disk_is(&self, disk: &DiskUse) {
+        let number = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        for (of, bytes) in [
+            ("journal", disk.journal),
+            ("journal_wal", disk.wal),
+            ("history", disk.history),
+            ("free", disk.free),
+        ] {
+            self.disk_bytes
+                .get_or_create(&ByPart { of })
+                .set(number(bytes));
         }
     }
 

@@ -12,6 +12,8 @@ pub(crate) const POSTGRES: &str = "an address, as in postgres://chat@db.example.
 pub(crate) const TIME: &str = "a time, as in 250ms, 10s, 5m or 1d";
 /// What an age takes.
 pub(crate) const AGE: &str = "a time, as in 90d, or none";
+/// What a size on a disk takes.
+pub(crate) const BYTES: &str = "a size, as in 512MiB or 2GiB, or none";
 /// What a size of memory takes.
 pub(crate) const SIZE: &str = "a size from 64MiB on, as in 512MiB or 2GiB, or none";
 /// What a number of entries or messages takes.

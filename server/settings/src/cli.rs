@@ -2,6 +2,7 @@
 
 mod cluster;
 mod cluster_log;
+mod disk;
 mod variables;
 
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ use crate::{Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
 
 pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs, ReadsRule};
 pub use cluster_log::{ClusterRepairArgs, ClusterVerifyArgs};
+pub use disk::DiskArgs;
 pub(crate) use variables::command;
 pub use variables::{in_place_of_flags, parse};
 
@@ -254,6 +256,7 @@ impl ServeArgs {
             || self.data.is_some()
             || !self.cluster.cluster.is_empty()
             || self.journal_entries.is_some()
+            || self.disk != DiskArgs::default()
             || self.history.is_some()
             || self.history_age.is_some()
             || self.history_messages.is_some()
@@ -374,6 +377,9 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub journal_entries: Option<Keep<u64>>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a comment here would be a heading of the help")]
+    pub disk: DiskArgs,
     /// When a call is accepted [default: fsync]
     #[arg(
         long,

@@ -17,7 +17,7 @@ mod toolset;
 pub use durability::Durability;
 pub use memory_limit::{MemoryLimit, kibibytes};
 pub use realm::Realm;
-pub use retention::{Keep, Retention};
+pub use retention::{Bytes, Keep, Retention};
 pub use server_url::ServerUrl;
 pub use settings::{
     ClusterSettings, DEFAULT_LISTEN, JournalSettings, LossRule, Settings, SettingsError, SyncProof,

@@ -22,7 +22,7 @@ pub enum MemoryLimit {
 const LEAST: u64 = 64 << 20;
 
 /// The units of a written limit.
-const UNITS: [(&str, u32); 3] = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
 
 impl MemoryLimit {
     /// The limit in bytes; none if there is no limit, or if the machine does not report its memory.
@@ -43,17 +43,21 @@ impl std::str::FromStr for MemoryLimit {
         if text == "none" {
             return Ok(Self::None);
         }
-        let sized = UNITS.iter().find_map(|(unit, shift)| {
-            let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-            number.checked_mul(1 << shift)
-        });
-        match sized {
+        match bytes_of(text) {
             Some(bytes) if bytes >= LEAST => Ok(Self::Bytes(bytes)),
             Some(_) | None => {
                 Err("write a size from 64MiB on, as in 512MiB or 2GiB, or none".into())
             }
         }
     }
+}
+
+/// The bytes of a size with its unit.
+pub(crate) fn bytes_of(text: &str) -> Option<u64> {
+    UNITS.iter().find_map(|(unit, shift)| {
+        let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        number.checked_mul(1 << shift)
+    })
 }
 
 fn share() -> Option<u64> {

@@ -99,6 +99,7 @@ impl Settings {
             Some(_) => JournalSettings::gather(args, &file, Unnamed::InMemory)?,
             None => JournalSettings::gather(args, &file, unnamed)?,
         };
+        let history = retention(args, &file);
         let realms = first(&args.realms, file.realms, &[]);
         if let (Some(realm), Unnamed::InMemory) = (realms.first(), unnamed) {
             let why = "several realms are for `talking-stick serve` alone: leave it out";
@@ -126,16 +127,7 @@ impl Settings {
             memory_limit: args.memory_limit.or(file.memory_limit).unwrap_or_default(),
             cluster,
             journal,
-            history: Retention {
-                age: args
-                    .history_age
-                    .or(file.history_age)
-                    .unwrap_or(Retention::default().age),
-                messages: args
-                    .history_messages
-                    .or(file.history_messages)
-                    .unwrap_or(Retention::default().messages),
-            },
+            history,
             history_server: args.history.clone().or(file.history),
             limits: bossed(limits(file.limits, &args.limits)?, args),
             log: args.log.or(file.log).unwrap_or_default(),
@@ -194,6 +186,23 @@ impl Settings {
             }
             Some(_) | None => Ok(()),
         }
+    }
+}
+
+/// How much of the history stays.
+fn retention(args: &ServeArgs, file: &File) -> Retention {
+    let usual = Retention::default();
+    Retention {
+        age: args.history_age.or(file.history_age).unwrap_or(usual.age),
+        messages: args
+            .history_messages
+            .or(file.history_messages)
+            .unwrap_or(usual.messages),
+        bytes: args
+            .disk
+            .history_bytes
+            .or(file.history_bytes)
+            .unwrap_or(usual.bytes),
     }
 }
 

@@ -12,6 +12,7 @@ use server_chat::metrics::{MemberMetrics, MemberReading};
 use server_chat::view::View;
 use server_nats::{Log, Report, StoredSnapshot};
 use server_storage::clock::{self, Clock};
+use server_storage::journal::NoWrite;
 use tokio::sync::watch;
 
 use super::keeper::Keeper;
@@ -297,12 +298,14 @@ impl Engine for MemberEngine {
         self.member.node().is_none() && !self.log.is_storing()
     }
 
-    fn close(&mut self) {
+    fn close(&mut self) -> Result<(), NoWrite> {
         // What was applied since the last turn is kept, too.
         while self.poll_output().is_some() {}
         if let Some(keeper) = &mut self.keeper {
             keeper.close(self.member.place(), self.member.hub());
         }
+        // The log has what the folder of this member lacks.
+        Ok(())
     }
 }
 

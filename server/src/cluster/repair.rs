@@ -95,6 +95,8 @@ fn read(from: &Path, loss: Loss) -> Result<FoundJournal, ClusterError> {
         durability: Durability::default(),
         loss,
         entries: None,
+        bytes: None,
+        reserve: None,
     };
     let own = journal::find(&options, &Config::default())?;
     match own.last() {

@@ -38,6 +38,7 @@ use chat_journal::Origin;
 use server_settings::{Retention, ServerUrl};
 
 use crate::clock::Clock;
+use crate::journal::space;
 use follower::Follower;
 use past::{PastReader, Work};
 use progress::Progress;
@@ -71,6 +72,7 @@ pub struct History(Arc<HistoryParts>);
 
 #[derive(Debug)]
 struct HistoryParts {
+    folder: PathBuf,
     progress: Arc<Progress>,
     path: PathBuf,
     /// Each with the number of damaged files before the one that it reads.
@@ -103,6 +105,19 @@ pub enum Copiers {
     /// The members of a cluster: a copy that is ahead has entries that another one was first with.
     #[cfg(feature = "cluster")]
     Members,
+}
+
+/// Sizes of a folder's files, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    /// The journal.
+    pub journal: u64,
+    /// Its WAL.
+    pub wal: u64,
+    /// The history and its WAL.
+    pub history: u64,
+    /// What is free on the disk; 0 if the system does not say.
+    pub free: u64,
 }
 
 /// The answer to a read.
@@ -191,6 +206,7 @@ impl History {
                 let _ = end.send(());
             })?;
         let shared = HistoryParts {
+            folder: folder.into(),
             progress,
             path: path_in(folder),
             readers: Readers::new(),
@@ -220,6 +236,19 @@ impl History {
     #[must_use]
     pub fn damage(&self) -> (u64, u64) {
         self.0.progress.damage()
+    }
+
+    /// What the folder takes of its disk now.
+    #[must_use]
+    pub fn disk(&self) -> DiskUse {
+        let folder = &self.0.folder;
+        let bytes = |name: &str| folder.join(name).metadata().map_or(0, |file| file.len());
+        DiskUse {
+            journal: bytes("journal.db"),
+            wal: bytes("journal.db-wal"),
+            history: bytes("history.db") + bytes("history.db-wal"),
+            free: space::free(folder).map_or(0, |(free, _)| free),
+        }
     }
 
     /// The room's messages before `before`, the newest first. None if the reader never was a member.

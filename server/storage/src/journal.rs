@@ -10,6 +10,7 @@ mod kinds;
 mod memory;
 mod opening;
 mod reader;
+pub(crate) mod space;
 
 use chat_core::{Entry, Hub, Position, Time};
 
@@ -23,6 +24,7 @@ pub use opening::{OpenError, Opened, Options, note_lost_life, open};
 #[cfg(feature = "postgres")]
 pub use reader::LinkAt;
 pub use reader::{JournalReader, ReadError, marks_in, snapshot_in};
+pub use space::NoWrite;
 
 /// The fate of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,5 +79,8 @@ pub trait Journal: Send {
 
     /// Flushes buffered data and closes files; no append follows. `hub` is the state after the last
     /// batch with a reported outcome.
-    fn close(&mut self, hub: &Hub);
+    ///
+    /// # Errors
+    /// What was accepted is not where the next start looks for it.
+    fn close(&mut self, hub: &Hub) -> Result<(), NoWrite>;
 }

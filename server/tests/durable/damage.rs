@@ -140,6 +140,8 @@ fn start(folder: &Path) -> Result<u64, OpenError> {
         durability: Durability::Os,
         loss: Loss::Refused,
         entries: None,
+        bytes: None,
+        reserve: None,
     };
     let opened = open(&options, &Config::default())?;
     Ok(opened.node.hub().digest())

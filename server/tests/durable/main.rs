@@ -17,6 +17,7 @@ mod private;
 #[path = "../shared/process.rs"]
 mod process;
 mod rot;
+mod space;
 #[cfg(target_os = "linux")]
 mod trouble;
 mod upkeep;

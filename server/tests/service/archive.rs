@@ -32,6 +32,7 @@ async fn one_rate_of_a_source_pays_for_its_searches_and_for_its_old_messages() {
         retention: Retention {
             age: Keep::All,
             messages: Keep::All,
+            bytes: Keep::All,
         },
         copiers: Copiers::One,
         server: None,

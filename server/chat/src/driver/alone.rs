@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chat_core::{Address, Call, Node, Ticket};
 use server_storage::clock::Clock;
-use server_storage::journal::{Append, Fate, FateReporter, Journal};
+use server_storage::journal::{Append, Fate, FateReporter, Journal, NoWrite};
 
 use super::engine::{Engine, EngineOutput, Wake};
 use crate::view::View;
@@ -102,7 +102,7 @@ impl Engine for Alone {
         self.node.finish(clock.now())
     }
 
-    fn close(&mut self) {
-        self.journal.close(self.node.hub());
+    fn close(&mut self) -> Result<(), NoWrite> {
+        self.journal.close(self.node.hub())
     }
 }

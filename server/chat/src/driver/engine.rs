@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chat_core::{Address, Call, Earlier, Node, Output, Ticket};
 use server_storage::clock::Clock;
+use server_storage::journal::NoWrite;
 
 use crate::view::View;
 
@@ -69,5 +70,8 @@ pub trait Engine: Send {
     fn finish(&mut self, clock: &Clock) -> bool;
 
     /// Ends. Nothing follows.
-    fn close(&mut self);
+    ///
+    /// # Errors
+    /// What was accepted is not where the next start looks for it.
+    fn close(&mut self) -> Result<(), NoWrite>;
 }

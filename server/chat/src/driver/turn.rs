@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use chat_core::{Output, Reject, Response, Ticket};
+use server_storage::journal::NoWrite;
 use tokio::sync::{mpsc, oneshot};
 
 use super::caller_context::{self, CallerSecret};
@@ -75,7 +76,10 @@ impl Turn {
     }
 
     /// Runs until all clients are gone, or until a shutdown.
-    pub(super) async fn run(mut self, mut inputs: mpsc::UnboundedReceiver<Input>) {
+    pub(super) async fn run(
+        mut self,
+        mut inputs: mpsc::UnboundedReceiver<Input>,
+    ) -> Result<(), NoWrite> {
         let mut alarm = std::pin::pin!(tokio::time::sleep(LONGEST_SLEEP));
         let mut taken = Vec::with_capacity(INPUTS_A_TURN);
         let mut woke = Instant::now();
@@ -102,7 +106,7 @@ impl Turn {
                 self.take(input);
             }
         }
-        self.engine.close();
+        self.engine.close()
     }
 
     fn sleep(&mut self) -> Duration {

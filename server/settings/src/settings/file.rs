@@ -15,7 +15,7 @@ use super::SettingsError;
 use super::limits::{self, GivenLimit};
 use crate::accepted::{self, closest};
 use crate::cli::{LogForm, ReadsRule};
-use crate::{Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
+use crate::{Bytes, Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
 
 /// The keys of the file, each equal to a flag.
 #[derive(Debug, Default)]
@@ -41,6 +41,9 @@ pub(super) struct File {
     pub(super) cluster_trust_servers: bool,
     pub(super) reads: Option<ReadsRule>,
     pub(super) journal_entries: Option<Keep<u64>>,
+    pub(super) journal_bytes: Option<Keep<Bytes>>,
+    pub(super) disk_reserve: Option<Keep<Bytes>>,
+    pub(super) history_bytes: Option<Keep<Bytes>>,
     pub(super) durability: Option<Durability>,
     pub(super) history: Option<ServerUrl>,
     pub(super) history_age: Option<Keep<Span>>,
@@ -52,7 +55,7 @@ pub(super) struct File {
 }
 
 /// The names of the keys.
-const KEYS: [&str; 29] = [
+const KEYS: [&str; 32] = [
     "listen",
     "allow_hosts",
     "auth_tokens",
@@ -74,10 +77,13 @@ const KEYS: [&str; 29] = [
     "cluster_trust_servers",
     "reads",
     "journal_entries",
+    "journal_bytes",
+    "disk_reserve",
     "durability",
     "history",
     "history_age",
     "history_messages",
+    "history_bytes",
     "limits",
     "log",
     "log_level",
@@ -150,6 +156,9 @@ impl File {
             reads: keys.word("reads")?,
             journal_entries: keys
                 .text("journal_entries", accepted::COUNT, |text| text.parse().ok())?,
+            journal_bytes: keys.text("journal_bytes", accepted::BYTES, |text| text.parse().ok())?,
+            disk_reserve: keys.text("disk_reserve", accepted::BYTES, |text| text.parse().ok())?,
+            history_bytes: keys.text("history_bytes", accepted::BYTES, |text| text.parse().ok())?,
             durability: keys.word("durability")?,
             history: keys.text("history", accepted::POSTGRES, |text| text.parse().ok())?,
             history_age: keys.text("history_age", accepted::AGE, |text| text.parse().ok())?,

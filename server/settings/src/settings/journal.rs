@@ -5,10 +5,14 @@ use std::path::PathBuf;
 use super::file::File;
 use super::{SettingsError, Unnamed};
 use crate::cli::ServeArgs;
-use crate::{Durability, Keep};
+use crate::{Bytes, Durability, Keep};
 
 /// The default number of last entries that a journal keeps.
 const JOURNAL_ENTRIES: u64 = 1_000_000;
+
+/// The default size of a journal: its entries, if they have two kilobytes on average. A usual one has
+/// two hundred bytes.
+const JOURNAL_BYTES: u64 = 2 << 30;
 
 /// A durable journal.
 #[derive(Clone, Debug)]
@@ -22,6 +26,12 @@ pub struct JournalSettings {
     /// The number of last entries to keep, besides those that the kept snapshots need; none to keep
     /// all.
     pub entries: Option<u64>,
+    /// The largest size of the records, as long as the kept snapshots do not need more; none for no
+    /// limit.
+    pub bytes: Option<u64>,
+    /// The free space of the disk below which nothing is accepted; by default as much as suits the
+    /// disk.
+    pub reserve: Option<u64>,
 }
 
 /// Whether a server starts from a journal that has lost acknowledged entries.
@@ -58,6 +68,16 @@ impl JournalSettings {
                 Some(Keep::All) => None,
                 Some(Keep::UpTo(entries)) => Some(entries),
                 None => Some(JOURNAL_ENTRIES),
+            },
+            bytes: match args.disk.journal_bytes.or(file.journal_bytes) {
+                Some(Keep::All) => None,
+                Some(Keep::UpTo(Bytes(bytes))) => Some(bytes),
+                None => Some(JOURNAL_BYTES),
+            },
+            reserve: match args.disk.disk_reserve.or(file.disk_reserve) {
+                Some(Keep::All) => Some(0),
+                Some(Keep::UpTo(Bytes(bytes))) => Some(bytes),
+                None => None,
             },
         }))
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use chat_core::{Entry, Hub, Position, Time};
 
 use super::{History, LAST_WRITES};
-use crate::journal::{Append, Fate, FateReporter, Journal};
+use crate::journal::{Append, Fate, FateReporter, Journal, NoWrite};
 
 /// A journal that reports its commits to a history.
 pub struct Followed {
@@ -86,8 +86,9 @@ impl Journal for Followed {
         appended
     }
 
-    fn close(&mut self, hub: &Hub) {
-        self.journal.close(hub);
+    fn close(&mut self, hub: &Hub) -> Result<(), NoWrite> {
+        let closed = self.journal.close(hub);
         self.history.stop(&self.ended);
+        closed
     }
 }

@@ -1,7 +1,7 @@
 //! Deletes old messages, in small batches, so that reads go on.
 
 use chat_core::{Position, Time};
-use server_settings::{Keep, Retention};
+use server_settings::{Bytes, Keep, Retention};
 
 use super::tables::{Tables, signed, unsigned};
 
@@ -44,6 +44,10 @@ impl Tables {
             }
             Keep::All => 0,
         };
+        let over = match retention.bytes {
+            Keep::UpTo(Bytes(most)) if self.bytes()? > most => BATCH,
+            Keep::UpTo(_) | Keep::All => over,
+        };
         let old = match retention.age {
             Keep::UpTo(age) => self.older_than(now.0.saturating_sub(age.0))?,
             Keep::All => 0,
@@ -76,6 +80,14 @@ impl Tables {
         transaction.commit()?;
         self.messages -= deleted as u64;
         Ok(deleted as u64 == BATCH)
+    }
+
+    /// The size of the tables. Deleted rows leave room for new ones.
+    fn bytes(&self) -> rusqlite::Result<u64> {
+        let bytes = "SELECT (page_count - freelist_count) * page_size
+             FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+        let mut bytes = self.connection.prepare_cached(bytes)?;
+        Ok(unsigned(bytes.query_row([], |row| row.get(0))?))
     }
 
     /// The number of messages before this instant, at most a batch.
@@ -153,6 +165,7 @@ mod tests {
         let retention = Retention {
             age: Keep::UpTo(DAY.times(7)),
             messages: Keep::All,
+            bytes: Keep::All,
         };
         let now = Time(10 * DAY.0);
         let all = Position(u64::MAX);
@@ -195,6 +208,7 @@ mod tests {
             let retention = Retention {
                 age,
                 messages: Keep::UpTo(2),
+                bytes: Keep::All,
             };
             let copied = (Load::Low, Position(copied));
             tables.trim(retention, now, copied).unwrap();

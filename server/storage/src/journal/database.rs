@@ -5,10 +5,12 @@
 //! does not detect missing rows: the recovery of a WAL stops at the first damaged frame, and its
 //! pages have no checksums. `chat-journal` therefore checks checksums, the chain and contiguity.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chat_core::{Continuity, Position, Time};
 use chat_journal::Identity;
@@ -58,7 +60,7 @@ const WAL_BYTES: u64 = 8 << 20;
 const PAGE: u64 = 4_096 + 24;
 
 /// How long another program may lock the database before a commit fails.
-const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
+const BUSY: Duration = Duration::from_secs(5);
 
 /// Why the database cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +91,8 @@ pub(super) struct KeptRow {
 #[derive(Debug)]
 pub(super) struct Database {
     connection: Connection,
+    /// The size to which the WAL grows before a checkpoint.
+    wal_bytes: Cell<u64>,
 }
 
 impl Database {
@@ -109,7 +113,7 @@ impl Database {
         // Checkpoints are made between batches, when no call waits for them.
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         connection.execute_batch(SCHEMA)?;
-        Ok(Self { connection })
+        Ok(Self::of(connection))
     }
 
     /// Opens the file read-only, also while the server writes it. Unlike one for writing, such a
@@ -117,27 +121,56 @@ impl Database {
     pub(super) fn open_to_read(path: &Path) -> Result<Self, DatabaseError> {
         let connection = private::database(path, Access::Read)?;
         connection.busy_timeout(BUSY)?;
-        Ok(Self { connection })
+        Ok(Self::of(connection))
     }
 
-    /// Writes zeros behind the end of the WAL, up to its usual size. SQLite takes them for the rest of
-    /// an older WAL. A checkpoint lets it write from the beginning again.
-    pub(super) fn reserve(&self) -> io::Result<()> {
-        let Some(path) = self.connection.path() else {
+    const fn of(connection: Connection) -> Self {
+        Self {
+            connection,
+            wal_bytes: Cell::new(WAL_BYTES),
+        }
+    }
+
+    /// The size of the records, and of what belongs to them. Deleted ones leave room for new ones.
+    pub(super) fn bytes(&self) -> rusqlite::Result<u64> {
+        let bytes = "SELECT (page_count - freelist_count) * page_size
+             FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+        let mut bytes = self.connection.prepare_cached(bytes)?;
+        let bytes: i64 = bytes.query_row([], |row| row.get(0))?;
+        Ok(u64::try_from(bytes).unwrap_or(0))
+    }
+
+    /// Writes zeros behind the end of the WAL, up to its usual size, of which a small disk with so much
+    /// free space has less. SQLite takes them for the rest of an older WAL. A checkpoint lets it write
+    /// from the beginning again.
+    pub(super) fn reserve(&self, free: u64) -> io::Result<()> {
+        let Some(wal) = self.wal() else {
             return Ok(());
         };
-        let wal = format!("{path}-wal");
-        let mut wal = private::open(Path::new(&wal), File::options().write(true))?;
+        self.wal_bytes.set(WAL_BYTES.min(free / 8));
+        let mut wal = private::open(&wal, File::options().write(true))?;
         let end = wal.seek(SeekFrom::End(0))?;
-        let zeros = usize::try_from(WAL_BYTES.saturating_sub(end)).unwrap_or(0);
+        let zeros = self.wal_bytes.get().saturating_sub(end);
+        let zeros = usize::try_from(zeros).unwrap_or(0);
         wal.write_all(&vec![0; zeros])?;
         wal.sync_all()
     }
 
     /// Whether a checkpoint is due when these records, of this size altogether, are in the WAL.
-    pub(super) const fn is_full(records: u64, bytes: u64) -> bool {
+    pub(super) const fn is_full(&self, records: u64, bytes: u64) -> bool {
         // A record takes part of a page, often its parent, and pages of its own if it is long.
-        bytes / 4_096 * PAGE + records * 2 * PAGE > WAL_BYTES
+        bytes / 4_096 * PAGE + records * 2 * PAGE > self.wal_bytes.get()
+    }
+
+    fn wal(&self) -> Option<PathBuf> {
+        let path = self.connection.path()?;
+        Some(PathBuf::from(format!("{path}-wal")))
+    }
+
+    /// Whether the WAL is far longer than usual: a reader kept the writer from its beginning.
+    pub(super) fn is_wal_long(&self) -> bool {
+        let bytes = self.wal().and_then(|wal| wal.metadata().ok());
+        bytes.is_some_and(|wal| wal.len() > 2 * WAL_BYTES)
     }
 
     /// Whether a crash ended the creation of the file before its tables were committed.
@@ -348,10 +381,19 @@ impl Database {
     }
 
     /// Copies the WAL into the database, as far as readers allow. If that is all of it, the next
-    /// record is written to the beginning of the WAL.
-    pub(super) fn checkpoint(&self) -> Result<(), rusqlite::Error> {
+    /// record is written to the beginning of the WAL. One that is far longer than usual is emptied, if
+    /// no reader holds it now. Returns whether that was done.
+    pub(super) fn checkpoint(&self) -> Result<bool, rusqlite::Error> {
         let passive = "PRAGMA wal_checkpoint(PASSIVE)";
-        self.connection.query_row(passive, [], |_| Ok(()))
+        self.connection.query_row(passive, [], |_| Ok(()))?;
+        if !self.is_wal_long() {
+            return Ok(false);
+        }
+        // Not waiting for readers, because calls wait.
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let emptied = self.truncate();
+        self.connection.busy_timeout(BUSY)?;
+        emptied
     }
 
     /// Copies the whole WAL into the database and empties it. False if a reader prevented it.

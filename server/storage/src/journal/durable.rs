@@ -15,6 +15,7 @@ use super::folder::{self, Folder, MarkFile};
 use super::forgetting::Forgetting;
 use super::kinds::kinds;
 use super::reader::Stored;
+use super::space::{NoWrite, OpenedFolder};
 use super::{Append, Fate, FateReporter, Journal};
 
 /// The number of entries between two snapshots.
@@ -96,15 +97,16 @@ impl Journal for DurableJournal {
         }
     }
 
-    fn close(&mut self, hub: &Hub) {
+    fn close(&mut self, hub: &Hub) -> Result<(), NoWrite> {
         let State::Running { jobs, ended } = std::mem::replace(&mut self.0, State::Closed) else {
-            return;
+            return Ok(());
         };
         drop(jobs);
         match ended.recv_timeout(LAST_WRITES) {
-            Ok(mut writer) => writer.finish(hub),
+            Ok(mut writer) => return writer.finish(hub),
             Err(_) => tracing::error!("the journal did not end in time: the disk does not answer"),
         }
+        Ok(())
     }
 }
 
@@ -112,6 +114,9 @@ impl Journal for DurableJournal {
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) folder: Folder,
+    pub(super) opened: OpenedFolder,
+    /// Why the last batch was not written, if the folder took none.
+    pub(super) refused: Option<NoWrite>,
     pub(super) durability: Durability,
     /// `None` while it must be opened again.
     pub(super) database: Option<Database>,
@@ -123,6 +128,8 @@ pub(super) struct Writer {
     pub(super) unchecked: (u64, u64),
     /// The position of the newest snapshot.
     pub(super) snapshot: Position,
+    /// The size of the records since then.
+    pub(super) grown: u64,
     pub(super) forgetting: Forgetting,
     /// A snapshot in progress; receives its position when it is finished.
     pub(super) snapping: Option<Receiver<Option<Position>>>,
@@ -146,6 +153,14 @@ impl Writer {
 
     /// Appends a batch, and waits until its outcome is known.
     fn append(&mut self, job: &Job, later: &FateReporter) -> Fate {
+        let refused = self.opened.check().err();
+        if let Some(why) = refused.filter(|why| self.refused != Some(*why)) {
+            tracing::error!("nothing is accepted by the journal: {why}");
+        }
+        self.refused = refused;
+        if refused.is_some() {
+            return Fate::Failed;
+        }
         let sealed = self.chain.seal(job.at, &job.entries);
         let first = sealed.first;
         let appended = match &self.database {
@@ -174,6 +189,7 @@ impl Writer {
         self.chain = chain;
         self.unchecked.0 += records;
         self.unchecked.1 += bytes;
+        self.grown += bytes;
         if let Err(error) = self.marks.set(&Mark::at(&self.chain)) {
             tracing::error!(
                 error = reason(&error),
@@ -188,6 +204,9 @@ impl Writer {
         loop {
             // The database is closed first, so that the new connection reads the files again.
             self.database = None;
+            if !self.opened.is_there() {
+                return false;
+            }
             match self.reopened(first) {
                 Ok((database, found)) => {
                     self.database = Some(database);
@@ -214,7 +233,12 @@ impl Writer {
 
     /// Makes the WAL as long as it usually becomes.
     pub(super) fn reserve(&self) {
-        if let Some(Err(error)) = self.database.as_ref().map(Database::reserve) {
+        let free = self.opened.free();
+        let reserved = self
+            .database
+            .as_ref()
+            .map(|database| database.reserve(free));
+        if let Some(Err(error)) = reserved {
             tracing::warn!(
                 error = reason(&error),
                 "the WAL grows with its records, which takes longer"
@@ -225,7 +249,9 @@ impl Writer {
     /// Work between two batches.
     pub(super) fn tidy(&mut self) {
         let (records, bytes) = self.unchecked;
-        if Database::is_full(records, bytes) {
+        if let Some(database) = &self.database
+            && database.is_full(records, bytes)
+        {
             self.checkpoint();
         }
         self.sync_marks();
@@ -236,8 +262,10 @@ impl Writer {
     /// Lets the next records replace those in the WAL.
     fn checkpoint(&mut self) {
         self.unchecked = (0, 0);
-        if let Some(Err(error)) = self.database.as_ref().map(Database::checkpoint) {
-            tracing::warn!(%error, "a checkpoint failed, and is tried again");
+        match self.database.as_ref().map(Database::checkpoint) {
+            Some(Ok(true)) => self.reserve(),
+            Some(Err(error)) => tracing::warn!(%error, "a checkpoint failed, and is tried again"),
+            Some(Ok(false)) | None => {}
         }
     }
 
@@ -259,8 +287,9 @@ impl Writer {
     /// Work while there is nothing to write.
     pub(super) fn rest(&mut self) {
         self.sync_marks();
-        // Not one that truncates: a WAL that must grow again makes commits slow.
-        if self.unchecked.0 > 0 {
+        // Not one that always truncates: a WAL that must grow again makes commits slow.
+        let is_long = self.database.as_ref().is_some_and(Database::is_wal_long);
+        if self.unchecked.0 > 0 || is_long {
             self.checkpoint();
         }
         self.snapshot_beside();
@@ -281,9 +310,12 @@ impl Writer {
             self.snapping = None;
             self.forgetting.snapshot_made(self.folder.path());
         }
-        if self.chain.last().0 - self.snapshot.0 < SNAPSHOT_EVERY {
+        let is_due = self.chain.last().0 - self.snapshot.0 >= SNAPSHOT_EVERY
+            || self.forgetting.wants_snapshot(self.grown);
+        if !is_due || !self.opened.is_there() {
             return;
         }
+        self.grown = 0;
         let (done, snapping) = channel();
         let (folder, path) = (self.folder.path().to_owned(), self.folder.database());
         let (origin, config) = (self.origin, self.config.clone());
@@ -306,10 +338,14 @@ impl Writer {
 
     /// The last writes of a clean shutdown. `hub` is the state after the last record, unless the
     /// node does not know its outcome.
-    pub(super) fn finish(&mut self, hub: &Hub) {
+    pub(super) fn finish(&mut self, hub: &Hub) -> Result<(), NoWrite> {
         if let Some(snapping) = self.snapping.take() {
             // The thread ends by itself. Two snapshots at once would write the same file.
             let _ = snapping.recv();
+        }
+        if !self.opened.is_there() {
+            // Another server may use the folder.
+            return Err(NoWrite::Vanished);
         }
         let written = match hub.position() == self.chain.last() {
             true => {
@@ -327,6 +363,7 @@ impl Writer {
         if let Some(Err(error)) = self.database.as_ref().map(Database::truncate) {
             tracing::warn!(%error, "the last checkpoint failed; the next start makes it");
         }
+        Ok(())
     }
 }
 

@@ -154,6 +154,12 @@ impl Folder {
         &self.path
     }
 
+    /// The path of the lock.
+    #[must_use]
+    pub(super) fn lock(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+
     /// The path of the database.
     #[must_use]
     pub(super) fn database(&self) -> PathBuf {

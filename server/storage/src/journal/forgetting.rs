@@ -7,6 +7,7 @@ use chat_core::Position;
 
 use super::database::Database;
 use super::folder;
+use super::opening::Options;
 
 /// The largest number of records that one transaction deletes.
 const BATCH: u64 = 500;
@@ -16,6 +17,8 @@ const BATCH: u64 = 500;
 pub(super) struct Forgetting {
     /// The number of last entries to keep; none to keep all.
     entries: Option<u64>,
+    /// The size of the records to keep; none to keep all.
+    bytes: Option<u64>,
     /// A recovery needs the records after this position, and no others.
     needed_after: Position,
     /// All records up to this position are deleted.
@@ -24,12 +27,19 @@ pub(super) struct Forgetting {
 
 impl Forgetting {
     /// For the journal in this folder.
-    pub(super) fn new(folder: &Path, entries: Option<u64>) -> io::Result<Self> {
+    pub(super) fn new(folder: &Path, options: &Options) -> io::Result<Self> {
         Ok(Self {
-            entries,
+            entries: options.entries,
+            bytes: options.bytes,
             needed_after: folder::oldest_kept(folder)?,
             done: Position(0),
         })
+    }
+
+    /// Whether a snapshot is due after records of this size. Two are kept, and the records between
+    /// them and after them.
+    pub(super) fn wants_snapshot(&self, grown: u64) -> bool {
+        self.bytes.is_some_and(|most| grown > most / 4)
     }
 
     /// Takes notice of a new snapshot.
@@ -40,12 +50,22 @@ impl Forgetting {
         }
     }
 
+    /// Whether the records take more bytes than they may.
+    fn is_over(&self, database: &Database) -> bool {
+        let Some(most) = self.bytes else {
+            return false;
+        };
+        database.bytes().is_ok_and(|bytes| bytes > most)
+    }
+
     /// Deletes one batch of a journal that ends at `last`, if there is something to delete.
     pub(super) fn some(&mut self, database: &Database, last: Position) {
-        let Some(entries) = self.entries else {
-            return;
+        let by_number = self.entries.map_or(0, |most| last.0.saturating_sub(most));
+        let needed = self.needed_after.0;
+        let end = match by_number < needed && self.done.0 < needed && self.is_over(database) {
+            true => needed,
+            false => by_number.min(needed),
         };
-        let end = self.needed_after.0.min(last.0.saturating_sub(entries));
         if end <= self.done.0 {
             return;
         }

@@ -18,6 +18,7 @@ use super::forgetting::Forgetting;
 use super::kinds::kinds;
 use super::opening::{OpenError, Options, set_aside, stored_database};
 use super::reader::Stored;
+use super::space::{NoWrite, OpenedFolder};
 
 /// Why records are not kept.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,9 @@ pub enum KeepError {
     /// A file beside it cannot be written.
     #[error("{0}")]
     Open(#[from] OpenError),
+    /// The folder takes nothing.
+    #[error("{0}")]
+    Folder(#[from] NoWrite),
 }
 
 impl From<rusqlite::Error> for KeepError {
@@ -217,9 +221,13 @@ impl FoundJournal {
             chain = Chain::new(&origin);
         }
         let marks = MarkFile::begin(folder.path(), &Mark::at(&chain)).map_err(failed)?;
-        let forgetting = Forgetting::new(folder.path(), options.entries).map_err(failed)?;
+        let forgetting = Forgetting::new(folder.path(), &options).map_err(failed)?;
+        let opened = OpenedFolder::of(&folder, options.reserve).map_err(failed)?;
         let snapshots = folder::snapshots(folder.path()).map_err(failed)?;
         let writer = Writer {
+            opened,
+            refused: None,
+            grown: 0,
             folder,
             durability: options.durability,
             database: Some(database),
@@ -261,6 +269,7 @@ impl KeptJournal {
         if *end == self.place {
             return Ok(());
         }
+        self.writer.opened.check()?;
         let mut chain = self.writer.chain;
         let mut rows = Vec::with_capacity(batches.len());
         let mut bytes = 0;
@@ -364,6 +373,8 @@ impl KeptJournal {
         {
             tracing::warn!(%error, "the place in the log was not written; the next start reads more of it");
         }
-        self.writer.finish(hub);
+        if let Err(why) = self.writer.finish(hub) {
+            tracing::error!("the journal of this member ends early: {why}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use chat_core::{Entry, Hub, Position, Time};
 
-use super::{Append, Fate, FateReporter, Journal};
+use super::{Append, Fate, FateReporter, Journal, NoWrite};
 
 /// Numbers entries and drops them: everything is lost when the server stops.
 #[derive(Debug, Default)]
@@ -19,5 +19,7 @@ impl Journal for MemoryJournal {
         Append::Settled(Fate::Committed { first, at: now })
     }
 
-    fn close(&mut self, _: &Hub) {}
+    fn close(&mut self, _: &Hub) -> Result<(), NoWrite> {
+        Ok(())
+    }
 }

@@ -13,6 +13,7 @@ use super::durable::{DurableJournal, Writer};
 use super::folder::{self, Folder, FolderError, MarkFile};
 use super::forgetting::Forgetting;
 use super::reader::{ReadError, Stored};
+use super::space::OpenedFolder;
 
 /// Why a server cannot start from its journal.
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +103,10 @@ pub struct Options {
     /// The number of last entries to keep, besides those that the kept snapshots need; none to keep
     /// all.
     pub entries: Option<u64>,
+    /// The size of the records to keep, besides those that the kept snapshots need; none to keep all.
+    pub bytes: Option<u64>,
+    /// The free space of the disk that is left; none for as much as suits the disk.
+    pub reserve: Option<u64>,
 }
 
 impl From<&JournalSettings> for Options {
@@ -114,6 +119,8 @@ impl From<&JournalSettings> for Options {
                 LossRule::Accepted => Loss::Accepted,
             },
             entries: given.entries,
+            bytes: given.bytes,
+            reserve: given.reserve,
         }
     }
 }
@@ -178,9 +185,13 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
     let continuity = continuity.map_err(|error| wrong(error.into()))?;
     let marks = MarkFile::begin(folder.path(), &Mark::at(&recovered.chain)).map_err(failed)?;
     let node = Node::with_journal(recovered.hub, config.clone(), identity.seed, continuity);
-    let forgetting = Forgetting::new(folder.path(), options.entries).map_err(failed)?;
+    let forgetting = Forgetting::new(folder.path(), options).map_err(failed)?;
+    let opened = OpenedFolder::of(&folder, options.reserve).map_err(failed)?;
     let journal = DurableJournal::new(Writer {
         forgetting,
+        opened,
+        refused: None,
+        grown: 0,
         folder,
         durability: options.durability,
         database: Some(database),

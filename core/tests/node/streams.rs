@@ -1,6 +1,6 @@
 //! Event streams: opened, read from their own cursor, and closed.
 
-use chat_core::{Call, Command, Config, Entry, Implied, Output, Response, Seq, Time, UserId};
+use chat_core::{Call, Command, Config, Entry, Implied, Output, Response, Seq, Span, Time, UserId};
 
 use crate::shell::{Shell, command, handle, reader, send};
 
@@ -215,4 +215,62 @@ fn streams_by_the_reader_id_have_places_of_their_own_and_leave_no_trace() {
     assert_eq!(closes(&shell), 1);
     let again = shell.call(open(reader("ben")));
     assert_eq!(shell.outcome(again), Some(&Ok(Response::Streaming)));
+}
+
+/// The machine slept: the hub was not asked, and the wall clock went on.
+#[test]
+fn a_step_of_the_clock_moves_deadlines_and_keeps_streams_open() {
+    let mut shell = Shell::with_pair(Config::default());
+    let open = |name| Call::OpenStream {
+        reader: handle(name),
+        after: Some(Seq(0)),
+    };
+    let (kept, closing) = (shell.call(open("ann")), shell.call(open("ben")));
+    shell.commit();
+    let before = shell.node.hub().deadlines();
+    let began = shell.now;
+    // This one closes with the step.
+    shell.node.close_stream(closing);
+    shell.now += Span::secs(8 * 3_600);
+    shell.node.clock_stepped();
+    shell.call(send("ann", "good morning"));
+    shell.commit();
+    let entries = shell.journal.iter().filter(|(at, _)| *at > began);
+    let kinds: Vec<_> = entries
+        .map(|(_, entry)| match entry {
+            Entry::Resumed { .. } => "resumed",
+            Entry::Implied {
+                implied: Implied::OpenStream,
+                ..
+            } => "opened",
+            Entry::Call { .. } => "call",
+            Entry::Implied { .. } | Entry::Operate { .. } | Entry::Tick | Entry::Started { .. } => {
+                "another"
+            }
+        })
+        .collect();
+    assert_eq!(kinds, ["resumed", "opened", "call"]);
+    assert!(shell.node.read_stream(kept, 9).is_some());
+    let events = shell
+        .node
+        .hub()
+        .read_inbox(UserId(2), Seq(0), 9)
+        .unwrap()
+        .events;
+    let kinds: Vec<_> = events.iter().map(|(_, event)| event.kind()).collect();
+    assert!(
+        kinds.contains(&"message.received"),
+        "the pair is still one: {kinds:?}"
+    );
+    let due: Vec<_> = shell.node.hub().deadlines();
+    assert!(
+        due.iter().all(|(at, ..)| *at > shell.now),
+        "{before:?} {due:?}"
+    );
+    // A second step before the first is in the journal adds nothing.
+    shell.node.clock_stepped();
+    shell.node.clock_stepped();
+    shell.commit();
+    let resumed = |(_, entry): &&(Time, Entry)| matches!(entry, Entry::Resumed { .. });
+    assert_eq!(shell.journal.iter().filter(resumed).count(), 2);
 }

@@ -1,15 +1,52 @@
 //! The only reader of the clock.
 
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use chat_core::Time;
+use chat_core::{Span, Time};
 
-/// Wall-clock time that never goes back: the wall clock is read once, and a monotonic clock
-/// advances from there.
-#[derive(Clone, Copy, Debug)]
+/// The least step of the wall clock that is one: what is less is drift.
+const STEP: Span = Span::secs(1);
+
+/// How far the last entry may be ahead of the wall clock before an operator should know.
+const AHEAD: Span = Span::secs(60);
+
+/// The clocks of a machine.
+pub trait MachineClocks: Send + Sync {
+    /// The wall clock, which may be set forwards and back.
+    fn wall(&self) -> Time;
+
+    /// The time since the clocks were first read, which never goes back, and may stop while the machine
+    /// sleeps.
+    fn steady(&self) -> Duration;
+}
+
+/// The clocks of this machine.
+struct SystemClocks(Instant);
+
+impl MachineClocks for SystemClocks {
+    fn wall(&self) -> Time {
+        wall()
+    }
+
+    fn steady(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// Wall-clock time that never goes back: a steady clock advances from where the wall clock was, and
+/// follows it forwards when it is asked to.
 pub struct Clock {
-    began: Time,
-    since: Instant,
+    machine: Box<dyn MachineClocks>,
+    /// The time at which the steady clock began, later by each step since.
+    began: AtomicU64,
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Clock({:?})", self.now())
+    }
 }
 
 impl Clock {
@@ -19,23 +56,45 @@ impl Clock {
         Self::start_after(Time(0))
     }
 
-    /// A clock that starts now, or at `last` if the machine's clock is before it: the clock may
-    /// have been set back since the last entry of the journal.
+    /// A clock that starts now, or at `last`, the last entry of the journal, if the machine's clock is
+    /// before it: the clock may have been set back since.
     #[must_use]
     pub fn start_after(last: Time) -> Self {
-        let wall = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or(Duration::ZERO);
+        Self::of(Box::new(SystemClocks(Instant::now())), last)
+    }
+
+    /// A clock by these of a machine, as for [`Clock::start_after`].
+    #[must_use]
+    pub fn of(machine: Box<dyn MachineClocks>, last: Time) -> Self {
+        let wall = machine.wall();
+        let ahead = last.since(wall);
+        if ahead > AHEAD {
+            tracing::warn!(
+                ahead_seconds = ahead.0 / 1_000_000,
+                "the clock of the machine is behind the last entry of the journal: all dates are ahead by \
+                 so much until it has passed; if the clock is right, restore a backup from before it was \
+                 wrong"
+            );
+        }
         Self {
-            began: Time(micros(wall)).max(last),
-            since: Instant::now(),
+            machine,
+            began: AtomicU64::new(wall.max(last).0),
         }
     }
 
     /// The current time.
     #[must_use]
     pub fn now(&self) -> Time {
-        Time(self.began.0.saturating_add(micros(self.since.elapsed())))
+        let began = self.began.load(Ordering::Relaxed);
+        Time(began.saturating_add(micros(self.machine.steady())))
+    }
+
+    /// Follows the wall clock forwards. Returns the length of a step, as after a sleep of the machine.
+    /// After a step back the time goes on as before.
+    pub fn follow(&self) -> Option<Span> {
+        let ahead = self.machine.wall().since(self.now());
+        self.began.fetch_add(ahead.0, Ordering::Relaxed);
+        (ahead >= STEP).then_some(ahead)
     }
 
     /// The time until `then`; zero if it has passed.
@@ -67,9 +126,72 @@ pub fn since_boot() -> Time {
 /// The wall clock, which may go back.
 #[must_use]
 pub fn wall() -> Time {
-    Clock::start().now()
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH);
+    Time(micros(wall.unwrap_or(Duration::ZERO)))
 }
 
 fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    const HOUR: Span = Span::secs(3_600);
+
+    /// The wall clock and the steady one, in microseconds.
+    #[derive(Clone, Default)]
+    struct SetClocks(Arc<Mutex<(u64, u64)>>);
+
+    impl SetClocks {
+        fn pass(&self, wall: Span, steady: Span) {
+            let mut now = self.0.lock().unwrap();
+            *now = (now.0 + wall.0, now.1 + steady.0);
+        }
+    }
+
+    impl MachineClocks for SetClocks {
+        fn wall(&self) -> Time {
+            Time(self.0.lock().unwrap().0)
+        }
+
+        fn steady(&self) -> Duration {
+            Duration::from_micros(self.0.lock().unwrap().1)
+        }
+    }
+
+    #[test]
+    fn the_time_follows_the_wall_forwards_and_never_goes_back() {
+        let machine = SetClocks::default();
+        machine.pass(HOUR.times(100), Span::ZERO);
+        let clock = Clock::of(Box::new(machine.clone()), Time(0));
+        machine.pass(HOUR, HOUR);
+        assert_eq!((clock.follow(), clock.now()), (None, Time(HOUR.0 * 101)));
+        // It slept. What it does before it is asked is at the time of before.
+        machine.pass(HOUR.times(8), Span::ZERO);
+        assert_eq!(clock.now(), Time(HOUR.0 * 101));
+        assert_eq!(clock.follow(), Some(HOUR.times(8)));
+        assert_eq!((clock.follow(), clock.now()), (None, Time(HOUR.0 * 109)));
+        // Drift is no step.
+        machine.pass(Span::millis(9), Span::ZERO);
+        assert_eq!(clock.follow(), None);
+        assert_eq!(clock.now(), Time(HOUR.0 * 109 + 9_000));
+        // A step back.
+        machine.0.lock().unwrap().0 -= HOUR.0;
+        machine.pass(HOUR, HOUR);
+        assert_eq!(
+            (clock.follow(), clock.now()),
+            (None, Time(HOUR.0 * 110 + 9_000))
+        );
+    }
+
+    #[test]
+    fn a_start_is_never_before_the_last_entry() {
+        let last = Time(HOUR.0 * 9);
+        let clock = Clock::of(Box::new(SetClocks::default()), last);
+        assert_eq!((clock.now(), clock.follow()), (last, None));
+    }
 }

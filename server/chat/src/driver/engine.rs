@@ -51,6 +51,13 @@ pub trait Engine: Send {
     /// Takes all that was reported since the last time.
     fn take_reports(&mut self, clock: &Clock);
 
+    /// The clock went forward by a step, since the last input.
+    fn clock_stepped(&mut self) {
+        if let Some(node) = self.node() {
+            node.clock_stepped();
+        }
+    }
+
     /// Does what is due.
     fn handle_timeout(&mut self, clock: &Clock);
 

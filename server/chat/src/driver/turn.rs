@@ -102,11 +102,23 @@ impl Turn {
                 () = alarm.as_mut() => {}
             }
             woke = Instant::now();
+            self.follow_clock();
             for input in taken.drain(..) {
                 self.take(input);
             }
         }
         self.engine.close()
+    }
+
+    /// Takes a sleep of the machine, or a clock that was set forward, for a time when nobody was served.
+    fn follow_clock(&mut self) {
+        if let Some(step) = self.shared.clock.follow() {
+            tracing::warn!(
+                seconds = step.0 / 1_000_000,
+                "the machine slept, or its clock was set forward: deadlines move by as much"
+            );
+            self.engine.clock_stepped();
+        }
     }
 
     fn sleep(&mut self) -> Duration {

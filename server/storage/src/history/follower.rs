@@ -134,6 +134,7 @@ impl Follower {
         };
         let last = found.chain.last();
         let load = if records == 0 { Load::Low } else { Load::High };
+        let _ = self.clock.follow();
         let now = self.clock.now();
         let copied = self.copied.as_ref();
         let copied = copied.map_or(Position(u64::MAX), |copied| {

@@ -30,10 +30,14 @@ proptest! {
             let cursor = given.inboxes.get(&user).copied().unwrap_or(Seq(0));
             prop_assert!(end > cursor);
             // What the lost life told behind what is kept is in a gap that says so.
-            let page = restored.read_inbox(user, cursor, usize::MAX);
-            let page = page.expect("a cursor that was given");
-            prop_assert!(page.gaps.iter().any(|gap| gap.rooms_omitted));
-            prop_assert_eq!(page.cursor, end);
+            let (mut cursor, mut is_told) = (cursor, false);
+            while cursor < end {
+                let page = restored.read_inbox(user, cursor, usize::MAX);
+                let page = page.expect("a cursor that was given");
+                is_told |= page.gaps.iter().any(|gap| gap.rooms_omitted);
+                cursor = page.cursor;
+            }
+            prop_assert!(is_told);
         }
     }
 }

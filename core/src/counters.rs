@@ -1,6 +1,6 @@
 //! Counters of the Hub's decisions. Shells read them; they are no part of the state.
 
-use chat_types::{BreakKind, Time, listed};
+use chat_types::{BreakKind, Span, Time, listed};
 
 use crate::breaks::{BreakOutcome, Noticed};
 
@@ -90,9 +90,64 @@ pub struct Counters {
     alerts: u64,
     held: u64,
     pub(crate) operated: u64,
+    pub(crate) messages: u64,
+    pub(crate) matches: u64,
+    waits: Waits,
+}
+
+/// The waits for sticks: the claimants in all lines, and how long all of them have waited.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Waits {
+    claimants: u64,
+    /// The time up to which `waited` counts.
+    until: Time,
+    waited: Span,
+}
+
+impl Waits {
+    fn at(&self, now: Time) -> Span {
+        let more = now.since(self.until).0.saturating_mul(self.claimants);
+        Span(self.waited.0.saturating_add(more))
+    }
 }
 
 impl Counters {
+    /// The counters of a state in which so many claimants wait for sticks.
+    pub(crate) fn starting(now: Time, claimants: u64) -> Self {
+        Self {
+            waits: Waits {
+                claimants,
+                until: now,
+                waited: Span(0),
+            },
+            ..Self::default()
+        }
+    }
+
+    /// Messages that were said.
+    #[must_use]
+    pub const fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Pairs that were matched.
+    #[must_use]
+    pub const fn matches(&self) -> u64 {
+        self.matches
+    }
+
+    /// Claimants that wait for a stick now.
+    #[must_use]
+    pub const fn claimants(&self) -> u64 {
+        self.waits.claimants
+    }
+
+    /// How long all claimants together have waited until `now`.
+    #[must_use]
+    pub fn waited(&self, now: Time) -> Span {
+        self.waits.at(now)
+    }
+
     /// Requests that were answered from the remembered outcomes.
     #[must_use]
     pub const fn recalled(&self) -> u64 {
@@ -145,8 +200,31 @@ impl Counters {
         self.fired[kind as usize] += 1;
     }
 
-    pub(crate) const fn count_move(&mut self, how: StickMove) {
+    pub(crate) fn count_move(&mut self, now: Time, how: StickMove) {
         self.moves[how as usize] += 1;
+        let claimants = self.waits.claimants;
+        let claimants = match how {
+            StickMove::Queued => claimants + 1,
+            StickMove::GrantedFromLine
+            | StickMove::WithdrawnByReset
+            | StickMove::WithdrawnByLeave
+            | StickMove::WithdrawnByAway
+            | StickMove::WithdrawnByMute
+            | StickMove::WithdrawnByKick => claimants.saturating_sub(1),
+            StickMove::GrantedAtOnce
+            | StickMove::Expired
+            | StickMove::ReleasedByPush
+            | StickMove::ReleasedByReset
+            | StickMove::ReleasedByLeave
+            | StickMove::ReleasedByAway
+            | StickMove::ReleasedByMute
+            | StickMove::ReleasedByKick => return,
+        };
+        self.waits = Waits {
+            claimants,
+            until: now,
+            waited: self.waits.at(now),
+        };
     }
 }
 
@@ -159,7 +237,7 @@ mod tests {
         let mut counters = Counters::default();
         for _ in 0..3 {
             counters.count_fired(TimerKind::Lease);
-            counters.count_move(StickMove::Expired);
+            counters.count_move(Time(0), StickMove::Expired);
         }
         let fired = TimerKind::ALL.iter().map(|kind| counters.fired(*kind));
         assert_eq!(
@@ -170,6 +248,23 @@ mod tests {
         assert_eq!(
             (counters.moved(StickMove::Expired), moved.sum::<u64>()),
             (3, 3)
+        );
+    }
+
+    #[test]
+    fn all_claimants_wait_together() {
+        let mut counters = Counters::starting(Time(10), 1);
+        counters.count_move(Time(20), StickMove::Queued);
+        counters.count_move(Time(50), StickMove::GrantedFromLine);
+        counters.count_move(Time(60), StickMove::ReleasedByPush);
+        assert_eq!(
+            (counters.claimants(), counters.waited(Time(60))),
+            (1, Span(80))
+        );
+        counters.count_move(Time(60), StickMove::WithdrawnByLeave);
+        assert_eq!(
+            (counters.claimants(), counters.waited(Time(99))),
+            (0, Span(80))
         );
     }
 

@@ -188,6 +188,18 @@ impl Hub {
         &self.counters
     }
 
+    /// Lets the counters start anew: what was applied so far happened before.
+    pub(crate) fn start_counters(&mut self) {
+        self.counters = Counters::starting(self.now, self.claimants());
+    }
+
+    /// The number of claimants in all lines. It walks over all rooms.
+    fn claimants(&self) -> u64 {
+        let rooms = self.rooms.sorted_keys().into_iter();
+        let sticks = rooms.filter_map(|room| self.room(room).stick());
+        sticks.map(|stick| stick.line().len() as u64).sum()
+    }
+
     /// Continues the counters of another value of this state.
     pub(crate) fn copy_counters(&mut self, other: &Self) {
         self.counters.clone_from(&other.counters);

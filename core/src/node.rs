@@ -187,7 +187,8 @@ impl Node {
         }
     }
 
-    fn with_first_entry(hub: Hub, gate: Gate, first: Entry) -> Self {
+    fn with_first_entry(mut hub: Hub, gate: Gate, first: Entry) -> Self {
+        hub.start_counters();
         Self {
             hub,
             continuity: Continuity::Whole,

@@ -109,6 +109,10 @@ pub struct Caller {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator(pub Arc<str>);
 
+/// The name of the token of a request, on its answer: behind a proxy all callers have one address.
+#[derive(Clone, Debug)]
+pub(crate) struct NameOfToken(pub(crate) Arc<str>);
+
 /// A request that names no realm, so that its answer may concern the whole process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NoRealmNamed;
@@ -230,8 +234,15 @@ async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> 
             let (source, address) = caller.map_or((peer.source, address), |caller| {
                 (caller.source, caller.address)
             });
+            let known = request.extensions().get::<Known>();
+            let name = known
+                .and_then(Known::owner)
+                .map(|owner| Arc::clone(&owner.name));
             let right = (ended, &guard.service, address);
-            let response = ending::unless(right, next.run(request)).await;
+            let mut response = ending::unless(right, next.run(request)).await;
+            if let Some(name) = name {
+                response.extensions_mut().insert(NameOfToken(name));
+            }
             let capacity = guard.service.capacity();
             response.map(|body| Unsent::charged(body, capacity, source))
         }

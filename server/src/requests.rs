@@ -14,6 +14,7 @@ use axum::response::Response;
 use server_chat::service::Service;
 use server_settings::AccessLog;
 
+use crate::guard::NameOfToken;
 use crate::web;
 
 /// The log target of requests.
@@ -39,8 +40,10 @@ async fn pass(
     service.node().metrics().requested(&route, status, took);
     if log == AccessLog::Written {
         let source = peer.map(tracing::field::display);
+        let token = response.extensions().get::<NameOfToken>();
+        let token = token.map(|name| &*name.0);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        tracing::info!(target: LOG, method, route, status, micros, source, "request");
+        tracing::info!(target: LOG, method, route, status, micros, source, token, "request");
     }
     response
 }

@@ -175,6 +175,7 @@ impl Hub {
                 self.queue.record_wait(wait);
             }
         }
+        self.counters.matches += 1;
         let room = self.open_room(Kind::Pair { turns: 0 });
         let now = self.now;
         for (user, other) in [(seeker, partner), (partner, seeker)] {

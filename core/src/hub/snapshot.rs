@@ -121,6 +121,7 @@ impl Hub {
         hub.queue.reindex();
         hub.share_events();
         hub.rearm();
+        hub.start_counters();
         hub.validate().map_err(RestoreError::Damaged)?;
         Ok(hub)
     }

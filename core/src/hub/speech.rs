@@ -188,6 +188,7 @@ impl Hub {
             epoch,
         };
         let room_seq = self.post(room, body, Some(user));
+        self.counters.messages += 1;
         if left == Some(0) {
             self.end_pair(room, EndReason::TurnLimit, None);
         }

@@ -31,11 +31,11 @@ impl Hub {
         let stick = self.room_mut(room).stick_mut().ok_or(Reject::NoStick)?;
         match stick.claim(user, now, lease) {
             Claim::Granted => {
-                self.counters.count_move(StickMove::GrantedAtOnce);
+                self.counters.count_move(self.now, StickMove::GrantedAtOnce);
                 self.tell_granted(room, user);
             }
             Claim::Queued(place) => {
-                self.counters.count_move(StickMove::Queued);
+                self.counters.count_move(self.now, StickMove::Queued);
                 // A claim that is withdrawn and repeated posts only one event.
                 if self.room(room).last_claimant() != Some(user) {
                     let who = self.who(user);
@@ -66,14 +66,14 @@ impl Hub {
         };
         match stick.give_up(user) {
             GivenUp::Released(epoch) => {
-                self.counters.count_move(cause.released());
+                self.counters.count_move(self.now, cause.released());
                 let who = self.who(user);
                 self.post(room, Body::StickReleased { user: who, epoch }, None);
                 self.grant_next(room);
             }
             GivenUp::Withdrawn => {
                 if let Some(how) = cause.withdrawn() {
-                    self.counters.count_move(how);
+                    self.counters.count_move(self.now, how);
                 }
             }
             GivenUp::Nothing => {}
@@ -105,7 +105,7 @@ impl Hub {
     }
 
     fn grant_expired(&mut self, room: RoomId, user: UserId, epoch: Epoch) {
-        self.counters.count_move(StickMove::Expired);
+        self.counters.count_move(self.now, StickMove::Expired);
         let who = self.who(user);
         self.post(room, Body::StickExpired { user: who, epoch }, None);
         self.grant_next(room);
@@ -118,7 +118,7 @@ impl Hub {
             .stick_mut()
             .and_then(|stick| stick.grant_next(now, lease));
         if let Some(user) = next {
-            self.counters.count_move(StickMove::GrantedFromLine);
+            self.counters.count_move(now, StickMove::GrantedFromLine);
             self.tell_granted(room, user);
         }
     }

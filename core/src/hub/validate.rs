@@ -66,6 +66,9 @@ impl Hub {
         if [index.handles.len(), index.readers.len(), index.names.len()] != [users; 3] {
             return Err("the index names more, or fewer, than are registered".into());
         }
+        if self.counters.claimants() != self.claimants() {
+            return Err("the counters name more claimants, or fewer, than wait".into());
+        }
         if index.away != self.index_away() {
             return Err("the index of those away differs from the participants".into());
         }

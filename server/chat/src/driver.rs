@@ -175,7 +175,8 @@ pub fn start(
     clock: Clock,
     metrics: Arc<Metrics>,
 ) -> (NodeClient, Running) {
-    start_engine(Box::new(Alone::new(node, journal)), clock, metrics)
+    let engine = Alone::new(node, journal, Arc::clone(&metrics));
+    start_engine(Box::new(engine), clock, metrics)
 }
 
 /// Starts the driver over any engine.

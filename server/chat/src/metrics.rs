@@ -26,6 +26,7 @@ use prometheus_client::registry::Registry;
 use server_storage::history::DiskUse;
 
 use crate::capacity::Capacity;
+use crate::refusal::Refusal;
 use crate::refused_requests::Kind;
 use crate::tools::Tool;
 
@@ -34,7 +35,7 @@ pub use member::{AlarmKind, AppendResult, Forwarding, LogReading, MemberMetrics,
 pub use sizes::Seen;
 
 use process::Process;
-use sizes::{Sizes, Used};
+use sizes::{Sizes, Used, raise, whole};
 
 /// By tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -119,12 +120,13 @@ pub struct Metrics {
     call_seconds: Histogram,
     driver_wait_seconds: Histogram,
     driver_turn_seconds: Histogram,
+    commit_seconds: Histogram,
     inbox_lag_seconds: Histogram,
     model_bytes: Counter,
     history_lag: Gauge,
     history_copy_lag: Gauge,
-    history_damaged: Gauge,
-    history_lost: Gauge,
+    history_damaged: Counter,
+    history_lost: Counter,
     disk_bytes: Family<ByPart, Gauge>,
     sizes: Sizes,
     used: Used,
@@ -176,12 +178,13 @@ impl Metrics {
             call_seconds: times(),
             driver_wait_seconds: times(),
             driver_turn_seconds: times(),
+            commit_seconds: times(),
             inbox_lag_seconds: times(),
             model_bytes: Counter::default(),
             history_lag: Gauge::default(),
             history_copy_lag: Gauge::default(),
-            history_damaged: Gauge::default(),
-            history_lost: Gauge::default(),
+            history_damaged: Counter::default(),
+            history_lost: Counter::default(),
             disk_bytes: Family::default(),
             sizes: Sizes::default(),
             used: Used::default(),
@@ -198,13 +201,29 @@ impl Metrics {
             None => own,
         });
         metrics.of_realm = registry;
-        // A rate needs a value to begin with.
-        for why in NoConnection::ALL {
-            let _ = metrics
-                .connections_refused
-                .get_or_create(&ByKind { why: why.name() });
-        }
+        metrics.begin();
         metrics
+    }
+
+    /// Begins the series whose labels are known: a rate needs a value to begin with.
+    fn begin(&self) {
+        for why in NoConnection::ALL {
+            let why = ByKind { why: why.name() };
+            let _ = self.connections_refused.get_or_create(&why);
+        }
+        for kind in Kind::ALL {
+            let why = ByKind { why: kind.name() };
+            let _ = self.refused_requests.get_or_create(&why);
+        }
+        for code in Refusal::codes() {
+            let _ = self.refusals.get_or_create(&ByCode { code });
+        }
+        for of in ["callers", "operators"] {
+            let _ = self.stale_token_files.get_or_create(&ByFile { of });
+        }
+        for tool in Tool::ALL {
+            let _ = self.calls.get_or_create(&ByTool { tool: tool.name() });
+        }
     }
 
     /// Adds the metrics of a member of this realm's cluster.
@@ -254,7 +273,11 @@ impl Metrics {
     }
 
     fn register_counts(&self, registry: &mut Registry) {
-        registry.register("calls", "Calls by tool", self.calls.clone());
+        registry.register(
+            "calls",
+            "Calls by tool, refused ones among them",
+            self.calls.clone(),
+        );
         registry.register("refusals", "Refused calls by code", self.refusals.clone());
         registry.register(
             "turned_away",
@@ -282,6 +305,11 @@ impl Metrics {
             self.driver_turn_seconds.clone(),
         );
         registry.register(
+            "commit_seconds",
+            "How long the journal took to keep a batch of calls, on its disk with fsync",
+            self.commit_seconds.clone(),
+        );
+        registry.register(
             "inbox_lag_seconds",
             "From an event to its stream's reader",
             self.inbox_lag_seconds.clone(),
@@ -303,7 +331,7 @@ impl Metrics {
         );
         registry.register(
             "history_damaged",
-            "Damaged files of the history since the start, each of which was built anew",
+            "Damaged files of the history, each of which was built anew",
             self.history_damaged.clone(),
         );
         registry.register(
@@ -383,6 +411,11 @@ impl Metrics {
         self.driver_turn_seconds.observe(span.as_secs_f64());
     }
 
+    /// Records how long a batch took from its append until its fate was known.
+    pub fn committed(&self, span: Duration) {
+        self.commit_seconds.observe(span.as_secs_f64());
+    }
+
     /// Records the delay between an event and its delivery.
     pub fn delivered(&self, happened: Time, now: Time) {
         let lag = Duration::from_micros(now.since(happened).0);
@@ -397,14 +430,10 @@ impl Metrics {
     /// Records how many entries of the journal the history and its copy lack, how many of its files
     /// were damaged, and how many rows were lost.
     pub fn history_is(&self, (lag, of_copy): (u64, Option<u64>), (damaged, lost): (u64, u64)) {
-        for (gauge, number) in [
-            (&self.history_lag, lag),
-            (&self.history_copy_lag, of_copy.unwrap_or(0)),
-            (&self.history_damaged, damaged),
-            (&self.history_lost, lost),
-        ] {
-            gauge.set(i64::try_from(number).unwrap_or(i64::MAX));
-        }
+        self.history_lag.set(whole(lag));
+        self.history_copy_lag.set(whole(of_copy.unwrap_or(0)));
+        raise(&self.history_damaged, damaged);
+        raise(&self.history_lost, lost);
     }
 
     /// Records the sizes of the files on the disk.

@@ -44,6 +44,12 @@ const fn of_earlier(earlier: Earlier) -> &'static str {
 }
 
 impl Refusal {
+    /// All codes.
+    pub fn codes() -> impl Iterator<Item = &'static str> {
+        // The core does not know of searches.
+        Reject::CODES.iter().copied().chain(["search_unavailable"])
+    }
+
     /// A refusal of invalid arguments.
     #[must_use]
     pub fn invalid(message: String) -> Self {
@@ -160,9 +166,7 @@ mod tests {
             };
             (code, refusal.status())
         };
-        // The core does not know of searches.
-        let known = Reject::CODES.iter().copied().chain(["search_unavailable"]);
-        let mut known: Vec<(&str, u16)> = known.map(status).collect();
+        let mut known: Vec<(&str, u16)> = Refusal::codes().map(status).collect();
         listed.sort_unstable();
         known.sort_unstable();
         assert_eq!(listed, known);

@@ -32,12 +32,12 @@ impl LogPace {
     pub(super) fn appended(&mut self, outcome: Option<Outcome>, took: Duration) {
         match self.news(Instant::now(), outcome, took) {
             Some(PaceNews::Slow) => tracing::warn!(
-                took_ms = took.as_millis(),
+                took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
                 "an append to the log takes a second or more: calls wait, and no member keeps the \
                  ownership. The NATS servers are down, busy, or too far away"
             ),
             Some(PaceNews::FastAgain) => tracing::info!(
-                took_ms = took.as_millis(),
+                took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
                 "appends to the log take less than a second again"
             ),
             None => {}

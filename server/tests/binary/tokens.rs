@@ -142,15 +142,23 @@ fn the_log_tells_of_guesses_once_and_of_operators_each_time() {
     let mute = "{\"name\": \"Ann\", \"reason\": \"too loud\"}";
     let done = status(&guarded.server, "the-boss", "POST /admin/mute", mute);
     assert_eq!(done, 200);
+    let nobody = "{\"name\": \"Nobody\", \"reason\": \"too loud\"}";
+    let refused = status(&guarded.server, "the-boss", "POST /admin/mute", nobody);
+    assert_eq!(refused, 404);
     let seen = guarded.until("an operator acted");
     let told = seen.last().expect("a line");
+    let next = guarded.until("olga").pop().expect("a line");
+    assert!(
+        next.contains("act is refused") && next.contains("404"),
+        "{next}"
+    );
     for wanted in [
         "talking_stick::operators",
         "INFO",
         "olga",
         "mute",
-        "name Ann",
-        "too loud",
+        "\"whom\":\"name Ann\"",
+        "\"why\":\"too loud\"",
         "200",
     ] {
         assert!(told.contains(wanted), "{wanted}: {told}");

@@ -69,8 +69,14 @@ fn a_letter_that_changes_while_the_server_runs_is_not_read() {
     assert_eq!(server.history(&ann, "room_1", 4), texts);
     let found = search(&server, &ann, "word").1;
     assert_eq!(found["messages"].as_array().map(Vec::len), Some(9));
-    assert_eq!(metric(&server, "talking_stick_history_damaged "), Some(1));
-    assert_eq!(metric(&server, "talking_stick_history_lost "), Some(0));
+    assert_eq!(
+        metric(&server, "talking_stick_history_damaged_total "),
+        Some(1)
+    );
+    assert_eq!(
+        metric(&server, "talking_stick_history_lost_total "),
+        Some(0)
+    );
     assert!(folder.path().join("history.db.damaged").exists());
 }
 
@@ -120,7 +126,10 @@ fn damaged_rows_that_the_journal_no_longer_has_are_counted_and_others_stay() {
         .map(text_of)
         .collect();
     assert_eq!(found.len(), 8, "{found:?}");
-    assert_eq!(metric(&server, "talking_stick_history_lost "), Some(1));
+    assert_eq!(
+        metric(&server, "talking_stick_history_lost_total "),
+        Some(1)
+    );
     assert_eq!(server.stop(), Some(0));
     let found = inspect();
     assert_eq!(found.code, Some(0), "{}", found.why);

@@ -251,7 +251,7 @@ fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
     assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
     assert!(refused.body.contains("memory"), "{}", refused.body);
     assert!(refused.json()["error"]["retry_after_ms"].is_u64());
-    assert!(server.figure("resident_bytes") > server.figure("memory_limit_bytes"));
+    assert!(server.figure("process_resident_memory_bytes") > server.figure("memory_limit_bytes"));
     for (path, body) in [
         ("/register", json!({ "username": "Cid" })),
         ("/tools/enter_queue", json!({})),

@@ -66,9 +66,12 @@ impl Server {
         let answer = self.connect_with(token).exchange("GET /metrics", &[], "");
         let answer = answer.expect("it is answered");
         assert_eq!(answer.status, 200);
-        let wanted = format!("talking_stick_{name} ");
+        let wanted = format!("{name} ");
         let mut lines = answer.body.lines();
-        let figure = lines.find_map(|line| line.strip_prefix(&wanted));
+        let figure = lines.find_map(|line| {
+            let named = line.strip_prefix("talking_stick_").unwrap_or(line);
+            named.strip_prefix(&wanted)
+        });
         figure.and_then(|it| it.parse().ok()).expect("a figure")
     }
 

@@ -1,13 +1,15 @@
 //! A node that is alone, with its journal.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chat_core::{Address, Call, Node, Ticket};
 use server_storage::clock::Clock;
 use server_storage::journal::{Append, Fate, FateReporter, Journal, NoWrite};
 
 use super::engine::{Engine, EngineOutput, Wake};
+use crate::metrics::Metrics;
 use crate::view::View;
 
 /// A node and its journal.
@@ -15,20 +17,30 @@ pub(super) struct Alone {
     node: Node,
     journal: Box<dyn Journal>,
     fates: Option<Receiver<Fate>>,
+    metrics: Arc<Metrics>,
+    /// When the batch in flight was given to the journal.
+    appended: Option<Instant>,
 }
 
 impl Alone {
-    pub(super) const fn new(node: Node, journal: Box<dyn Journal>) -> Self {
+    pub(super) const fn new(node: Node, journal: Box<dyn Journal>, metrics: Arc<Metrics>) -> Self {
         Self {
             node,
             journal,
             fates: None,
+            metrics,
+            appended: None,
         }
     }
 
     fn learn(&mut self, clock: &Clock, fate: Fate) {
         match fate {
-            Fate::Committed { first, at } => self.node.committed(first, at, clock.now()),
+            Fate::Committed { first, at } => {
+                if let Some(appended) = self.appended.take() {
+                    self.metrics.committed(appended.elapsed());
+                }
+                self.node.committed(first, at, clock.now());
+            }
             Fate::Failed => self.node.append_failed(clock.now()),
             Fate::Unknown => self.node.append_unknown(),
         }
@@ -77,6 +89,7 @@ impl Engine for Alone {
         let Some(batch) = self.node.poll_batch(now) else {
             return false;
         };
+        self.appended = Some(Instant::now());
         match self.journal.append(now, batch) {
             Append::Settled(fate) => {
                 self.learn(clock, fate);

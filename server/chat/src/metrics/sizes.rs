@@ -1,9 +1,10 @@
 //! Sizes, read from the node and from the pools when metrics are requested.
 
+use std::array;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use chat_core::{Counts, Load, Time};
+use chat_core::{Counts, Load, Span, StickMove, Time};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -18,6 +19,12 @@ use crate::view::View;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByWork {
     of: &'static str,
+}
+
+/// By the transition of a stick.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByMove {
+    how: &'static str,
 }
 
 /// By the resource of a pool.
@@ -42,6 +49,11 @@ pub(super) struct Sizes {
     rated_addresses: Gauge,
     boss_alerts: Counter,
     breaks_held: Counter,
+    messages: Counter,
+    matches: Counter,
+    stick_moves: Family<ByMove, Counter>,
+    stick_claimants: Gauge,
+    stick_wait_seconds: Counter<f64, AtomicU64>,
     /// Participants, of which each realm has as many as it may have.
     held: Held,
 }
@@ -60,16 +72,24 @@ impl Held {
         let mut by_resource = |name, help, family: &Family<ByResource, Gauge>| {
             registry.register(name, help, family.clone());
         };
-        by_resource("held", "What is held of a resource", &self.all);
+        by_resource(
+            "held",
+            "Participants, connections, streams, sessions or bytes in use, by resource",
+            &self.all,
+        );
         by_resource(
             "held_by_one",
-            "What the source holds of it that holds most",
+            "How much of a resource the address or token has that has most",
             &self.most_of_one,
         );
-        by_resource("held_limit", "What there is of it", &self.limit);
+        by_resource(
+            "held_limit",
+            "How much of a resource all addresses and tokens may have together",
+            &self.limit,
+        );
         by_resource(
             "held_by_one_limit",
-            "What one source may hold of it",
+            "How much of a resource one address or token may have",
             &self.limit_of_one,
         );
     }
@@ -95,7 +115,6 @@ impl Held {
 pub(super) struct Used {
     held: Held,
     refused: Family<ByResource, Counter>,
-    resident_bytes: Gauge,
     memory_limit_bytes: Gauge,
     refused_for_memory: Counter,
     waited: Family<ByWork, Counter>,
@@ -108,13 +127,8 @@ impl Used {
         self.held.register(registry);
         registry.register(
             "held_refused",
-            "How often there was no more of it",
+            "How often somebody was refused because a resource or its share was used up",
             self.refused.clone(),
-        );
-        registry.register(
-            "resident_bytes",
-            "The memory of the process",
-            self.resident_bytes.clone(),
         );
         registry.register(
             "memory_limit_bytes",
@@ -155,7 +169,6 @@ impl Used {
             raise(&self.refused.get_or_create(&by), pool.refused());
         }
         let memory = &capacity.memory;
-        self.resident_bytes.set(whole(memory.resident()));
         let limit = memory.limit().unwrap_or(0);
         self.memory_limit_bytes.set(whole(limit));
         raise(&self.refused_for_memory, memory.refused());
@@ -190,6 +203,12 @@ pub struct Seen {
     pub(super) alerts: u64,
     /// Breaks whose answers were delayed.
     pub(super) held: u64,
+    /// Messages that were said, and pairs that were matched.
+    pub(super) done: (u64, u64),
+    /// Transitions of sticks, in the order of their kinds.
+    pub(super) moves: [u64; StickMove::ALL.len()],
+    /// Those who wait for a stick, and how long they and others before them have waited.
+    pub(super) claims: (u64, Span),
 }
 
 impl Seen {
@@ -207,6 +226,9 @@ impl Seen {
             },
             alerts: counters.alerts(),
             held: counters.held(),
+            done: (counters.messages(), counters.matches()),
+            moves: array::from_fn(|how| counters.moved(StickMove::ALL[how])),
+            claims: (counters.claimants(), counters.waited(node.hub().now())),
         }
     }
 }
@@ -245,16 +267,7 @@ impl Sizes {
             "Answers of breaks that are held back, or may have to be",
             self.held_answers.clone(),
         );
-        registry.register(
-            "boss_alerts",
-            "Breaks that made a boss more alert",
-            self.boss_alerts.clone(),
-        );
-        registry.register(
-            "breaks_held",
-            "Breaks whose answers were held back, under a boss who was fully alert",
-            self.breaks_held.clone(),
-        );
+        self.register_counts(registry);
         registry.register(
             "journal_pending",
             "Commands that wait for the journal",
@@ -273,6 +286,41 @@ impl Sizes {
         self.held.register(registry);
     }
 
+    /// What the node counts itself.
+    fn register_counts(&self, registry: &mut Registry) {
+        registry.register(
+            "boss_alerts",
+            "Breaks that made a boss more alert",
+            self.boss_alerts.clone(),
+        );
+        registry.register(
+            "breaks_held",
+            "Breaks whose answers were held back, under a boss who was fully alert",
+            self.breaks_held.clone(),
+        );
+        registry.register("messages", "Messages that were said", self.messages.clone());
+        registry.register("matches", "Pairs that were matched", self.matches.clone());
+        registry.register(
+            "stick_moves",
+            "Transitions of sticks and of claims on them",
+            self.stick_moves.clone(),
+        );
+        for how in StickMove::ALL {
+            let how = ByMove { how: how.name() };
+            let _ = self.stick_moves.get_or_create(&how);
+        }
+        registry.register(
+            "stick_claimants",
+            "Members who wait for a stick",
+            self.stick_claimants.clone(),
+        );
+        registry.register(
+            "stick_wait_seconds",
+            "How long all of them together have waited",
+            self.stick_wait_seconds.clone(),
+        );
+    }
+
     /// Sets the number of calls that the node has not taken yet.
     pub(super) fn queued(&self, queued: usize) {
         self.driver_queued.set(whole(queued as u64));
@@ -286,6 +334,9 @@ impl Sizes {
             participants,
             alerts,
             held,
+            done: (messages, matches),
+            moves,
+            claims: (claimants, waited),
         } = seen;
         let size = |n: usize| whole(n as u64);
         let seconds = |micros: u64| Duration::from_micros(micros).as_secs_f64();
@@ -308,5 +359,16 @@ impl Sizes {
         // The node counts these itself, and never down.
         raise(&self.boss_alerts, alerts);
         raise(&self.breaks_held, held);
+        raise(&self.messages, messages);
+        raise(&self.matches, matches);
+        for (how, moved) in StickMove::ALL.iter().zip(moves) {
+            let how = ByMove { how: how.name() };
+            raise(&self.stick_moves.get_or_create(&how), moved);
+        }
+        self.stick_claimants.set(whole(claimants));
+        let more = seconds(waited.0) - self.stick_wait_seconds.get();
+        if more > 0.0 {
+            self.stick_wait_seconds.inc_by(more);
+        }
     }
 }

@@ -28,6 +28,9 @@ fn seen() -> Seen {
         participants: Share { all: 30, each: 5 },
         alerts: 9,
         held: 10,
+        done: (12, 13),
+        moves: [14; 15],
+        claims: (15, Span::millis(16_500)),
     }
 }
 
@@ -39,6 +42,7 @@ fn what_happened_can_be_read() {
     metrics.refused("stick_required");
     metrics.count_refused_request(Kind::WrongToken);
     metrics.sent_to_model(120);
+    metrics.committed(Duration::from_millis(2));
     metrics.history_is((5, Some(3)), (1, 2));
     metrics.delivered(Time(0), Time(1_000));
     let seen = seen();
@@ -62,8 +66,17 @@ fn what_happened_can_be_read() {
         "talking_stick_turned_away_total{why=\"wrong_token\"} 1",
         "talking_stick_model_bytes_total 120",
         "talking_stick_history_lag 5",
-        "talking_stick_history_damaged 1",
-        "talking_stick_history_lost 2",
+        "talking_stick_history_damaged_total 1",
+        "talking_stick_history_lost_total 2",
+        "talking_stick_refusals_total{code=\"name_taken\"} 0",
+        "talking_stick_turned_away_total{why=\"host\"} 0",
+        "talking_stick_calls_total{tool=\"push\"} 0",
+        "talking_stick_commit_seconds_count 1",
+        "talking_stick_messages_total 12",
+        "talking_stick_matches_total 13",
+        "talking_stick_stick_moves_total{how=\"expired\"} 14",
+        "talking_stick_stick_claimants 15",
+        "talking_stick_stick_wait_seconds_total 16.5",
         "talking_stick_inbox_lag_seconds_count 1",
         "talking_stick_participants 3",
         "talking_stick_queue_first_wait_seconds 2.0",
@@ -81,7 +94,6 @@ fn what_happened_can_be_read() {
         "talking_stick_held_limit{resource=\"participants\"} 30",
         "talking_stick_rated_addresses 11",
         "talking_stick_held_refused_total{resource=\"sessions\"} 0",
-        "talking_stick_resident_bytes 12000",
         "talking_stick_memory_limit_bytes 0",
         "talking_stick_connections_total 1",
         "talking_stick_connections_refused_total{why=\"full\"} 1",

@@ -171,8 +171,15 @@ impl Act {
             whom,
             why,
         } = self;
+        let whom = whom.join(", ");
         let status = answer.status().as_u16();
-        tracing::info!(target: LOG, %operator, what, ?whom, ?why, status, "an operator acted");
+        if answer.status().is_success() {
+            tracing::info!(target: LOG, %operator, what, whom, why, status, "an operator acted");
+        } else {
+            tracing::info!(
+                target: LOG, %operator, what, whom, why, status, "an operator's act is refused"
+            );
+        }
         answer
     }
 }

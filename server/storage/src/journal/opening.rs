@@ -279,7 +279,7 @@ fn report(recovered: &Recovered, took: Duration) {
         tracing::info!(
             position = last.0,
             replayed = last.0 - recovered.snapshot.0,
-            took_ms = took.as_millis(),
+            took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             "the journal was read back"
         );
     }

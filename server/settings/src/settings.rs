@@ -324,6 +324,25 @@ mod tests {
     }
 
     #[test]
+    fn each_comment_of_the_sample_file_that_is_a_setting_can_be_one() {
+        let sample = include_str!("../../../deploy/talking-stick.yaml");
+        let is_key = |word: &str| {
+            word.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        };
+        let setting = |line: &'static str| {
+            let setting = line.strip_prefix("# ")?;
+            let (key, _) = setting.split_once(": ")?;
+            is_key(key).then_some(setting)
+        };
+        let lines = sample.lines().map(|line| setting(line).unwrap_or(line));
+        let (_file, args) = file(&lines.collect::<Vec<_>>().join("\n"));
+        let settings = Settings::gather(&args, Unnamed::InUsualFolder).unwrap();
+        assert!(settings.auth_tokens.is_some() && settings.operator_tokens.is_some());
+        assert_eq!(settings.realms.len(), 2);
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_what_is_accepted() {
         let limit = |text: &str| {
             gathered(&ServeArgs {

@@ -90,6 +90,8 @@ impl Stage {
             &tokens,
             "--limit",
             "stick=optional",
+            "--realms",
+            "arena",
         ];
         let server = Server::start(program, &[&own[..], &FOR_ONE_ADDRESS].concat())?;
         Ok(Self { folder, server })
@@ -220,10 +222,12 @@ impl Proxied {
         if !passed {
             return Err(format!("the stream carried no message within {PATIENCE:?}"));
         }
-        match self.get("/metrics") {
-            Ok(_) => Err("it serves /metrics to everybody".into()),
-            Err(_) => Ok(()),
+        for path in ["/metrics", "/r/arena/metrics"] {
+            if self.get(path).is_ok() {
+                return Err(format!("it serves {path} to everybody"));
+            }
         }
+        Ok(())
     }
 
     /// The simulator's users pass in these protocols.

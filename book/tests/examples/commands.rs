@@ -60,7 +60,14 @@ fn every_command_is_understood() {
 
 /// Checks that the program accepts its arguments.
 fn check(command: &Command) -> Result<(), String> {
-    let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+    let mut words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+    if let [first, .., last] = &mut words[..]
+        && first.contains("$(")
+    {
+        // Of `a=$(b c)` the command is `b c`.
+        *first = command.program();
+        *last = last.trim_end_matches(')');
+    }
     match words[..] {
         ["cargo", "run", ref rest @ ..] => {
             let split = rest.iter().position(|word| *word == "--");
@@ -147,6 +154,7 @@ fn of_server(words: &[&str]) -> Result<(), String> {
             | server_settings::cli::Command::Backup(_)
             | server_settings::cli::Command::Restore(_)
             | server_settings::cli::Command::Inspect(_)
+            | server_settings::cli::Command::Token(_)
             | server_settings::cli::Command::Cluster { .. }
             | server_settings::cli::Command::Healthcheck(_)
             | server_settings::cli::Command::Completions { .. }
@@ -187,6 +195,7 @@ mod tests {
             "cargo run --release -p sim -- scenarios/burst.yaml --seed 7",
             "cargo run --release -p server -- demo --once",
             "talking-stick --listen 0.0.0.0:1 --allow-hosts a.example --auth-tokens t.txt",
+            "TOKEN=$(talking-stick token alice tokens.txt)",
             "cargo install --locked --path sim",
         ] {
             assert_eq!(checked(line), Ok(()), "{line}");

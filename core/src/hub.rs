@@ -112,7 +112,7 @@ struct Index {
     /// By the other keys of the display name, and by all keys of the chosen id.
     spellings: BTreeMap<Box<str>, UserId>,
     chosen_ids: BTreeMap<Box<str>, UserId>,
-    /// By folded name.
+    /// By the key of the name.
     rooms: BTreeMap<Box<str>, RoomId>,
     away: Away,
     /// Each block: the blocked participant, then the one that blocked it.

@@ -7,6 +7,7 @@ mod line;
 
 use std::sync::Arc;
 
+use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{
     EmojiStatus, GeneralCategoryGroup, UnicodeEmoji as _, UnicodeGeneralCategory as _,
 };
@@ -22,18 +23,41 @@ pub(crate) const MAX_NAME: usize = 64;
 /// The largest number of combining marks after one letter.
 const MAX_MARKS: usize = 4;
 
-/// Reserved words in their folded form. Words with an `i` fold in two ways.
-const RESERVED: [&str; 10] = [
+/// Words that no name may contain, in their folded form: what the server's texts call itself, those
+/// who run it, the reader and all readers. Words with an `i` fold in two ways.
+const RESERVED: [&str; 16] = [
     "server",
     "systern",
     "operator",
+    "operators",
     "adrnin",
     "adrnln",
+    "adrnins",
+    "adrnlns",
     "adrninistrator",
     "adrnlnlstrator",
+    "adrninistrators",
+    "adrnlnlstrators",
     "rnoderator",
+    "rnoderators",
     "you",
     "everyone",
+];
+
+/// Words that no name may be, in their folded form. Names may contain them: `Support Agent`.
+const RESERVED_ALONE: [&str; 12] = [
+    "talkingstick",
+    "talklngstlck",
+    "root",
+    "support",
+    "host",
+    "boss",
+    "assistant",
+    "asslstant",
+    "next",
+    "note",
+    "rne",
+    "all",
 ];
 
 /// A valid display name, with its keys. Two names that look alike share a key.
@@ -67,12 +91,11 @@ impl Name {
     }
 }
 
-/// A room's name: one visible line, and its folded form. Rooms with the same folded form are one
-/// room.
+/// A room's name: one visible line, and its key. Rooms with the same key are one room.
 #[derive(Clone, Debug)]
 pub(crate) struct RoomName {
     pub(crate) shown: Arc<str>,
-    pub(crate) folded: Box<str>,
+    pub(crate) key: Box<str>,
 }
 
 impl RoomName {
@@ -80,9 +103,18 @@ impl RoomName {
     pub(crate) fn new(text: &Arc<str>) -> Option<Self> {
         is_line(text, MAX_NAME).then(|| Self {
             shown: Arc::clone(text),
-            folded: fold(text),
+            key: room_key(text),
         })
     }
+}
+
+/// The key of a room's name: the same for any case, and for canonically equal texts. It addresses the
+/// room, so that look-alikes have other keys: names that differ are of different rooms.
+pub(crate) fn room_key(name: &str) -> Box<str> {
+    if name.is_ascii() {
+        return name.to_ascii_lowercase().into();
+    }
+    name.to_lowercase().nfc().collect::<String>().into()
 }
 
 /// Checks the characters of a name.
@@ -169,21 +201,25 @@ fn is_of_one_script(word: &str) -> bool {
 }
 
 /// Whether a name or a public id is or contains a reserved word, or looks like one: in any case,
-/// with look-alike characters, and with any punctuation.
+/// with look-alike characters, with any marks and any punctuation. The id of a room is reserved, too.
 pub(crate) fn is_reserved(text: &str) -> bool {
     fold::spellings(text).any(|spelling| has_reserved(&spelling))
 }
 
 fn has_reserved(folded: &str) -> bool {
-    let spells = |piece: &str| {
-        RESERVED
-            .iter()
-            .any(|word| piece.chars().filter(|c| is_spelling(*c)).eq(word.chars()))
-    };
     if folded.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return RESERVED.contains(&folded);
+        return RESERVED.contains(&folded) || RESERVED_ALONE.contains(&folded);
     }
-    spells(folded) || folded.split(' ').any(spells) || folded.split(|c| !is_spelling(c)).any(spells)
+    let spells_any = |piece: &str, words: &[&str]| {
+        let mut words = words.iter();
+        words.any(|word| piece.chars().filter(|c| is_base(*c)).eq(word.chars()))
+    };
+    let spells = |piece: &str| spells_any(piece, &RESERVED);
+    spells(folded)
+        || spells_any(folded, &RESERVED_ALONE)
+        || fold::is_room(folded)
+        || folded.split(' ').any(spells)
+        || folded.split(|c| !is_spelling(c)).any(spells)
 }
 
 /// Whether the character spells words: a letter, a number, or a mark of one.
@@ -196,6 +232,8 @@ fn is_spelling(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn fault(text: &str) -> Option<NameFault> {
@@ -258,6 +296,11 @@ mod tests {
             "Systematic",
             "Sadmin",
             "Administrative",
+            "Support Agent",
+            "Next.js",
+            "Note Taker",
+            "Hostess",
+            "root_1",
         ] {
             assert_eq!(fault(good), None, "{good}");
         }
@@ -324,6 +367,23 @@ mod tests {
             "Everyone",
             "m.o.d.e.r.a.t.o.r",
             "Ann, the operator!",
+            "Ṣerver",
+            "Servẹr",
+            "S\u{308}erver",
+            "the Sërver",
+            "moderators",
+            "Talking Stick",
+            "talking-stick",
+            "Root",
+            "SUPPORT:",
+            "B0ss",
+            "Assistant",
+            "next:",
+            "[note]",
+            "me",
+            "all",
+            "room_1",
+            "ROOM_l0",
         ] {
             assert_eq!(fault(bad), Some(NameFault::Reserved), "{bad}");
         }
@@ -334,20 +394,33 @@ mod tests {
 
     #[test]
     fn the_server_s_words_are_written_down_as_they_fold() {
-        let words = [
-            "server",
-            "system",
-            "operator",
-            "admin",
-            "administrator",
-            "moderator",
-            "you",
-            "everyone",
+        let folded = |words: &[&str]| {
+            let folded = words.iter().flat_map(|word| fold::spellings(word));
+            BTreeSet::from_iter(folded)
+        };
+        let words = "server system operator operators admin admins administrator administrators \
+            moderator moderators you everyone";
+        let words: Vec<_> = words.split_whitespace().collect();
+        assert_eq!(folded(&words), RESERVED.map(String::from).into());
+        let alone = "talkingstick root support host boss assistant next note me all";
+        let alone: Vec<_> = alone.split(' ').collect();
+        assert_eq!(folded(&alone), RESERVED_ALONE.map(String::from).into());
+    }
+
+    #[test]
+    fn rooms_with_different_names_are_different_rooms() {
+        let differ = [
+            ("pr 1 23", "pr 12 3"),
+            ("fix 1 1", "fix 11"),
+            ("issue-110", "issue-11O"),
+            ("team", "tearn"),
+            ("В", "B"),
         ];
-        let mut folded: Vec<String> = words.into_iter().flat_map(fold::spellings).collect();
-        folded.sort();
-        let mut reserved = RESERVED.map(String::from);
-        reserved.sort();
-        assert_eq!(folded, reserved);
+        for (one, other) in differ {
+            assert_ne!(room_key(one), room_key(other), "{one}");
+        }
+        for (one, other) in [("Lobby", "lobby"), ("Zoë", "ZOE\u{308}")] {
+            assert_eq!(room_key(one), room_key(other), "{one}");
+        }
     }
 }

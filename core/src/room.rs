@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     /// A named room, open to all that know its name.
     Named {
         name: Arc<str>,
-        folded: Box<str>,
+        key: Box<str>,
         stick: Stick,
     },
 }
@@ -283,7 +283,7 @@ mod tests {
     fn named() -> Kind {
         Kind::Named {
             name: "lobby".into(),
-            folded: "lobby".into(),
+            key: "lobby".into(),
             stick: Stick::default(),
         }
     }

@@ -10,7 +10,7 @@ use chat_types::{Span, Time};
 use super::{Hub, PresenceView};
 use crate::event::Who;
 use crate::id::{Address, Epoch, RoomId, UserId};
-use crate::name::fold;
+use crate::name::{fold, room_key};
 
 /// The numbers of participants, rooms and waiters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,9 +126,9 @@ impl Hub {
         })
     }
 
-    /// Named rooms in the order of their folded names, after the name `after`, at most `limit`.
+    /// Named rooms in the order of their keys, after the name `after`, at most `limit`.
     pub fn named_rooms(&self, after: Option<&str>, limit: usize) -> impl Iterator<Item = RoomView> {
-        let from = after.map_or(Bound::Unbounded, |name| Bound::Excluded(fold(name)));
+        let from = after.map_or(Bound::Unbounded, |name| Bound::Excluded(room_key(name)));
         self.index
             .rooms
             .range((from, Bound::Unbounded))

@@ -142,7 +142,7 @@ impl Hub {
             argument: Argument::Room,
             accepted: Accepted::Characters(64),
         })?;
-        let Some(room) = self.index.rooms.get(&name.folded) else {
+        let Some(room) = self.index.rooms.get(&name.key) else {
             self.check_room_space()?;
             return self.check_rooms_each(user).map(|()| name);
         };
@@ -187,17 +187,17 @@ impl Hub {
 
     /// Joins the room of this name, and creates it if it does not exist. `check_join` has passed.
     pub(super) fn join_named(&mut self, user: UserId, name: RoomName) -> RoomId {
-        let room = match self.index.rooms.get(&name.folded) {
+        let room = match self.index.rooms.get(&name.key) {
             Some(room) => *room,
             None => {
-                let folded = name.folded.clone();
+                let key = name.key.clone();
                 let kind = Kind::Named {
                     name: name.shown,
-                    folded: name.folded,
+                    key: name.key,
                     stick: Stick::default(),
                 };
                 let room = self.open_room(kind);
-                self.index.rooms.insert(folded, room);
+                self.index.rooms.insert(key, room);
                 room
             }
         };
@@ -263,9 +263,9 @@ impl Hub {
 
     fn drop_named(&mut self, room: RoomId) {
         if let Some(room) = self.rooms.remove(&room)
-            && let Kind::Named { folded, .. } = &room.kind
+            && let Kind::Named { key, .. } = &room.kind
         {
-            self.index.rooms.remove(folded);
+            self.index.rooms.remove(key);
         }
     }
 

@@ -10,6 +10,7 @@ use super::Hub;
 use crate::digest::fingerprint;
 use crate::event::Event;
 use crate::id::{RoomId, RoomSeq};
+use crate::name::room_key;
 use crate::room::Kind;
 
 /// The first bytes of a snapshot: format and version.
@@ -112,10 +113,11 @@ impl Hub {
             hub.reindex(user);
         }
         for room in hub.rooms.sorted_keys() {
-            if let Some(found) = hub.rooms.get(&room)
-                && let Kind::Named { folded, .. } = &found.kind
-            {
-                hub.index.rooms.insert(folded.clone(), room);
+            // Another version of the core may have had another key.
+            if let Kind::Named { name, key, .. } = &mut hub.room_mut(room).kind {
+                *key = room_key(name);
+                let key = key.clone();
+                hub.index.rooms.insert(key, room);
             }
         }
         hub.queue.reindex();

@@ -176,7 +176,7 @@ impl Hub {
             }
         }
         match &room.kind {
-            Kind::Named { folded, .. } if self.index.rooms.get(folded) != Some(&room.id) => {
+            Kind::Named { key, .. } if self.index.rooms.get(key) != Some(&room.id) => {
                 Err("is not found by its name".into())
             }
             Kind::Named { .. } | Kind::Pair { .. } | Kind::Ended(_) => Ok(()),

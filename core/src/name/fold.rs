@@ -2,8 +2,9 @@
 
 use unicode_security::confusable_detection::skeleton;
 
-/// The folded prefix of the server's ids, and the folded digits.
+/// The folded prefixes of the ids of participants and rooms, and the folded digits.
 const GIVEN: &str = "user_";
+const ROOM: &str = "roorn_";
 const DIGITS: &str = "ol23456789";
 
 /// The folded form of a percent sign.
@@ -49,14 +50,23 @@ impl Keys {
     }
 }
 
+/// Whether a folded text is the id of a room (`room_7`), or looks like one.
+pub(super) fn is_room(folded: &str) -> bool {
+    is_numbered(ROOM, folded)
+}
+
 /// Whether a key is that of a server's id (`user_7`), or of a text that looks like one.
 pub(crate) fn is_given(key: &str) -> bool {
-    key.strip_prefix(GIVEN).is_some_and(|number| {
+    is_numbered(GIVEN, key)
+}
+
+fn is_numbered(prefix: &str, text: &str) -> bool {
+    text.strip_prefix(prefix).is_some_and(|number| {
         !number.is_empty() && number.chars().all(|digit| DIGITS.contains(digit))
     })
 }
 
-/// The lower-case key of a text. Names are ordered by it, and rooms are identified by it.
+/// The lower-case key of a text. Names are ordered by it.
 pub(crate) fn fold(text: &str) -> Box<str> {
     without_spaces(folded(text, Case::Lower))
 }

@@ -27,7 +27,7 @@ fn the_first_to_log_in_opens_the_room_and_the_last_to_leave_closes_it() {
 }
 
 #[test]
-fn a_room_is_found_in_any_case_or_look_alike() {
+fn a_room_is_found_in_any_case_and_by_its_whole_name() {
     assert_snapshot!(check("
         0s ann login Den
            ben login DEN
@@ -37,8 +37,8 @@ fn a_room_is_found_in_any_case_or_look_alike() {
         room_1/1 user.joined ann → ann#1
     ben login DEN ⇒ user_2 in room_1
         room_1/2 user.joined ben → ann#2 ben#1
-    cat login 'd e n' ⇒ user_3 in room_1
-        room_1/3 user.joined cat → ann#3 ben#2 cat#1
+    cat login 'd e n' ⇒ user_3 in room_2
+        room_2/1 user.joined cat → cat#1
     ");
 }
 

@@ -137,13 +137,11 @@ impl Ask {
         MemberPart::default()
     }
 
-    /// The caller's own words that the result repeats: the text of its break, or the name of the room
-    /// that it joins.
+    /// The caller's own words that the result repeats: the text of its break.
     #[must_use]
     pub fn own_words(&self) -> Option<Arc<str>> {
         match self {
             Self::Minting(Command::TakeBreak { excuse, .. }, _) => excuse.clone(),
-            Self::Minting(Command::Login { room, .. }, _) => Some(Arc::clone(room)),
             Self::Command(_)
             | Self::Minting(..)
             | Self::About { .. }

@@ -9,7 +9,7 @@ use server_storage::history::Found;
 use super::break_words::{Spoken, spoken};
 use super::event::{Event, Notice, Payload, events, notices, payload};
 use super::{User, public_id, timestamp};
-use crate::driver::{AnswerFacts, CallerContext, Me};
+use crate::driver::{AnswerFacts, CallerContext, Me, RoomKind};
 use crate::identity::{Handle, Secrets};
 use crate::tools::MemberPart;
 
@@ -53,7 +53,7 @@ pub enum Said {
         #[serde(flatten)]
         me: Credentials,
         room_id: String,
-        /// The room's name, as the caller gave it.
+        /// The room's name, as its opener gave it.
         room: String,
         #[serde(flatten)]
         members: Members,
@@ -254,6 +254,16 @@ fn credentials(context: &CallerContext, facts: CallFacts<'_>) -> Credentials {
     }
 }
 
+/// The name of a room that the caller is in.
+fn room_name(context: &CallerContext, room: RoomId) -> String {
+    let mut rooms = context.me.iter().flat_map(|me| &me.rooms);
+    let found = rooms.find(|label| label.id == room);
+    match found.map(|label| &label.kind) {
+        Some(RoomKind::Named(name)) => name.to_string(),
+        _ => String::new(),
+    }
+}
+
 /// The credentials of a caller that was registered by this call.
 fn minted(context: &CallerContext, facts: CallFacts<'_>) -> Option<Credentials> {
     (facts.newcomer == Newcomer::Yes).then(|| credentials(context, facts))
@@ -285,7 +295,7 @@ fn done(reply: &Reply, context: &CallerContext, facts: CallFacts<'_>) -> Said {
         Reply::LoggedIn { room, .. } => Said::LoggedIn {
             me: me(),
             room_id: room.to_string(),
-            room: facts.own_words.unwrap_or_default().into(),
+            room: room_name(context, *room),
             members: members(context, facts.part),
         },
         Reply::Sent {

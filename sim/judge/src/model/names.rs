@@ -1,10 +1,11 @@
 //! Rules for lines of text, look-alikes, and the ownership of names. // 5.2, 5.3, 5.4
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use chat_types::Span;
 use sim_model::protocol::{Refusal, User};
+use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{
     EmojiStatus, GeneralCategory as Category, GeneralCategoryGroup as Group, UnicodeEmoji as _,
     UnicodeGeneralCategory as _,
@@ -50,9 +51,14 @@ pub(super) fn says_something(text: &str) -> bool {
     text.chars().any(|c| is_visible(c) && c != ' ')
 }
 
-/// The folded form, by which room names are compared. // 5.3
+/// The folded form, by which what is kept of names is compared. // 5.3, 11.3
 pub(super) fn fold(name: &str) -> String {
     bare(&folded(name, Case::Lower))
+}
+
+/// The key of a room's name. // 5.3
+pub(super) fn room_key(name: &str) -> String {
+    name.to_lowercase().nfc().collect()
 }
 
 /// The cases in which a text is folded. // 5.3
@@ -116,19 +122,49 @@ fn is_servers_form(key: &str) -> bool {
         .is_some_and(|n| !n.is_empty() && n.chars().all(|c| "ol23456789".contains(c)))
 }
 
-/// The keys of the reserved words. // 5.3
-const SERVERS_KEYS: [&str; 10] = [
+/// The words that no name may contain. // 5.3
+const SERVERS_WORDS: [&str; 12] = [
     "server",
-    "systern",
+    "system",
     "operator",
-    "adrnin",
-    "adrnln",
-    "adrninistrator",
-    "adrnlnlstrator",
-    "rnoderator",
+    "operators",
+    "admin",
+    "admins",
+    "administrator",
+    "administrators",
+    "moderator",
+    "moderators",
     "you",
     "everyone",
 ];
+
+/// The words that no name may be. // 5.3
+const WORDS_ALONE: [&str; 10] = [
+    "talkingstick",
+    "root",
+    "support",
+    "host",
+    "boss",
+    "assistant",
+    "next",
+    "note",
+    "me",
+    "all",
+];
+
+/// The keys of the two kinds of words. // 5.3
+static SERVERS_KEYS: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(&SERVERS_WORDS));
+static KEYS_ALONE: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(&WORDS_ALONE));
+
+fn keys_of(words: &[&str]) -> BTreeSet<String> {
+    words.iter().flat_map(|word| keys(word)).collect()
+}
+
+/// Whether a key is the id of a room. // 5.3
+fn is_room(key: &str) -> bool {
+    key.strip_prefix("roorn_")
+        .is_some_and(|n| !n.is_empty() && n.chars().all(|c| "ol23456789".contains(c)))
+}
 
 /// Whether a character is a letter, a mark or a number. // 5.3
 fn is_spelt(c: char) -> bool {
@@ -141,17 +177,20 @@ fn is_spelt(c: char) -> bool {
     )
 }
 
-/// Whether a part of the text is a reserved word. // 5.3
+/// Whether the text, or a part of it, is reserved. // 5.3
 fn is_reserved(text: &str) -> bool {
-    let is_word = |piece: &str| {
-        let spelt: String = piece.chars().filter(|c| is_spelt(*c)).collect();
-        SERVERS_KEYS.contains(&&*spelt)
+    let spelt = |piece: &str| -> String {
+        let unmarked = |c: &char| is_spelt(*c) && c.general_category_group() != Group::Mark;
+        piece.chars().filter(unmarked).collect()
     };
+    let is_word = |piece: &str| SERVERS_KEYS.contains(&spelt(piece));
     let mut spellings = CASES.map(|case| folded(text, case)).to_vec();
     // Most texts have the same folded form in all cases.
     spellings.dedup();
     spellings.iter().any(|folded| {
         is_word(folded)
+            || KEYS_ALONE.contains(&spelt(folded))
+            || is_room(folded)
             || folded.split(' ').any(is_word)
             || folded.split(|c| !is_spelt(c)).any(is_word)
     })

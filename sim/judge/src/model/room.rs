@@ -7,7 +7,7 @@ use chat_types::Time;
 use sim_model::protocol::{Answer, EndReason, Notice, Outcome, Presence, Refusal, Room, User};
 
 use super::draft::Draft;
-use super::names::{MAX_NAME, fold, is_line};
+use super::names::{MAX_NAME, is_line, room_key};
 use super::participant::either_blocked;
 use super::stick::Stick;
 use super::{Event, EventKind, Model, refuse, refuse_at};
@@ -35,7 +35,7 @@ pub(super) enum Kind {
     Named {
         /// The name as its creator spelled it.
         name: Arc<str>,
-        folded: String,
+        key: String,
         stick: Stick,
     },
     Ended {
@@ -97,10 +97,10 @@ impl Model {
         place.is_some_and(|place| place.members.contains_key(&user))
     }
 
-    /// The live room of this name, or of a name with the same folded form.
+    /// The live room of this name, or of a name with the same key. // 5.3
     #[must_use]
     pub fn room_named(&self, name: &str) -> Option<Room> {
-        self.room_names.get(&fold(name)).copied()
+        self.room_names.get(&room_key(name)).copied()
     }
 
     pub(super) fn place(&self, room: Room) -> &RoomState {
@@ -244,16 +244,16 @@ impl Model {
 
     /// The participant joins the room of this name; a missing room is created. // 8.1
     pub(super) fn join(&mut self, user: User, name: &Arc<str>) -> Room {
-        let folded = fold(name);
-        let room = match self.room_names.get(&folded) {
+        let key = room_key(name);
+        let room = match self.room_names.get(&key) {
             Some(room) => *room,
             None => {
                 let room = Room(self.rooms.add(RoomState::new(Kind::Named {
                     name: Arc::clone(name),
-                    folded: folded.clone(),
+                    key: key.clone(),
                     stick: Stick::default(),
                 })));
-                self.room_names.insert(folded, room);
+                self.room_names.insert(key, room);
                 room
             }
         };
@@ -318,9 +318,9 @@ impl Model {
     fn drop_named(&mut self, room: Room) {
         self.drop_stick(room);
         if let Some(place) = self.rooms.remove(room.0)
-            && let Kind::Named { folded, .. } = place.kind
+            && let Kind::Named { key, .. } = place.kind
         {
-            self.room_names.remove(&folded);
+            self.room_names.remove(&key);
         }
     }
 

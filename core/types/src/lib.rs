@@ -1,6 +1,6 @@
 //! Types that the chat server and its judges share: instants, spans, the configuration with every
-//! limit, the kinds of breaks, whether a journal is whole, and the function that folds words into a hash. None of them decides
-//! anything.
+//! limit, the kinds of breaks, whether a journal is whole, and the function that folds words into a
+//! hash. None of them decides anything.
 
 mod break_kind;
 mod continuity;

@@ -53,7 +53,10 @@ impl Listener {
     fn goes_on(&mut self, server: &Server, speaker: &str) {
         let gap = self.reopen(server);
         assert_eq!(gap["type"], "gap", "{gap}");
-        assert_eq!(gap["from_seq"], self.cursor + 1, "{gap}");
+        // One that comes before the first entry is committed counts as the restored end.
+        let place = |key: &str| gap[key].as_u64().expect("a place");
+        assert!(place("from_seq") <= self.cursor + 1, "{gap}");
+        assert!(place("to_seq") > self.cursor, "{gap}");
         assert_eq!(gap["rooms_omitted"], true, "{gap}");
         server.say(speaker, ["once more".into()]);
         let check = json!({ "after": self.cursor, "wait_seconds": 0 });
@@ -114,7 +117,7 @@ fn what_is_said_after_a_restore_has_numbers_that_no_lost_message_had() {
     let next = server.done(
         "login",
         "",
-        &json!({ "username": "next", "room": "another" }),
+        &json!({ "username": "newcomer", "room": "another" }),
     );
     for key in ["user_id", "room_id"] {
         let number = |answer: &Value| {

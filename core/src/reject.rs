@@ -43,7 +43,7 @@ rejects! {
     /// The public id is taken, or reserved for the server.
     UserIdTaken "user_id_taken" "That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it";
     /// The name is taken.
-    NameTaken { holder: Holder } "name_taken" "That name is taken: {holder}";
+    NameTaken { holder: NameHolder } "name_taken" "That name is taken: {holder}";
     /// The name breaks a rule for names.
     NameNotAllowed { why: NameFault } "name_not_allowed" "That name is not allowed: {why}";
     /// No participant has this id.
@@ -180,7 +180,7 @@ impl Earlier {
     Deserialize,
     thiserror::Error,
 )]
-pub enum Holder {
+pub enum NameHolder {
     /// A participant from the caller's address, which is there for so long without another call.
     #[error(
         "one from your own address has it, or one that looks like it. If that is you, pass your \

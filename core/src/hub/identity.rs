@@ -14,7 +14,7 @@ use crate::inbox::Inbox;
 use crate::moderation::Measure;
 use crate::name::{Keys, Name, is_given, is_reserved};
 use crate::participant::{Memory, Naming, Participant, Presence, SpeechPermission};
-use crate::reject::{Accepted, Argument, Holder, NameFault, Reject};
+use crate::reject::{Accepted, Argument, NameFault, NameHolder, Reject};
 use crate::reply::Reply;
 
 /// The most characters of a public id.
@@ -280,12 +280,12 @@ impl Hub {
         keys: &Keys,
         user: Option<UserId>,
         from: Address,
-    ) -> Result<BTreeSet<UserId>, Holder> {
+    ) -> Result<BTreeSet<UserId>, NameHolder> {
         let (mut yielding, mut taken) = (BTreeSet::new(), None);
         for key in keys.iter() {
             match self.index.owner(key) {
                 Some(owner) if user == Some(owner) => {}
-                Some(_) | None if is_given(key) => taken = Some(Holder::Server),
+                Some(_) | None if is_given(key) => taken = Some(NameHolder::Server),
                 Some(owner) => match self.holder(owner, from) {
                     None => _ = yielding.insert(owner),
                     holder => taken = taken.max(holder),
@@ -297,11 +297,11 @@ impl Hub {
     }
 
     /// The participant as the holder of a name. None if it gives way to a caller from this address.
-    fn holder(&self, user: UserId, from: Address) -> Option<Holder> {
+    fn holder(&self, user: UserId, from: Address) -> Option<NameHolder> {
         let holder = self.user(user);
         if holder.address != from {
             // To others nothing is said of its presence.
-            return Some(Holder::Other(self.config.forget_after));
+            return Some(NameHolder::Other(self.config.forget_after));
         }
         if holder.presence.ghost().is_some() {
             return None;
@@ -310,7 +310,7 @@ impl Hub {
             Some(until) => until.since(self.now),
             None => self.config.reconnect_grace, // once its streams have closed
         };
-        Some(Holder::SameAddress(Span::secs(silence.as_secs_ceil())))
+        Some(NameHolder::SameAddress(Span::secs(silence.as_secs_ceil())))
     }
 
     pub(super) fn take_name(&mut self, user: UserId, free: Option<FreeName>) {

@@ -261,6 +261,11 @@ impl Metrics {
         self.register_counts(registry);
         self.sizes.register(registry);
         registry.register(
+            "disk_bytes",
+            "Bytes of the journal, of its WAL, of the history with its own, and free on their disk",
+            self.disk_bytes.clone(),
+        );
+        registry.register(
             "http_responses",
             "Answers by route and status",
             self.http_responses.clone(),
@@ -338,11 +343,6 @@ impl Metrics {
             "history_lost",
             "Rows of the history that were damaged, and that the journal no longer had",
             self.history_lost.clone(),
-        );
-        registry.register(
-            "disk_bytes",
-            "Bytes of the journal, of its WAL, of the history with its own, and free on their disk",
-            self.disk_bytes.clone(),
         );
     }
 

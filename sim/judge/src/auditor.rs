@@ -57,8 +57,7 @@ pub(crate) struct Auditor {
     position: u64,
     /// The instant up to which nothing was late.
     looked_at: Time,
-    /// When the server's clock last jumped ahead. Deadlines in the skipped time are due from then
-    /// on.
+    /// When the server's clock last jumped ahead, from which deadlines in the skipped time are due.
     jumped_at: Time,
     /// Whether the server was restarted.
     recovered: bool,

@@ -182,7 +182,7 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
     }
     // Before the marks: a start that ends here finds the loss again.
     let continuity = leave_lost_life(&database, last, recovered.cut.is_some());
-    let continuity = continuity.map_err(|error| wrong(error.into()))?;
+    let continuity = continuity.map_err(wrong)?;
     let marks = MarkFile::begin(folder.path(), &Mark::at(&recovered.chain)).map_err(failed)?;
     let node = Node::with_journal(recovered.hub, config.clone(), identity.seed, continuity);
     let forgetting = Forgetting::new(folder.path(), options).map_err(failed)?;

@@ -5,6 +5,7 @@ mod breaks;
 mod line;
 mod moderation;
 mod names;
+mod restarts;
 
 use std::sync::Arc;
 
@@ -425,79 +426,6 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
     let inbox = s.model.inbox(User(1)).unwrap();
     assert_eq!((inbox.delivered(), inbox.end()), (6, 6));
     assert_eq!(inbox.page(User(1), 0, most(9)).gaps[0].rooms, []);
-}
-
-#[test]
-fn downtime_moves_deadlines_and_closes_streams() {
-    let mut s = Script::new(|c| c.matching = Matching::Interests);
-    s.enter(0, 'a', &[]).unwrap();
-    s.enter(0, 'b', &[]).unwrap();
-    s.call(0, 'c', login("cec")).unwrap();
-    s.call(0, 'c', STICK).unwrap();
-    s.enter(0, 'd', &["art"]).unwrap();
-    let open = Entry::OpenStream { user: User(1) };
-    s.entry(5, &open);
-    assert_eq!(s.model.streams(User(1)), 1);
-    let config = Box::new(s.model.config().clone());
-    s.entry(1_005, &resumed(config));
-    assert_eq!(s.model.presence(User(1)), Some(State::Grace));
-    assert_eq!(
-        s.events(2, 0),
-        [(0, 1, "chatroom.found"), (1_005, 2, "partner.away")]
-    );
-    assert_eq!(
-        s.model.holder_of(Room(2)),
-        Some((User(3), 1, secs(120 + 1_000)))
-    );
-    assert_eq!(
-        s.model.next_deadline(),
-        Some((secs(1_010), Deadline::Patience(User(4))))
-    );
-    // A shorter patience ends at once, at the instant of the restart.
-    let mut config = s.model.config().clone();
-    config.interest_patience = Span::ZERO;
-    let config = Box::new(config);
-    s.enter(1_006, 'e', &["tea"]).unwrap();
-    s.entry(1_007, &resumed(config));
-    assert_eq!(s.events(4, 0), [(1_007, 1, "chatroom.found")]);
-}
-
-#[test]
-fn numbers_of_a_lost_life_are_passed() {
-    let mut s = Script::new(|_| {});
-    for (name, user) in [('a', "ann"), ('b', "ben")] {
-        s.call(0, name, login(user)).unwrap();
-        s.call(0, name, STICK).unwrap();
-    }
-    assert_eq!(s.events(2, 0).len(), 2);
-    let config = Box::new(s.model.config().clone());
-    let continuity = Continuity::Broken;
-    let lost = s.model.clone();
-    // Two seconds: participants and rooms pass the least step, all else two million.
-    s.entry(2, &Entry::Resumed { config, continuity });
-    let (place, lobby) = (3_000_000, Room(1));
-    let after = [
-        (2, place + 1, "stick.expired"),
-        (2, place + 2, "stick.granted"),
-    ];
-    assert_eq!(s.events(2, 51), after);
-    assert_eq!(s.model.holder_of(lobby).unwrap().1, place + 1);
-    let inbox = s.model.inbox(User(2)).unwrap();
-    let gap = &inbox.page(User(2), 51, most(9)).gaps[0];
-    assert_eq!((gap.from, gap.to, gap.rooms_omitted), (52, place, true));
-    let joined = s.call(2, 'c', login("cec"));
-    let (user, room) = (User(2_000_001), lobby);
-    assert_eq!(joined, Ok(Answer::LoggedIn { user, room }));
-    let next = NextNumbers {
-        user,
-        room: Room(0),
-        ..NextNumbers::default()
-    };
-    let given = lost.given_beyond(&next).unwrap();
-    assert_eq!(
-        (given.what, given.given, given.next),
-        (Numbered::Rooms, 1, 0)
-    );
 }
 
 #[test]

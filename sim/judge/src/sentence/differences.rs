@@ -64,16 +64,14 @@ impl Describe for Difference {
             Self::Taken { call, owed } => {
                 describe!(to; call, " should be ", owed, "; it was put in a batch for the journal");
             }
-            Self::Entry { call, entry } => {
-                describe!(to; call, " stands in the journal as ", Written(entry, call.caller));
-            }
             Self::Size { what, size, limit } => {
                 describe!(to; "the size of ", what, " is ", size, "; its limit is ", limit);
             }
             Self::Kept { what, owed, size } => {
                 describe!(to; "the size of ", what, " should be ", owed, "; it is ", size);
             }
-            Self::Listed { .. }
+            Self::Entry { .. }
+            | Self::Listed { .. }
             | Self::Position { .. }
             | Self::Redecided { .. }
             | Self::Damaged { .. }
@@ -110,6 +108,8 @@ fn journal_or_lists(difference: &Difference, to: &mut Sentence) {
     } else if let Difference::Unjournaled { user, verb, said } = difference {
         describe!(to; user, "'s ", *verb, " was ", Ok::<_, Refusal>(said.clone()));
         describe!(to; ", and no entry of the journal has this answer");
+    } else if let Difference::Entry { call, entry } = difference {
+        describe!(to; call, " stands in the journal as ", Written(entry, call.caller));
     } else if let Difference::Listed { owed, seen, .. } = difference {
         describe!(to; "the operators' lists should hold ", owed, "; they held ", seen);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Body, Event, Holder, MemberView, PresenceView, Reject, Reply, Response, RoomId, UserId,
+    Body, Event, MemberView, NameHolder, PresenceView, Reject, Reply, Response, RoomId, UserId,
     WasWaiting, Who,
 };
 
@@ -224,7 +224,7 @@ fn number(reject: &Reject) -> Option<u64> {
         return Some((*number).into());
     }
     if let Reject::NameTaken {
-        holder: Holder::SameAddress(silence) | Holder::Other(silence),
+        holder: NameHolder::SameAddress(silence) | NameHolder::Other(silence),
     } = reject
     {
         return Some(silence.0);

@@ -274,6 +274,7 @@ fn config(matching: Matching, pace: Pace) -> Config {
         Pace::Lively => config,
         Pace::Still => Config {
             idle_timeout: EVER,
+            queue_timeout: EVER,
             unused_timeout: EVER,
             reconnect_grace: EVER,
             stick_lease: EVER,

@@ -226,7 +226,7 @@ impl Hub {
                     (Some(user), Caller::Handle(_)) => {
                         self.seen(user);
                         let outcome = self.call(user, *key, command);
-                        self.admit_to_queue(user);
+                        self.used(user);
                         outcome
                     }
                     // A repeated registration is no use of the handle.
@@ -384,7 +384,7 @@ impl Hub {
             Implied::OpenStream => {
                 self.seen(user);
                 let opened = self.open_stream(user);
-                self.admit_to_queue(user);
+                self.used(user);
                 return opened;
             }
             Implied::CloseStream => self.close_stream(user),
@@ -393,7 +393,7 @@ impl Hub {
                 if let Some(waiting) = waiting {
                     self.notice_waiting(user, *waiting);
                 }
-                self.admit_to_queue(user);
+                self.used(user);
             }
             Implied::Read {
                 acknowledged,

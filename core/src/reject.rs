@@ -3,6 +3,8 @@
 use chat_types::Span;
 use serde::{Deserialize, Serialize};
 
+use crate::event::EndReason;
+
 macro_rules! rejects {
     ($($(#[$doc:meta])* $variant:ident $({ $($field:ident : $type:ty),* })? $code:literal $message:literal;)*) => {
         /// A refusal. It changes only the envelope's state and the remembered outcomes.
@@ -27,7 +29,7 @@ rejects! {
     /// The room does not exist, or it ended and is no longer remembered.
     RoomNotFound "room_not_found" "Room not found";
     /// The pair room ended.
-    ChatEnded "chat_ended" "Chat has ended";
+    ChatEnded { ending: Ending } "chat_ended" "Chat has ended: {ending}";
     /// The room exists, and the caller is not a member.
     NotInRoom "not_in_room" "You are not in that room; log in to it first";
     /// The call named no room, and the caller is not in exactly one.
@@ -161,6 +163,31 @@ impl Earlier {
             Self::Unasked => None,
             Self::None => Some("none"),
             Self::Unknown => Some("unknown"),
+        }
+    }
+}
+
+/// How a pair room ended, to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Ending {
+    /// The reason.
+    pub reason: EndReason,
+    /// How long a member may be silent.
+    pub silence: Span,
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.reason {
+            EndReason::Left => f.write_str("one of you left it"),
+            EndReason::Blocked => f.write_str("one of you blocked the other"),
+            EndReason::TurnLimit => f.write_str("it had all the messages that it may have"),
+            EndReason::Closed => f.write_str("an operator closed it"),
+            EndReason::Timeout => write!(
+                f,
+                "one of you was away, after no call for {} or a lost connection",
+                self.silence
+            ),
         }
     }
 }
@@ -311,7 +338,7 @@ mod tests {
                 assert_eq!(reject.with_earlier(known).earlier(), known);
             }
         }
-        let lasting = Reject::ChatEnded;
+        let lasting = Reject::NoStick;
         assert_eq!(lasting.with_earlier(Earlier::Unknown), lasting);
         assert_eq!(lasting.earlier(), Earlier::Unasked);
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chat_types::Span;
 use chat_types::config::Matching;
 
 use super::Hub;
@@ -91,9 +92,31 @@ impl Hub {
         }
     }
 
-    /// A use of the handle of a waiter that was no candidate: the waiter becomes one, and a partner
-    /// is chosen for it.
-    pub(super) fn admit_to_queue(&mut self, user: UserId) {
+    /// Ends the handling of a use of a handle. A waiter that was no candidate becomes one, and a
+    /// partner is chosen for it. The presence of one that still waits is shorter.
+    pub(super) fn used(&mut self, user: UserId) {
+        self.admit_to_queue(user);
+        let until = self.now + self.stays_present(user);
+        let participant = self.users.get_mut(&user);
+        if let Some(Presence::Present { until: later }) = participant.map(|p| &mut p.presence)
+            && *later != until
+        {
+            *later = until;
+            self.arm_presence(user);
+        }
+    }
+
+    /// How long the participant stays present after a call.
+    #[must_use]
+    pub fn stays_present(&self, user: UserId) -> Span {
+        let idle = self.config.idle_timeout;
+        match self.queue.contains(user) {
+            true => idle.min(self.config.queue_timeout),
+            false => idle,
+        }
+    }
+
+    fn admit_to_queue(&mut self, user: UserId) {
         if let Some(waiter) = self.queue.admit(user)
             && let Some(partner) = self.partner_by_lot(&waiter)
         {

@@ -129,7 +129,7 @@ impl Hub {
             return Err(Reject::NotInRoom);
         }
         match found.kind {
-            Kind::Ended(_) => return Err(Reject::ChatEnded),
+            Kind::Ended(reason) => return Err(self.has_ended(reason)),
             Kind::Pair { .. } => {
                 let body = Body::Kicked {
                     user: self.who(user),
@@ -155,7 +155,7 @@ impl Hub {
         check_reason(reason)?;
         let found = self.rooms.get(&room).ok_or(Reject::RoomNotFound)?;
         match found.kind {
-            Kind::Ended(_) => return Err(Reject::ChatEnded),
+            Kind::Ended(reason) => return Err(self.has_ended(reason)),
             Kind::Pair { .. } => self.end_pair(room, EndReason::Closed, None),
             Kind::Named { .. } => {
                 self.post(

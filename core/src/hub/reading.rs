@@ -227,7 +227,7 @@ impl Hub {
     }
 
     /// Whether a read by the participant needs to be reported to the Hub: it is away, its handle
-    /// was not used before, or it was last seen more than a quarter of the idle timeout ago.
+    /// was not used before, or it was last seen more than a quarter of its timeout ago.
     #[must_use]
     pub fn wants_seen(&self, user: UserId, now: Time) -> bool {
         let Some(participant) = self.users.get(&user) else {
@@ -236,7 +236,7 @@ impl Hub {
         match participant.presence {
             Presence::Present { .. } if participant.streams > 0 => false,
             Presence::Present { until } => {
-                until.since(now).0 < self.config.idle_timeout.0.saturating_mul(3) / 4
+                until.since(now).0 < self.stays_present(user).0.saturating_mul(3) / 4
             }
             Presence::Unused { .. } | Presence::Grace { .. } | Presence::Away { .. } => true,
         }

@@ -11,7 +11,7 @@ use crate::event::{Body, EndReason, Event};
 use crate::id::{Address, RoomId, RoomSeq, UserId};
 use crate::name::RoomName;
 use crate::participant::Ghost;
-use crate::reject::{Accepted, Argument, Reject};
+use crate::reject::{Accepted, Argument, Ending, Reject};
 use crate::reply::Reply;
 use crate::room::{Kind, Notice, NoticeKind, Room};
 use crate::stick::Stick;
@@ -96,7 +96,7 @@ impl Hub {
         match (&found.kind, found.is_member(user)) {
             (Kind::Pair { .. } | Kind::Named { .. }, true) => Ok(room),
             (Kind::Pair { .. } | Kind::Named { .. }, false) => Err(Reject::NotInRoom),
-            (Kind::Ended(_), true) => Err(Reject::ChatEnded),
+            (Kind::Ended(reason), true) => Err(self.has_ended(*reason)),
             // The former partner alone may still name the ended room.
             (Kind::Ended(_), false) => Err(Reject::RoomNotFound),
         }
@@ -104,15 +104,25 @@ impl Hub {
 
     fn only_room(&self, user: UserId) -> Result<RoomId, Reject> {
         let participant = self.user(user);
-        match participant.rooms[..] {
-            [room] => Ok(room),
+        match (&participant.rooms[..], participant.ended.back()) {
+            (&[room], _) => Ok(room),
             // The caller is in no room, but its pair room ended. The command refers to that one.
-            [] if !participant.ended.is_empty() => Err(Reject::ChatEnded),
+            ([], Some(last)) => match self.room(*last).kind {
+                Kind::Ended(reason) => Err(self.has_ended(reason)),
+                Kind::Pair { .. } | Kind::Named { .. } => Err(Reject::RoomNotFound),
+            },
             _ => {
                 let rooms = u32::try_from(participant.rooms.len()).unwrap_or(u32::MAX);
                 Err(Reject::RoomAmbiguous { rooms })
             }
         }
+    }
+
+    /// The refusal of a call in a pair room that ended.
+    pub(super) const fn has_ended(&self, reason: EndReason) -> Reject {
+        let silence = self.config.idle_timeout;
+        let ending = Ending { reason, silence };
+        Reject::ChatEnded { ending }
     }
 
     pub(super) fn open_room(&mut self, kind: Kind) -> RoomId {

@@ -144,7 +144,9 @@ impl Node {
 
     /// The interval at which the node reports waiting participants as present.
     pub(super) fn beat(&self) -> Span {
-        long_polls::WAIT_NOTICE.min(Span(self.hub.config().idle_timeout.0 / 4))
+        let config = self.hub.config();
+        let shortest = config.idle_timeout.min(config.queue_timeout);
+        long_polls::WAIT_NOTICE.min(Span(shortest.0 / 4))
     }
 
     pub(super) fn answer_check(&mut self, now: Time, user: UserId, waiting: &Waiting) {

@@ -65,8 +65,14 @@ struct ScriptRun {
 
 impl ScriptRun {
     fn new() -> Self {
+        // Scripts count on these; the defaults are no matter of theirs.
+        let config = Config {
+            idle_timeout: Span::secs(300),
+            queue_timeout: Span::secs(300),
+            ..Config::default()
+        };
         Self {
-            hub: Hub::new(Config::default(), 42),
+            hub: Hub::new(config, 42),
             at: Time(0),
             users: BTreeMap::new(),
             shown: BTreeMap::new(),

@@ -146,10 +146,11 @@ const TELLING: [(&str, &str, &str); 9] = [
 ];
 
 /// Limits that the node enforces, and durations.
-const ELSEWHERE: [&str; 17] = [
+const ELSEWHERE: [&str; 18] = [
     "matching",
     "interest_patience",
     "idle_timeout",
+    "queue_timeout",
     "unused_timeout",
     "reconnect_grace",
     "forget_after",

@@ -120,7 +120,7 @@ fn a_kick_ends_a_chat() {
     operator kick ann room=room_1 'spam' ⇒ done
         room_1/2 moderation.kicked ann "spam" → ann#2 ben#2
         room_1/3 partner.disconnected closed → ann#3 ben#3
-    ann send 'x' ⇒ refused, chat_ended: Chat has ended
+    ann send 'x' ⇒ refused, chat_ended: Chat has ended: an operator closed it
     "#);
 }
 

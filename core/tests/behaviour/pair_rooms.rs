@@ -112,7 +112,7 @@ fn turns_left_are_told_from_ten_on_and_the_last_turn_ends_the_chat_for_both() {
     ben send '12' ⇒ sent room_1/13 at 0s, turns left 0
         room_1/13 message.received ben: "12" → ann#3
         room_1/14 partner.disconnected turn_limit → ann#4 ben#12
-    ann send '13' ⇒ refused, chat_ended: Chat has ended
+    ann send '13' ⇒ refused, chat_ended: Chat has ended: it had all the messages that it may have
     "#);
 }
 
@@ -159,17 +159,17 @@ fn when_one_leaves_the_other_is_told_and_later_calls_hear_that_the_chat_is_over(
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ann leave_chat ⇒ left
         room_1/2 partner.disconnected left → ben#2
-    ann send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended
-    ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended
-    ben send 'x' ⇒ refused, chat_ended: Chat has ended
-    ben append 'x' ⇒ refused, chat_ended: Chat has ended
-    ben push ⇒ refused, chat_ended: Chat has ended
-    ben undo ⇒ refused, chat_ended: Chat has ended
-    ben reset ⇒ refused, chat_ended: Chat has ended
-    ben talking_stick ⇒ refused, chat_ended: Chat has ended
-    ben typing ⇒ refused, chat_ended: Chat has ended
-    ben users ⇒ refused, chat_ended: Chat has ended
-    ben history room=room_1 ⇒ refused, chat_ended: Chat has ended
+    ann send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
+    ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
+    ben send 'x' ⇒ refused, chat_ended: Chat has ended: one of you left it
+    ben append 'x' ⇒ refused, chat_ended: Chat has ended: one of you left it
+    ben push ⇒ refused, chat_ended: Chat has ended: one of you left it
+    ben undo ⇒ refused, chat_ended: Chat has ended: one of you left it
+    ben reset ⇒ refused, chat_ended: Chat has ended: one of you left it
+    ben talking_stick ⇒ refused, chat_ended: Chat has ended: one of you left it
+    ben typing ⇒ refused, chat_ended: Chat has ended: one of you left it
+    ben users ⇒ refused, chat_ended: Chat has ended: one of you left it
+    ben history room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
     ");
 }
 
@@ -229,7 +229,7 @@ fn a_block_ends_the_chat() {
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     ann block ben ⇒ done
         room_1/2 partner.disconnected blocked → ben#2
-    ben send 'x' ⇒ refused, chat_ended: Chat has ended
+    ben send 'x' ⇒ refused, chat_ended: Chat has ended: one of you blocked the other
     ");
 }
 
@@ -250,7 +250,7 @@ fn an_operator_ends_the_chat_for_both() {
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
     operator close room_1 'spam' ⇒ done
         room_1/2 partner.disconnected closed → ann#2 ben#2
-    operator close room_1 'spam' ⇒ refused, chat_ended: Chat has ended
+    operator close room_1 'spam' ⇒ refused, chat_ended: Chat has ended: an operator closed it
     ");
 }
 
@@ -274,7 +274,7 @@ fn one_who_is_forgotten_has_left() {
     ann unregister ⇒ done
         user_1 is forgotten
         room_1/2 partner.disconnected left → ben#2
-    ben send 'x' ⇒ refused, chat_ended: Chat has ended
+    ben send 'x' ⇒ refused, chat_ended: Chat has ended: one of you left it
     ben leave_chat ⇒ left
     ben unregister ⇒ done; next never
         user_2 is forgotten
@@ -319,8 +319,8 @@ fn ended_chats_are_remembered_up_to_the_limit() {
         room_2/2 partner.disconnected left → user_1#3
     # Ann remembers the second only, Ben the first, Cat the second.
     ann send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
-    ann send 'x' room=room_2 ⇒ refused, chat_ended: Chat has ended
-    ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended
+    ann send 'x' room=room_2 ⇒ refused, chat_ended: Chat has ended: one of you left it
+    ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
     cat send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
     # When Ben forgets too, the room is gone.
     ben unregister ⇒ done

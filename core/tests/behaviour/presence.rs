@@ -185,7 +185,7 @@ fn a_pair_room_ends_when_the_grace_is_over() {
         room_1/2 partner.away ann → ben#2
     61s tick ⇒ done; next 86461s
         room_1/3 partner.disconnected timeout → ann#2 ben#3
-    ben send 'hello?' ⇒ refused, chat_ended: Chat has ended
+    ben send 'hello?' ⇒ refused, chat_ended: Chat has ended: one of you was away, after no call for 5m or a lost connection
     ");
 }
 

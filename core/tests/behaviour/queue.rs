@@ -124,6 +124,60 @@ fn one_whose_handle_was_never_used_loses_patience_and_finds_nobody() {
 }
 
 #[test]
+fn one_who_waits_is_present_for_a_shorter_time_and_a_match_is_no_call() {
+    assert_snapshot!(check("
+        config idle_timeout=30m queue_timeout=2m
+        0s   ann enter_queue
+             ann seen
+             ann login den
+             ann leave_queue
+             ann enter_queue
+        60s  ben break chimaek
+             ben enter_queue
+        # Nobody speaks for Ann any more.
+        120s tick
+             ben send 'hello?'
+             ben send 'hello?' room=room_2
+             ben enter_queue
+        239s ben enter_queue
+        360s tick
+    "), @r"
+    0s   ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ann seen ⇒ done; next 2m
+    ann login den ⇒ user_1 in room_1
+        room_1/1 user.joined ann → ann#1
+    ann leave_queue ⇒ left the queue; next 30m
+    ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 2m
+    60s  ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 0, told at 1m
+    ben enter_queue ⇒ user_2 matched with ann in room_2
+        room_2/1 chatroom.found user_2 and ann → ann#2 user_2#1
+    # Nobody speaks for Ann any more.
+    120s tick ⇒ done; next 31m
+        room_1/2 user.away ann → ann#3
+        room_2/2 partner.disconnected timeout → ann#4 user_2#2
+    ben send 'hello?' ⇒ refused, chat_ended: Chat has ended: one of you was away, after no call for 30m or a lost connection; next 32m
+    ben send 'hello?' room=room_2 ⇒ refused, chat_ended: Chat has ended: one of you was away, after no call for 30m or a lost connection
+    ben enter_queue ⇒ user_2 waits at 1, estimated wait 1m; next 4m
+    239s ben enter_queue ⇒ refused, already_waiting: You are in the queue already; wait for chatroom.found; next 359s
+    360s tick ⇒ done; next 1442m
+    ");
+}
+
+#[test]
+fn the_shorter_of_both_timeouts_holds_in_line() {
+    assert_snapshot!(check("
+        config idle_timeout=10s queue_timeout=2m
+        0s  ann enter_queue
+            ann seen
+        10s tick
+    "), @r"
+    0s  ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ann seen ⇒ done; next 10s
+    10s tick ⇒ done; next 86410s
+    ");
+}
+
+#[test]
 fn under_fifo_the_longest_waiter_is_next() {
     assert_snapshot!(check("
         # The two who wait will not meet: one has blocked the other.

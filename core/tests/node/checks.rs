@@ -92,8 +92,11 @@ fn a_caller_who_is_gone_is_answered_nothing_and_loses_nothing() {
 
 #[test]
 fn what_reads_imply_rides_along_or_comes_alone_after_a_while() {
-    let mut shell = Shell::with_pair(Config::default());
-    let idle = shell.node.hub().config().idle_timeout;
+    let idle = Config::default().idle_timeout;
+    let mut shell = Shell::with_pair(Config {
+        queue_timeout: idle,
+        ..Config::default()
+    });
     shell.pass(Span(idle.0 / 2));
     let before = shell.journal.len();
     shell.call(check("ben", Some(1), Span::ZERO));

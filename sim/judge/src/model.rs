@@ -251,13 +251,15 @@ impl Model {
         }
     }
 
-    /// A use of the handle: after it, the queue is examined if it was the first. // 2.2 (6)
+    /// A use of the handle: after it, the queue is examined if it was the first, and the presence
+    /// deadline is set. // 2.2 (6)
     fn using<T>(&mut self, user: User, entry: impl FnOnce(&mut Self) -> T) -> T {
         let is_first = self.is_unused(user);
         let result = entry(self);
         if is_first {
             self.first_used(user);
         }
+        self.renew(user);
         result
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_core::{
     Call, Caller, Floor, MemberView, Reader, Reply, Response, RoomId, RoomSeq, SecretHash, Seq,
-    Ticket, Time, UserId, Who,
+    Span, Ticket, Time, UserId, Who,
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,8 @@ pub struct Me {
     pub rooms: Vec<RoomLabel>,
     /// Whether it waits in the queue.
     pub is_waiting: bool,
+    /// How long it stays present after a call.
+    pub silence: Span,
     /// The place after which a bare `check` would continue.
     pub cursor: Seq,
     /// The number of events after it.
@@ -159,6 +161,7 @@ fn me(view: View<'_>, user: UserId) -> Option<Me> {
         who: Arc::clone(hub.who_is(user)?),
         rooms: hub.rooms_of(user).iter().filter_map(label).collect(),
         is_waiting: hub.is_waiting(user),
+        silence: hub.stays_present(user),
         cursor,
         unread,
     })

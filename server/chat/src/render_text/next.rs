@@ -29,21 +29,20 @@ impl<'a> Standing<'a> {
     /// The next call after a result.
     pub(super) fn after_result(self, tool: Tool, said: &Said) -> String {
         match said {
-            Said::Waiting { .. } => self.until_found(),
-            Said::Matched { room_id, .. } => {
-                let send = of_room("send_message", room_id);
-                format!("{send} to say hello, then {}", self.check())
-            }
+            Said::Waiting { .. } => format!("{}{}", self.until_found(), self.often()),
+            Said::Matched { room_id, .. } => self.hello(room_id),
             Said::LoggedIn { room_id, .. } => match self.room(room_id) {
                 Some(room) if room.floor.needs_stick => format!(
-                    "{} to ask for the word, or {} to listen",
+                    "{} to ask for the word, or {} to listen{}",
                     of_room("talking_stick", room_id),
-                    self.check()
+                    self.check(),
+                    self.often()
                 ),
                 Some(_) | None => format!(
-                    "{} to speak, or {} to listen",
+                    "{} to speak, or {} to listen{}",
                     of_room("send_message", room_id),
-                    self.check()
+                    self.check(),
+                    self.often()
                 ),
             },
             Said::Sent { room_id, .. } => match self.room(room_id) {
@@ -176,6 +175,25 @@ impl<'a> Standing<'a> {
         }
     }
 
+    /// After a match.
+    fn hello(self, room: &str) -> String {
+        let send = of_room("send_message", room);
+        let (check, often) = (self.check(), self.often());
+        format!("{send} to say hello, then {check}{often}, or the chat ends")
+    }
+
+    /// How often to call at least.
+    fn often(self) -> String {
+        let Some(me) = self.me else {
+            return String::new();
+        };
+        let seconds = me.silence.as_secs();
+        match seconds / 60 {
+            0 | 1 => format!(", at least every {seconds} s"),
+            minutes => format!(", at least every {minutes} min"),
+        }
+    }
+
     fn until_found(self) -> String {
         format!("{}, until chatroom.found", self.check())
     }
@@ -268,8 +286,7 @@ impl<'a> Standing<'a> {
             }
             Payload::Partner { .. } if event.kind == "chatroom.found" => {
                 self.room(room)?;
-                let send = of_room("send_message", room);
-                Some(format!("{send} to say hello, then {}", self.check()))
+                Some(self.hello(room))
             }
             // Someone who has left no longer waits for an answer.
             Payload::Reason { .. } => Some(self.go_on()),

@@ -62,9 +62,10 @@ impl Service {
             (Ok(Response::Read(Answer::History { room, messages, .. })), _) => {
                 (*room, messages.clone())
             }
-            (Err(Reject::NotInRoom | Reject::ChatEnded | Reject::RoomNotFound), Some(room)) => {
-                (room, Vec::new())
-            }
+            (
+                Err(Reject::NotInRoom | Reject::ChatEnded { .. } | Reject::RoomNotFound),
+                Some(room),
+            ) => (room, Vec::new()),
             (Ok(_) | Err(_), _) => return Ok(answered),
         };
         let mut reading = self.reading(user, page.limit).await?;

@@ -114,5 +114,6 @@ impl LongPolls {
 
 /// The time between two *seen* entries of a waiting check.
 fn beat(config: &Config) -> Span {
-    LONGEST_BEAT.min(Span(config.idle_timeout.0 / 4))
+    let shortest = config.idle_timeout.min(config.queue_timeout);
+    LONGEST_BEAT.min(Span(shortest.0 / 4))
 }

@@ -391,8 +391,8 @@ impl Model {
             reason: Arc::clone(reason),
         };
         match &place.kind {
-            Kind::Ended { remembered_by } if remembered_by.contains(&user) => {
-                return Err(refuse("chat_ended"));
+            Kind::Ended { remembered_by, .. } if remembered_by.contains(&user) => {
+                return Err(self.has_ended(room));
             }
             Kind::Ended { .. } => return Err(refuse("not_in_room")),
             Kind::Pair { .. } | Kind::Named { .. } if !place.members.contains_key(&user) => {
@@ -417,7 +417,7 @@ impl Model {
             return Err(refuse("room_not_found"));
         };
         match &place.kind {
-            Kind::Ended { .. } => return Err(refuse("chat_ended")),
+            Kind::Ended { .. } => return Err(self.has_ended(room)),
             Kind::Pair { .. } => self.end_pair(room, EndReason::Closed, None),
             Kind::Named { .. } => {
                 let members: Vec<User> = place.members.keys().copied().collect();

@@ -81,7 +81,7 @@ impl Model {
         match state {
             State::Unused | State::Grace | State::Away => true,
             State::Present if streams > 0 => false,
-            State::Present => until.since(at).times(4) < self.config.idle_timeout.times(3),
+            State::Present => until.since(at).times(4) < self.stays_present(user).times(3),
         }
     }
 
@@ -92,6 +92,24 @@ impl Model {
         let after = presence.deadline();
         self.deadlines
             .replace(Deadline::Presence(user), before, after);
+    }
+
+    /// How long the participant stays present after a use of its handle. // 2.2 (6)
+    fn stays_present(&self, user: User) -> Span {
+        let idle = self.config.idle_timeout;
+        if self.participant(user).ticket.is_some() {
+            idle.min(self.config.queue_timeout)
+        } else {
+            idle
+        }
+    }
+
+    /// The presence deadline after a use of the handle. // 2.2 (6)
+    pub(super) fn renew(&mut self, user: User) {
+        if self.presence(user) == Some(State::Present) {
+            let until = self.now + self.stays_present(user);
+            self.change_presence(user, |presence| presence.until = until);
+        }
     }
 
     /// Renews presence. // 2.5

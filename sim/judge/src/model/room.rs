@@ -39,6 +39,7 @@ pub(super) enum Kind {
         stick: Stick,
     },
     Ended {
+        reason: EndReason,
         remembered_by: BTreeSet<User>,
     },
 }
@@ -172,22 +173,32 @@ impl Model {
         let Some(room) = room else {
             return match participant.live.as_slice() {
                 [only] => Ok(*only),
-                [] if !participant.ended.is_empty() => Err(refuse("chat_ended")),
-                live => Err(ambiguous(live)),
+                live => match participant.ended.back() {
+                    Some(last) if live.is_empty() => Err(self.has_ended(*last)),
+                    _ => Err(ambiguous(live)),
+                },
             };
         };
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse("room_not_found"));
         };
         match &place.kind {
-            Kind::Ended { remembered_by } if remembered_by.contains(&caller) => {
-                Err(refuse("chat_ended"))
+            Kind::Ended { remembered_by, .. } if remembered_by.contains(&caller) => {
+                Err(self.has_ended(room))
             }
             Kind::Ended { .. } => Err(refuse("room_not_found")),
             Kind::Pair { .. } | Kind::Named { .. } if place.members.contains_key(&caller) => {
                 Ok(room)
             }
             Kind::Pair { .. } | Kind::Named { .. } => Err(refuse("not_in_room")),
+        }
+    }
+
+    /// The refusal of a call in an ended room, with its reason. // 16.3
+    pub(super) fn has_ended(&self, room: Room) -> Refusal {
+        match self.place(room).kind {
+            Kind::Ended { reason, .. } => Refusal::with("chat_ended", reason as u64),
+            Kind::Pair { .. } | Kind::Named { .. } => refuse("chat_ended"),
         }
     }
 
@@ -332,7 +343,10 @@ impl Model {
         place.history.clear();
         place.notices.clear();
         let remembered_by = members.keys().copied().collect();
-        place.kind = Kind::Ended { remembered_by };
+        place.kind = Kind::Ended {
+            reason,
+            remembered_by,
+        };
         for &user in members.keys() {
             let limit = self.config.max_ended_rooms as usize;
             let participant = self.participant_mut(user);
@@ -350,7 +364,7 @@ impl Model {
 
     /// A participant forgets an ended room; a room that no participant remembers is removed. // 4.6
     pub(super) fn forget_ended(&mut self, room: Room, user: User) {
-        if let Kind::Ended { remembered_by } = &mut self.place_mut(room).kind {
+        if let Kind::Ended { remembered_by, .. } = &mut self.place_mut(room).kind {
             remembered_by.remove(&user);
             if remembered_by.is_empty() {
                 self.rooms.remove(room.0);

@@ -38,7 +38,7 @@ impl Model {
             "rooms_each" => each_person(|participant| participant.live.len()),
             "ended_rooms" => each_person(|participant| participant.ended.len()),
             "members" => each_room(|room| match &room.kind {
-                Kind::Ended { remembered_by } => remembered_by.len(),
+                Kind::Ended { remembered_by, .. } => remembered_by.len(),
                 Kind::Pair { .. } | Kind::Named { .. } => room.members.len(),
             }),
             "stick_line" => each_room(|room| match &room.kind {

@@ -277,8 +277,8 @@ fn lasting(plan: &Plan) -> Span {
         return Span::ZERO;
     }
     let server = &plan.server;
-    let away = server.idle_timeout.min(server.reconnect_grace);
-    away.min(server.unused_timeout)
+    let away = server.idle_timeout.min(server.queue_timeout);
+    away.min(server.reconnect_grace).min(server.unused_timeout)
 }
 
 /// Whether the refusal is the outcome of the first attempt. // 13.3

@@ -173,8 +173,8 @@ pub struct Refusal {
     /// What the server knows of earlier attempts with the call's request key.
     pub earlier: Earlier,
     /// The number in the message: with `room_ambiguous` that of the caller's rooms, with
-    /// `invalid_cursor` the end of the inbox, with `name_taken` a silence in microseconds, and
-    /// otherwise the limit.
+    /// `invalid_cursor` the end of the inbox, with `name_taken` a silence in microseconds,
+    /// with `chat_ended` the place of the reason among `EndReason`, and otherwise the limit.
     pub number: Option<u64>,
 }
 

@@ -229,6 +229,9 @@ fn number(reject: &Reject) -> Option<u64> {
     {
         return Some(silence.0);
     }
+    if let Reject::ChatEnded { ending } = reject {
+        return Some(super::event::reason(ending.reason) as u64);
+    }
     if let Reject::InvalidCursor { end } = reject {
         return Some(*end);
     }

@@ -113,7 +113,7 @@ fn moderation<'a>(
     }
 }
 
-fn reason(reason: CoreReason) -> EndReason {
+pub(super) fn reason(reason: CoreReason) -> EndReason {
     match reason {
         CoreReason::Left => EndReason::Left,
         CoreReason::Timeout => EndReason::Timeout,

@@ -25,6 +25,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     for time in [
         &mut server.interest_patience,
         &mut server.idle_timeout,
+        &mut server.queue_timeout,
         &mut server.unused_timeout,
         &mut server.reconnect_grace,
         &mut server.forget_after,

@@ -53,6 +53,11 @@ pub(super) fn tighten(server: &mut Config, users: u32, dice: &mut Dice) {
             [ms(100), ms(200), ms(400), ms(10_000), hour],
         ),
         (
+            &mut server.queue_timeout,
+            "queue",
+            [ms(100), ms(200), ms(400), ms(10_000), hour],
+        ),
+        (
             &mut server.reconnect_grace,
             "grace",
             [ms(1), ms(10), ms(100), ms(10_000), hour],

@@ -30,6 +30,7 @@ mod session_ids;
 mod session_stream;
 mod session_tables;
 mod sessions;
+mod taking_up;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use rmcp::model::{ClientCapabilities, ProtocolVersion};
 use server_chat::refusal::Refusal;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
 use tokio::task_local;
 
 use super::{Caller, listing};
@@ -29,6 +29,8 @@ pub(super) struct Opening {
     /// The opening of a request.
     turn: Mutex<Option<OwnedSemaphorePermit>>,
     refused: Mutex<Option<Refusal>>,
+    /// The turn to take a session up again.
+    taking_up: Mutex<Option<OwnedMutexGuard<()>>>,
 }
 
 impl Opening {
@@ -66,6 +68,16 @@ impl Opening {
     /// Stores the permit, until the request is answered.
     pub(super) fn has_turn(&self, turn: OwnedSemaphorePermit) {
         *lock(&self.turn) = Some(turn);
+    }
+
+    /// Stores the turn to take a session up again, until that is done, or the request is over.
+    pub(super) fn takes_up(&self, turn: OwnedMutexGuard<()>) {
+        *lock(&self.taking_up) = Some(turn);
+    }
+
+    /// Gives up that turn.
+    pub(super) fn took_up(&self) {
+        lock(&self.taking_up).take();
     }
 
     /// Records why no session was opened.

@@ -22,6 +22,8 @@ pub(super) struct Session {
     pub(super) follows: Arc<Follows>,
     /// Cancelled when the session ends.
     pub(super) ended: CancellationToken,
+    /// Cancelled when its handshake is over, also one that the library repeats.
+    pub(super) ready: CancellationToken,
     /// Its stream of pushes: cancelled when another stream replaces it.
     stream: Mutex<CancellationToken>,
     busy: AtomicUsize,
@@ -41,6 +43,7 @@ impl Session {
             scope,
             follows: Arc::default(),
             ended: CancellationToken::new(),
+            ready: CancellationToken::new(),
             stream: Mutex::default(),
             busy: AtomicUsize::new(0),
             idle_since: Mutex::new(Instant::now()),

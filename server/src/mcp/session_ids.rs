@@ -67,7 +67,7 @@ impl SessionIds {
     }
 
     /// Whether this is the id of a session of the caller, which its client did not end.
-    fn is_valid(&self, id: &str, opening: &Opening) -> bool {
+    pub(super) fn is_valid(&self, id: &str, opening: &Opening) -> bool {
         let owner = opening.caller.scope.as_ref();
         if owner.is_some_and(|owner| !owner.is_open()) {
             return false;

@@ -30,7 +30,7 @@ use rmcp::transport::streamable_http_server::session::{
 use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source};
 use server_chat::refusal::Refusal;
 use server_chat::scope::CallerScope;
-use server_chat::service::{RequestOrigin, Service};
+use server_chat::service::Service;
 use server_chat::task;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -47,6 +47,7 @@ use super::session::{Connection, Place, Session};
 use super::session_ids::SessionIds;
 use super::session_stream::SessionStream;
 use super::session_tables::SessionTables;
+use super::taking_up::TakingUp;
 use super::{Caller, CallerOf, McpOptions, listing};
 
 /// The number of pushes between a listener and its connection.
@@ -62,7 +63,8 @@ pub(super) struct Sessions {
     /// The sessions of all realms.
     all: Arc<SessionTables>,
     pub(super) ids: Arc<SessionIds>,
-    service: Service,
+    pub(super) taking_up: TakingUp,
+    pub(super) service: Service,
     caller: CallerOf,
     closing: CancellationToken,
     stall: Duration,
@@ -112,6 +114,7 @@ impl Sessions {
             known: Mutex::default(),
             all: Arc::clone(&options.sessions),
             ids: Arc::new(SessionIds::new(service.secrets())),
+            taking_up: TakingUp::default(),
             service,
             caller: Arc::clone(&options.caller),
             closing: options.closing.clone(),
@@ -204,7 +207,7 @@ impl Sessions {
     }
 
     /// Ends a session in the table.
-    async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
+    pub(super) async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
         let known = self.take(id)?;
         self.end(&known).await;
         Some(known.session)
@@ -243,36 +246,7 @@ impl Sessions {
         Ok((transport, session))
     }
 
-    /// Finds the participants of a session that is taken up again, and follows their inboxes, as if
-    /// the client had subscribed to them: whether it had is not known, and a hint too many does no
-    /// harm.
-    async fn follow_again(&self, session: &Session) {
-        let Caller {
-            address,
-            source,
-            scope: token,
-        } = Opening::current().caller.clone();
-        self.service.take_up(&session.scope, address).await;
-        let origin = RequestOrigin {
-            address,
-            source,
-            scope: Some(Arc::clone(&session.scope)),
-            token,
-            handle: None,
-        };
-        let mut handles = session.scope.handles();
-        if handles.is_empty() {
-            handles.extend(self.service.only(&origin).await.ok().flatten());
-        }
-        for handle in handles {
-            let reader = self.service.secrets().reader_of(&handle);
-            session.follows.called(&reader, &handle);
-            // No more participants are known than can be followed.
-            let _ = session.follows.subscribe(&reader, &reader.inbox_uri());
-        }
-    }
-
-    fn find(&self, id: &SessionId) -> Result<KnownSession, SessionError> {
+    pub(super) fn find(&self, id: &SessionId) -> Result<KnownSession, SessionError> {
         self.known().get(id).cloned().ok_or(SessionError::Unknown)
     }
 
@@ -392,7 +366,9 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let id = self.ids.draw(&Opening::current())?;
-        let (transport, _) = self.begin(&id).await?;
+        let (transport, session) = self.begin(&id).await?;
+        // No other request knows its id.
+        session.ready.cancel();
         Ok((id, transport))
     }
 
@@ -427,7 +403,7 @@ impl SessionManager for Sessions {
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
-        Ok(self.known().contains_key(id))
+        Ok(self.is_there(id).await)
     }
 
     /// The answer is sent when the session's place is free, so that the client may open another at
@@ -466,7 +442,12 @@ impl SessionManager for Sessions {
     ) -> Result<(), SessionError> {
         let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
         let _busy = session.enter();
-        Ok(self.inner.accept_message(&inner, message).await?)
+        self.inner.accept_message(&inner, message).await?;
+        if !session.ready.is_cancelled() {
+            session.ready.cancel();
+            Opening::current().took_up();
+        }
+        Ok(())
     }
 
     async fn create_standalone_stream(

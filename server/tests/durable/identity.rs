@@ -277,3 +277,35 @@ fn a_session_goes_on_after_a_kill_until_its_client_ends_it() {
     assert_eq!(session.request("DELETE /mcp", "").0, 204);
     assert_eq!(session.request("POST /mcp", &call).0, 404);
 }
+
+#[test]
+fn calls_that_come_together_after_a_kill_take_a_session_up_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = open_server(folder.path());
+    let ann = Client::new(&server, "").open();
+    let me = ann.call("login", &json!({ "username": "ann" }));
+    let id = ann.id;
+    server.kill();
+    let server = open_server(folder.path());
+    // Requests of one session have different ids.
+    let call = |n: usize| {
+        let client = Client::new(&server, "");
+        let id = id.clone();
+        let mut login = tool_call("login", &json!({ "username": "ann" }));
+        login["id"] = n.into();
+        Session { client, id }.request("POST /mcp", &login.to_string())
+    };
+    let call = &call;
+    std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..8).map(|n| scope.spawn(move || call(n))).collect();
+        for answer in calls {
+            let (status, again) = answer.join().expect("it is answered");
+            let again = &again["result"]["structuredContent"];
+            assert_eq!(
+                (status, &again["user_id"]),
+                (200, &me["user_id"]),
+                "{again}"
+            );
+        }
+    });
+}

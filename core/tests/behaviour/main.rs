@@ -31,3 +31,4 @@ mod queue;
 mod registration;
 mod speaking;
 mod stick;
+mod waiters;

@@ -12,30 +12,28 @@ use crate::id::{RoomId, RoomSeq, Seq, UserId};
 /// The largest number that every JSON parser reads exactly.
 const MAX_PLACE: u64 = (1 << 53) - 1;
 
-/// The least step: a life can be lost without any time on the clock.
-const LEAST_STEP: u64 = 1_000_000;
-
 /// The place behind which an order of events continues after the loss of a life of at most `down`.
 /// An inbox, a room and a stick take less than one event in a microsecond.
 pub(super) fn place_behind(last: u64, down: Span) -> u64 {
-    behind(last, down.0, MAX_PLACE)
+    behind(last, (down.0, 1_000_000), MAX_PLACE)
 }
 
 /// The number behind which participants or rooms are numbered: one for each millisecond, because
 /// they have 32 bits.
 fn number_behind(last: u32, down: Span) -> u32 {
-    let behind = behind(last.into(), down.0 / 1_000, u32::MAX.into());
+    let behind = behind(last.into(), (down.0 / 1_000, 1_000), u32::MAX.into());
     u32::try_from(behind).expect("the limit fits")
 }
 
-/// At least `step` behind `last`, and a round number, so that people read it easily. A step takes at
-/// most an eighth of what is left below the limit.
-fn behind(last: u64, step: u64, limit: u64) -> u64 {
-    let step = step.max(LEAST_STEP).min(limit.saturating_sub(last) / 8);
-    match step.checked_ilog10() {
-        Some(digits) => (last + step).next_multiple_of(10_u64.pow(digits)),
-        None => last,
+/// At least `step` behind `last`, and a multiple of the numbers of a `second`, so that people read it
+/// easily. No more, because another life from the same backup begins behind this one by the time
+/// between them. A step takes at most an eighth of what is left below the limit.
+fn behind(last: u64, (step, second): (u64, u64), limit: u64) -> u64 {
+    let most = limit.saturating_sub(last) / 8;
+    if most < second {
+        return last;
     }
+    (last + step.clamp(second, most)).next_multiple_of(second)
 }
 
 impl Hub {
@@ -63,8 +61,11 @@ mod tests {
     fn numbers_continue_behind_the_step_at_a_round_one() {
         let places = [(21, 0), (21, 90_000_000), (1_999_999, 0), (2_000_001, 0)];
         let behind = places.map(|(last, down)| place_behind(last, Span(down)));
-        assert_eq!(behind, [2_000_000, 100_000_000, 3_000_000, 4_000_000]);
-        assert_eq!(number_behind(7, Span::secs(86_400)), 90_000_000);
+        assert_eq!(behind, [2_000_000, 91_000_000, 3_000_000, 4_000_000]);
+        assert_eq!(number_behind(7, Span::secs(86_400)), 86_401_000);
+        // A second life from one backup begins behind all of the first.
+        let [one, other] = [60, 70].map(|down| place_behind(21, Span::secs(down)));
+        assert_eq!(other - one, 10_000_000);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Numbers of a lost life are not given again.
 
-use chat_core::{Continuity, Effect, Entry, Seq};
+use chat_core::{Continuity, Effect, Entry, Seq, Span};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -17,7 +17,13 @@ proptest! {
             version: "test".into(),
             continuity: Continuity::Broken,
         };
+        let mut other = restored.clone();
         let effects = step(&mut restored, lost.now(), &resumed).effects;
+        // Another life from the same backup, two seconds later, has other numbers than this one.
+        step(&mut other, lost.now() + Span::secs(2), &resumed);
+        let (one, other) = (restored.last_numbers(), other.last_numbers());
+        prop_assert!(other.user > one.user && other.room > one.room);
+        prop_assert!(one.inboxes.iter().all(|(user, end)| other.inboxes[user] > *end));
         prop_assert_eq!(restored.validate(), Ok(()));
         let (given, next) = (lost.last_numbers(), restored.last_numbers());
         prop_assert!(next.user > given.user && next.room > given.room);

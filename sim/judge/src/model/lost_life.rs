@@ -39,23 +39,19 @@ pub enum Numbered {
 
 /// The place after a step of the microseconds of `down`. // 2.7
 pub(super) fn pass(last: u64, down: Span) -> u64 {
-    pass_step(last, down.0, LAST_PLACE)
+    pass_step(last, down.0, 1_000_000, LAST_PLACE)
 }
 
-fn pass_step(last: u64, n: u64, limit: u64) -> u64 {
-    let n = n.max(1_000_000).min((limit - last) / 8);
-    if n == 0 {
+fn pass_step(last: u64, n: u64, second: u64, limit: u64) -> u64 {
+    let most = (limit - last) / 8;
+    if most < second {
         return last;
     }
-    let mut power = 1;
-    while power <= n / 10 {
-        power *= 10;
-    }
-    (last + n).div_ceil(power) * power
+    (last + n.max(second).min(most)).div_ceil(second) * second
 }
 
 fn pass_number(last: u32, down: Span) -> u32 {
-    let next = pass_step(last.into(), down.0 / 1_000, LAST_NUMBER);
+    let next = pass_step(last.into(), down.0 / 1_000, 1_000, LAST_NUMBER);
     u32::try_from(next).expect("it is below the limit")
 }
 

@@ -310,8 +310,8 @@ impl Writer {
             self.snapping = None;
             self.forgetting.snapshot_made(self.folder.path());
         }
-        let is_due = self.chain.last().0 - self.snapshot.0 >= SNAPSHOT_EVERY
-            || self.forgetting.wants_snapshot(self.grown);
+        let frees_room = self.forgetting.wants_snapshot(self.grown);
+        let is_due = frees_room || self.chain.last().0 - self.snapshot.0 >= SNAPSHOT_EVERY;
         if !is_due || !self.opened.is_there() {
             return;
         }
@@ -322,7 +322,10 @@ impl Writer {
         let spawned = thread::Builder::new()
             .name("snapshot".into())
             .spawn(move || {
-                crate::priority::lower();
+                // While the writers take all cores, the journal would grow far beyond its bytes.
+                if !frees_room {
+                    crate::priority::lower();
+                }
                 let made = snapshot_of(&folder, &path, &origin, &config);
                 let position = made
                     .inspect_err(|error| tracing::error!(%error, "a snapshot could not be made"))

@@ -164,6 +164,9 @@ fn is_emoji(c: char) -> bool {
 
 /// Whether the character is a letter or a number.
 fn is_base(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric();
+    }
     matches!(
         c.general_category_group(),
         GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number
@@ -210,24 +213,25 @@ fn has_reserved(folded: &str) -> bool {
     if folded.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return RESERVED.contains(&folded) || RESERVED_ALONE.contains(&folded);
     }
-    let spells_any = |piece: &str, words: &[&str]| {
-        let mut words = words.iter();
-        words.any(|word| piece.chars().filter(|c| is_base(*c)).eq(word.chars()))
+    // Spelt once and in one buffer: comparing each word with a filtered piece costs far more.
+    let mut spelt = String::with_capacity(folded.len());
+    let mut spells = |piece: &str, words: &[&str]| {
+        spelt.clear();
+        spelt.extend(piece.chars().filter(|c| is_base(*c)));
+        words.contains(&&*spelt)
     };
-    let spells = |piece: &str| spells_any(piece, &RESERVED);
-    spells(folded)
-        || spells_any(folded, &RESERVED_ALONE)
+    spells(folded, &RESERVED)
+        || spells(folded, &RESERVED_ALONE)
         || fold::is_room(folded)
-        || folded.split(' ').any(spells)
-        || folded.split(|c| !is_spelling(c)).any(spells)
+        || folded.split(' ').any(|piece| spells(piece, &RESERVED))
+        || folded
+            .split(|c| !is_spelling(c))
+            .any(|piece| spells(piece, &RESERVED))
 }
 
 /// Whether the character spells words: a letter, a number, or a mark of one.
 fn is_spelling(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_alphanumeric();
-    }
-    is_base(c) || is_mark(c)
+    is_base(c) || (!c.is_ascii() && is_mark(c))
 }
 
 #[cfg(test)]

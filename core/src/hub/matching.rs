@@ -95,6 +95,9 @@ impl Hub {
     /// Ends the handling of a use of a handle. A waiter that was no candidate becomes one, and a
     /// partner is chosen for it. The presence of one that still waits is shorter.
     pub(super) fn used(&mut self, user: UserId) {
+        if !self.queue.contains(user) {
+            return; // nearly all, and `seen` set the presence of these
+        }
         self.admit_to_queue(user);
         let until = self.now + self.stays_present(user);
         let participant = self.users.get_mut(&user);

@@ -1,6 +1,6 @@
 //! Presence: calls, streams, grace period, going away, coming back, and the end of a registration.
 
-use chat_types::Span;
+use chat_types::{Span, Time};
 
 use super::away::Away;
 use super::{Effect, Hub};
@@ -26,8 +26,7 @@ impl Hub {
     /// Handles a call of the participant: it becomes present.
     pub(super) fn seen(&mut self, user: UserId) {
         let until = self.now + self.config.idle_timeout;
-        let deadline = self.user(user).deadline();
-        let before = self.set_presence(user, Presence::Present { until });
+        let (before, deadline) = self.set_presence(user, Presence::Present { until });
         // The timer is armed only if the deadline moved to an earlier instant. If it moved later,
         // the old timer finds it.
         if deadline.is_none_or(|deadline| until < deadline) {
@@ -40,14 +39,19 @@ impl Hub {
         }
     }
 
-    /// Changes the presence, and returns the one before. The caller arms the timer.
-    pub(super) fn set_presence(&mut self, user: UserId, presence: Presence) -> Presence {
+    /// Changes the presence, and returns the one before and its deadline. The caller arms the timer.
+    pub(super) fn set_presence(
+        &mut self,
+        user: UserId,
+        presence: Presence,
+    ) -> (Presence, Option<Time>) {
         let participant = self.user_mut(user);
+        let deadline = participant.deadline();
         let before = std::mem::replace(&mut participant.presence, presence);
         let address = participant.address;
         self.index.away.withdraw(address, user, before);
         self.index.away.insert(address, user, presence);
-        before
+        (before, deadline)
     }
 
     pub(super) fn open_stream(&mut self, user: UserId) -> Result<Reply, Reject> {

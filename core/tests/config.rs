@@ -49,7 +49,7 @@ fn counts_are_taken_from_the_least_to_the_most_that_the_error_names() {
 #[test]
 fn spans_are_taken_from_the_least_to_a_year() {
     let spans = keys(|value| value.as_str().is_some_and(|text| Span::parse(text).is_ok()));
-    assert_eq!(spans.len(), 8, "{spans:?}");
+    assert_eq!(spans.len(), 9, "{spans:?}");
     for key in spans {
         let told = fault(&key, json!("366d")).expect(&key).accepted;
         assert!(told.ends_with(" to 365d"), "{told}");

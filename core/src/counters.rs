@@ -109,6 +109,15 @@ impl Waits {
         let more = now.since(self.until).0.saturating_mul(self.claimants);
         Span(self.waited.0.saturating_add(more))
     }
+
+    /// From `now` on, so many claimants wait.
+    fn change(&mut self, now: Time, claimants: u64) {
+        *self = Self {
+            claimants,
+            until: now,
+            waited: self.at(now),
+        };
+    }
 }
 
 impl Counters {
@@ -220,11 +229,13 @@ impl Counters {
             | StickMove::ReleasedByMute
             | StickMove::ReleasedByKick => return,
         };
-        self.waits = Waits {
-            claimants,
-            until: now,
-            waited: self.waits.at(now),
-        };
+        self.waits.change(now, claimants);
+    }
+
+    /// Counts claimants whose room was closed while they waited.
+    pub(crate) fn count_dismissed(&mut self, now: Time, dismissed: usize) {
+        let left = self.waits.claimants.saturating_sub(dismissed as u64);
+        self.waits.change(now, left);
     }
 }
 

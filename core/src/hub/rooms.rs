@@ -273,9 +273,11 @@ impl Hub {
 
     fn drop_named(&mut self, room: RoomId) {
         if let Some(room) = self.rooms.remove(&room)
-            && let Kind::Named { key, .. } = &room.kind
+            && let Kind::Named { key, stick, .. } = &room.kind
         {
             self.index.rooms.remove(key);
+            // An operator may have closed it while members waited for the stick.
+            self.counters.count_dismissed(self.now, stick.line().len());
         }
     }
 

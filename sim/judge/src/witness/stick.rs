@@ -19,6 +19,9 @@ use crate::model::EventKind;
 const HELD: Property = Property::StickExclusion;
 const ORDER: Property = Property::StickOrder;
 
+/// The least number of positions that are passed after the loss of a life. // 2.7
+const LOST_LIFE: u64 = 1_000_000;
+
 /// Walks through the events of every room with a stick.
 pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
     for (room, of_room) in &observations.rooms {
@@ -179,7 +182,12 @@ impl<'a> StickReplay<'a> {
     ) {
         let least = self.epoch.saturating_add(1);
         let is_free = !matches!(self.holder, Some(Some(_)));
-        let fits = is_free && (least..=least.saturating_add(self.holes)).contains(&epoch);
+        let most = match self.holes < LOST_LIFE {
+            true => least.saturating_add(self.holes),
+            // Epochs passed a lost life as positions did, and each grant has a position.
+            false => self.last,
+        };
+        let fits = is_free && (least..=most).contains(&epoch);
         self.compare(Some(fits), seen, findings);
         let own = self
             .claims

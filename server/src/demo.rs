@@ -357,6 +357,8 @@ mod tests {
             let guest = Agent::new(name, &service);
             let ask = json!({ "username": name, "room": "attic" });
             guest.call(Tool::Login, ask).await.unwrap();
+            // A name whose holder has not used its handle would give way.
+            guest.call(Tool::Check, json!({})).await.unwrap();
         }
         let mut out = Vec::new();
         let demo = Demo::new(&service, &mut out, Duration::ZERO);

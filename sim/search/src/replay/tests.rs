@@ -174,6 +174,11 @@ fn conversation() -> Journal {
     journal.keyed(known(1), Some(7), Command::Push { room, epoch });
     journal.call(new(3), enter());
     journal.call(new(4), enter());
+    // Nobody is paired before the first use of its handle.
+    for user in [UserId(3), UserId(4)] {
+        let implied = Implied::OpenStream;
+        journal.entry(Span::millis(5), Entry::Implied { user, implied });
+    }
     journal.call(known(3), say("hello"));
     journal.checkpoint();
     let config = Box::new(Config::default());

@@ -98,7 +98,7 @@ describe('charts over time', () => {
     assert.deepEqual(await page.locator('.over-time').evaluateAll((all) => all.map((one) => one.dataset.chart)), CHARTS);
     assert.deepEqual(await page.locator('[data-chart=latency] path').evaluateAll((all) => all.map((one) => one.dataset.line)), ['p50', 'p95', 'p99']);
     assert.equal(await page.locator('[data-chart=latency] .sample').count(), series.sample.length);
-    assert.match(await page.locator('.series h3').nth(1).innerText(), /1,090 offered, 959 accepted/);
+    assert.match(await page.locator('.series h3').nth(1).innerText(), /1,085 offered, 942 accepted/);
     await readable(page, ['.series h3 .muted', '.over-time .tick', '.series .legend li', '.user-link', '.contents a', '.copy']);
   });
 

@@ -39,8 +39,11 @@ async function faultAt(field, says) {
 describe('errors stand at their field', () => {
   test('on the first view', async () => {
     const own = await serve({ limits: ['max_members=2'] });
-    await agent(own.url, 'Taken', 'narrow');
-    await agent(own.url, 'Also there', 'narrow');
+    for (const name of ['Taken', 'Also there']) {
+      // Who has not used its handle gives way to others of its address.
+      const there = await agent(own.url, name, 'narrow');
+      await there.tool('list_users');
+    }
     const ann = await person(browser, own.url, { ...PHONE, expected: /status of (4|503)/ });
     const [name, partnerName] = [ann.page.getByLabel('Your name').first(), ann.page.getByLabel('Your name').nth(1)];
     await name.fill('Taken');

@@ -274,7 +274,7 @@ fn a_journal_without_its_beginning_is_checked_but_not_judged() {
     assert!(
         found
             .unjudged
-            .is_some_and(|why| why.contains("position 19"))
+            .is_some_and(|why| why.contains("position 21"))
     );
     assert!(found.properties.is_empty() && found.validated > 0);
     assert_eq!(found.exit_code, 4);
@@ -292,7 +292,7 @@ fn a_journal_is_reported_if_its_first_record_is_there_or_none_is_yet() {
     writer.end(&mut empty);
     assert_eq!(reported(&empty), (Some(0), 0));
     let mut journal = conversation();
-    assert_eq!(reported(&journal.bundle()), (Some(18), 13));
+    assert_eq!(reported(&journal.bundle()), (Some(20), 13));
     journal.forget();
     journal.call(known(1), say("after that"));
     assert_eq!(reported(&journal.bundle()), (None, 0));

@@ -465,7 +465,7 @@ describe('the first view', () => {
   });
 
   test('tells what is refused, and goes on', async () => {
-    await agent(server.url, 'Taken name');
+    await (await agent(server.url, 'Taken name')).tool('list_users');
     const ann = await person(browser, server.url, { expected: /status of 409/ });
     await ann.page.getByLabel('Your name').first().fill('Taken name');
     await button(ann.page, 'Join').click();

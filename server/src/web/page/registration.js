@@ -85,7 +85,8 @@ function register(answer) {
     name: answer.display_name,
   };
   state.lost = null;
-  state.cursor = null;
+  // Opening the stream is the first use of the handle, which may pair one who waits: begin before it.
+  state.cursor = answer.status === 'waiting' ? 0 : null;
   isNew = true;
   keep();
   listen(HANDLERS);

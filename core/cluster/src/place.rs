@@ -85,7 +85,7 @@ impl Place {
         }
     }
 
-    /// The same place, before which a life may be lost.
+    /// This place, with the given continuity of the records before it.
     #[must_use]
     pub fn after(self, continuity: Continuity) -> Self {
         Self { continuity, ..self }

@@ -17,7 +17,7 @@ fn mode(path: &Path) -> u32 {
     found.permissions().mode() & 0o777
 }
 
-/// A folder that somebody else made, for everybody to read.
+/// A folder of mode 0755 that existed before the server started.
 fn open_folder(path: &Path) {
     fs::create_dir(path).expect("a folder");
     set_mode(path, 0o755);

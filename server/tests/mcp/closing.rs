@@ -20,9 +20,13 @@ async fn listeners_and_waiting_checks_get_what_they_are_owed_and_end() {
     let mut listening = world.listen(&[uri.as_str().unwrap()]).await;
     world.until_streams(2).await;
     let room = ben.login("Ben").await["room_id"].clone();
-    ann.ok("check", json!({ "wait_seconds": 0 })).await;
+    for session in [&ann, &ben] {
+        session.ok("check", json!({ "wait_seconds": 0 })).await;
+    }
     let waits = json!({ "name": "check", "arguments": { "wait_seconds": 50 } });
-    let (_, waiting) = ben.begin("tools/call", waits).await;
+    let (_, waiting) = ann.begin("tools/call", waits.clone()).await;
+    let (_, parked) = ben.begin("tools/call", waits).await;
+    world.until_checks(2).await;
     ben.say(&room, "the last word").await;
     world.closing.cancel();
     let by = Instant::now() + Duration::from_secs(10);
@@ -39,11 +43,13 @@ async fn listeners_and_waiting_checks_get_what_they_are_owed_and_end() {
         ended = message["result"].is_object();
     }
     assert!(grew > 0 && ended);
-    let answer = waiting.answer().await;
-    assert!(
-        answer["result"]["structuredContent"]["events"].is_array(),
-        "{answer}"
-    );
+    for check in [waiting, parked] {
+        let answer = check.answer().await;
+        assert!(
+            answer["result"]["structuredContent"]["events"].is_array(),
+            "{answer}"
+        );
+    }
     let refused = eve.call("login", json!({ "username": "Eve" })).await;
     assert_eq!(
         refused["structuredContent"]["error"]["code"],

@@ -130,25 +130,29 @@ impl World {
         body
     }
 
-    /// The number of participants' event streams that are open at the node.
-    pub(crate) async fn open_streams(&self) -> u64 {
-        let sizes = self.service.node().look(|node| {
-            let sizes = node.sizes();
-            sizes
-                .into_iter()
-                .find(|size| size.name == "open_streams")
-                .map(|size| size.size)
-        });
-        sizes.await.flatten().expect("the node counts its streams")
-    }
-
-    /// Waits until so many streams are open.
-    pub(crate) async fn until_streams(&self, wanted: u64) {
+    /// Waits until a table of the node, by its name among [`Node::sizes`], has so many items.
+    async fn until(&self, name: &'static str, wanted: u64) {
         let began = Instant::now();
-        while self.open_streams().await != wanted {
-            assert!(began.elapsed() < GUARD, "there are never {wanted} streams");
+        loop {
+            let sizes = self.service.node().look(|node| node.sizes()).await;
+            let sizes = sizes.expect("the node runs");
+            let size = sizes.iter().find(|size| size.name == name);
+            if size.expect("the node counts it").size == wanted {
+                return;
+            }
+            assert!(began.elapsed() < GUARD, "there are never {wanted} {name}");
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Waits until so many event streams are open.
+    pub(crate) async fn until_streams(&self, wanted: u64) {
+        self.until("open_streams", wanted).await;
+    }
+
+    /// Waits until so many checks wait for events.
+    pub(crate) async fn until_checks(&self, wanted: u64) {
+        self.until("parked", wanted).await;
     }
 }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { OPERATOR, agent, endServers, everywhere, launch, person, serve, sound } from './stage.mjs';
+import { OPERATOR, agent, endServers, everywhere, launch, person, serve, sound, wire } from './stage.mjs';
 
 let browser;
 let server;
@@ -90,7 +90,7 @@ describe('a restart that forgets all', () => {
     await ann.join('Phoenix', 'ashes');
     await own.stop();
     const next = await serve({ port: own.port });
-    await agent(next.url, 'Phoenix', 'elsewhere');
+    await (await agent(next.url, 'Phoenix', 'elsewhere')).tool('list_users');
     await ann.page.getByRole('button', { name: 'Join again as Phoenix' }).click();
     await ann.page.locator('.ended').getByRole('alert').getByText('That name is taken').waitFor();
     await ann.close();
@@ -182,13 +182,16 @@ describe('a tab that closes', () => {
   test('of another browser holds its name, which says so', async () => {
     const own = await serve({ limits: ['idle_timeout=1s'] });
     await (await agent(own.url, 'Elsewhere', 'first')).tool('list_users');
-    const ann = await person(browser, own.url, { expected: /status of 409/ });
+    // To its own address, one who is away gives way.
+    const apart = await wire(own.port, '127.0.0.2');
+    const ann = await person(browser, apart.url, { expected: /status of 409/ });
     await ann.page.getByText('Nobody is here yet.').waitFor();
     await ann.page.getByLabel('Your name').first().fill('elsewhere');
     await button(ann.page, 'Join').click();
     await ann.page.locator('.fault').getByText('Its holder is away: if that is you, go on in the browser where you took it').waitFor();
     await everywhere(ann.page, 'name-away');
     await ann.close();
+    apart.close();
     await own.stop();
   });
 

@@ -68,8 +68,8 @@ export async function serve({ guests = false, port = 0, limits = [], data = null
   };
 }
 
-// A proxy between a browser and the server, which can be cut and restored.
-export async function wire(port) {
+// A proxy between a browser and the server, which can be cut and restored. The server sees its address.
+export async function wire(port, localAddress = '127.0.0.1') {
   const open = new Set();
   let isCut = false;
   const server = createServer((near) => {
@@ -77,7 +77,7 @@ export async function wire(port) {
       near.destroy();
       return;
     }
-    const far = connect(port, '127.0.0.1');
+    const far = connect({ port, host: '127.0.0.1', localAddress });
     for (const socket of [near, far]) {
       open.add(socket);
       socket.on('error', () => {});

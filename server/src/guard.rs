@@ -450,12 +450,6 @@ impl Known {
         owners.any(|owner| owner.is_bound)
     }
 
-    /// Makes an operator a user with the same token.
-    fn resign(&mut self) {
-        let operator = self.operator.take();
-        self.caller = self.caller.take().or(operator);
-    }
-
     /// These owners, without those whose tokens have become invalid.
     fn still(&self) -> Self {
         let counts = |owner: &&Owner| !owner.ended.is_cancelled();

@@ -129,16 +129,6 @@ pub enum Allowed {
     No,
 }
 
-/// Whether the request comes from a page of the requested host and port, or from no page. Only then
-/// a cookie is valid.
-pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
-    let Some(origin) = headers.get(ORIGIN) else {
-        return true;
-    };
-    let host = headers.get(header::HOST).and_then(authority);
-    host.is_some() && origin_authority(origin) == host
-}
-
 /// Whether the page was loaded over TLS, as a proxy in front provides.
 pub(super) fn is_over_tls(headers: &HeaderMap) -> bool {
     let origin = headers.get(ORIGIN).and_then(|value| value.to_str().ok());
@@ -301,21 +291,5 @@ mod tests {
             let error = AllowedHosts::new(&[text]).unwrap_err();
             assert_eq!(error, HostError::NoHost(text.into()));
         }
-    }
-
-    #[test]
-    fn a_cookie_counts_only_for_the_page_s_own_server() {
-        let same = |origin: Option<&'static str>| {
-            let mut headers = HeaderMap::new();
-            headers.insert(HOST, HeaderValue::from_static("localhost:8894"));
-            if let Some(origin) = origin {
-                headers.insert(ORIGIN, HeaderValue::from_static(origin));
-            }
-            is_same_origin(&headers)
-        };
-        assert!(same(None));
-        assert!(same(Some("http://localhost:8894")));
-        assert!(!same(Some("http://localhost:3000")));
-        assert!(!same(Some("http://127.0.0.1:8894")));
     }
 }

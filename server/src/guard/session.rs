@@ -1,13 +1,11 @@
 //! The page's cookie: a browser session, so that the page does not have to store the token.
 //!
 //! `POST /session` with the token in the Authorization header opens a session and sets the cookie;
-//! `DELETE /session` ends it. The cookie is a random secret of its own, of which the server stores
-//! only the hash. A session ends with its token, after half a day without use, and after a week.
-//! Each token has a limited number of sessions; beyond it the one unused for longest ends. The
-//! cookie is only sent by pages of this server: SameSite=Strict excludes other sites, and the guard
-//! rejects it from pages of other ports. An operator's session has a second secret, which the page keeps
-//! in the storage of its origin and sends in a header: without it the session is that of a user. With a journal, sessions outlive a restart in a file beside
-//! it.
+//! `DELETE /session` ends it. The cookie is a random secret of its own, and half of the session: the
+//! answer has a second one, the proof, which the page keeps in the storage of its origin and sends in a
+//! header. The server stores only the hash of both. A session ends with its token, after half a day
+//! without use, and after a week. Each token has a limited number of sessions; beyond it the one unused
+//! for longest ends. With a journal, sessions outlive a restart in a file beside it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,7 +24,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::hosts::{is_over_tls, is_same_origin};
+use super::hosts::is_over_tls;
 use super::http_error::{Fault, HttpError};
 use super::session_file::{SessionFile, StoredHash, StoredSession};
 use super::token_file::{Owner, TokenFile};
@@ -40,8 +38,8 @@ const NAME: &str = "talking_stick_session";
 /// and for all paths (RFC 6265bis, section 4.1.3.2).
 const HOST_NAME: &str = "__Host-talking_stick_session";
 
-/// The header by which the page proves its origin, with the secret that its session got. A cookie knows
-/// no ports: the browser also sends it to any other program on this host, which could replay it.
+/// The header of the proof. A cookie knows no ports: the browser also sends it to any other program on
+/// this host, which could replay it.
 const PROOF: &str = "chat-session";
 
 /// The largest number of sessions of a token. Beyond it, the one unused for longest ends.
@@ -56,7 +54,7 @@ const LONGEST: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// The time since the last stored use after which a use is stored.
 const STORED_EACH: Duration = Duration::from_secs(60);
 
-/// The browser sessions, by the hashes of their cookies.
+/// The browser sessions, by the hashes of their secrets.
 #[derive(Debug, Default)]
 pub(super) struct PageSessions {
     all: Mutex<BTreeMap<Hash, PageSession>>,
@@ -72,8 +70,6 @@ pub(super) struct PageSessions {
 #[derive(Debug)]
 struct PageSession {
     known: Known,
-    /// The hash of the secret without which an operator's session is a user's.
-    proof: Option<Hash>,
     opened: Since,
     used: Since,
     /// Cancelled when the session or its token ends.
@@ -125,12 +121,11 @@ impl PageSessions {
             let ended = known.ended.as_ref()?.child_token();
             let session = PageSession {
                 known,
-                proof: stored.proof.and_then(|proof| proof.hash()),
                 opened: Since::ago(ago(stored.opened)),
                 used: Since::ago(ago(stored.used)),
                 ended,
             };
-            Some((stored.cookie.hash()?, session))
+            Some((stored.secrets.hash()?, session))
         });
         Self {
             all: Mutex::new(all.collect()),
@@ -170,11 +165,10 @@ impl PageSessions {
         let token = |owner: &Option<Owner>| owner.as_ref().map(|one| StoredHash::of(&one.hash));
         let all = self.all();
         all.iter()
-            .map(|(cookie, session)| StoredSession {
-                cookie: StoredHash::of(cookie),
+            .map(|(secrets, session)| StoredSession {
+                secrets: StoredHash::of(secrets),
                 caller: token(&session.known.caller),
                 operator: token(&session.known.operator),
-                proof: session.proof.as_ref().map(StoredHash::of),
                 opened: of(session.opened),
                 used: of(session.used),
             })
@@ -186,11 +180,11 @@ impl PageSessions {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The owners of the cookie in these headers, if it belongs to a session and is valid here.
+    /// The owners of the session whose secrets are in these headers.
     pub(super) fn find(&self, headers: &HeaderMap) -> Option<Known> {
-        let cookie = self.kept(headers).filter(|_| is_same_origin(headers))?;
+        let secrets = self.secrets(headers)?;
         let mut all = self.all();
-        let session = all.get_mut(&hash(cookie))?;
+        let session = all.get_mut(&secrets)?;
         if session.is_over() {
             return None;
         }
@@ -200,19 +194,7 @@ impl PageSessions {
         session.used = Since::now();
         let mut known = session.known.still();
         known.ended = Some(session.ended.clone());
-        let proof = headers.get(PROOF).map(|proof| digest(proof.as_bytes()));
-        if proof.is_none() || proof != session.proof {
-            known.resign();
-        }
         Some(known)
-    }
-
-    /// The user of the cookie in these headers.
-    fn user(&self, headers: &HeaderMap) -> Option<Owner> {
-        let cookie = self.kept(headers).filter(|_| is_same_origin(headers))?;
-        let all = self.all();
-        let session = all.get(&hash(cookie)).filter(|one| !one.is_over())?;
-        session.known.still().caller
     }
 
     /// Opens a session for these owners, and returns its secrets.
@@ -220,11 +202,12 @@ impl PageSessions {
         let (Some(scope), Some(ended)) = (known.scope(), &known.ended) else {
             return Ok(None);
         };
-        let cookie = secret()?;
-        let proof = known.operator.as_ref().map(|_| secret()).transpose()?;
+        let opened = Opened {
+            cookie: secret()?,
+            proof: secret()?,
+        };
         let session = PageSession {
             known: known.clone(),
-            proof: proof.as_ref().map(|proof| digest(proof.as_bytes())),
             opened: Since::now(),
             used: Since::now(),
             ended: ended.child_token(),
@@ -240,14 +223,19 @@ impl PageSessions {
                 oldest.ended.cancel();
             }
         }
-        all.insert(hash(&cookie), session);
-        Ok(Some(Opened { cookie, proof }))
+        all.insert(hash(&opened.cookie, opened.proof.as_bytes()), session);
+        Ok(Some(opened))
     }
 
-    /// Removes the session of the cookie in these headers.
+    /// Removes the session whose secrets are in these headers.
     fn remove(&self, headers: &HeaderMap) -> Option<PageSession> {
-        let cookie = self.kept(headers).filter(|_| is_same_origin(headers))?;
-        self.all().remove(&hash(cookie))
+        let secrets = self.secrets(headers)?;
+        self.all().remove(&secrets)
+    }
+
+    /// The hash of the cookie and the proof in these headers.
+    fn secrets(&self, headers: &HeaderMap) -> Option<Hash> {
+        Some(hash(self.kept(headers)?, headers.get(PROOF)?.as_bytes()))
     }
 
     /// The value of the page's cookie. If there are two, the one that only this host can have set.
@@ -313,12 +301,9 @@ fn ago(second: u64) -> Duration {
     Duration::from_secs(seconds().saturating_sub(second))
 }
 
-fn hash(cookie: &str) -> Hash {
-    digest(cookie.as_bytes())
-}
-
-fn digest(secret: &[u8]) -> Hash {
-    Sha256::digest(secret).into()
+fn hash(cookie: &str, proof: &[u8]) -> Hash {
+    let whole = Sha256::new_with_prefix(cookie).chain_update([0]);
+    whole.chain_update(proof).finalize().into()
 }
 
 fn secret() -> Result<String, getrandom::Error> {
@@ -332,8 +317,8 @@ fn secret() -> Result<String, getrandom::Error> {
 struct Opened {
     /// The value of the cookie.
     cookie: String,
-    /// The proof of the page's origin, for an operator.
-    proof: Option<String>,
+    /// The proof of the page's origin.
+    proof: String,
 }
 
 /// `POST /session`: opens a session for the token of the request, if it is valid.
@@ -346,7 +331,8 @@ pub(super) async fn open(
         return HttpError::from(Fault::TokenRequired).into_response();
     }
     // An operator stays the user that its browser was before.
-    let caller = known.caller.clone().or_else(|| sessions.user(&headers));
+    let before = || sessions.find(&headers)?.caller;
+    let caller = known.caller.clone().or_else(before);
     opened(&sessions, &Known { caller, ..known }, &headers).await
 }
 
@@ -354,7 +340,7 @@ async fn opened(sessions: &Arc<PageSessions>, known: &Known, headers: &HeaderMap
     match sessions.open(known) {
         Ok(Some(Opened { cookie, proof })) => {
             sessions.save().await;
-            sessions.answer(headers, (&cookie, proof.as_deref()), "")
+            sessions.answer(headers, (&cookie, Some(&proof)), "")
         }
         Ok(None) => HttpError::from(Fault::TokenUnknown).into_response(),
         Err(error) => {
@@ -364,8 +350,8 @@ async fn opened(sessions: &Arc<PageSessions>, known: &Known, headers: &HeaderMap
     }
 }
 
-/// `DELETE /session`: ends the session. With the proof of an operator it ends only the operator's
-/// part, if the session is of a user with another token, too.
+/// `DELETE /session`: ends the session, or only the operator's part of it, if the session is of a user
+/// with another token, too: then a new one for that user begins.
 pub(super) async fn close(
     State(sessions): State<Arc<PageSessions>>,
     headers: HeaderMap,
@@ -375,7 +361,7 @@ pub(super) async fn close(
     let user = removed.as_ref().and_then(|session| {
         let operator = session.known.operator.as_ref()?;
         let user = session.known.still().caller?;
-        (headers.contains_key(PROOF) && user.hash != operator.hash).then_some(user)
+        (user.hash != operator.hash).then_some(user)
     });
     // This ends the session's other calls, and would end this one before its answer.
     if let Some(session) = removed {
@@ -392,7 +378,7 @@ mod tests {
     use super::*;
     use server_chat::scope::CallerScope;
 
-    fn of(cookie: &str) -> HeaderMap {
+    fn cookies(cookie: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let pair = format!("a=b; {NAME}={cookie}; c=d");
         headers.append(COOKIE, HeaderValue::from_static("theme=dark"));
@@ -400,10 +386,16 @@ mod tests {
         headers
     }
 
+    fn of(opened: &Opened) -> HeaderMap {
+        let mut headers = cookies(&opened.cookie);
+        headers.insert(PROOF, opened.proof.parse().unwrap());
+        headers
+    }
+
     fn owner(name: &str) -> Known {
         let owner = Owner {
             name: name.into(),
-            hash: hash(name),
+            hash: hash(name, b""),
             is_bound: false,
             scope: Arc::new(CallerScope::default()),
             ended: CancellationToken::new(),
@@ -415,7 +407,7 @@ mod tests {
     fn the_cookie_is_found_among_others_and_that_of_the_host_first() {
         let sessions = PageSessions::default();
         assert_eq!(sessions.kept(&HeaderMap::new()), None);
-        let mut headers = of("abc");
+        let mut headers = cookies("abc");
         assert_eq!(sessions.kept(&headers), Some("abc"));
         let host = HeaderValue::from_static("__Host-talking_stick_session=xyz");
         headers.append(COOKIE, host);
@@ -435,8 +427,8 @@ mod tests {
     async fn a_session_ends_when_it_is_idle_and_when_it_is_old() {
         let sessions = PageSessions::default();
         let ann = owner("ann");
-        let idle = sessions.open(&ann).unwrap().unwrap().cookie;
-        let used = sessions.open(&ann).unwrap().unwrap().cookie;
+        let idle = sessions.open(&ann).unwrap().unwrap();
+        let used = sessions.open(&ann).unwrap().unwrap();
         let step = IDLE - Duration::from_secs(1);
         let ended = sessions.find(&of(&idle)).unwrap().ended.unwrap();
         for _ in 0..(LONGEST.as_secs() / step.as_secs()) {
@@ -454,20 +446,16 @@ mod tests {
     async fn a_token_has_a_limit_of_sessions_and_ends_them_with_it() {
         let sessions = PageSessions::default();
         let (ann, ben) = (owner("ann"), owner("ben"));
-        let bens = sessions.open(&ben).unwrap().unwrap().cookie;
-        let mut cookies = Vec::new();
+        let bens = sessions.open(&ben).unwrap().unwrap();
+        let mut all = Vec::new();
         for _ in 0..=MAX_EACH {
             tokio::time::advance(Duration::from_secs(1)).await;
-            cookies.push(sessions.open(&ann).unwrap().unwrap().cookie);
+            all.push(sessions.open(&ann).unwrap().unwrap());
         }
-        assert!(sessions.find(&of(&cookies[0])).is_none());
-        assert!(
-            cookies[1..]
-                .iter()
-                .all(|one| sessions.find(&of(one)).is_some())
-        );
+        assert!(sessions.find(&of(&all[0])).is_none());
+        assert!(all[1..].iter().all(|one| sessions.find(&of(one)).is_some()));
         ann.ended.unwrap().cancel();
-        assert!(cookies.iter().all(|one| sessions.find(&of(one)).is_none()));
+        assert!(all.iter().all(|one| sessions.find(&of(one)).is_none()));
         assert!(sessions.find(&of(&bens)).is_some());
         assert!(sessions.remove(&of(&bens)).is_some());
         assert!(sessions.find(&of(&bens)).is_none());

@@ -1,6 +1,6 @@
 //! The file of the page's sessions, beside the journal: people stay logged in over a restart.
 //!
-//! It holds hashes only: of cookies, and of the tokens for which they stand.
+//! It holds hashes only: of the sessions' secrets, and of the tokens for which they stand.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -26,14 +26,12 @@ const MAX_FILE: u64 = 8 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredSession {
-    pub(super) cookie: StoredHash,
+    /// The hash of the cookie and the proof.
+    pub(super) secrets: StoredHash,
     /// The hash of a user's token.
     pub(super) caller: Option<StoredHash>,
     /// The hash of an operator's token.
     pub(super) operator: Option<StoredHash>,
-    /// The hash of the secret that proves the page's origin, for an operator.
-    #[serde(default)]
-    pub(super) proof: Option<StoredHash>,
     pub(super) opened: u64,
     pub(super) used: u64,
 }

@@ -243,14 +243,16 @@ fn a_token_of_one_realm_shows_the_metrics_of_that_one() {
     let answer = answer.expect("it is answered");
     let cookie = answer.header("set-cookie").expect("a cookie");
     let cookie = cookie.split(';').next().expect("a value");
-    for (header, shows) in [
-        (("Authorization", "Bearer of-all"), true),
-        (("Authorization", "Bearer sesame"), false),
-        (("Cookie", cookie), false),
+    let body: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
+    let proof = body["proof"].as_str().expect("a proof");
+    for (headers, shows) in [
+        (&[("Authorization", "Bearer of-all")][..], true),
+        (&[("Authorization", "Bearer sesame")], false),
+        (&[("Cookie", cookie), ("Chat-Session", proof)], false),
     ] {
-        let text = metrics(&server, "/metrics", &[header]);
+        let text = metrics(&server, "/metrics", headers);
         assert!(text.contains("{realm=\"main\"}"), "{text}");
-        assert_eq!(text.contains("{realm=\"arena\"}"), shows, "{header:?}");
+        assert_eq!(text.contains("{realm=\"arena\"}"), shows, "{headers:?}");
     }
 }
 

@@ -53,42 +53,29 @@ impl Guarded {
     }
 }
 
-fn ask(server: &Server, method: &str, path: &str, header: (&str, &str)) -> Answer {
-    ask_with(server, method, path, &[header])
-}
-
-fn ask_with(server: &Server, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+fn ask(server: &Server, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
     let line = format!("{method} {path}");
     let answer = server.connect().exchange(&line, headers, "");
     answer.expect("it is answered")
 }
 
-/// An operator's cookie, with the secret that the page keeps beside it.
-fn log_in_as_operator(server: &Server) -> (String, String) {
-    let bearer = format!("Bearer {}", OPERATOR.0);
-    let answer = ask(server, "POST", "/session", ("Authorization", &bearer));
+/// The two secrets of a session: the cookie, and what the page keeps beside it.
+type Secrets = (String, String);
+
+fn log_in(server: &Server, token: &str) -> Secrets {
+    let bearer = format!("Bearer {token}");
+    let answer = ask(server, "POST", "/session", &[("Authorization", &bearer)]);
+    assert_eq!(answer.status, 200, "{}", answer.body);
     let cookie = answer.header("set-cookie").expect("a cookie");
-    let proof: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
-    let proof = proof["proof"].as_str().expect("a proof").to_owned();
+    let body: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
+    let proof = body["proof"].as_str().expect("a proof").to_owned();
     (cookie.split(';').next().expect("a text").to_owned(), proof)
 }
 
-/// The status of an operator's view.
-fn view(server: &Server, (cookie, proof): &(String, String)) -> u16 {
+fn status(server: &Server, request: &str, (cookie, proof): &Secrets) -> u16 {
+    let (method, path) = request.split_once(' ').expect("two words");
     let headers = [("Cookie", &**cookie), ("Chat-Session", &**proof)];
-    ask_with(server, "GET", "/admin/bans", &headers).status
-}
-
-fn log_in(server: &Server, token: &str) -> String {
-    let bearer = format!("Bearer {token}");
-    let answer = ask(server, "POST", "/session", ("Authorization", &bearer));
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    let cookie = answer.header("set-cookie").expect("a cookie");
-    cookie.split(';').next().expect("a text").to_owned()
-}
-
-fn status(server: &Server, path: &str, cookie: &str) -> u16 {
-    ask(server, "GET", path, ("Cookie", cookie)).status
+    ask(server, method, path, &headers).status
 }
 
 #[test]
@@ -96,23 +83,24 @@ fn people_stay_logged_in_over_a_kill_until_they_log_out() {
     let guarded = Guarded::new();
     let server = guarded.start();
     let (ann, left) = (log_in(&server, ANN.0), log_in(&server, ANN.0));
-    let operator = log_in_as_operator(&server);
-    assert_eq!(
-        ask(&server, "DELETE", "/session", ("Cookie", &left)).status,
-        200
-    );
+    let operator = log_in(&server, OPERATOR.0);
+    assert_eq!(status(&server, "DELETE /session", &left), 200);
     server.kill();
     let server = guarded.start();
-    assert_eq!(status(&server, "/users", &ann), 200);
-    assert_eq!(status(&server, "/admin/bans", &ann), 401);
-    assert_eq!(view(&server, &operator), 200);
-    assert_eq!(status(&server, "/users", &left), 401, "it had logged out");
+    assert_eq!(status(&server, "GET /users", &ann), 200);
+    assert_eq!(status(&server, "GET /admin/bans", &ann), 401);
+    assert_eq!(status(&server, "GET /admin/bans", &operator), 200);
+    assert_eq!(
+        status(&server, "GET /users", &left),
+        401,
+        "it had logged out"
+    );
     server.kill();
     // A token that is gone takes its sessions with it.
     guarded.write("tokens", &format!("ben {}", "0".repeat(64)));
     let server = guarded.start();
-    assert_eq!(status(&server, "/users", &ann), 401);
-    assert_eq!(view(&server, &operator), 200);
+    assert_eq!(status(&server, "GET /users", &ann), 401);
+    assert_eq!(status(&server, "GET /admin/bans", &operator), 200);
 }
 
 #[test]
@@ -122,14 +110,16 @@ fn the_file_of_sessions_holds_no_secret_and_may_be_damaged() {
     let ann = log_in(&server, ANN.0);
     let file = guarded.data().join("sessions.json");
     let text = fs::read_to_string(&file).expect("a file");
-    let (_, secret) = ann.split_once('=').expect("a pair");
-    assert!(!text.contains(secret) && !text.contains(ANN.0), "{text}");
+    let (_, cookie) = ann.0.split_once('=').expect("a pair");
+    for secret in [cookie, &ann.1, ANN.0] {
+        assert!(!text.contains(secret), "{text}");
+    }
     assert!(is_private(&file));
     server.kill();
-    for damage in ["", "[", "[{}]", "null", "[{\"cookie\": \"x\"}]"] {
+    for damage in ["", "[", "[{}]", "null", "[{\"secrets\": \"x\"}]"] {
         fs::write(&file, damage).expect("a file");
         let server = guarded.start();
-        assert_eq!(status(&server, "/users", &ann), 401, "{damage}");
+        assert_eq!(status(&server, "GET /users", &ann), 401, "{damage}");
         server.kill();
     }
 }

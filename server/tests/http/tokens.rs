@@ -69,7 +69,9 @@ async fn a_revoked_token_is_cut_off_at_once_and_the_others_keep_their_chats() {
     let mut client = world.client().await;
     let opened = client.request("POST", "/session", &bearer, b"").await;
     let cookie = opened.header("set-cookie").unwrap().to_owned();
-    let cookie = [("Cookie", cookie.split(';').next().unwrap())];
+    let proof = opened.json()["proof"].as_str().unwrap().to_owned();
+    let cookie = cookie.split(';').next().unwrap();
+    let cookie = [("Cookie", cookie), ("Chat-Session", &*proof)];
     assert_eq!(get(&world, "/users", &cookie).await.status, 200);
     // This read empties the inbox, so that the check waits.
     let read = json!({ "wait_seconds": 0 });

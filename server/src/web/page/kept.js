@@ -9,7 +9,7 @@ import { BASE, state } from '/page/state.js';
 const TAB = `talking-stick${BASE}`;
 const LOGS = `talking-stick-logs${BASE}`;
 const LEFT = `talking-stick-left${BASE} `;
-const PROOF = `talking-stick-operator${BASE}`;
+const PROOF = `talking-stick-proof${BASE}`;
 
 // How much is stored: rooms, and the entries of each room's log.
 const ROOMS = 32;
@@ -46,17 +46,18 @@ export function kept() {
   return before;
 }
 
-// The secret that proves an operator's session to be that of this page: the cookie goes to every port
-// of the host, and this storage is of one alone.
-let operators = null;
+// The secret that proves the session to be that of this page: the cookie goes to every port of the host,
+// and this storage is of one alone. Without storage it lasts until the page is reloaded.
+let unstored = null;
 
 export function keepProof(proof) {
-  operators = proof;
+  unstored = proof;
   if (proof) put(all(), PROOF, proof);
   else all()?.removeItem(PROOF);
 }
 
-export const proof = () => operators ?? get(all(), PROOF);
+// Another tab may have a newer one.
+export const proof = () => get(all(), PROOF) ?? unstored;
 
 // Whether this browser has a token, of which only the server knows the cookie.
 const TOKEN = `talking-stick-token${BASE}`;

@@ -1,6 +1,6 @@
 // The operator's data and acts. The server identifies an operator by a token in the cookie.
 
-import { giveToken, resign } from '/page/token.js';
+import { endSession, giveToken } from '/page/token.js';
 import { between, errors, read } from '/page/figures.js';
 import { Refused, UNKNOWN, ask } from '/page/server.js';
 import { changed, doing, note, state } from '/page/state.js';
@@ -94,7 +94,7 @@ export function signIn(token) {
 
 export function signOut() {
   return doing('operator', async () => {
-    await resign();
+    await endSession();
     state.operator = null;
     await look();
   });

@@ -38,14 +38,20 @@ export function requestKey() {
   return btoa(String.fromCharCode(...bytes));
 }
 
+// The headers by which the server knows the user, and that the cookie comes from this page.
+export function secrets(handle) {
+  const headers = {};
+  if (handle) headers['Chat-Handle'] = handle;
+  if (proof()) headers['Chat-Session'] = proof();
+  return headers;
+}
+
 // Makes one request. A network failure, and an answer that does not come in time, count as a refusal.
 // The answer is JSON, unless it is read as `text`.
 export async function ask(method, path, { body, token, handle, text = false } = {}) {
-  const headers = {};
+  const headers = secrets(handle);
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (token) headers.Authorization = `Bearer ${token}`;
-  if (handle) headers['Chat-Handle'] = handle;
-  if (proof()) headers['Chat-Session'] = proof();
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), PATIENCE);
   let response;

@@ -4,7 +4,7 @@
 // EventSource cannot send the header, and an address with a reader id only reads.
 
 import { keep } from '/page/kept.js';
-import { Refused, ask, pause } from '/page/server.js';
+import { Refused, ask, pause, secrets } from '/page/server.js';
 import { BASE, changed, changedSoon, state } from '/page/state.js';
 
 // Every type of event and notice that the page handles.
@@ -86,7 +86,7 @@ async function* open(opened) {
   heard();
   const after = state.cursor === null ? '' : `?after=${state.cursor}`;
   const response = await fetch(`${BASE}/events${after}`, {
-    headers: { Accept: 'text/event-stream', 'Chat-Handle': state.me.handle },
+    headers: { Accept: 'text/event-stream', ...secrets(state.me.handle) },
     cache: 'no-store',
     credentials: 'same-origin',
     signal: opened.signal,

@@ -10,19 +10,20 @@ import { changed, doing, state } from '/page/state.js';
 // Exchanges a token for the cookie, which accompanies every later request.
 export async function giveToken(token) {
   const session = await ask('POST', '/session', { token: token.trim() });
-  keepProof(session.proof ?? null);
+  keepProof(session.proof);
 }
 
-// Signs an operator out. The server keeps the user that this browser is besides.
-export async function resign() {
-  await ask('DELETE', '/session');
-  keepProof(null);
+// Ends the session. Of an operator's, the server keeps the user that this browser is besides, and
+// answers with the proof of that.
+export async function endSession() {
+  const { proof = null } = await ask('DELETE', '/session');
+  keepProof(proof);
+  return proof;
 }
 
 // Deletes the cookie.
 export async function forgetToken() {
-  keepProof(null);
-  await ask('DELETE', '/session');
+  while (await endSession());
   keepToken(false);
 }
 

@@ -207,6 +207,23 @@ async fn a_failed_append_refuses_its_calls_and_heals() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_journal_that_takes_nothing_is_known_without_a_call_and_spares_the_batch_in_flight() {
+    let (client, _running, journal) = start(Config::default());
+    journal.commit().await;
+    let is_refused = async || {
+        journal.tell(Fate::Refused);
+        let checked = client.look(|node| node.check_storage(Time(0))).await;
+        checked.expect("a driver").is_err()
+    };
+    let call = ask(&client, login(1));
+    journal.batch().await;
+    assert!(!is_refused().await);
+    journal.commit().await;
+    assert!(call.await.unwrap().outcome.is_ok());
+    assert!(is_refused().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
     let (client, _running, journal) = start(Config::default());
     journal.commit().await;

@@ -40,6 +40,9 @@ pub enum Fate {
     Failed,
     /// Unknown so far. The journal reports `Committed` or `Failed` when it knows.
     Unknown,
+    /// The fate of a batch that was not given yet: the journal would take none. A batch in flight has
+    /// a fate of its own.
+    Refused,
 }
 
 /// The immediate result of an append.

@@ -43,15 +43,15 @@ fn metric(server: &Server, name: &str) -> u64 {
     number.expect(name).trim().parse().expect("a number")
 }
 
-/// A message is refused, and `/readyz` says why.
+/// `/readyz` says that nothing is accepted, also while nobody calls, and a message is refused.
 fn assert_refuses(server: &Server, handle: &str) {
+    wait_until("it is ready", || server.get("/readyz").0 == 503);
     wait_until("it accepts calls", || {
         let body = json!({ "message": "no" });
         let answer = server.connect().post("/send", handle, &body);
         let (status, answer) = answer.expect("it is answered");
         status == 503 && answer["error"]["code"] == "storage_unavailable"
     });
-    wait_until("it is ready", || server.get("/readyz").0 == 503);
 }
 
 #[test]

@@ -43,6 +43,10 @@ impl Alone {
             }
             Fate::Failed => self.node.append_failed(clock.now()),
             Fate::Unknown => self.node.append_unknown(),
+            Fate::Refused if self.node.batch().next().is_none() => {
+                self.node.append_failed(clock.now());
+            }
+            Fate::Refused => {}
         }
     }
 }

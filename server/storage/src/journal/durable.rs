@@ -21,8 +21,11 @@ use super::{Append, Fate, FateReporter, Journal};
 /// The number of entries between two snapshots.
 const SNAPSHOT_EVERY: u64 = 50_000;
 
-/// The idle time after which the writer does its postponed work.
+/// The idle time after which the writer does its postponed work, and looks for its folder.
 const IDLE: Duration = Duration::from_secs(1);
+
+/// The idle time while the folder takes nothing: shorter than the pause of a node that was told so.
+const REFUSED: Duration = Duration::from_millis(500);
 
 /// The pause between two attempts to find out the outcome of a batch.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -115,7 +118,7 @@ impl Journal for DurableJournal {
 pub(super) struct Writer {
     pub(super) folder: Folder,
     pub(super) opened: OpenedFolder,
-    /// Why the last batch was not written, if the folder took none.
+    /// Why the folder takes nothing, as far as was seen.
     pub(super) refused: Option<NoWrite>,
     pub(super) durability: Durability,
     /// `None` while it must be opened again.
@@ -139,26 +142,36 @@ impl Writer {
     /// Writes batches until all senders are gone.
     fn run(&mut self, queue: &Receiver<Job>, later: &FateReporter) {
         loop {
-            match queue.recv_timeout(IDLE) {
+            match queue.recv_timeout(self.refused.map_or(IDLE, |_| REFUSED)) {
                 Ok(job) => {
                     let fate = self.append(&job, later);
                     later.tell(fate);
                     self.tidy();
                 }
-                Err(RecvTimeoutError::Timeout) => self.rest(),
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.is_refused() {
+                        later.tell(Fate::Refused);
+                    }
+                    self.rest();
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
     }
 
-    /// Appends a batch, and waits until its outcome is known.
-    fn append(&mut self, job: &Job, later: &FateReporter) -> Fate {
+    /// Whether the folder takes nothing.
+    fn is_refused(&mut self) -> bool {
         let refused = self.opened.check().err();
         if let Some(why) = refused.filter(|why| self.refused != Some(*why)) {
             tracing::error!("nothing is accepted by the journal: {why}");
         }
         self.refused = refused;
-        if refused.is_some() {
+        refused.is_some()
+    }
+
+    /// Appends a batch, and waits until its outcome is known.
+    fn append(&mut self, job: &Job, later: &FateReporter) -> Fate {
+        if self.is_refused() {
             return Fate::Failed;
         }
         let sealed = self.chain.seal(job.at, &job.entries);

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::{Server, history_of, sql};
@@ -165,6 +165,35 @@ fn a_copy_that_the_journal_contradicts_is_cut_to_what_both_have() {
     wait_for(&database, COUNT, "25");
     assert_eq!(server.history(&ann, "room_1", 50), all);
     assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
+fn a_search_that_is_too_long_gives_what_it_found_and_where_it_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (database, server, ann) = five_copied(folder.path());
+    // The newest two are far from the others.
+    let far = "UPDATE messages SET id = id + 10000000 WHERE text IN ('word 3', 'word 4')";
+    sql(&database, far).expect("the tables are there");
+    let search = |before: &Value| {
+        let asked = json!({ "query": "word", "before": before });
+        let found = server.done("search", &ann, &asked);
+        let said = found["messages"].as_array().expect("a list").iter();
+        let said: Value = said.map(|one| one["message"].clone()).collect();
+        (said, found["before"].clone())
+    };
+    let all = json!(["word 4", "word 3", "word 2", "word 1", "word 0"]);
+    assert_eq!(search(&Value::Null), (all, Value::Null));
+    // To look at the others takes for ever.
+    let slow = "ALTER TABLE messages RENAME TO stored; CREATE VIEW messages AS SELECT * FROM stored
+         WHERE id > 10000000 OR pg_sleep(1000)::text IS NOT NULL";
+    sql(&database, slow).expect("the tables are there");
+    let (found, before) = search(&Value::Null);
+    assert_eq!(found, json!(["word 4", "word 3"]));
+    let fast = "DROP VIEW messages; ALTER TABLE stored RENAME TO messages";
+    sql(&database, fast).expect("the tables are there");
+    let rest = json!(["word 2", "word 1", "word 0"]);
+    assert_eq!(search(&before), (rest, Value::Null));
 }
 
 #[test]

@@ -4,15 +4,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chat_core::{Body, Epoch, Event, RoomId, RoomSeq, Time, UserId, Who};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
 use super::{SharedError, number};
+use crate::history::PastError;
 use crate::history::past::{Found, PageBuilder, Past, PastReading, ROOMS, Work};
 use crate::history::tables::{signed, unsigned};
 use crate::history::words::QueryWords;
 
 /// The number of rows that one statement returns, at most.
 const ROWS: i64 = 1_000;
+
+/// The number of positions that the first statement of a search covers. Each further one covers four
+/// times as many, so that a search that is too long has an answer all the same.
+const POSITIONS: i64 = 20_000;
 
 /// How long a read goes on with further statements.
 const READ: Duration = Duration::from_secs(1);
@@ -39,18 +45,25 @@ pub(in crate::history) async fn room(
     let by = Instant::now() + READ;
     let mut work = Work::default();
     let mut answer = PageBuilder::new(reading);
-    let mut done = before.map_or(i64::MAX, |seq| signed(seq.0));
+    let start = before.map_or(i64::MAX, |seq| signed(seq.0));
+    let mut done = start;
     let is_whole = loop {
         let keys = format!(
             "SELECT m.seq, m.id, m.participant FROM messages m WHERE m.room = $2 AND m.seq < $3
              AND {THERE} ORDER BY m.seq DESC LIMIT $4"
         );
-        let keys = client.query(&keys, &[&user, &room, &done, &ROWS]).await?;
+        let keys = client.query(&keys, &[&user, &room, &done, &ROWS]).await;
+        let Some(keys) = in_time(keys, done < start)? else {
+            break false;
+        };
         let hides = |key: &Row| reading.hidden.contains(&user_of(key, 2));
         let shown = keys.iter().filter(|key| !hides(key)).map(|key| key.get(1));
         let shown: Vec<i64> = shown.take(reading.limit + 1).collect();
         let select = format!("SELECT {COLUMNS} FROM messages m WHERE m.id = ANY($1) ORDER BY m.id");
-        let mut rows = client.query(&select, &[&shown]).await?;
+        let rows = client.query(&select, &[&shown]).await;
+        let Some(mut rows) = in_time(rows, done < start)? else {
+            break false;
+        };
         let mut is_full = false;
         for key in &keys {
             is_full = !work.visit();
@@ -80,7 +93,8 @@ pub(in crate::history) async fn room(
     }))
 }
 
-/// The messages with all of these words. None if the reader never was a member of the room.
+/// The messages with all of these words. None if the reader never was a member of the room. When the
+/// time is used up, the answer is what was found so far.
 pub(in crate::history) async fn search(
     client: &Client,
     words: &QueryWords,
@@ -95,29 +109,56 @@ pub(in crate::history) async fn search(
     }
     let select = format!(
         "SELECT {COLUMNS}, m.id FROM messages m WHERE m.words @@ ($2::text)::tsquery AND m.id < $3
-         AND m.participant <> ALL($4) AND m.room = ANY($5) AND {THERE} ORDER BY m.id DESC LIMIT $6"
+         AND m.id >= $7 AND m.participant <> ALL($4) AND m.room = ANY($5) AND {THERE}
+         ORDER BY m.id DESC LIMIT $6"
     );
     let query = words.in_rooms(&rooms);
     let hidden: Vec<i64> = reading.hidden.iter().map(|user| number(user.0)).collect();
-    let mut done = before.map_or(i64::MAX, signed);
+    let newest = "SELECT coalesce(max(id), 0) FROM messages";
+    let newest: i64 = client.query_one(newest, &[]).await?.get(0);
+    let start = before.map_or(i64::MAX, signed).min(newest + 1);
+    let (mut done, mut span) = (start, POSITIONS);
     let limit = reading.limit as i64 + 1;
-    let rows = client
-        .query(&select, &[&user, &query, &done, &hidden, &rooms, &limit])
-        .await?;
+    let by = Instant::now() + READ;
     let mut answer = PageBuilder::new(reading);
-    let mut is_whole = true;
-    for row in &rows {
-        if !answer.try_add(message(row)) {
-            is_whole = false;
-            break;
+    let is_whole = loop {
+        let from = done.saturating_sub(span);
+        let values: [&(dyn ToSql + Sync); 7] =
+            [&user, &query, &done, &hidden, &rooms, &limit, &from];
+        let rows = client.query(&select, &values).await;
+        let Some(rows) = in_time(rows, done < start)? else {
+            break false;
+        };
+        let is_full = rows.iter().any(|row| {
+            let fits = answer.try_add(message(row));
+            done = if fits { row.get(8) } else { done };
+            !fits
+        });
+        if is_full {
+            break false;
         }
-        done = row.get(8);
-    }
+        done = from;
+        if from <= 0 || by <= Instant::now() {
+            break from <= 0;
+        }
+        span = span.saturating_mul(4);
+    };
     Ok(Some(Found {
         messages: answer.messages,
         next: (!is_whole).then(|| unsigned(done)),
         since: Some(since),
     }))
+}
+
+/// The rows of a statement. None if its time is over, and there is an answer without them.
+fn in_time(
+    rows: Result<Vec<Row>, tokio_postgres::Error>,
+    has_answer: bool,
+) -> Result<Option<Vec<Row>>, SharedError> {
+    match rows.map_err(SharedError::from) {
+        Err(SharedError::Past(PastError::Slow)) if has_answer => Ok(None),
+        rows => rows.map(Some),
+    }
 }
 
 /// This room, or all, of those in which the participant is or was, the last joined first; and when it

@@ -8,7 +8,9 @@ mod describe;
 
 pub use arguments::{Arguments, NOTHING};
 pub use ask::{Ask, MemberPart, Mint, ParsedCall, Search, parse, parse_check_event, parse_send};
-pub use catalog::{Effect, Tool};
+pub use catalog::Tool;
+
+use catalog::Effect;
 pub use describe::{Description, describe};
 
 use std::fmt;

@@ -9,7 +9,7 @@ use rmcp::model::{
     ServerConfig, Tool as Listed, ToolAnnotations,
 };
 use server_chat::identity::INBOX_URI;
-use server_chat::tools::{Effect, Tool, describe};
+use server_chat::tools::{Tool, describe};
 use server_settings::OutputSchemas;
 
 /// The instructions for a model.
@@ -34,10 +34,9 @@ pub(crate) fn tool(tool: Tool, schemas: OutputSchemas) -> Listed {
 /// tool that may be destructive or may reach beyond its server, which is what a missing hint means.
 fn annotations(tool: Tool) -> ToolAnnotations {
     let closed = ToolAnnotations::new().open_world(false);
-    match tool.effect() {
-        Effect::Reads => closed.read_only(true),
-        Effect::Changes => closed.destructive(false),
-        Effect::Ends => closed.destructive(true),
+    match tool.is_read_only() {
+        true => closed.read_only(true),
+        false => closed.destructive(false),
     }
 }
 

@@ -19,18 +19,17 @@ use crate::refusal::Refusal;
 /// The fields of a result that are specific to the tool.
 type Gives = &'static [(&'static str, Shape)];
 
-/// What a call does to the chat, as clients ask their users about it.
+/// What a call does to the chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub(super) enum Effect {
     /// It only reads.
     Reads,
-    /// It adds something, or discards the caller's own unsent words or its place in a line.
+    /// It adds something, or gives up what is the caller's own: unsent words, a place in a line, a
+    /// membership. None deletes what was said.
     Changes,
-    /// It ends a conversation for others, too, and nothing brings that back.
-    Ends,
 }
 
-use Effect::{Changes, Ends, Reads};
+use Effect::{Changes, Reads};
 
 /// Generates `Tool` from rows: variant, name, toolsets, effect, text; arguments, and the request that
 /// they form; and the result's fields.
@@ -87,8 +86,7 @@ macro_rules! tools {
             }
 
             /// What a call of it does.
-            #[must_use]
-            pub const fn effect(self) -> Effect {
+            pub(super) const fn effect(self) -> Effect {
                 match self {
                     $(Self::$tool => $effect,)*
                     Self::Break(_) => Changes,
@@ -168,7 +166,7 @@ tools! {
         (room: NEEDED_ROOM, text: MESSAGE, epoch: EPOCH)
             => Ask::Command(Command::SendMessage { room: Some(room), text, epoch }),
         SENT;
-    LeaveChat "leave_chat" &[Pairing, Room], Ends,
+    LeaveChat "leave_chat" &[Pairing, Room], Changes,
         "Leave a room. A chat of two ends for both.",
         (room: ROOM) => Ask::Command(Command::LeaveChat { room }),
         DONE;

@@ -78,7 +78,13 @@ impl Node {
         self.disk = Disk::Healthy;
         let mut entries = std::mem::take(&mut self.entries);
         let mut origins = std::mem::take(&mut self.origins);
-        for (entry, origin) in entries.iter().zip(&origins) {
+        for (entry, origin) in entries.iter().zip(&mut origins) {
+            // A stream shows what its own opening causes, such as a pair room.
+            if let Origin::Open { user, after, .. } = origin
+                && after.is_none()
+            {
+                *after = self.hub.inbox_cursors(*user).map(|(end, _)| end);
+            }
             let outcome = self.hub.handle(at, entry);
             look(entry, origin.ticket(), &outcome);
             self.retries.settle(*origin, entry);

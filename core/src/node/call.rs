@@ -42,8 +42,9 @@ pub enum Call {
         /// The read operation.
         read: Read,
     },
-    /// An event stream is opened, from behind `after`; or from the end of the inbox. A participant
-    /// that opens one by its handle is there as long as it is open, and acknowledges up to `after`.
+    /// An event stream is opened, from behind `after`; or from where the inbox ended before the opening. A
+    /// participant that opens one by its handle is there as long as it is open, and acknowledges up
+    /// to `after`.
     OpenStream {
         /// The reader.
         reader: Reader,

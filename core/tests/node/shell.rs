@@ -80,18 +80,7 @@ impl Shell {
     pub(crate) fn with_pair(config: Config) -> Self {
         let mut shell = Self::new(config);
         for name in ["ann", "ben"] {
-            shell.call(Call::Command {
-                caller: Caller::New {
-                    handle: secret(name, 0),
-                    reader: secret(name, 1),
-                    from: Address(0),
-                },
-                key: None,
-                command: Command::EnterQueue(chat_core::EnterQueue {
-                    display_name: Some(name.into()),
-                    ..chat_core::EnterQueue::default()
-                }),
-            });
+            shell.enter(name);
         }
         shell.commit();
         // Only participants whose handles were used are matched; this call is refused otherwise.
@@ -105,6 +94,22 @@ impl Shell {
         }
         shell.outputs.clear();
         shell
+    }
+
+    /// Registers a participant, which enters the queue.
+    pub(crate) fn enter(&mut self, name: &str) {
+        self.call(Call::Command {
+            caller: Caller::New {
+                handle: secret(name, 0),
+                reader: secret(name, 1),
+                from: Address(0),
+            },
+            key: None,
+            command: Command::EnterQueue(chat_core::EnterQueue {
+                display_name: Some(name.into()),
+                ..chat_core::EnterQueue::default()
+            }),
+        });
     }
 
     pub(crate) fn call(&mut self, call: Call) -> Ticket {

@@ -72,6 +72,33 @@ fn a_stream_may_open_where_the_inbox_ends_and_no_further() {
 }
 
 #[test]
+fn a_stream_without_a_cursor_shows_what_its_own_opening_causes() {
+    let mut shell = Shell::new(Config::default());
+    shell.enter("ann");
+    shell.enter("ben");
+    shell.commit();
+    shell.call(command("ann", Command::Typing { room: None }));
+    shell.commit();
+    // The first use of Ben's handle, which pairs him with Ann.
+    let stream = shell.call(Call::OpenStream {
+        reader: handle("ben"),
+        after: None,
+    });
+    shell.commit();
+    assert_eq!(shell.node.stream_cursor(stream), Some(Seq(0)));
+    assert!(shell.outputs.contains(&Output::StreamReady(stream)));
+    let page = shell.node.read_stream(stream, 9).unwrap();
+    let kinds: Vec<_> = page.events.iter().map(|(_, event)| event.kind()).collect();
+    assert_eq!(kinds, ["chatroom.found"]);
+    let second = shell.call(Call::OpenStream {
+        reader: handle("ben"),
+        after: None,
+    });
+    shell.commit();
+    assert_eq!(shell.node.stream_cursor(second), Some(Seq(1)));
+}
+
+#[test]
 fn a_stream_that_is_not_read_to_its_end_is_not_signalled_again() {
     let mut shell = Shell::with_pair(Config::default());
     let stream = shell.call(Call::OpenStream {

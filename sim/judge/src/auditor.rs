@@ -314,6 +314,10 @@ impl Auditor {
         if self.pipeline.is_up() {
             self.follows_batch(since, entry, ticket);
         }
+        if let (Entry::OpenStream { user }, Some(ticket)) = (entry, ticket) {
+            let end = self.model.inbox_end(*user); // 14, before what the opening causes
+            self.in_flight.begins_behind(ticket, end);
+        }
         let owed = self.model.commit(position, at, entry);
         self.count_decision(entry, &owed.outcome, owed.repeated);
         self.has_acted |= matches!(entry, Entry::Operate(_));
@@ -329,10 +333,6 @@ impl Auditor {
                     said: said.outcome.clone(),
                 }),
             );
-        }
-        if let (Entry::OpenStream { .. }, Some(ticket), Some(user)) = (entry, ticket, owed.caller) {
-            let end = self.model.inbox_end(user);
-            self.in_flight.begins_behind(ticket, end);
         }
         if let Some(ticket) = ticket
             && let Some(user) =

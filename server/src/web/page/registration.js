@@ -85,8 +85,7 @@ function register(answer) {
     name: answer.display_name,
   };
   state.lost = null;
-  // Opening the stream is the first use of the handle, which may pair one who waits: begin before it.
-  state.cursor = answer.status === 'waiting' ? 0 : null;
+  state.cursor = null;
   isNew = true;
   keep();
   listen(HANDLERS);

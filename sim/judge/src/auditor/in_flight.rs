@@ -22,7 +22,7 @@ pub(super) struct Call {
     pub(super) has_waited: bool,
     /// Whether its client has disconnected.
     pub(super) is_gone: bool,
-    /// The end of the inbox when the opening of the stream was applied.
+    /// The end of the inbox before the opening of the stream was applied.
     pub(super) end: u64,
 }
 
@@ -226,7 +226,7 @@ impl InFlight {
         )
     }
 
-    /// The opening of a stream was applied while the inbox ended at `end`.
+    /// The opening of a stream is about to be applied, and the inbox ends at `end`.
     pub(super) fn begins_behind(&mut self, ticket: Ticket, end: u64) {
         if let Some(call) = self.calls.get_mut(&ticket) {
             call.end = end;

@@ -68,8 +68,8 @@ rejects! {
     DraftEmpty "draft_empty" "Your draft is empty; append to it first";
     /// The append does not fit into the draft.
     DraftFull { limit: u32 } "draft_full" "A draft has at most {limit} characters; push it, or undo";
-    /// The caller is muted.
-    Muted "muted" "An operator has muted you; you can read, but not speak";
+    /// The caller is muted: it may neither speak nor open a room.
+    Muted "muted" "An operator has muted you; you can read and join rooms, but not speak or open one";
     /// The caller is banned.
     Blocked "blocked" "An operator has barred you from this server";
     /// Too many calls, or too many streams.

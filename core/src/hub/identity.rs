@@ -99,7 +99,11 @@ impl Hub {
             (name, id, None)
         } else if let Command::Login { username, room } = command {
             let name = self.check_name(None, from, username)?;
-            (name, None, Some(self.check_join(None, from, room)?))
+            let room = self.check_join(None, from, room)?;
+            if self.is_to_be_muted(&handle, from) || self.is_muted_name(name.as_ref()) {
+                self.check_open(&room)?;
+            }
+            (name, None, Some(room))
         } else if let Command::TakeBreak { excuse, .. } = command {
             self.check_excuse(excuse.as_ref())?;
             (None, None, None)
@@ -359,6 +363,11 @@ impl Hub {
         Ok(Some(Box::from(&**id)))
     }
 
+    /// Whether the caller that takes this name becomes muted by it.
+    fn is_muted_name(&self, free: Option<&FreeName>) -> bool {
+        free.is_some_and(|free| self.moderation.of_name(&free.name.keys) == Some(Measure::Mute))
+    }
+
     /// Handles `login` of a registered participant: it joins the room, and takes the name if it has
     /// not chosen one before.
     pub(super) fn login(
@@ -370,6 +379,9 @@ impl Hub {
         let from = self.user(user).address;
         let name = self.check_name(Some(user), from, username)?;
         let room = self.check_join(Some(user), from, room)?;
+        if self.is_muted(user) || self.is_muted_name(name.as_ref()) {
+            self.check_open(&room)?;
+        }
         self.take_name(user, name);
         let room = self.join_named(user, room);
         Ok(Reply::LoggedIn { user, room })

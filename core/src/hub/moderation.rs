@@ -6,7 +6,7 @@ use super::Hub;
 use crate::command::Operate;
 use crate::counters::ReleaseCause;
 use crate::event::{Body, EndReason};
-use crate::id::{Address, RoomId, UserId};
+use crate::id::{Address, RoomId, SecretHash, UserId};
 use crate::moderation::{Ban, Known, Measure, Report};
 use crate::name::{Keys, fold, is_line};
 use crate::participant::SpeechPermission;
@@ -119,6 +119,15 @@ impl Hub {
         let participant = self.user(user);
         participant.voice == SpeechPermission::Muted
             || self.moderation.of_address(participant.address) == Some(Measure::Mute)
+    }
+
+    /// Whether one that registers under this handle, from this address, will be muted.
+    pub(super) fn is_to_be_muted(&self, handle: &SecretHash, from: Address) -> bool {
+        let measures = [
+            self.moderation.of_handle(handle),
+            self.moderation.of_address(from),
+        ];
+        measures.contains(&Some(Measure::Mute))
     }
 
     fn kick(&mut self, user: UserId, room: RoomId, reason: &Arc<str>) -> Result<Reply, Reject> {

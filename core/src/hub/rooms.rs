@@ -168,6 +168,12 @@ impl Hub {
         self.check_rooms_each(user).map(|()| name)
     }
 
+    /// Checks that the room exists. One that is muted opens none, since everybody sees its name.
+    pub(super) fn check_open(&self, name: &RoomName) -> Result<(), Reject> {
+        let room = self.index.rooms.get(&name.key);
+        room.map(|_| ()).ok_or(Reject::Muted)
+    }
+
     fn is_full(&self, room: &Room) -> bool {
         room.members().len() >= self.config.max_members as usize
     }

@@ -18,7 +18,7 @@ const NOT_FROM_ENTRIES: [(&str, &str); 4] = [
 ];
 
 /// For each code, a script whose last line is refused with it.
-const REFUSED: [(&str, &str); 36] = [
+const REFUSED: [(&str, &str); 37] = [
     ("room_not_found", "ann login \n ann typing room=room_9"),
     (
         "chat_ended",
@@ -118,11 +118,17 @@ const REFUSED: [(&str, &str); 36] = [
     ),
     (
         "muted",
-        "ann login \n operator mute ann 'x' \n ann unregister \n ann login as=Other \n ann push",
+        "zoe login \n ann login \n operator mute ann 'x' \n ann unregister \n ann login as=Other
+         ann push",
     ),
     (
         "muted",
-        "ann login \n operator mute ann 'x' \n ann unregister \n ben login as=ann \n ben push",
+        "zoe login \n ann login \n operator mute ann 'x' \n ann unregister \n ben login as=ann
+         ben push",
+    ),
+    (
+        "muted",
+        "ann login \n operator mute ann 'x' \n ann login den",
     ),
     (
         "invalid_arguments",

@@ -18,6 +18,7 @@ mod keys;
 mod limits;
 mod lookups;
 mod measures;
+mod measures_lifted;
 mod measures_limits;
 mod measures_of_ids;
 mod named_rooms;

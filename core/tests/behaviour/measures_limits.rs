@@ -100,7 +100,8 @@ fn a_given_name_needs_no_space() {
 fn a_name_for_which_there_is_no_space_is_not_kept_until_there_is() {
     assert_snapshot!(check("
         config max_bans=1
-        0s ann break chimaek
+        0s zoe login
+           ann break chimaek
            operator mute ann 'noise'
            ann login as=Ann
            ann talking_stick
@@ -114,24 +115,29 @@ fn a_name_for_which_there_is_no_space_is_not_kept_until_there_is() {
            ann talking_stick
            bans
     "), @r#"
-    0s ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
+    0s zoe login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined zoe → zoe#1
+    ann break chimaek ⇒ user_2 on chimaek, stress 0, boss 1, told at 0s
     operator mute ann 'noise' ⇒ done
-    ann login as=Ann ⇒ user_1 in room_1; next 5m
-        room_1/1 user.joined Ann → Ann#1
-    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak
-    bans ⇒ 1 kept, the handle of user_1 Mute: "noise"
-    ann unregister ⇒ done; next never
-        user_1 is forgotten
-    ben login as=Ann ⇒ user_2 in room_2; next 1m
-        room_2/1 user.joined Ann → Ann#1
-    ben talking_stick ⇒ place 0 in room_2; Ann holds epoch 1 until 2m; next 2m
-        room_2/2 stick.granted Ann epoch 1 for 2m → Ann#2
-    ben unregister ⇒ done; next never
+    ann login as=Ann ⇒ user_2 in room_1
+        room_1/2 user.joined Ann → zoe#2 Ann#1
+    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+    bans ⇒ 1 kept, the handle of user_2 Mute: "noise"
+    ann unregister ⇒ done
         user_2 is forgotten
-    1s resume max_bans=2 ⇒ done
-    ann login as=Ann ⇒ user_3 in room_3; next 61s
-        room_3/1 user.joined Ann → Ann#1
-    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak; next 301s
+        room_1/3 user.left Ann → zoe#3
+    ben login as=Ann ⇒ user_3 in room_1
+        room_1/4 user.joined Ann → zoe#4 Ann#1
+    ben talking_stick ⇒ place 0 in room_1; Ann holds epoch 1 until 2m
+        room_1/5 stick.granted Ann epoch 1 for 2m → zoe#5 Ann#2
+    ben unregister ⇒ done
+        user_3 is forgotten
+        room_1/6 stick.released Ann epoch 1 → zoe#6
+        room_1/7 user.left Ann → zoe#7
+    1s resume max_bans=2 ⇒ done; next 61s
+    ann login as=Ann ⇒ user_4 in room_1
+        room_1/8 user.joined Ann → zoe#8 Ann#1
+    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
     "#);
 }
@@ -180,6 +186,7 @@ fn one_that_takes_a_muted_name_gives_up_the_stick_and_its_claims() {
            cat enter_queue as=Ann
            cat talking_stick
            cat unregister
+           dan login den
            ben login den as=Ann
            ben talking_stick room=room_2
     "), @r#"
@@ -206,15 +213,13 @@ fn one_that_takes_a_muted_name_gives_up_the_stick_and_its_claims() {
         room_2/6 stick.claimed Dan place 2 → user_2#6 user_3#5 Dan#4
     # A claim goes without an event.
     cat enter_queue as=Ann ⇒ user_3 waits at 1, estimated wait unknown
-    cat talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    cat talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     cat unregister ⇒ done
         user_3 is forgotten
         room_2/7 user.left Ann → user_2#7 Dan#5
-    ben login den as=Ann ⇒ user_2 in room_3
-        room_2/8 stick.released Ann epoch 1 → Ann#8 Dan#6
-        room_2/9 stick.granted Dan epoch 2 for 2m → Ann#9 Dan#7
-        room_3/1 user.joined Ann → Ann#10
-    ben talking_stick room=room_2 ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    dan login den ⇒ refused, name_not_allowed: That name is not allowed: your handle has a name already, which cannot be changed
+    ben login den as=Ann ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+    ben talking_stick room=room_2 ⇒ place 0 in room_2; user_2 holds epoch 1 until 2m
     "#);
 }
 

@@ -32,7 +32,8 @@ fn a_public_id_that_looks_like_a_banned_name_is_refused() {
 #[test]
 fn a_public_id_that_looks_like_a_muted_name_mutes() {
     assert_snapshot!(check("
-        0s ann login as=Alice
+        0s zoe login
+           ann login as=Alice
            operator mute ann 'noise'
            ann unregister
            ben enter_queue id=aIice as=Ben
@@ -44,21 +45,24 @@ fn a_public_id_that_looks_like_a_muted_name_mutes() {
            ben talking_stick
            bans
     "), @r#"
-    0s ann login as=Alice ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined Alice → Alice#1
+    0s zoe login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined zoe → zoe#1
+    ann login as=Alice ⇒ user_2 in room_1
+        room_1/2 user.joined Alice → zoe#2 Alice#1
     operator mute ann 'noise' ⇒ done
-        room_1/2 moderation.muted Alice "noise" → Alice#2
-    ann unregister ⇒ done; next never
-        user_1 is forgotten
-    ben enter_queue id=aIice as=Ben ⇒ user_2 waits at 1, estimated wait unknown; next 1m
-    ben login as=Ben ⇒ user_2 in room_2; next 5m
-        room_2/1 user.joined Ben (aIice) → Ben#1
-    ben talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak
+        room_1/3 moderation.muted Alice "noise" → zoe#3 Alice#2
+    ann unregister ⇒ done
+        user_2 is forgotten
+        room_1/4 user.left Alice → zoe#4
+    ben enter_queue id=aIice as=Ben ⇒ user_3 waits at 1, estimated wait unknown
+    ben login as=Ben ⇒ user_3 in room_1
+        room_1/5 user.joined Ben (aIice) → zoe#5 Ben#1
+    ben talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     # Nothing of ben is kept, but the name that mutes it.
     bans ⇒ 2 kept, Alice Mute: "noise", the handle of Alice Mute: "noise"
     operator unmute ben ⇒ done
-    ben talking_stick ⇒ place 0 in room_2; Ben holds epoch 1 until 2m; next 2m
-        room_2/2 stick.granted Ben (aIice) epoch 1 for 2m → Ben#2
+    ben talking_stick ⇒ place 0 in room_1; Ben holds epoch 1 until 2m
+        room_1/6 stick.granted Ben (aIice) epoch 1 for 2m → zoe#6 Ben#2
     bans ⇒ 2 kept, Alice Mute: "noise", the handle of Alice Mute: "noise"
     "#);
 }
@@ -113,19 +117,22 @@ fn a_chosen_id_beside_a_given_name_is_kept() {
 #[test]
 fn unmuting_lifts_the_id_that_the_handle_is_kept_with() {
     assert_snapshot!(check("
-        0s ann enter_queue id=pest as=Ann
+        0s zoe login
+           ann enter_queue id=pest as=Ann
            operator mute ann 'noise'
            ann unregister
            ann login as=Other
            operator unmute ann
            bans
     "), @r"
-    0s ann enter_queue id=pest as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    0s zoe login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined zoe → zoe#1
+    ann enter_queue id=pest as=Ann ⇒ user_2 waits at 1, estimated wait unknown
     operator mute ann 'noise' ⇒ done
-    ann unregister ⇒ done; next never
-        user_1 is forgotten
-    ann login as=Other ⇒ user_2 in room_1; next 1m
-        room_1/1 user.joined Other → Other#1
+    ann unregister ⇒ done
+        user_2 is forgotten
+    ann login as=Other ⇒ user_3 in room_1
+        room_1/2 user.joined Other → zoe#2 Other#1
     operator unmute ann ⇒ done
     bans ⇒ 0 kept
     ");

@@ -28,10 +28,10 @@ fn one_who_is_muted_reads_but_does_not_speak() {
     ann append 'x' ⇒ draft of 1, 0 cut
     operator mute ann 'noise' ⇒ done
         room_1/3 moderation.muted ann "noise" → ann#3 ben#2
-    ann send 'x' ⇒ refused, muted: An operator has muted you; you can read, but not speak
-    ann append 'x' ⇒ refused, muted: An operator has muted you; you can read, but not speak
-    ann push ⇒ refused, muted: An operator has muted you; you can read, but not speak
-    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    ann send 'x' ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+    ann append 'x' ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+    ann push ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     ann typing ⇒ done
         ~ room_1 ann types
     ben send 'still here' ⇒ sent room_1/4 at 0s; next 5m
@@ -39,6 +39,35 @@ fn one_who_is_muted_reads_but_does_not_speak() {
     operator unmute ann ⇒ done
     ann push ⇒ sent room_1/5 at 0s
         room_1/5 message.received ann: "x" → ben#3
+    "#);
+}
+
+#[test]
+fn one_who_is_muted_joins_rooms_and_opens_none() {
+    assert_snapshot!(check("
+        0s ann login
+           ben login
+           operator mute ann 'noise'
+           ann login den
+           ben login den
+           ann login DEN
+           operator unmute ann
+           ann login attic
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    operator mute ann 'noise' ⇒ done
+        room_1/3 moderation.muted ann "noise" → ann#3 ben#2
+    ann login den ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+    ben login den ⇒ user_2 in room_2; next 5m
+        room_2/1 user.joined ben → ben#3
+    ann login DEN ⇒ user_1 in room_2
+        room_2/2 user.joined ann → ann#4 ben#4
+    operator unmute ann ⇒ done
+    ann login attic ⇒ user_1 in room_3
+        room_3/1 user.joined ann → ann#5
     "#);
 }
 
@@ -59,7 +88,7 @@ fn muted_counts_in_pairs_too() {
     ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
     ben seen ⇒ done; next 5m
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
-    ann send 'x' ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    ann send 'x' ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     operator mute ben 'more noise' ⇒ done
         room_1/2 moderation.muted ben "more noise" → ann#2 ben#2
     "#);
@@ -254,14 +283,14 @@ fn a_muted_address_silences_all_that_are_registered_from_it() {
         room_1/8 stick.released ann epoch 1 → ann#8 ben#7 cat#6
         room_1/9 stick.granted ben epoch 2 for 2m → ann#9 ben#8 cat#7
         room_1/10 moderation.muted cat "flood" → ann#10 ben#9 cat#8
-    ann send hello ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    ann send hello ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     dan login from=7 ⇒ user_4 in room_1; next 1m
         room_1/11 user.joined dan → ann#11 ben#10 cat#9 dan#1
-    dan talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak; next 2m
+    dan talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one; next 2m
     ben send bye ⇒ sent room_1/12 at 0s
         room_1/12 message.received ben: "bye" under epoch 2 → ann#12 cat#10 dan#2
     operator unmute ann ⇒ done
-    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     operator unban_address 7 ⇒ done
     ann talking_stick ⇒ place 1 in room_1; ben holds epoch 2 until 2m
         room_1/13 stick.claimed ann place 1 → ann#13 ben#11 cat#11 dan#3
@@ -342,7 +371,7 @@ fn a_mute_of_an_address_stands_beside_one_of_a_participant_and_in_place_of_a_ban
     operator mute ann 'noise' ⇒ done
         room_1/3 moderation.muted ann "noise" → ann#3
     operator unban_address 7 ⇒ done
-    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak; next 5m
+    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one; next 5m
     operator unmute ann ⇒ done
     ann talking_stick ⇒ place 0 in room_1; ann holds epoch 1 until 2m; next 2m
         room_1/4 stick.granted ann epoch 1 for 2m → ann#4

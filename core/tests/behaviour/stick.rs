@@ -304,7 +304,7 @@ fn mute_and_kick_take_the_stick() {
         room_1/10 stick.released ben epoch 2 → ann#10 ben#9 cat#8
         room_1/11 stick.granted cat epoch 3 for 2m → ann#11 ben#10 cat#9
         room_1/12 moderation.kicked ben "noise" → ann#12 ben#11 cat#10
-    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     "#);
 }
 

@@ -47,7 +47,8 @@ use deadline::Deadlines;
 use draws::Draws;
 use keys::Remembered;
 use line::Line;
-use moderation::StoredMeasures;
+use moderation::{Measure, StoredMeasures};
+use names::Naming;
 use participant::Participant;
 use table::Table;
 
@@ -381,6 +382,13 @@ impl Model {
         let from = self.participant(user).address;
         let naming = self.check_name(Some(user), from, name)?;
         self.check_join(Some(user), from, room)?;
+        let is_name_muted = matches!(
+            &naming,
+            Naming::Take(keys, _) if self.measures.of_name(keys) == Some(Measure::Muted)
+        );
+        if self.is_muted(user) || is_name_muted {
+            self.check_exists(room)?; // 8.1 (6)
+        }
         self.name(user, name, naming);
         let room = self.join(user, room);
         Ok(Answer::LoggedIn { user, room })

@@ -144,6 +144,7 @@ impl<'a> Standing<'a> {
             }
             // Nothing is answered any more.
             "blocked" => "nothing here: tell who runs you, who can ask the operator".into(),
+            "muted" if tool == Tool::Login => "login to a room that others have opened".into(),
             "muted" => format!("{}; you may read, not speak", self.check()),
             _ => format!("{tool} again, corrected"),
         }

@@ -86,7 +86,7 @@ impl StoredMeasures {
     }
 
     /// The measure that applies to an address.
-    fn of_address(&self, address: u64) -> Option<Measure> {
+    pub(super) fn of_address(&self, address: u64) -> Option<Measure> {
         let decreed = self.addresses.get(&address)?;
         Some(decreed.measure)
     }

@@ -25,7 +25,7 @@ impl Model {
         if kept == Some(Measure::Banned) {
             return Err(refuse("blocked")); // 11.4
         }
-        let mut yielding = self.check_registration(op, from)?;
+        let mut yielding = self.check_registration((handle, from), op)?;
         yielding.extend(self.check_space_for_participant(from, &yielding)?);
         for other in yielding {
             self.forget(other);
@@ -94,7 +94,11 @@ impl Model {
         clippy::wildcard_enum_match_arm,
         reason = "calls register nobody unless the specification says so"
     )]
-    fn check_registration(&self, op: &Op, from: u64) -> Result<BTreeSet<User>, Refusal> {
+    fn check_registration(
+        &self,
+        (handle, from): (Handle, u64),
+        op: &Op,
+    ) -> Result<BTreeSet<User>, Refusal> {
         let name = |name| match self.check_name(None, from, name)? {
             Naming::Keep => Ok(BTreeSet::new()),
             Naming::Take(_, yielding) => Ok(yielding),
@@ -117,6 +121,12 @@ impl Model {
             Op::Login { username, room } => {
                 let yielding = name(username)?;
                 self.check_join(None, from, room)?;
+                let is_muted = self.measures.of_handle(handle) == Some(Measure::Muted)
+                    || self.measures.of_address(from) == Some(Measure::Muted)
+                    || self.measures.of_name(&keys(username)) == Some(Measure::Muted);
+                if is_muted {
+                    self.check_exists(room)?; // 8.1 (6)
+                }
                 Ok(yielding)
             }
             Op::Break { excuse, .. } => {

@@ -242,6 +242,11 @@ impl Model {
         Ok(())
     }
 
+    /// Whether one that is muted may join the room of this name: it opens none. // 8.1 (6)
+    pub(super) fn check_exists(&self, name: &str) -> Result<(), Refusal> {
+        self.room_named(name).map(|_| ()).ok_or(refuse("muted"))
+    }
+
     /// The member of a full room that makes place for one from this address. // 8.1
     fn first_to_leave(&self, room: Room, from: u64) -> Option<User> {
         let members = self.place(room).members.keys().copied();

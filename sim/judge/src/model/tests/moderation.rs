@@ -7,15 +7,32 @@ fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
     let mut s = Script::new(|_| ());
     let act = |s: &mut Script, act| s.entry(1, &Entry::Operate(act)).outcome.unwrap();
     s.call(0, 'a', login("ann")).unwrap();
+    s.call(0, 'z', login("zoe")).unwrap();
     let (user, reason) = (User(1), text("noise"));
     act(&mut s, Act::Mute { user, reason });
     s.call(2, 'a', Op::Unregister).unwrap();
+    let den = || Op::Login {
+        username: text("bob"),
+        room: text("den"),
+    };
+    assert_eq!(s.refused(2, 'a', den()), "muted", "it opens no room");
     s.call(2, 'a', login("bob")).unwrap();
     assert_eq!(s.refused(2, 'a', STICK), "muted", "by its handle");
+    assert_eq!(s.refused(2, 'a', den()), "muted");
+    s.call(
+        2,
+        'z',
+        Op::Login {
+            username: text("zoe"),
+            room: text("den"),
+        },
+    )
+    .unwrap();
+    assert_eq!(s.refused(2, 'a', den()), "", "it exists");
     s.call(2, 'b', login("ann")).unwrap();
     assert_eq!(s.refused(2, 'b', STICK), "muted", "by its name");
     s.call(3, 'b', Op::Unregister).unwrap();
-    act(&mut s, Act::Unmute { user: User(2) });
+    act(&mut s, Act::Unmute { user: User(3) });
     s.call(4, 'b', login("ann")).unwrap();
     assert_eq!(s.refused(4, 'b', STICK), "");
 }
@@ -54,6 +71,8 @@ fn a_public_id_is_a_name_to_bans_and_mutes() {
     );
     s.call(2, 'b', Op::Unregister).unwrap();
     s.call(2, 'c', enters("1oud", Some("Cec"))).unwrap();
+    assert_eq!(s.refused(2, 'c', login("Cec")), "muted", "it opens no room");
+    s.call(2, 'd', login("Dan")).unwrap();
     s.call(2, 'c', login("Cec")).unwrap();
     assert_eq!(s.refused(2, 'c', STICK), "muted", "by its id");
 }
@@ -103,8 +122,9 @@ fn a_public_id_is_kept_beside_the_name_and_lifted_by_itself() {
     .unwrap();
     // An unmute lifts the name and the id that the handle was kept with.
     s.call(4, 'c', Op::Unregister).unwrap();
+    s.call(4, 'z', login("Zoe")).unwrap();
     s.call(4, 'c', login("Dan")).unwrap();
-    act(&mut s, Act::Unmute { user: User(4) }).unwrap();
+    act(&mut s, Act::Unmute { user: User(5) }).unwrap();
     s.call(5, 'd', enters("cec", None)).unwrap();
     s.call(5, 'd', login("Dora")).unwrap();
     assert_eq!(s.refused(5, 'd', STICK), "");

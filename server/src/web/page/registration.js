@@ -31,7 +31,7 @@ export async function join(name, room) {
 function explained(error, name) {
   const holder = state.overview?.users.find((user) => user.display_name.toLowerCase() === name?.trim().toLowerCase());
   if (error.code === 'name_taken' && holder && holder.presence !== 'present') {
-    error.message += '. Its holder is away: if that is you, go on in the browser where you took it; otherwise it is free once they were away for too long, by default for a day.';
+    error.message += '. Its holder is away: if that is you, go on in the browser where you took it.';
   }
   return error;
 }

@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::request::Parts;
-use chat_core::Config;
+use chat_core::{Config, Span};
 use rmcp::transport::streamable_http_server::session::SessionStore;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use server_chat::service::Service;
@@ -63,6 +63,8 @@ pub struct McpOptions {
     pub toolsets: Vec<Toolset>,
     /// Whether the list of tools has the schemas of results.
     pub output_schemas: OutputSchemas,
+    /// How long a participant may be silent, and how long in the line, as the tools say.
+    pub silence: [Span; 2],
     /// Identifies callers.
     pub caller: CallerOf,
     /// Cancelled at a shutdown: listeners receive their remaining events, and then end.
@@ -83,6 +85,15 @@ pub struct McpOptions {
     pub sessions: Arc<SessionTables>,
 }
 
+/// How long a participant may be silent under these limits, and how long in the line.
+#[must_use]
+pub fn silence(config: &Config) -> [Span; 2] {
+    [
+        config.idle_timeout,
+        config.queue_timeout.min(config.idle_timeout),
+    ]
+}
+
 impl McpOptions {
     /// The default options, with this way to identify callers.
     #[must_use]
@@ -90,6 +101,7 @@ impl McpOptions {
         Self {
             toolsets: Toolset::ALL.to_vec(),
             output_schemas: OutputSchemas::Listed,
+            silence: silence(&Config::default()),
             caller,
             closing,
             progress_every: Duration::from_secs(10),

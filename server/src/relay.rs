@@ -350,7 +350,7 @@ impl ServerHandler for Relay {
                 .inner
                 .tools
                 .iter()
-                .map(|tool| listing::tool(*tool, self.inner.output_schemas))
+                .map(|tool| listing::tool(*tool, self.inner.output_schemas, None))
                 .collect(),
             ..ListToolsResult::default()
         })

@@ -426,6 +426,7 @@ fn mcp_options(settings: &Settings, shared: &Shared) -> mcp::McpOptions {
         toolsets: settings.toolsets.clone(),
         output_schemas: settings.output_schemas,
         fixtures: shared.fixtures.clone(),
+        silence: mcp::silence(&settings.limits),
         max_body_bytes: guard::max_body(&settings.limits),
         sessions: Arc::clone(&shared.sessions),
         ..mcp::McpOptions::new(Arc::new(caller), shared.closing.clone())

@@ -109,6 +109,7 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
     let Core { service, running } = Core::start(settings)?;
     let options = mcp::McpOptions {
         output_schemas: settings.output_schemas,
+        silence: mcp::silence(&settings.limits),
         ..mcp::McpOptions::new(
             std::sync::Arc::new(|_| mcp::Caller::default()),
             CancellationToken::new(),

@@ -118,7 +118,7 @@ impl Chat {
     fn at(place: Place, service: Service, tools: Vec<Tool>, options: &McpOptions) -> Self {
         let mut listed: Vec<_> = tools
             .iter()
-            .map(|tool| listing::tool(*tool, options.output_schemas))
+            .map(|tool| listing::tool(*tool, options.output_schemas, Some(options.silence)))
             .collect();
         listed.extend(options.fixtures.tools());
         Self {

@@ -40,7 +40,14 @@ async fn tools_are_listed_as_the_catalog_describes_them() {
         .zip(listed["result"]["tools"].as_array().unwrap())
     {
         let told = describe(*tool);
-        assert_eq!(one["description"], told.text);
+        let more = one["description"].as_str().unwrap();
+        let more = more.strip_prefix(told.text).expect("the catalog's text");
+        let wanted = match tool.name() {
+            "enter_queue" => " Silent for 2m, you lose your place.",
+            "login" | "check" => " Silent for 30m, you are away.",
+            _ => "",
+        };
+        assert_eq!(more, wanted, "{tool}");
         assert_eq!(one["inputSchema"], Value::Object(told.input));
         assert_eq!(one["outputSchema"], Value::Object(told.output));
         let read_only = one["annotations"]["readOnlyHint"] == true;

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::pool::Pool;
-use super::probe::probe;
+use super::probe::probe_all;
 use super::{LiveError, Options, most_files, pool};
 use crate::calibration::Samples;
 use chat_types::Span;
@@ -79,8 +79,7 @@ pub fn calibrate(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Calibr
     most_files();
     let (mut pool, clock) = pool(options)?;
     let target = options.target.to_string();
-    let probed = pool.wait(probe(&pool.net));
-    let tools = probed.map_err(|unfit| unfit.at(target.clone()))?;
+    let tools = probe_all(&pool, &options.target)?;
     let mut clients = ProbeClients::new(&mut pool, tools);
     let measured = measure(&mut clients, clock, tell);
     clients.unregister();

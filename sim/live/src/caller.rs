@@ -173,7 +173,13 @@ async fn perform(net: &CallerContext, wire: &mut Wire, job: Job) -> Result<Messa
         CallerRequest::Unregister { handle } => {
             let request = net.writer.unregister(&handle);
             let door = session.door(net).1;
-            wire.exchange(&net.connector, door, request).await?;
+            let reply = wire.exchange(&net.connector, door, request).await?;
+            if !reply.status().is_success() {
+                return Err(WireError(format!(
+                    "/unregister is answered {}",
+                    reply.status()
+                )));
+            }
             Ok(Message::Read { ticket, page: None })
         }
         CallerRequest::EndSession { id } => {

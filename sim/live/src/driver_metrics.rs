@@ -149,7 +149,7 @@ impl Observer for DriverMetrics<'_> {
             | ClientEvent::StreamClosed
             | ClientEvent::Forgot { .. }
             | ClientEvent::Vanished
-            | ClientEvent::Finished
+            | ClientEvent::Finished { .. }
             | ClientEvent::Drained
             | ClientEvent::Stuck { .. } => return,
         };

@@ -68,7 +68,7 @@ use names::Names;
 use nemesis::Nemesis;
 use pool::Pool;
 use prepare::{Prepared, prepare};
-use probe::probe;
+use probe::probe_all;
 use request::Writer;
 
 pub use calibrate::calibrate;
@@ -186,8 +186,7 @@ fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
 pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
     let (pool, _) = pool(options)?;
     let target = options.target.to_string();
-    let probed = pool.wait(probe(&pool.net));
-    let tools = probed.map_err(|unfit| unfit.at(target.clone()))?;
+    let tools = probe_all(&pool, &options.target)?;
     let prepared = prepare(plan, options, &tools);
     let mut lacking = prepared.lacking.clone();
     let nobody = match &prepared.plan.workload {
@@ -245,10 +244,17 @@ pub fn run(
     runner.nemesis = nemesis(ready, &runner.pool)?;
     runner.run();
     let now = clock.now();
-    if runner.lost.is_none() {
-        unregister::unregister(&mut runner.pool, &mut runner.clients);
-    }
+    let stayed = match runner.lost {
+        None => unregister::unregister(&mut runner.pool, &mut runner.clients),
+        Some(_) => 0,
+    };
     let mut live = live_result(ready, &runner, suffix, now);
+    if stayed > 0 {
+        live.remarks.push(format!(
+            "{stayed} users may have stayed on the server, which did not unregister them: they keep \
+             their names and their address's places until it forgets them"
+        ));
+    }
     if let Some(journal) = journal {
         if runner.pool.net.connector.doors() > 1 {
             wait_for(journal, &runner.metrics, &clock)?;
@@ -395,7 +401,7 @@ fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> See
         ended_at: now,
         users,
         by_persona: runner.by_persona,
-        left_out: 0,
+        skipped: 0,
         steps: runner.steps,
         tally,
         timeline: runner.timeline,

@@ -12,15 +12,13 @@ use super::LiveError;
 use super::ask::Ask;
 use super::caller::{CallerContext, Session, read};
 use super::connector::ConnectError;
-use super::target::Protocol;
+use super::pool::Pool;
+use super::target::{Protocol, Target};
 use super::wire::{Wire, WireError};
 use sim_model::protocol::{Op, ReadBy};
 
 /// The time limit for each request.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The first server of the target is asked for all of them.
-const FIRST: usize = 0;
 
 /// A handle that no server has given.
 const NOBODY: &str = "h_preflight";
@@ -120,13 +118,27 @@ impl From<ConnectError> for ProbeError {
     }
 }
 
-/// Probes the server's capabilities.
-pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeError> {
+/// Probes each server of the target, and returns the capabilities of the first. An error names the server.
+pub(super) fn probe_all(pool: &Pool, target: &Target) -> Result<Capabilities, LiveError> {
+    let mut first = Capabilities::unknown();
+    for (index, door) in target.doors().iter().enumerate().rev() {
+        let name = match target.doors() {
+            [_] => target.to_string(),
+            _ => door.address.clone(),
+        };
+        let probed = pool.wait(probe(&pool.net, index));
+        first = probed.map_err(|unfit| unfit.at(name))?;
+    }
+    Ok(first)
+}
+
+/// Probes the capabilities of the target's server of this index.
+async fn probe(net: &CallerContext, door: usize) -> Result<Capabilities, ProbeError> {
     let asked = async {
-        net.connector.connect(FIRST).await?;
+        net.connector.connect(door).await?;
         let probe_request = net.writer.probe_request();
         let mut wire = Wire::new();
-        let reply = wire.exchange(&net.connector, FIRST, probe_request);
+        let reply = wire.exchange(&net.connector, door, probe_request);
         let reply = reply.await.map_err(no_http)?;
         match reply.status() {
             StatusCode::UNAUTHORIZED => return Err(locked(net)),
@@ -138,19 +150,19 @@ pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeErro
         }
         match net.writer.protocol {
             Protocol::Http => {
-                let tools = of_http(net).await?;
-                try_check(net, None, &tools).await?;
+                let tools = of_http(net, door).await?;
+                try_check((net, door), None, &tools).await?;
                 Ok(tools)
             }
-            Protocol::Mcp20260728 => of_mcp(net, None).await,
+            Protocol::Mcp20260728 => of_mcp((net, door), None).await,
             Protocol::Mcp20251125 => {
                 let (session, mut wire) = (Session::default(), Wire::new());
                 let id = session.id(net, &mut wire).await;
                 let (_, id) = id.map_err(|why| strange(net, &why.0))?;
-                let tools = of_mcp(net, Some(&id)).await;
+                let tools = of_mcp((net, door), Some(&id)).await;
                 let request = net.writer.end_session(&id);
                 // A session that stays open on the server does no harm.
-                let _ = wire.exchange(&net.connector, FIRST, request).await;
+                let _ = wire.exchange(&net.connector, door, request).await;
                 tools
             }
         }
@@ -181,7 +193,7 @@ fn no_http(why: WireError) -> ProbeError {
 /// Makes the check of a participant that is not registered. A chat server refuses it, and says
 /// whether it refuses everything from this address.
 async fn try_check(
-    net: &CallerContext,
+    (net, door): (&CallerContext, usize),
     session: Option<&str>,
     tools: &Capabilities,
 ) -> Result<(), ProbeError> {
@@ -199,7 +211,7 @@ async fn try_check(
         room: None,
     };
     let request = net.writer.call(1, &ask, session);
-    let answer = Wire::new().exchange(&net.connector, FIRST, request).await?;
+    let answer = Wire::new().exchange(&net.connector, door, request).await?;
     let reply = read(net, &ask, &answer).map_err(|why| strange(net, &why.0))?;
     match reply.outcome {
         Err(refusal) if refusal.code == "blocked" => Err(ProbeError::Refused(BARRED)),
@@ -225,10 +237,10 @@ fn locked(net: &CallerContext) -> ProbeError {
 }
 
 /// Reads the tools from the description of HTTP routes, if there is one.
-async fn of_http(net: &CallerContext) -> Result<Capabilities, ProbeError> {
+async fn of_http(net: &CallerContext, door: usize) -> Result<Capabilities, ProbeError> {
     let mut wire = Wire::new();
     let request = net.writer.get("/openapi.json");
-    let reply = wire.exchange(&net.connector, FIRST, request).await?;
+    let reply = wire.exchange(&net.connector, door, request).await?;
     if reply.status() != StatusCode::OK {
         return Ok(Capabilities::unknown());
     }
@@ -266,7 +278,10 @@ async fn of_http(net: &CallerContext) -> Result<Capabilities, ProbeError> {
 }
 
 /// Reads the tools from `tools/list`, page by page.
-async fn of_mcp(net: &CallerContext, session: Option<&str>) -> Result<Capabilities, ProbeError> {
+async fn of_mcp(
+    (net, door): (&CallerContext, usize),
+    session: Option<&str>,
+) -> Result<Capabilities, ProbeError> {
     let (mut wire, mut names, mut cursor) = (Wire::new(), BTreeSet::new(), None::<String>);
     for _ in 0..MOST_PAGES {
         let params = match &cursor {
@@ -274,7 +289,7 @@ async fn of_mcp(net: &CallerContext, session: Option<&str>) -> Result<Capabiliti
             Some(cursor) => json!({ "cursor": cursor }),
         };
         let request = net.writer.ask((1, "tools/list"), None, session, params);
-        let reply = wire.exchange(&net.connector, FIRST, request).await?;
+        let reply = wire.exchange(&net.connector, door, request).await?;
         let answer: Option<Value> = reply.json().and_then(|j| serde_json::from_slice(j).ok());
         let answer = answer.unwrap_or_default();
         let Some(tools) = answer["result"]["tools"].as_array() else {
@@ -298,6 +313,6 @@ async fn of_mcp(net: &CallerContext, session: Option<&str>) -> Result<Capabiliti
         names: Some(names),
         streams: Streams::There,
     };
-    try_check(net, session, &tools).await?;
+    try_check((net, door), session, &tools).await?;
     Ok(tools)
 }

@@ -139,10 +139,11 @@ impl Target {
         }
     }
 
-    /// The path of an HTTP route.
+    /// The path of an HTTP route, which stands beside that of MCP.
     #[must_use]
     pub fn http_path(&self, route: &str) -> String {
-        format!("{}{route}", self.path)
+        let base = self.path.strip_suffix("/mcp").unwrap_or(&self.path);
+        format!("{base}{route}")
     }
 }
 

@@ -17,8 +17,8 @@ const PATIENCE: Span = Span::secs(10);
 /// The number of requests at once.
 const AT_ONCE: usize = 64;
 
-/// Unregisters all identities of these clients, as far as the protocol can.
-pub(super) fn unregister(pool: &mut Pool, clients: &mut [Client]) {
+/// Unregisters all identities of these clients. Returns how many may have stayed.
+pub(super) fn unregister(pool: &mut Pool, clients: &mut [Client]) -> usize {
     for client in clients.iter_mut() {
         client.stream = None;
         for one in std::mem::take(&mut client.in_flight) {
@@ -26,24 +26,41 @@ pub(super) fn unregister(pool: &mut Pool, clients: &mut [Client]) {
         }
     }
     let identities: Vec<&Identity> = clients.iter().flat_map(Client::identities).collect();
-    unregister_identities(pool, &identities);
+    unregister_identities(pool, &identities)
 }
 
-/// Unregisters these identities.
-pub(super) fn unregister_identities(pool: &mut Pool, identities: &[&Identity]) {
+/// Unregisters these identities, over plain HTTP in every protocol: MCP has no such tool. Where a server
+/// lacks the route, they leave the queue at least. Returns how many may have stayed.
+pub(super) fn unregister_identities(pool: &mut Pool, identities: &[&Identity]) -> usize {
     let until = pool.net.clock.now() + PATIENCE;
-    let protocol = pool.net.writer.protocol;
-    send_all(pool, until, participants(protocol, identities));
-    if protocol == Protocol::Mcp20251125 {
+    let registered = || {
+        let handle = |identity: &&Identity| {
+            let credentials = identity.credentials.as_ref()?;
+            Some((
+                Arc::clone(&identity.session),
+                Arc::clone(&credentials.handle),
+            ))
+        };
+        identities.iter().filter_map(handle)
+    };
+    let unregister = |(session, handle)| (session, CallerRequest::Unregister { handle });
+    let stayed = send_all(pool, until, registered().map(unregister).collect());
+    if stayed > 0 {
+        send_all(pool, until, registered().map(out_of_the_line).collect());
+    }
+    if pool.net.writer.protocol == Protocol::Mcp20251125 {
         send_all(pool, until, sessions(identities));
     }
+    stayed
 }
 
 type Wanted = (Arc<Session>, CallerRequest);
 
-/// Sends these requests, a few at once, and waits for their results until `until`.
-fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) {
-    let (mut todo, mut under_way) = (wants.into_iter(), 0);
+/// Sends these requests, a few at once, and waits for their results until `until`. Nothing is retried.
+/// Returns how many did not succeed.
+fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) -> usize {
+    let (mut unfinished, mut under_way) = (wants.len(), 0);
+    let mut todo = wants.into_iter();
     loop {
         while under_way < AT_ONCE
             && let Some((session, want)) = todo.next()
@@ -53,38 +70,21 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) {
         }
         let left = pool.net.clock.until(until);
         if under_way == 0 || left.is_zero() {
-            return;
+            return unfinished;
         }
         let Ok(received) = pool.messages().recv_timeout(left) else {
-            return;
+            return unfinished;
         };
-        // The results do not matter, and nothing is retried.
+        let succeeded = !matches!(received.message, Message::Failed { .. });
         if let Message::Answered { ticket, .. }
         | Message::Read { ticket, .. }
         | Message::Failed { ticket, .. } = received.message
         {
-            under_way -= usize::from(pool.finish(ticket));
+            let finished = usize::from(pool.finish(ticket));
+            under_way -= finished;
+            unfinished -= if succeeded { finished } else { 0 };
         }
     }
-}
-
-/// The requests that unregister participants. MCP has none, so there they leave the queue.
-fn participants(protocol: Protocol, identities: &[&Identity]) -> Vec<Wanted> {
-    let mut wants = Vec::new();
-    for identity in identities {
-        let Some(credentials) = &identity.credentials else {
-            continue;
-        };
-        let handle = Arc::clone(&credentials.handle);
-        wants.push(match protocol {
-            Protocol::Http => (
-                Arc::clone(&identity.session),
-                CallerRequest::Unregister { handle },
-            ),
-            Protocol::Mcp20260728 | Protocol::Mcp20251125 => out_of_the_line(identity, handle),
-        });
-    }
-    wants
 }
 
 fn sessions(identities: &[&Identity]) -> Vec<Wanted> {
@@ -100,12 +100,12 @@ fn sessions(identities: &[&Identity]) -> Vec<Wanted> {
         .collect()
 }
 
-fn out_of_the_line(identity: &Identity, handle: Arc<str>) -> Wanted {
+fn out_of_the_line((session, handle): (Arc<Session>, Arc<str>)) -> Wanted {
     let ask = Ask {
         handle: Some(handle),
         key: None,
         op: Op::LeaveQueue,
         room: None,
     };
-    (Arc::clone(&identity.session), CallerRequest::Call(ask))
+    (session, CallerRequest::Call(ask))
 }

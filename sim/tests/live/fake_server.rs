@@ -95,11 +95,18 @@ impl Shared {
 
 /// Serves on one more port.
 pub(crate) fn listen(served: &Arc<Shared>) -> SocketAddr {
+    listen_while(served, |_| true)
+}
+
+/// Serves on one more port until the first user has registered anywhere.
+pub(crate) fn listen_until_used(served: &Arc<Shared>) -> SocketAddr {
+    listen_while(served, |hub| hub.people.is_empty())
+}
+
+fn listen_while(served: &Arc<Shared>, answers: fn(&Hub) -> bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let (address, served) = (
-        listener.local_addr().expect("it has one"),
-        Arc::clone(served),
-    );
+    let address = listener.local_addr().expect("it has one");
+    let served = Arc::clone(served);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let shared = Arc::clone(&served);
@@ -108,7 +115,7 @@ pub(crate) fn listen(served: &Arc<Shared>) -> SocketAddr {
                 break;
             }
             // An error of a connection does not matter.
-            thread::spawn(move || serve(&shared, &stream));
+            thread::spawn(move || serve(&shared, &stream, answers));
         }
     });
     address
@@ -215,7 +222,7 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
     })
 }
 
-fn serve(shared: &Shared, stream: &TcpStream) -> Option<()> {
+fn serve(shared: &Shared, stream: &TcpStream, answers: fn(&Hub) -> bool) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     let mut reader = BufReader::new(stream);
     loop {
@@ -226,9 +233,11 @@ fn serve(shared: &Shared, stream: &TcpStream) -> Option<()> {
             out.write_all(refusal).ok()?;
             continue;
         }
-        if shared.lock().is_gone() {
+        let mut hub = shared.lock();
+        if hub.is_gone() || !answers(&hub) {
             return None;
         }
+        drop(hub);
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let heard = (request.handle.clone(), Instant::now());
         shared.lock().heard.push(heard);

@@ -9,6 +9,7 @@ mod explore;
 mod files;
 mod live;
 mod replay;
+mod variables;
 
 use std::ffi::OsString;
 use std::num::NonZeroU64;
@@ -19,7 +20,7 @@ use std::time::Duration;
 use chat_types::Span;
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use sim_model::names::PROPERTIES;
@@ -416,7 +417,8 @@ where
     I: IntoIterator<Item = OsString>,
 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let cli = Cli::try_parse_from(arguments)?;
+    let matches = variables::without_empty_ones(Cli::command()).try_get_matches_from(arguments)?;
+    let cli = Cli::from_arg_matches(&matches)?;
     let invocation = match cli.command {
         None => {
             let first = cli.run.files.first().map(PathBuf::as_path);

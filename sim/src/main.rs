@@ -6,13 +6,13 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::thread::available_parallelism;
-use std::time::{Instant, SystemTime};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, available_parallelism};
+use std::time::{Duration, Instant, SystemTime};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::iterator::Signals;
 use sim::cli;
 use sim::commands::{Console, execute};
 use sim_model::outcome::{INTERRUPTED, Interrupt};
@@ -78,12 +78,25 @@ fn main() -> ExitCode {
     ExitCode::from(execute(&invocation, &mut console))
 }
 
-/// Sets the flag at the first Ctrl-C or termination, and ends the program at the second.
+/// Signals within this time are one: `timeout` sends one to its child and one to the child's group.
+const ONE_SIGNAL: Duration = Duration::from_secs(1);
+
+/// Sets the flag at the first Ctrl-C or termination, and ends the program at a later one.
 fn end_at_interrupt(flag: &Arc<AtomicBool>) -> io::Result<()> {
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(flag))?;
-        flag::register(signal, Arc::clone(flag))?;
-    }
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let flag = Arc::clone(flag);
+    let wait = move || {
+        let mut first: Option<Instant> = None;
+        for _ in signals.forever() {
+            flag.store(true, Ordering::Relaxed);
+            if first.get_or_insert_with(Instant::now).elapsed() >= ONE_SIGNAL {
+                std::process::exit(INTERRUPTED.into());
+            }
+        }
+    };
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(wait)?;
     Ok(())
 }
 

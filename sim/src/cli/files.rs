@@ -92,11 +92,18 @@ pub(super) fn check(invocation: &Invocation) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether two paths lead to one file.
+/// Whether two paths lead to one file, which need not exist yet.
 fn same(a: &Path, b: &Path) -> bool {
-    a == b
-        || a.canonicalize()
-            .is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+    let place = |path: &Path| {
+        path.canonicalize().ok().or_else(|| {
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            Some(folder.join(path.file_name()?))
+        })
+    };
+    a == b || place(a).is_some_and(|a| place(b) == Some(a))
 }
 
 /// Checks the first file of a command line without a command: it may be a command, misspelt.

@@ -5,20 +5,23 @@
 //! - `queue_wait`, `stick_wait`: intended start of the call → the user learns of the match or the
 //!   grant. A wait
 //!   that is still open when the run ends counts with its length so far, and is
-//!   `unfinished`. A wait that ended in another way does not count: the user left the queue, reset
-//!   its
-//!   claim, left the room, forgot its handle or vanished; the server refused it; an operator
-//!   removed
-//!   the claimant or closed the room; or the user was away, which ends a claim.
-//! - `request_latency`: any call but a `check`, intended start → answered.
+//!   `unfinished`. A wait that ended in another way is `unserved`, and no value: the user left the queue,
+//!   reset its claim, left the room, forgot its handle or vanished; an operator removed the claimant
+//!   or closed the room; or the user was away, which ends a claim. A refused one is in `refused`.
+//! - `request_latency`: any call but a `check`, intended start → answered. A call without an answer
+//!   counts with its length until its client gave it up, or until the end.
 //! - `commit_latency`: as the world reports it.
 //! - `bytes_per_message`: the bytes that a model must read for each delivered message: its text,
 //!   the frame of
 //!   its line, and the answers and other events that it read since the previous message.
-//! - `stick_turns`, `matches`: the number of turns or matches of each user who asked for one.
+//! - `stick_turns`, `matches`: the number of turns, in each room, or matches of each user who asked
+//!   for one.
+//! - `unanswered`: calls that had no answer when their client gave them up, or when the run ended.
+//! - `left_out`: users that called, and never became participants.
 
 mod charts;
 pub mod distribution;
+mod events;
 mod figures;
 mod groups;
 mod open;
@@ -28,20 +31,19 @@ pub mod throughput;
 mod verdict;
 mod waits;
 
+use std::collections::BTreeMap;
+
 use chat_types::{Span, Time};
 
 use self::distribution::Distribution;
 use self::groups::{Groups, Measured, Sample};
 use self::shares::Shares;
-use self::waits::Waits;
+use self::waits::{OpenCall, Waits};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::messages_in_flight::{MessagesInFlight, Times};
 use sim_model::outcome::{Seek, UserWaits, Worst};
 use sim_model::plan::Plan;
-use sim_model::protocol::{
-    Agent, Answer, CallId, InboxEvent, LostRange, Membership, Op, Outcome, Room, StickChange,
-    StickLoss,
-};
+use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room};
 
 pub(crate) use self::open::{OpenClaim, OpenWait};
 pub use self::verdict::judged_by_thresholds;
@@ -71,8 +73,11 @@ pub struct Metrics {
     in_flight: MessagesInFlight,
     users: Vec<Waits>,
     merged_users: u64,
-    merged_turns: Shares,
-    merged_matches: Shares,
+    turns: Shares,
+    matches: Shares,
+    healed_at: Option<Time>,
+    /// Users that never got in, by the reason.
+    left_out: BTreeMap<&'static str, u64>,
     /// The most times that any user was overtaken during one wait in the queue.
     overtaken: u64,
     worst_in_line: Worst,
@@ -81,6 +86,7 @@ pub struct Metrics {
     stick_waits: UserWaits,
     refusals: Vec<(&'static str, u64)>,
     calls: u64,
+    unanswered: u64,
     retries: u64,
 }
 
@@ -100,9 +106,9 @@ impl Observer for Metrics {
                     self.waits(record.agent).bytes += EVENT_LINE;
                 }
             }
-            ClientEvent::Called { op, intended, .. } => {
-                self.record_call(record.agent, op, intended)
-            }
+            ClientEvent::Called {
+                call, op, intended, ..
+            } => self.record_call(record, (call, op), intended),
             ClientEvent::Answered {
                 call,
                 op,
@@ -115,16 +121,23 @@ impl Observer for Metrics {
             ClientEvent::Stuck { waiting_for } => {
                 self.ran_out(record.agent, record.at, waiting_for)
             }
-            ClientEvent::Forgot { .. } | ClientEvent::Vanished => self.gave_up(record),
+            ClientEvent::Forgot { .. } => self.gave_up(record),
+            ClientEvent::Vanished => {
+                self.gave_up(record);
+                self.waits(record.agent).is_done = true;
+            }
+            ClientEvent::Finished { cut_short } => self.waits(record.agent).is_done = !cut_short,
             ClientEvent::StreamOpened => self.waits(record.agent).disconnected_at = None,
             ClientEvent::StreamClosed => self.waits(record.agent).disconnect(record.at),
-            ClientEvent::AnsweredAgain { .. } | ClientEvent::Finished | ClientEvent::Drained => {}
+            ClientEvent::AnsweredAgain { .. } | ClientEvent::Drained => {}
         }
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         if let WorldRecord::Ended { at } = *record {
             self.end_waits(at);
+        } else if let WorldRecord::Healed { at } = *record {
+            self.healed_at.get_or_insert(at);
         }
     }
 
@@ -158,8 +171,10 @@ impl Metrics {
             in_flight: MessagesInFlight::default(),
             users: Vec::new(),
             merged_users: 0,
-            merged_turns: Shares::default(),
-            merged_matches: Shares::default(),
+            turns: Shares::default(),
+            matches: Shares::default(),
+            healed_at: None,
+            left_out: BTreeMap::new(),
             overtaken: 0,
             worst_in_line: Worst::default(),
             worst_claim: Worst::default(),
@@ -167,6 +182,7 @@ impl Metrics {
             stick_waits: UserWaits::default(),
             refusals: Vec::new(),
             calls: 0,
+            unanswered: 0,
             retries: 0,
         }
     }
@@ -206,8 +222,11 @@ impl Metrics {
         }
         self.groups.merge(&other.groups);
         self.merged_users += other.merged_users + other.users.len() as u64;
-        self.merged_turns.merge(&other.turns());
-        self.merged_matches.merge(&other.matches());
+        self.turns.merge(&other.turns);
+        self.matches.merge(&other.matches);
+        for (why, users) in &other.left_out {
+            *self.left_out.entry(why).or_default() += users;
+        }
         self.overtaken = self.overtaken.max(other.overtaken);
         self.worst_in_line.take(other.worst_in_line);
         self.worst_claim.take(other.worst_claim);
@@ -217,6 +236,7 @@ impl Metrics {
             self.refuse(code, count);
         }
         self.calls += other.calls;
+        self.unanswered += other.unanswered;
         self.retries += other.retries;
     }
 
@@ -241,21 +261,49 @@ impl Metrics {
         &mut self.users[index]
     }
 
-    fn record_call(&mut self, agent: Agent, op: &Op, intended: Time) {
+    fn record_call(&mut self, record: &Record<'_>, (call, op): (CallId, &Op), intended: Time) {
         self.calls += 1;
+        let waits = self.waits(record.agent);
+        waits.called = true;
+        waits.calls.push(OpenCall::of(call, op, intended));
         if let Op::EnterQueue { .. } = op {
-            self.waits(agent).in_line_since.get_or_insert(intended);
+            waits.in_line_since.get_or_insert(intended);
         } else if let Op::TalkingStick { room, .. } = *op {
-            self.waits(agent).record_claim(room, intended);
+            let ended = waits.record_claim(room, intended);
+            self.count_unserved(Measured::StickWait, ended, record.at);
         } else if let Op::Reset { .. } | Op::LeaveChat { .. } = op {
-            self.stop_claiming(agent);
+            self.stop_claiming(record);
         }
     }
 
-    fn stop_claiming(&mut self, agent: Agent) {
-        let waits = self.waits(agent);
+    fn stop_claiming(&mut self, record: &Record<'_>) {
+        let waits = self.waits(record.agent);
         waits.holds = false;
-        waits.give_up_claim();
+        let ended = waits.give_up_claim();
+        self.count_unserved(Measured::StickWait, ended, record.at);
+    }
+
+    /// The number of users.
+    pub(crate) fn users(&self) -> u64 {
+        self.merged_users + self.users.len() as u64
+    }
+
+    /// The number of calls of any kind, without retries.
+    #[must_use]
+    pub const fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// The number of calls without an answer.
+    #[must_use]
+    pub const fn unanswered(&self) -> u64 {
+        self.unanswered
+    }
+
+    /// Users that never got in, by the code of their last refusal, or `unanswered`.
+    #[must_use]
+    pub const fn left_out(&self) -> &BTreeMap<&'static str, u64> {
+        &self.left_out
     }
 
     fn learn(&mut self, room: Room, room_seq: u64, times: Times) {
@@ -281,18 +329,15 @@ impl Metrics {
         outcome: &Outcome,
     ) {
         let (at, agent) = (record.at, record.agent);
-        let unsure = self.waits(agent).take_unsure(call);
+        let is_unsure = self.end_call(record, call, outcome);
         if matches!(op, Op::Check { .. }) {
             self.waits(agent).bytes += CHECK_ANSWER;
-        } else if !matches!(op, Op::Break { .. }) {
-            // The answer to a break may be delayed: `breaks_rules` judges by how long.
-            self.request_latency.record(at.since(intended).0);
         }
         match outcome {
-            Ok(Answer::Waiting { .. }) => self.waits(agent).matches.asked += 1,
+            Ok(Answer::Waiting { .. }) => self.waits(agent).matches.ask(intended),
             Ok(Answer::Matched { room, .. }) => {
                 let waits = self.waits(agent);
-                waits.matches.asked += 1;
+                waits.matches.ask(intended);
                 // The answer says that this call led to the match.
                 waits.in_line_since.get_or_insert(intended);
                 if let Some(since) = waits.record_match(*room) {
@@ -302,7 +347,8 @@ impl Metrics {
                 }
             }
             Ok(Answer::LeftQueue { left: true }) => {
-                self.waits(agent).in_line_since = None;
+                let since = self.waits(agent).in_line_since.take();
+                self.count_unserved(Measured::QueueWait, since, at);
             }
             Ok(Answer::Sent { room, room_seq, .. }) => {
                 if matches!(op, Op::Push { .. }) {
@@ -317,7 +363,7 @@ impl Metrics {
                 waits.locate_claim(*room, *epoch);
                 if waits.claim.is_some() && !waits.asked {
                     waits.asked = true;
-                    waits.turns.asked += 1;
+                    waits.turns_in(*room).ask(intended);
                 }
                 if *place == 0
                     && let Some(since) = waits.record_grant(*room, *epoch)
@@ -338,7 +384,7 @@ impl Metrics {
                 | Answer::Members { .. },
             ) => {}
             Err(refusal) => {
-                if !(unsure && refusal.is_retryable()) {
+                if !(is_unsure && refusal.is_retryable()) {
                     self.refuse(refusal.code, 1);
                     self.groups.refuse(agent, op.room().flatten(), intended);
                 }
@@ -357,84 +403,6 @@ impl Metrics {
         match self.refusals.iter_mut().find(|(known, _)| *known == code) {
             Some((_, count)) => *count += times,
             None => self.refusals.push((code, times)),
-        }
-    }
-
-    /// Processes the part of a gap about one room. A wait ends when its user learns of its end.
-    fn record_gap(&mut self, record: &Record<'_>, lost: &LostRange) {
-        let agent = record.agent;
-        if lost.you == Some(Membership::Matched)
-            && let Some(since) = self.waits(agent).record_match(lost.room)
-        {
-            self.waited_in_line(record, since);
-        }
-        let Some(stick) = lost.stick else { return };
-        let (StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch)) =
-            stick;
-        if let Some(since) = self.waits(agent).record_grant(lost.room, epoch) {
-            self.waited_for_stick(record, lost.room, since);
-        }
-        self.waits(agent).holds = matches!(stick, StickLoss::Granted(_));
-    }
-
-    fn record_event(&mut self, record: &Record<'_>, event: &InboxEvent<'_>, sent_at: Time) {
-        let (at, agent) = (record.at, record.agent);
-        let waits = self.waits(agent);
-        match *event {
-            InboxEvent::Message {
-                room,
-                room_seq,
-                text,
-                ..
-            } => {
-                let bytes = std::mem::take(&mut waits.bytes) + MESSAGE_FRAME + text.len() as u64;
-                self.bytes_per_message.record(bytes);
-                self.learn(room, room_seq, Times::Seen(at));
-                return;
-            }
-            InboxEvent::Found { room, .. } => {
-                if let Some(since) = waits.record_match(room) {
-                    waits.last_in_line = Some((since, sent_at.min(at)));
-                    self.waited_in_line(record, since);
-                }
-            }
-            InboxEvent::Stick {
-                room, user, change, ..
-            } if record.user == Some(user) => self.stick_changed(record, room, change),
-            InboxEvent::Member {
-                room, user, change, ..
-            } if record.user == Some(user) => waits.came_or_went(room, change),
-            InboxEvent::Moderation {
-                room, user, act, ..
-            } => waits.record_moderation(room, act, user.is_some() && user == record.user),
-            InboxEvent::Gap { rooms, .. } => {
-                for lost in rooms {
-                    self.record_gap(record, lost);
-                }
-            }
-            InboxEvent::Stick { .. }
-            | InboxEvent::Ended { .. }
-            | InboxEvent::PartnerAway { .. }
-            | InboxEvent::PartnerBack { .. }
-            | InboxEvent::Member { .. } => {}
-        }
-        self.waits(agent).bytes += EVENT_LINE;
-    }
-
-    fn stick_changed(&mut self, record: &Record<'_>, room: Room, change: StickChange) {
-        let waits = self.waits(record.agent);
-        match change {
-            StickChange::Granted { epoch, .. } => {
-                if let Some(since) = waits.record_grant(room, epoch) {
-                    self.waited_for_stick(record, room, since);
-                }
-            }
-            StickChange::Released { epoch } | StickChange::Expired { epoch } => {
-                if waits.granted == Some((room, epoch)) {
-                    waits.holds = false;
-                }
-            }
-            StickChange::Claimed { .. } => {}
         }
     }
 
@@ -479,10 +447,14 @@ impl Metrics {
         if let Some((room, epoch)) = waits.granted.filter(|_| waits.holds) {
             waits.left_with = Some((room, epoch, record.user));
         }
-        waits.in_line_since = None;
+        waits.excuse_claim();
+        let since = waits.in_line_since.take();
+        if since.is_some() && waits.matches.asked > waits.matches.had {
+            waits.matches.asked -= 1;
+        }
         waits.matched_in = None;
-        waits.unsure.clear();
-        self.stop_claiming(agent);
+        self.count_unserved(Measured::QueueWait, since, record.at);
+        self.stop_claiming(record);
     }
 }
 

@@ -107,10 +107,10 @@ impl<'o> RunJudge<'o> {
     pub fn finish(self, plan: &Plan, ran: WorldOutcome) -> SeedOutcome {
         let mut metrics = self.metrics;
         let mut judgement = self.judge.finish(ran.ended_at);
-        judgement.counts.left_out = ran.left_out;
+        judgement.counts.skipped = ran.skipped;
         let stuck = stuck(&ran, &metrics);
         let name = |index: usize| ran.users[index].shown();
-        metrics.keep_waits(ran.seed, ran.ended_at, &judgement.overtaken, &name);
+        metrics.end_run(ran.seed, ran.ended_at, &judgement.overtaken, &name);
         SeedOutcome {
             thresholds: metrics.thresholds(plan, &judgement.counts, stuck.len() as u64),
             seed: ran.seed,

@@ -93,8 +93,9 @@ pub enum ClientEvent<'a> {
     Forgot { returns: bool },
     /// The client disconnected permanently, at any point of its flow.
     Vanished,
-    /// The client finished its flow. From here on it only drains its inbox.
-    Finished,
+    /// The client finished its flow. From here on it only drains its inbox. `cut_short`: the heal took
+    /// rounds of its loops away.
+    Finished { cut_short: bool },
     /// The client's inbox is drained: a `check` after the heal returned nothing.
     Drained,
     /// A flow's `await` timed out.

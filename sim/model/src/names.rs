@@ -93,7 +93,7 @@ pub const PROPERTIES: [&str; Property::ALL.len()] = {
 };
 
 /// Every metric that a threshold may name.
-pub const METRICS: [&str; 16] = [
+pub const METRICS: [&str; 18] = [
     "message_latency",
     "queue_wait",
     "stick_wait",
@@ -108,8 +108,10 @@ pub const METRICS: [&str; 16] = [
     "phantom",
     "gapped",
     "refused",
+    "unanswered",
     "retries",
     "stuck",
+    "left_out",
 ];
 
 /// Every event type that an `await` may name.

@@ -43,15 +43,18 @@ pub use groups::{BriefResult, GroupResult, GroupResults, MOST_GROUPS, RoomResult
 pub use progress::{Interrupt, LiveNow, Progress, ProgressNow};
 pub use replayed::{BrokenInvariant, JournalRestart, JournalViolation, Replayed};
 pub use result::{
-    DisconnectedHolder, FairnessResult, LiveResult, LostTarget, MetricResult, NemesisFailure,
-    NemesisFault, NemesisResult, Repro, Requests, RestResult, RunResult, ShrunkResult, StageResult,
-    Starts, Stuck, ThresholdResult, Verdict,
+    DisconnectedHolder, FairnessResult, LeastServed, LeftOutResult, LiveResult, LostTarget,
+    MetricResult, NemesisFailure, NemesisFault, NemesisResult, Repro, Requests, RestResult,
+    RunResult, ShrunkResult, StageResult, Starts, Stuck, ThresholdResult, Verdict,
 };
 pub use shrunk::{Notes, Shrunk, Size};
 pub use sometimes::{Point, Tally};
 pub use summary::{FailingSeed, Summary};
 pub use timeline::{Mark, Timeline};
-pub use verdict::{Evidence, INTERRUPTED, class_of, is_judged, is_silent, judge, unreached, worst};
+pub use verdict::{
+    Evidence, INTERRUPTED, class_of, expects_refusals_at_the_door, is_judged, is_silent, judge,
+    unreached, worst,
+};
 pub use world_outcome::{START, UserOutcome, Waiting, WorldOutcome};
 pub use worst::{Seek, Worst};
 
@@ -83,7 +86,7 @@ pub struct Counts {
     pub phantom: u64,
     /// Calls, of any kind, that were skipped because the user had no handle. A flow ends at the
     /// first.
-    pub left_out: u64,
+    pub skipped: u64,
 }
 
 /// One property's verdict.

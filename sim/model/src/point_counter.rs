@@ -95,7 +95,7 @@ impl Observer for PointCounter {
             ClientEvent::StreamOpened
             | ClientEvent::StreamClosed
             | ClientEvent::Vanished
-            | ClientEvent::Finished
+            | ClientEvent::Finished { .. }
             | ClientEvent::Drained
             | ClientEvent::Stuck { .. } => {}
         }
@@ -201,6 +201,9 @@ impl PointCounter {
         let retried = client.retried.contains(&call);
         if retried && outcome.is_ok() {
             self.tally.reach(Point::RetrySucceeded);
+        }
+        if record.user.is_none() && outcome.is_err() {
+            self.tally.reach(Point::TurnedAway);
         }
         match outcome {
             Ok(answer) => {

@@ -28,7 +28,7 @@ pub fn client(what: &ClientEvent<'_>, me: Option<User>, verb: Option<&str>) -> O
         ClientEvent::StreamClosed => "✗ stream closed".to_owned(),
         ClientEvent::Forgot { .. } => "✗ forgot its handle".to_owned(),
         ClientEvent::Vanished => "✗ gone for good".to_owned(),
-        ClientEvent::Finished => "· flow finished".to_owned(),
+        ClientEvent::Finished { .. } => "· flow finished".to_owned(),
         ClientEvent::Drained => "· inbox drained".to_owned(),
         ClientEvent::Stuck { waiting_for } => format!("✗ stuck, no {waiting_for}"),
     })

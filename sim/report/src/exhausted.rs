@@ -7,6 +7,7 @@ use super::checks::property_table;
 use super::line::{Line, Style, flow, paragraph};
 use super::numbers::{count, milliseconds, plural, short};
 use super::shell::{command_lines, run_command};
+use super::verdict_lines::badge;
 use super::{Detail, View};
 use sim_model::outcome::{Class, Counterexample, Exhausted, PropertyResult, Searched};
 
@@ -157,10 +158,7 @@ fn properties(found: &Exhausted) -> Vec<Line> {
 fn verdict(found: &Exhausted) -> Line {
     let states = found.worlds.iter().map(|world| world.states).sum();
     let steps: u64 = found.worlds.iter().map(|world| world.transitions).sum();
-    let (style, word) = match found.exit_code {
-        0 => (Style::Good, "PASS"),
-        _ => (Style::Bad, "FAIL"),
-    };
+    let (style, word) = badge(found.exit_code);
     let mut words = format!(
         " · {} in {}",
         plural(states, "state", "states"),

@@ -11,6 +11,7 @@ use super::line::{INDENT, Line, Style, flow, paragraph};
 use super::numbers::{count, milliseconds, plural, short};
 use super::shell::{command_lines, explore_command, run_command};
 use super::shrunk;
+use super::verdict_lines::badge;
 use super::{Detail, View};
 use sim_model::outcome::{
     Class, Effort, ExplorationCoverage, ExplorationResult, FailureResult, HuntResult, Seek,
@@ -220,9 +221,12 @@ fn verdict(run: &ExplorationReport<'_>) -> Line {
         short(found.steps as f64 / seconds),
     );
     match found.failures.len() {
-        0 => Line::new()
-            .with(Style::Good, "PASS")
-            .text(&format!(" · {speed} · exit {code}")),
+        0 => {
+            let (style, word) = badge(code);
+            Line::new()
+                .with(style, word)
+                .text(&format!(" · {speed} · exit {code}"))
+        }
         n => Line::new().with(Style::Bad, "FAIL").text(&format!(
             " · {} · {speed} · exit {code}",
             plural(n as u64, "failure", "failures")

@@ -6,6 +6,7 @@ use super::checked::{claims, rest};
 use super::header::{name, range, seeds};
 use super::line::{Line, PAGE, Style, fit, paragraph};
 use super::numbers::{count, milliseconds};
+use super::run_counts::left_out_words;
 use super::{FinishedRun, View, figures};
 use chat_types::Span;
 use sim_model::outcome::{
@@ -46,7 +47,7 @@ pub(super) fn what_failed(run: &FinishedRun) -> String {
         broken.next().map(|(name, _)| name.to_owned())
     };
     match result.verdict {
-        Verdict::Pass => "nothing".to_owned(),
+        Verdict::Pass | Verdict::Interrupted => "nothing".to_owned(),
         Verdict::Unjudged => match early_end(result) {
             Some(end) => end.what.to_owned(),
             None => "unjudged".to_owned(),
@@ -84,7 +85,7 @@ pub(super) fn failing_seed(run: &FinishedRun) -> String {
 pub(super) fn sentences(run: &FinishedRun) -> Vec<String> {
     let result = run.result();
     match result.verdict {
-        Verdict::Pass => claims(run),
+        Verdict::Pass | Verdict::Interrupted => claims(run),
         Verdict::Safety | Verdict::Liveness => vec![match run.headline() {
             Some(violation) => violation.detail.clone(),
             None if what_failed(run) == STUCK => rest(result),
@@ -163,6 +164,11 @@ fn unjudged(run: &FinishedRun) -> Vec<String> {
             count(result.counts.attempted),
             count(result.counts.refused)
         ));
+    }
+    if !result.left_out.held {
+        let seed = result.left_out.seed;
+        let seed = seed.map_or_else(String::new, |seed| format!(", the most in seed {seed}"));
+        sentences.push(format!("{}{seed}.", left_out_words(result)));
     }
     if !never.is_empty() {
         sentences.push(format!(

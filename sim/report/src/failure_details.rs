@@ -136,7 +136,7 @@ const REFUSALS: usize = 3;
 /// If no message was accepted: the most frequent refusals, each with what helps.
 fn refusals_to_avoid(run: &FinishedRun) -> Vec<String> {
     let result = run.result();
-    if !is_silent(&run.plan, &result.counts) {
+    if !is_silent(&run.plan, &result.counts) && result.left_out.held {
         return Vec::new();
     }
     let mut refusals: Vec<(&String, &u64)> = result.refusals.iter().collect();
@@ -147,6 +147,11 @@ fn refusals_to_avoid(run: &FinishedRun) -> Vec<String> {
         .take(REFUSALS)
         .map(|(code, times, hint)| format!("{code} ({}): {hint}", count(*times)))
         .collect();
+    if !result.left_out.held {
+        words.push(
+            "expect_sometimes: [turned_away], if refusals at the door are the purpose".to_owned(),
+        );
+    }
     if result.live.is_some() && !words.is_empty() {
         words.push(
             "a limit of a live server is set where it starts: talking-stick --limit KEY=VALUE"

@@ -6,7 +6,7 @@ use super::line::{Line, PAGE, Style, fit};
 use super::numbers::{count, figure, milliseconds, plural, short};
 use super::{Detail, FinishedRun};
 use sim_model::names::METRICS;
-use sim_model::outcome::{FairnessResult, MetricResult, RunResult, ThresholdResult};
+use sim_model::outcome::{FairnessResult, LeastServed, MetricResult, RunResult, ThresholdResult};
 use sim_model::plan::Figure;
 
 /// Metrics shown even without a threshold.
@@ -170,11 +170,9 @@ fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
         shown = false;
     }
     let mut lines = with_thresholds(line, &thresholds, shown);
-    if let Some(metric) = metric.filter(|metric| metric.unfinished > 0) {
-        let words = format!(
-            "{} open at the end, counted with the length reached",
-            plural(metric.unfinished, "wait", "waits")
-        );
+    let remarks = remarks(metric, fairness);
+    if !remarks.is_empty() {
+        let words = fit(&remarks.join(" · "), PAGE - 2);
         lines.push(Line::new().text("  ").with(Style::Warn, &words));
     }
     lines
@@ -188,10 +186,64 @@ fn metric_columns(mut line: Line, name: &str, metric: &MetricResult) -> Line {
     line
 }
 
+/// `jain 0.91 · 5 to 30 · mean 26`
 fn shares(fairness: &FairnessResult) -> String {
     let jain = fairness.jain.map_or_else(|| "–".to_owned(), figure);
-    let (max, mean) = (amount("", fairness.max), amount("", fairness.mean));
-    format!("jain {jain} · max {max} · mean {mean}")
+    let [min, max, mean] =
+        [fairness.min, fairness.max, fairness.mean].map(|value| amount("", value));
+    let range = if fairness.min < fairness.max {
+        format!("{min} to {max} · mean {mean}")
+    } else {
+        format!("{max} each")
+    };
+    format!("jain {jain} · {range}")
+}
+
+/// `user_1 (slow#0) had 5 of a fair 26.3 (seed 7)`
+pub(super) fn least_served(least: &LeastServed) -> String {
+    let (had, fair) = (count(least.had), figure(least.fair));
+    format!("{} had {had} of a fair {fair}", least.who)
+}
+
+/// How much less than its fair share a user had that is named.
+const NAMED: f64 = 0.9;
+
+/// What the figures of a row do not say: how few they stand on, which waits are not over, and who had
+/// least.
+fn remarks(metric: Option<&MetricResult>, fairness: Option<&FairnessResult>) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(metric) = metric {
+        if let Some((name, few)) = thin_quantile(metric.count) {
+            remarks.push(format!(
+                "{name} stands on {}",
+                plural(few, "value", "values")
+            ));
+        }
+        if metric.unfinished > 0 {
+            let open = count(metric.unfinished);
+            remarks.push(format!(
+                "{open} without an end, counted with the length reached"
+            ));
+        }
+        if metric.unserved > 0 {
+            let longest = milliseconds(metric.longest_unserved);
+            let ended = plural(metric.unserved, "wait", "waits");
+            remarks.push(format!("{ended} ended otherwise, after at most {longest}"));
+        }
+    }
+    let least = fairness.and_then(|fairness| fairness.least.as_ref());
+    if let Some(least) = least.filter(|least| least.relative() < NAMED) {
+        remarks.push(least_served(least));
+    }
+    remarks
+}
+
+/// The first of the shown quantiles that is just the largest of so few values.
+fn thin_quantile(values: u64) -> Option<(&'static str, u64)> {
+    let first = [("p95", 20), ("p99", 100)]
+        .into_iter()
+        .find(|(_, needed)| values < *needed)?;
+    (values > 0).then_some((first.0, values))
 }
 
 /// Adds the thresholds to a row. The measured value is shown beside a missed threshold, and beside

@@ -98,6 +98,7 @@ pub(super) const fn hint(point: Point) -> &'static str {
         Point::Unregistered => "unregister steps",
         Point::Reported => "report steps, after a message or a match",
         Point::Banned => "operator: ban under faults",
+        Point::TurnedAway => "a lower max_per_address under server, and addresses: 1 under network",
         Point::Unbanned => "operator: unban under faults, after a ban or a mute",
     }
 }

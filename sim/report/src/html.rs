@@ -103,6 +103,7 @@ fn page(title: &str, data: &str, programs: &[&str]) -> String {
 fn title(runs: &[FinishedRun]) -> String {
     let one = |run: &FinishedRun| match run.result().verdict {
         Verdict::Pass => format!("PASS · {}", run.plan.name),
+        Verdict::Interrupted => format!("INTERRUPTED · {}", run.plan.name),
         Verdict::Safety | Verdict::Liveness | Verdict::Unjudged | Verdict::Threshold => {
             format!("FAIL {} · {}", what_failed(run), run.plan.name)
         }

@@ -12,7 +12,7 @@ use sim_model::outcome::RunResult;
 const SCHEMA: &str = "https://raw.githubusercontent.com/talking-stick/talking-stick/main/sim/report/src/result.schema.json";
 
 /// The version of the schema: it changes when a field changes its meaning or goes.
-const SCHEMA_VERSION: u32 = 1;
+pub(crate) const SCHEMA_VERSION: u32 = 2;
 
 /// Where a result is from.
 #[derive(Clone, Debug, Serialize)]

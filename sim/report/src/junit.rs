@@ -8,7 +8,11 @@ use super::FinishedRun;
 use super::checked::{held_by, rest, waits};
 use super::checks::{Standing, in_order, standing};
 use super::failure::{STUCK, crossing, early_end};
+use super::run_counts::left_out_words;
 use sim_model::outcome::{Class, PropertyResult, RunResult, is_judged};
+
+/// The case about users that never got in.
+const LEFT_OUT: &str = "left out";
 
 enum Outcome {
     Passed,
@@ -63,6 +67,10 @@ fn facts(result: &RunResult, out: &mut String) {
         ("seeds", result.seeds.to_string()),
         ("trace_hash", result.trace_hash.clone()),
         ("exit_code", result.exit_code.to_string()),
+        ("calls", result.calls.to_string()),
+        ("refused", result.refusals.values().sum::<u64>().to_string()),
+        ("unanswered", result.unanswered.to_string()),
+        ("left_out", result.left_out.users.to_string()),
     ] {
         let _ = writeln!(
             out,
@@ -144,12 +152,7 @@ fn broken(run: &FinishedRun, name: &str) -> Outcome {
 
 fn figures(run: &FinishedRun) -> Vec<Case> {
     let result = run.result();
-    let again = || {
-        result
-            .repro
-            .as_ref()
-            .map_or_else(String::new, |repro| repro.command.clone())
-    };
+    let again = || again(result);
     let thresholds = result.thresholds.iter().map(|threshold| Case {
         name: format!("{} {}", threshold.limited(), threshold.expression),
         outcome: match threshold.met {
@@ -176,23 +179,6 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
             Outcome::Passed
         },
     });
-    let rest = Case {
-        name: STUCK.to_owned(),
-        outcome: if result.rest.held {
-            Outcome::Passed
-        } else {
-            let mut body = String::new();
-            for stuck in result.stuck.iter().take(20) {
-                let _ = writeln!(body, "seed {}: {} {}", stuck.seed, stuck.who, waits(stuck));
-                let holder = held_by(stuck).map(|words| format!("  {words}\n"));
-                body += &holder.unwrap_or_default();
-            }
-            Outcome::Failed {
-                message: rest(result),
-                body: body + &again(),
-            }
-        },
-    };
     let judged = (!is_judged(&result.properties)).then(|| Case {
         name: "judged".to_owned(),
         outcome: Outcome::Failed {
@@ -209,10 +195,53 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
     });
     thresholds
         .chain(points)
-        .chain([rest])
+        .chain([at_rest(run), let_in(run)])
         .chain(judged)
         .chain(early)
         .collect()
+}
+
+/// The command that repeats the run.
+fn again(result: &RunResult) -> String {
+    let repro = result.repro.as_ref();
+    repro.map_or_else(String::new, |repro| repro.command.clone())
+}
+
+/// Whether users were stuck.
+fn at_rest(run: &FinishedRun) -> Case {
+    let result = run.result();
+    Case {
+        name: STUCK.to_owned(),
+        outcome: if result.rest.held {
+            Outcome::Passed
+        } else {
+            let mut body = String::new();
+            for stuck in result.stuck.iter().take(20) {
+                let _ = writeln!(body, "seed {}: {} {}", stuck.seed, stuck.who, waits(stuck));
+                let holder = held_by(stuck).map(|words| format!("  {words}\n"));
+                body += &holder.unwrap_or_default();
+            }
+            Outcome::Failed {
+                message: rest(result),
+                body: body + &again(result),
+            }
+        },
+    }
+}
+
+/// Whether users never got in.
+fn let_in(run: &FinishedRun) -> Case {
+    let result = run.result();
+    Case {
+        name: LEFT_OUT.to_owned(),
+        outcome: match result.left_out.held {
+            true => Outcome::Passed,
+            false => Outcome::Failed {
+                message: left_out_words(result),
+                body: again(result),
+            },
+        },
+    }
 }
 
 fn write_case(scenario: &str, case: &Case, out: &mut String) {

@@ -142,7 +142,9 @@ impl FinishedRun {
         let class = match result.verdict {
             Verdict::Safety => Class::Safety,
             Verdict::Liveness => Class::Liveness,
-            Verdict::Pass | Verdict::Unjudged | Verdict::Threshold => return None,
+            Verdict::Pass | Verdict::Unjudged | Verdict::Threshold | Verdict::Interrupted => {
+                return None;
+            }
         };
         let is_of_class = |violation: &&Violation| {
             sim_model::outcome::class_of(&result.properties, &violation.property) == class
@@ -160,7 +162,7 @@ impl FinishedRun {
 pub fn terminal(run: &FinishedRun, view: &View<'_>) -> String {
     let blocks = match (view.detail, run.result().verdict) {
         (Detail::Quiet, _) => vec![vec![verdict_lines::quiet_line(run)]],
-        (_, Verdict::Pass) => passed(run, view),
+        (_, Verdict::Pass | Verdict::Interrupted) => passed(run, view),
         (_, Verdict::Unjudged | Verdict::Threshold) => short_of(run, view),
         (_, Verdict::Safety | Verdict::Liveness) => violated(run, view),
     };
@@ -210,6 +212,8 @@ fn violated(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
     if view.detail == Detail::Verbose {
         blocks.push(header::about(run));
         blocks.extend(middle(run, view));
+    } else {
+        blocks.push(run_counts::traffic(run.result()));
     }
     blocks.push(verdict_lines::failed(run, view.detail));
     blocks

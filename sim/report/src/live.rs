@@ -230,6 +230,7 @@ fn row(stage: &StageResult) -> Line {
         Verdict::Liveness => (Style::Bad, "✗ liveness"),
         Verdict::Unjudged => (Style::Bad, "✗ unjudged"),
         Verdict::Threshold => (Style::Bad, "✗ threshold"),
+        Verdict::Interrupted => (Style::Warn, "– interrupted"),
     };
     line.pad(68).with(style, word)
 }

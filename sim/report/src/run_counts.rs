@@ -18,7 +18,7 @@ pub(super) fn run_counts(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     if detail == Detail::Verbose {
         lines.extend(covered(run.result()));
     }
-    lines.extend(messages(run.result()));
+    lines.extend(traffic(run.result()));
     lines.extend(stuck(run.result(), detail));
     lines
 }
@@ -59,6 +59,33 @@ fn covered(result: &RunResult) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// Messages, refused calls, and who was left out.
+pub(super) fn traffic(result: &RunResult) -> Vec<Line> {
+    let mut lines = messages(result);
+    let left_out = &result.left_out;
+    if left_out.users > 0 {
+        let words = left_out_words(result);
+        lines.extend(paragraph("left out", &words, INDENT));
+    }
+    lines
+}
+
+/// `96 of 100 users never got in (address_full 96)`
+pub(super) fn left_out_words(result: &RunResult) -> String {
+    let left_out = &result.left_out;
+    let why: Vec<String> = left_out
+        .why
+        .iter()
+        .map(|(code, n)| format!("{code} {}", count(*n)))
+        .collect();
+    format!(
+        "{} of {} never got in ({})",
+        count(left_out.users),
+        plural(result.users, "user", "users"),
+        why.join(", ")
+    )
 }
 
 /// `1,131 tried = 1,092 accepted + 39 refused (chat_ended) · 0 lost`
@@ -106,12 +133,9 @@ fn messages(result: &RunResult) -> Vec<Line> {
             .collect();
         lines.extend(flow("refused", &all, " · ", INDENT));
     }
-    if counts.left_out > 0 {
-        let calls = format!(
-            "{} calls, of users without a handle",
-            count(counts.left_out)
-        );
-        lines.extend(flow("left out", &[calls], "", INDENT));
+    if counts.skipped > 0 {
+        let calls = format!("{} calls, of users without a handle", count(counts.skipped));
+        lines.extend(flow("skipped", &[calls], "", INDENT));
     }
     lines
 }

@@ -16,8 +16,8 @@ use crate::trace::ObservedLine;
 use sim_model::names::properties_of;
 use sim_model::outcome::{
     BriefResult, Charts, Class, Counts, Coverage, FailingSeed, FairnessResult, GroupResult,
-    GroupResults, MetricResult, Point, PropertyResult, Repro, RestResult, RoomResult, RunResult,
-    Stuck, Summary, ThresholdResult, Timeline, Verdict, Violation,
+    GroupResults, LeftOutResult, MetricResult, Point, PropertyResult, Repro, RestResult,
+    RoomResult, RunResult, Stuck, Summary, ThresholdResult, Timeline, Verdict, Violation,
 };
 use sim_model::plan::{Plan, Threshold, Workload};
 use sim_model::protocol::User;
@@ -68,7 +68,7 @@ pub(crate) fn metric(p50: f64, p95: f64, p99: f64, max: f64) -> MetricResult {
         p999: (p99 + max) / 2.0,
         max,
         mean: p50 * 1.5,
-        unfinished: 0,
+        ..MetricResult::default()
     }
 }
 
@@ -144,6 +144,8 @@ fn result(plan: &Plan) -> RunResult {
         wall_ms: 50.0,
         users: 260,
         steps: 61_204,
+        calls: 4_000,
+        unanswered: 0,
         counts: Counts {
             attempted: 1_131,
             accepted: 1_092,
@@ -168,9 +170,10 @@ fn result(plan: &Plan) -> RunResult {
             "stick_turns".to_owned(),
             FairnessResult {
                 jain: Some(0.93),
+                users: 16,
                 max: 3.0,
                 mean: 1.25,
-                overtaken: 0,
+                ..FairnessResult::default()
             },
         )]),
         thresholds: thresholds(plan),
@@ -181,6 +184,10 @@ fn result(plan: &Plan) -> RunResult {
             stuck: 0,
             allowed: None,
             seed: None,
+        },
+        left_out: LeftOutResult {
+            held: true,
+            ..LeftOutResult::default()
         },
         stuck: Vec::new(),
         stuck_left_out: 0,

@@ -129,7 +129,7 @@ impl ServerRun {
     pub const fn exit_code(&self) -> u8 {
         match self.verdict {
             Verdict::Safety | Verdict::Liveness => self.verdict.exit_code(),
-            Verdict::Pass | Verdict::Unjudged | Verdict::Threshold => 0,
+            Verdict::Pass | Verdict::Unjudged | Verdict::Threshold | Verdict::Interrupted => 0,
         }
     }
 }

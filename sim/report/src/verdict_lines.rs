@@ -12,13 +12,14 @@ use super::numbers::{count, milliseconds, plural, short, times};
 use super::run_counts::stuck;
 use super::shell::{command_lines, further_command};
 use super::{Detail, FinishedRun, View};
-use sim_model::outcome::{RunResult, Verdict};
+use sim_model::outcome::{INTERRUPTED, RunResult, Verdict};
 
 /// The verdict of a pass, next steps, and the hash.
 pub(super) fn passed(run: &FinishedRun) -> Vec<Line> {
     let result = run.result();
     let mut lines = paragraph("checked", &sentences(run).join(" "), INDENT);
-    lines.push(Line::new().with(Style::Good, "PASS").text(&format!(
+    let (style, word) = badge(result.exit_code);
+    lines.push(Line::new().with(style, word).text(&format!(
         " · {} · exit {}",
         speed(result),
         result.exit_code
@@ -105,6 +106,15 @@ fn look(run: &FinishedRun) -> Vec<Line> {
         .collect()
 }
 
+/// The word of an exit code: an interrupted run neither passed nor failed.
+pub(super) const fn badge(exit_code: u8) -> (Style, &'static str) {
+    match exit_code {
+        0 => (Style::Good, "PASS"),
+        INTERRUPTED => (Style::Warn, "INTERRUPTED"),
+        _ => (Style::Bad, "FAIL"),
+    }
+}
+
 fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "pass",
@@ -112,31 +122,63 @@ fn verdict_word(verdict: Verdict) -> &'static str {
         Verdict::Liveness => "liveness",
         Verdict::Unjudged => "unjudged",
         Verdict::Threshold => "threshold",
+        Verdict::Interrupted => "interrupted",
     }
 }
 
 /// The one line of a quiet run, which includes the scenario's name.
 pub(super) fn quiet_line(run: &FinishedRun) -> Line {
     let result = run.result();
-    let (style, verdict, what, rest) = if result.verdict == Verdict::Pass {
+    let missing = missing(result);
+    let (style, verdict) = badge(result.exit_code);
+    let (what, rest) = if matches!(result.verdict, Verdict::Pass | Verdict::Interrupted) {
         let rest = format!(
-            " · {} · {} · exit {}",
+            " · {} · {} · exit {}{missing}",
             seeds(result),
             pace(result),
             result.exit_code
         );
-        (Style::Good, "PASS ", String::new(), rest)
+        (String::new(), rest)
     } else {
         let what = format!("{} · ", fit(&what_failed(run), 30));
-        let rest = format!(" · {} · exit {}", failing_seed(run), result.exit_code);
-        (Style::Bad, "FAIL ", what, rest)
+        let rest = format!(
+            " · {} · exit {}{missing}",
+            failing_seed(run),
+            result.exit_code
+        );
+        (what, rest)
     };
-    let taken = verdict.width() + what.width() + rest.width();
+    let taken = verdict.width() + 1 + what.width() + rest.width();
     Line::new()
         .with(style, verdict)
+        .text(" ")
         .text(&what)
         .text(&name(run, taken))
         .text(&rest)
+}
+
+/// Of a hundred calls or users, so many went without.
+const NOTABLE: f64 = 0.01;
+
+/// ` · 96/100 left out · 40% refused`: the shares above a hundredth.
+pub(super) fn missing(result: &RunResult) -> String {
+    let share = |n: u64, of: u64| n as f64 / of.max(1) as f64;
+    let mut words = String::new();
+    let left_out = share(result.left_out.users, result.users);
+    if left_out > NOTABLE {
+        let (few, all) = (count(result.left_out.users), count(result.users));
+        words.push_str(&format!(" · {few}/{all} left out"));
+    }
+    for (n, what) in [
+        (result.refusals.values().sum(), "refused"),
+        (result.unanswered, "unanswered"),
+    ] {
+        if share(n, result.calls) > NOTABLE {
+            let percent = (share(n, result.calls) * 100.0).round();
+            words.push_str(&format!(" · {percent}% {what}"));
+        }
+    }
+    words
 }
 
 /// The line of a run among several.
@@ -163,15 +205,14 @@ pub fn closing(runs: &[&RunResult], exit_code: u8, view: &View<'_>) -> String {
     let total = plural(runs.len() as u64, "scenario", "scenarios");
     let mut words = format!("{total}: {} passed", count(passes));
     for (n, word) in failures.values() {
-        words.push_str(&format!(", {} failed ({word})", count(*n)));
+        let failed = match *word {
+            "interrupted" => "interrupted".to_owned(),
+            word => format!("failed ({word})"),
+        };
+        words.push_str(&format!(", {} {failed}", count(*n)));
     }
-    let style = if exit_code == 0 {
-        Style::Good
-    } else {
-        Style::Bad
-    };
+    let (style, verdict) = badge(exit_code);
     let mut out = String::new();
-    let verdict = if exit_code == 0 { "PASS" } else { "FAIL" };
     Line::new()
         .with(style, verdict)
         .text(&format!(" · {words} · exit {exit_code}"))

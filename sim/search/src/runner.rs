@@ -3,7 +3,7 @@
 
 mod in_order;
 mod merged;
-mod stuck_users;
+mod unlucky;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::ops::ControlFlow;

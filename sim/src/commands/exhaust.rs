@@ -9,7 +9,7 @@ use super::{Console, WRONG, is_stdout};
 use crate::VERSION;
 use crate::cli::ExhaustArgs;
 use crate::output;
-use sim_model::outcome::{Counterexample, INTERRUPTED, PANIC, Progress, worst};
+use sim_model::outcome::{Counterexample, PANIC, Progress};
 use sim_report::{Detail, View};
 use sim_search::exhaust::{self, Options};
 use sim_search::panics::catch_panic;
@@ -53,7 +53,7 @@ pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 
     let took = (console.clock)().saturating_sub(began);
     let mut found = exhaust::together(&options, worlds, took);
     if console.interrupt.is_requested() {
-        found.exit_code = worst(found.exit_code, INTERRUPTED);
+        found.interrupt();
         console.complain("interrupted: not every interleaving was tried\n");
     }
     let detail = match (arguments.quiet, arguments.verbose) {

@@ -12,9 +12,7 @@ use crate::cli::{LiveArgs, RunArgs};
 use crate::report_server::{ReportServer, lock};
 use sim_live::{Journal, LiveError, LiveOutcome, Options, RateScale, Ready};
 use sim_model::history::Observer;
-use sim_model::outcome::{
-    INTERRUPTED, LiveResult, Progress, Repro, RunResult, StageResult, Verdict, worst,
-};
+use sim_model::outcome::{LiveResult, Progress, Repro, RunResult, StageResult, Verdict};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 use sim_report::series::SeriesRecorder;
@@ -114,8 +112,7 @@ fn once(
     }
     summary.result.live = Some(live);
     if console.interrupt.is_requested() {
-        summary.result.interrupted = true;
-        summary.result.exit_code = worst(summary.result.exit_code, INTERRUPTED);
+        summary.result.interrupt();
     }
     summary.result.repro = Some(Repro {
         command: repeat_command(&file, seed, 1, &Recipe::default()) + &arguments.live.words(),

@@ -219,7 +219,10 @@ fn an_interrupted_run_has_the_result_of_its_seeds_so_far() {
     );
     let told = format!("interrupted after {done} of 9 seeds of ");
     assert!(printed.err.starts_with(&told), "{}", printed.err);
-    let verdict = printed.out.lines().find(|line| line.starts_with("PASS · "));
+    let verdict = printed
+        .out
+        .lines()
+        .find(|line| line.starts_with("INTERRUPTED · "));
     assert!(verdict.unwrap().ends_with("exit 130"), "{}", printed.out);
     assert!(folder.read("out.html").contains("<html"));
     // A failure weighs more.

@@ -249,8 +249,7 @@ fn the_figures_agree(shown: &Shown) {
         shown.terminal_shows(&format!("{title} {count} {}", figures.join(" ")));
         let unfinished = number(&metric["unfinished"]);
         if unfinished > 0 {
-            let waits = if unfinished == 1 { "wait" } else { "waits" };
-            shown.terminal_shows(&format!("{} {waits} open at the end", grouped(unfinished)));
+            shown.terminal_shows(&format!("{} without an end", grouped(unfinished)));
         }
     }
     let thresholds = shown.json["thresholds"].as_array().expect("thresholds");

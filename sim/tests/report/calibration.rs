@@ -24,7 +24,7 @@ fn metric(p50: f64, tail: f64) -> MetricResult {
         p999: p50 * tail * 2.0,
         max: p50 * tail * 3.0,
         mean: p50 * 1.2,
-        unfinished: 0,
+        ..MetricResult::default()
     }
 }
 

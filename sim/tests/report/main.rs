@@ -6,6 +6,7 @@
 
 mod agreement;
 mod calibration;
+mod everyone;
 mod over_time;
 mod persona_threshold;
 mod serving;

@@ -37,9 +37,15 @@ struct Frame {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cursor {
     frames: Vec<Frame>,
+    /// Whether rounds of a loop were skipped in a hurry.
+    cut_short: bool,
 }
 
 impl Cursor {
+    pub(super) const fn is_cut_short(&self) -> bool {
+        self.cut_short
+    }
+
     /// Moves to the beginning of the flow.
     pub(super) fn restart(&mut self, flow: &Arc<[Step]>) {
         self.frames.clear();
@@ -55,6 +61,7 @@ impl Cursor {
                     frame.rounds_left -= 1;
                     frame.next = 0;
                 } else {
+                    self.cut_short |= frame.rounds_left > 0;
                     self.frames.pop();
                 }
                 continue;

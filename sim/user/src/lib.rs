@@ -147,7 +147,7 @@ pub struct VirtualUser {
     renamed: u32,
     forgot: u32,
     /// The number of calls that were skipped for lack of a handle.
-    left_out: u64,
+    skipped: u64,
     texts: u32,
     /// The `await` that timed out, with its beginning.
     ran_out: Option<(Kind, Time)>,
@@ -217,7 +217,7 @@ impl VirtualUser {
             given_name: name,
             renamed: 0,
             forgot: 0,
-            left_out: 0,
+            skipped: 0,
             texts: 0,
             ran_out: None,
             leave_out: Vec::new(),
@@ -438,8 +438,8 @@ impl VirtualUser {
 
     /// The number of calls that were skipped for lack of a handle.
     #[must_use]
-    pub const fn left_out(&self) -> u64 {
-        self.left_out
+    pub const fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// Continues as far as possible at this instant.
@@ -453,7 +453,8 @@ impl VirtualUser {
                     }
                 }
                 Activity::Settling if self.calls.is_empty() => {
-                    self.record(now, ClientEvent::Finished, o);
+                    let cut_short = self.cursor.is_cut_short();
+                    self.record(now, ClientEvent::Finished { cut_short }, o);
                     self.activity = Activity::Finished;
                 }
                 Activity::Finished if self.pace == Pace::Hurried => self.start_draining(now, o),

@@ -32,7 +32,7 @@ impl VirtualUser {
         match step {
             // Without a handle only registering calls are possible.
             Step::Call(verb) if self.user.is_none() && !verb.kind().registers() => {
-                self.left_out += 1;
+                self.skipped += 1;
                 None
             }
             Step::Call(verb) => {

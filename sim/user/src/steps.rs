@@ -82,7 +82,7 @@ impl VirtualUser {
         let registered = self.user.is_some();
         if !registered && !verb.kind().registers() {
             // Without a handle nothing is left to do.
-            self.left_out += 1;
+            self.skipped += 1;
             self.activity = Activity::Settling;
             return;
         }

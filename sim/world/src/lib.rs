@@ -437,14 +437,14 @@ impl<'a, 'o> World<'a, 'o> {
             user: client.user.last_user(),
             waiting: client.user.stuck().or_else(|| client.user.pending()),
         });
-        let left_out = self.clients.iter().map(|client| client.user.left_out());
+        let skipped = self.clients.iter().map(|client| client.user.skipped());
         WorldOutcome {
             seed: self.seed,
             trace_hash: self.hash,
             ended_at: self.events.now(),
             users: users.collect(),
             by_persona: self.by_persona,
-            left_out: left_out.sum(),
+            skipped: skipped.sum(),
             steps: self.steps,
             tally: self.observers.finish(),
             timeline: self.timeline,

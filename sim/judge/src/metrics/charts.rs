@@ -19,10 +19,10 @@ const PERCENTILES: [f64; 29] = [
 ];
 
 impl Metrics {
-    /// Stores how long each user waited until the end of the run, and ends its figures by room.
-    /// `name` is a user's name; `overtaken` says who was overtaken, as the judge of the same run
-    /// found.
-    pub fn keep_waits(
+    /// Ends the figures of a run: what each user had and how long it waited until then, who was left
+    /// out, and the figures by room. `name` is a user's name; `overtaken` says who was overtaken, as
+    /// the judge of the same run found.
+    pub fn end_run(
         &mut self,
         seed: u64,
         now: Time,
@@ -30,6 +30,8 @@ impl Metrics {
         name: &dyn Fn(usize) -> UserName,
     ) {
         self.groups.end(seed);
+        self.end_shares(seed, now, name);
+        self.end_left_out();
         self.overtaken = overtaken.values().copied().max().unwrap_or(0);
         let passed: BTreeMap<usize, u64> = overtaken
             .iter()

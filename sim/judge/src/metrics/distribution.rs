@@ -18,6 +18,8 @@ pub struct Distribution {
     sum: u64,
     max: u64,
     unfinished: u64,
+    unserved: u64,
+    longest_unserved: u64,
 }
 
 impl Default for Distribution {
@@ -39,6 +41,8 @@ impl Distribution {
             sum: 0,
             max: 0,
             unfinished: 0,
+            unserved: 0,
+            longest_unserved: 0,
         }
     }
 
@@ -55,6 +59,12 @@ impl Distribution {
         self.unfinished += 1;
     }
 
+    /// Counts the length of something that ended in another way than what is measured. It is no value.
+    pub fn count_unserved(&mut self, value: u64) {
+        self.unserved += 1;
+        self.longest_unserved = self.longest_unserved.max(value);
+    }
+
     /// Adds the values of another distribution.
     pub fn merge(&mut self, other: &Self) {
         // Both have the same bounds, so no value is out of range.
@@ -63,6 +73,8 @@ impl Distribution {
         self.sum = self.sum.saturating_add(other.sum);
         self.max = self.max.max(other.max);
         self.unfinished += other.unfinished;
+        self.unserved += other.unserved;
+        self.longest_unserved = self.longest_unserved.max(other.longest_unserved);
     }
 
     /// The number of recorded values.
@@ -102,6 +114,8 @@ impl Distribution {
             max: self.max() / unit,
             mean: self.mean() / unit,
             unfinished: self.unfinished,
+            unserved: self.unserved,
+            longest_unserved: self.longest_unserved as f64 / unit,
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::distribution::Distribution;
-use super::shares::Shares;
 use super::{MICROS, Metrics};
 use sim_model::outcome::{FairnessResult, GroupResults, MetricResult};
 
@@ -16,21 +15,15 @@ impl Metrics {
         BTreeMap<String, MetricResult>,
         BTreeMap<String, FairnessResult>,
     ) {
-        let shared = |shares: &Shares| FairnessResult {
-            jain: shares.jain(),
-            max: shares.max().unwrap_or(0.0),
-            mean: shares.mean().unwrap_or(0.0),
-            overtaken: 0,
-        };
         let waited = |distribution: &Distribution, overtaken| FairnessResult {
-            jain: None,
             max: distribution.max() / MICROS,
             mean: distribution.mean() / MICROS,
             overtaken,
+            ..FairnessResult::default()
         };
         let fairness = [
-            ("stick_turns", shared(&self.turns())),
-            ("matches", shared(&self.matches())),
+            ("stick_turns", self.turns.result()),
+            ("matches", self.matches.result()),
             ("queue_wait", waited(&self.queue_wait, self.overtaken)),
             ("stick_wait", waited(&self.stick_wait, 0)),
         ];
@@ -59,21 +52,5 @@ impl Metrics {
             .iter()
             .map(|&(code, count)| (code.to_owned(), count))
             .collect()
-    }
-
-    pub(super) fn turns(&self) -> Shares {
-        let mut shares = self.merged_turns.clone();
-        for user in &self.users {
-            shares.add(user.turns);
-        }
-        shares
-    }
-
-    pub(super) fn matches(&self) -> Shares {
-        let mut shares = self.merged_matches.clone();
-        for user in &self.users {
-            shares.add(user.matches);
-        }
-        shares
     }
 }

@@ -2,11 +2,15 @@
 
 use chat_types::{Span, Time};
 
+use std::collections::BTreeMap;
+
 use super::Metrics;
 use super::groups::{Measured, Sample};
-use super::waits::Absence;
+use super::shares::Claimant;
+use super::waits::{Absence, OpenCall};
 use sim_model::history::{Record, Retry};
-use sim_model::protocol::{Agent, CallId, Op, Room, User};
+use sim_model::protocol::{Agent, CallId, Op, Outcome, Room, User};
+use sim_model::user_name::UserName;
 
 /// Two users in the queue who can be matched are matched within this time, as `queue_progress`
 /// requires. A user is not the odd one out if another user waits but cannot be matched with it,
@@ -16,6 +20,9 @@ const MATCH_WITHIN: Span = Span::secs(5);
 /// The events that end a wait in the line, and one for the stick.
 const FOUND: &str = "chatroom.found";
 const GRANTED: &str = "stick.granted";
+
+/// Why a user was left out whose calls were not answered.
+const UNANSWERED: &str = "unanswered";
 
 /// What one virtual user waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +52,20 @@ pub(crate) struct Holder {
 }
 
 impl Metrics {
-    /// The run is over: each open wait counts with its length so far.
+    /// The run is over: each open wait counts with its length so far, and each open call, unless its
+    /// answer may still be delayed.
     pub(super) fn end_waits(&mut self, now: Time) {
+        let calls: Vec<OpenCall> = self
+            .users
+            .iter()
+            .flat_map(|user| &user.calls)
+            .copied()
+            .collect();
+        for call in calls {
+            if now.since(call.intended) > call.hold {
+                self.count_unanswered(&call, now);
+            }
+        }
         for (agent, user) in (0..).map(Agent).zip(&self.users) {
             let sample = |what, room, since| Sample {
                 what,
@@ -65,6 +84,82 @@ impl Metrics {
                 self.groups
                     .add(sample(Measured::StickWait, Some(room), since));
             }
+        }
+    }
+
+    /// A call was answered. Returns whether an earlier attempt of it was not.
+    pub(super) fn end_call(
+        &mut self,
+        record: &Record<'_>,
+        call: CallId,
+        outcome: &Outcome,
+    ) -> bool {
+        let waits = self.waits(record.agent);
+        let open = waits.take_call(call);
+        waits.was_let_in |= record.user.is_some();
+        if let (false, Err(refusal)) = (waits.was_let_in, outcome) {
+            waits.turned_away = Some(refusal.code);
+        }
+        let Some(open) = open else { return false };
+        if open.is_measured {
+            let took = record.at.since(open.intended).0;
+            self.request_latency.record(took);
+        }
+        open.is_unsure
+    }
+
+    fn count_unanswered(&mut self, call: &OpenCall, now: Time) {
+        self.unanswered += 1;
+        if call.is_measured {
+            let reached = now.since(call.intended).0;
+            self.request_latency.record_unfinished(reached);
+        }
+    }
+
+    /// A wait for a match or for a stick ended in another way.
+    pub(super) fn count_unserved(&mut self, what: Measured, since: Option<Time>, now: Time) {
+        let Some(since) = since else { return };
+        let took = now.since(since).0;
+        match what {
+            Measured::QueueWait => self.queue_wait.count_unserved(took),
+            Measured::StickWait => self.stick_wait.count_unserved(took),
+            Measured::MessageLatency => {}
+        }
+    }
+
+    /// The run is over: the turns of each room and the matches are shared among who asked for them.
+    pub(super) fn end_shares(&mut self, seed: u64, now: Time, name: &dyn Fn(usize) -> UserName) {
+        let until = self.healed_at.unwrap_or(now);
+        let mut rooms: BTreeMap<Room, Vec<Claimant>> = BTreeMap::new();
+        let mut matches = Vec::new();
+        for (index, user) in self.users.iter_mut().enumerate() {
+            let claim = user.open_claim();
+            if let Some((room, _)) = claim {
+                user.turns_in(room);
+            }
+            for (room, share) in &user.turns {
+                let open = claim.filter(|(of, _)| of == room).map(|(_, since)| since);
+                let claimant = Claimant::of((index, user.is_done), *share, open);
+                rooms.entry(*room).or_default().extend(claimant);
+            }
+            let open = user.in_line_since;
+            matches.extend(Claimant::of((index, user.is_done), user.matches, open));
+        }
+        for claimants in rooms.values() {
+            self.turns.add(claimants, until, seed, name);
+        }
+        self.matches.add(&matches, until, seed, name);
+    }
+
+    /// The run is over: who called and was never let in is left out.
+    pub(super) fn end_left_out(&mut self) {
+        for user in self
+            .users
+            .iter()
+            .filter(|user| user.called && !user.was_let_in)
+        {
+            let why = user.turned_away.unwrap_or(UNANSWERED);
+            *self.left_out.entry(why).or_default() += 1;
         }
     }
 
@@ -130,9 +225,12 @@ impl Metrics {
     /// The client cancelled the call. A user that was never registered does not wait in the queue.
     pub(super) fn record_abandoned(&mut self, record: &Record<'_>, call: CallId, op: &Op) {
         let waits = self.waits(record.agent);
-        waits.take_unsure(call);
+        let open = waits.take_call(call);
         if record.user.is_none() && matches!(op, Op::EnterQueue { .. }) {
             waits.in_line_since = None;
+        }
+        if let Some(open) = open {
+            self.count_unanswered(&open, record.at);
         }
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use sim_model::history::RequestKey;
-use sim_model::protocol::{Presence, Refusal, User};
+use sim_model::protocol::{InboxEvent, Presence, Refusal, StickChange, User};
 
 const ANN: Agent = Agent(0);
 const BOB: Agent = Agent(1);

@@ -10,9 +10,9 @@ use sim_model::outcome::{Class, Counts, PropertyResult, ThresholdResult};
 use sim_model::plan::{Compare, Figure, Plan, Threshold};
 
 impl Metrics {
-    /// Each threshold of the plan, in its order, and whether it was met. The rate of `stuck` is
-    /// relative to all users, that of messages to all attempts, those of refusals and of retries to
-    /// all calls.
+    /// Each threshold of the plan, in its order, and whether it was met. The rates of `stuck` and
+    /// `left_out` are relative to all users, those of messages to all attempts, those of refusals, of
+    /// unanswered calls and of retries to all calls.
     #[must_use]
     pub fn thresholds(&self, plan: &Plan, counts: &Counts, stuck: u64) -> Vec<ThresholdResult> {
         plan.thresholds
@@ -53,8 +53,8 @@ impl Metrics {
             };
         }
         match threshold.metric {
-            "stick_turns" => of_shares(&self.turns(), figure),
-            "matches" => of_shares(&self.matches(), figure),
+            "stick_turns" => of_shares(&self.turns, figure),
+            "matches" => of_shares(&self.matches, figure),
             "lost" => share(counts.lost, attempted),
             "duplicated" => share(counts.duplicated, attempted),
             "reordered" => share(counts.reordered, attempted),
@@ -64,8 +64,10 @@ impl Metrics {
                 self.refusals.iter().map(|(_, times)| times).sum(),
                 self.calls,
             ),
+            "unanswered" => share(self.unanswered, self.calls),
             "retries" => share(self.retries, self.calls),
-            "stuck" => share(stuck, self.merged_users + self.users.len() as u64),
+            "stuck" => share(stuck, self.users()),
+            "left_out" => share(self.left_out.values().sum(), self.users()),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@ use chat_types::{Span, Time};
 
 use super::open::OpenClaim;
 use super::shares::Share;
-use sim_model::protocol::{CallId, Moderated, Presence, Room, User};
+use sim_model::protocol::{CallId, Moderated, Op, Presence, Room, User};
 
 /// The ended waits of one kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,6 +18,33 @@ impl Waited {
     pub(super) fn add(&mut self, took: Span) {
         self.times += 1;
         self.longest = self.longest.max(took.0);
+    }
+}
+
+/// A call that has no answer yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenCall {
+    pub(super) id: CallId,
+    /// Its intended start.
+    pub(super) intended: Time,
+    /// How long its answer may be delayed.
+    pub(super) hold: Span,
+    /// Whether its duration is measured. Checks wait, and the answer to a break may be delayed:
+    /// `breaks_rules` judges by how long.
+    pub(super) is_measured: bool,
+    /// Whether an earlier attempt was not answered, and may have taken effect.
+    pub(super) is_unsure: bool,
+}
+
+impl OpenCall {
+    pub(super) fn of(id: CallId, op: &Op, intended: Time) -> Self {
+        Self {
+            id,
+            intended,
+            hold: op.hold(),
+            is_measured: !matches!(op, Op::Check { .. } | Op::Break { .. }),
+            is_unsure: false,
+        }
     }
 }
 
@@ -47,8 +74,16 @@ pub(super) struct Waits {
     pub(super) last_in_line: Option<(Time, Time)>,
     /// When its `await` of a match timed out.
     pub(super) unmatched_at: Option<Time>,
-    /// Calls in flight with an unanswered earlier attempt, which may have taken effect.
-    pub(super) unsure: Vec<CallId>,
+    /// Calls in flight.
+    pub(super) calls: Vec<OpenCall>,
+    /// Whether its flow is over to its last round, or the user is gone.
+    pub(super) is_done: bool,
+    /// Whether the user called at all.
+    pub(super) called: bool,
+    /// Whether any call was answered to it as a participant.
+    pub(super) was_let_in: bool,
+    /// The last refusal before it was let in.
+    pub(super) turned_away: Option<&'static str>,
     /// The last grant, because both an answer and an event may report it.
     pub(super) granted: Option<(Room, u64)>,
     /// The grant that it held, and its id, when it vanished or forgot its handle.
@@ -64,7 +99,8 @@ pub(super) struct Waits {
     /// Waits in the queue, and for a stick, that ended in a match or a grant.
     pub(super) queue: Waited,
     pub(super) stick: Waited,
-    pub(super) turns: Share,
+    /// By room.
+    pub(super) turns: Vec<(Room, Share)>,
     pub(super) matches: Share,
     /// Bytes read since the last message.
     pub(super) bytes: u64,
@@ -91,22 +127,35 @@ impl Waits {
         self.granted = Some((room, epoch));
         self.holds = true;
         self.claim_lost = false;
-        self.turns.had += 1;
+        self.turns_in(room).had += 1;
         let claim = self.claim.take_if(|(of, _)| *of == room)?;
         Some(claim.1)
     }
 
-    /// The user claims the stick of this room, or of the only one that it is in.
-    pub(super) fn record_claim(&mut self, room: Option<Room>, intended: Time) {
+    /// Its share of the turns of this room.
+    pub(super) fn turns_in(&mut self, room: Room) -> &mut Share {
+        let known = self.turns.iter().position(|(of, _)| *of == room);
+        let index = known.unwrap_or(self.turns.len());
+        if known.is_none() {
+            self.turns.push((room, Share::default()));
+        }
+        &mut self.turns[index].1
+    }
+
+    /// The user claims the stick of this room, or of the only one that it is in. Returns since when
+    /// an earlier claim stood, which ended because the user was away.
+    pub(super) fn record_claim(&mut self, room: Option<Room>, intended: Time) -> Option<Time> {
         let lost = std::mem::take(&mut self.claim_lost);
         if self.holds || !(lost || self.claim.is_none()) {
-            return;
+            return None;
         }
+        let ended = self.claim.take().map(|(_, since)| since);
         self.asked = false;
         self.claim = room.map(|room| (room, intended));
         if room.is_none() {
             self.unnamed_claim.get_or_insert(intended);
         }
+        ended
     }
 
     /// The answer to a claim names the room, and the epoch at that time. After a later grant the claim
@@ -119,9 +168,19 @@ impl Waits {
         }
     }
 
-    pub(super) const fn give_up_claim(&mut self) {
-        self.claim = None;
+    /// The claim ends without a grant. Returns since when it stood.
+    pub(super) fn give_up_claim(&mut self) -> Option<Time> {
         self.unnamed_claim = None;
+        self.claim.take().map(|(_, since)| since)
+    }
+
+    /// The user's claim ends, and nobody failed to serve it: the user is gone, or may not have it.
+    pub(super) fn excuse_claim(&mut self) {
+        if let Some((room, _)) = self.claim
+            && std::mem::take(&mut self.asked)
+        {
+            self.turns_in(room).asked -= 1;
+        }
     }
 
     /// The stick that the user still waits for, and the intended start of the claim.
@@ -161,33 +220,45 @@ impl Waits {
     pub(super) fn came_or_went(&mut self, room: Room, change: Presence) {
         match change {
             Presence::Away | Presence::Back => {
-                self.claim_lost |= self.claim.is_some_and(|(of, _)| of == room);
+                if self.claim.is_some_and(|(of, _)| of == room) {
+                    self.claim_lost = true;
+                    self.excuse_claim();
+                }
             }
             Presence::Joined | Presence::Left => {}
         }
     }
 
-    /// An operator acted in a room; `on_me`: against this user.
-    pub(super) fn record_moderation(&mut self, room: Room, act: Moderated, on_me: bool) {
+    /// An operator acted in a room; `on_me`: against this user. Returns since when the claim stood
+    /// that the act ended.
+    pub(super) fn record_moderation(
+        &mut self,
+        room: Room,
+        act: Moderated,
+        on_me: bool,
+    ) -> Option<Time> {
         let ends_claim = match act {
             Moderated::Closed => true,
             Moderated::Muted | Moderated::Kicked => on_me,
         };
-        if ends_claim {
-            self.claim.take_if(|(of, _)| *of == room);
+        if !ends_claim || self.claim.is_none_or(|(of, _)| of != room) {
+            return None;
         }
+        self.excuse_claim();
+        let ended = self.claim.take();
+        ended.map(|(_, since)| since)
     }
 
     /// An attempt of this call was not answered.
     pub(super) fn unsure_of(&mut self, call: CallId) {
-        if !self.unsure.contains(&call) {
-            self.unsure.push(call);
+        if let Some(open) = self.calls.iter_mut().find(|open| open.id == call) {
+            open.is_unsure = true;
         }
     }
 
-    /// The call is over. Returns whether one of its attempts was not answered.
-    pub(super) fn take_unsure(&mut self, call: CallId) -> bool {
-        let index = self.unsure.iter().position(|of| *of == call);
-        index.map(|index| self.unsure.swap_remove(index)).is_some()
+    /// The call is over.
+    pub(super) fn take_call(&mut self, call: CallId) -> Option<OpenCall> {
+        let index = self.calls.iter().position(|open| open.id == call)?;
+        Some(self.calls.swap_remove(index))
     }
 }

@@ -101,6 +101,16 @@ pub struct Exhausted {
     pub worlds: Vec<Searched>,
 }
 
+impl Exhausted {
+    /// The search was interrupted. A counterexample found before weighs more.
+    pub fn interrupt(&mut self) {
+        if self.verdict == Verdict::Pass {
+            self.verdict = Verdict::Interrupted;
+            self.exit_code = self.verdict.exit_code();
+        }
+    }
+}
+
 /// A path that violates a property.
 #[derive(Clone, Debug, Serialize)]
 pub struct Counterexample {

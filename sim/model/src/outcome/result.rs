@@ -35,6 +35,10 @@ pub struct RunResult {
     pub users: u64,
     /// The number of steps, over all seeds.
     pub steps: u64,
+    /// The number of calls of any kind, without retries.
+    pub calls: u64,
+    /// Those that had no answer when their client gave them up, or when the run ended.
+    pub unanswered: u64,
     /// Counts of messages.
     pub counts: Counts,
     /// Each property by name.
@@ -55,6 +59,8 @@ pub struct RunResult {
     pub coverage: Coverage,
     /// Whether users were at rest when the run ended.
     pub rest: RestResult,
+    /// The users that never got in.
+    pub left_out: LeftOutResult,
     /// Users whose `await` timed out, or that did not finish.
     pub stuck: Vec<Stuck>,
     /// The number of stuck users that `stuck` does not list.
@@ -171,6 +177,18 @@ pub struct NemesisFailure {
     pub why: String,
 }
 
+impl RunResult {
+    /// The run was interrupted. A failure found before weighs more; points and thresholds that only
+    /// the rest could have reached are none.
+    pub fn interrupt(&mut self) {
+        self.interrupted = true;
+        if matches!(self.verdict, Verdict::Pass | Verdict::Unjudged) {
+            self.verdict = Verdict::Interrupted;
+            self.exit_code = self.verdict.exit_code();
+        }
+    }
+}
+
 impl LiveResult {
     /// When the run ended before it could be judged: the target was lost, or the nemesis failed.
     #[must_use]
@@ -263,10 +281,12 @@ pub enum Verdict {
     /// A liveness property was violated, or more users were stuck than allowed: exit 3.
     Liveness,
     /// The run could not be judged: no property was exercised, an `expect_sometimes` point was not
-    /// reached, or a threshold had no values. Exit 4.
+    /// reached, a threshold had no values, or users never got in. Exit 4.
     Unjudged,
     /// Only a threshold was crossed: exit 99.
     Threshold,
+    /// The run was interrupted, and what was done of it held: exit 130.
+    Interrupted,
 }
 
 /// One metric, in milliseconds (`bytes_per_message`: in bytes).
@@ -284,19 +304,54 @@ pub struct MetricResult {
     /// The number of waits that were open at the end of the run. They count in all figures above
     /// with the length they had reached.
     pub unfinished: u64,
+    /// The number of waits that ended without a match or a grant: the user withdrew, went away or
+    /// vanished, or an operator ended them. They are in no figure above.
+    pub unserved: u64,
+    /// The longest of those.
+    pub longest_unserved: f64,
 }
 
 /// How evenly a resource was shared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FairnessResult {
-    /// Jain's index over users with equally many requests (1 is even); none with fewer than two.
+    /// Jain's index over all users that asked, each by what it had relative to its fair share (1 is
+    /// even); none with fewer than two, or if nobody had anything.
     pub jain: Option<f64>,
+    /// The number of users that asked, or that waited.
+    pub users: u64,
+    /// The smallest share of a user.
+    pub min: f64,
     /// The largest share of a user.
     pub max: f64,
     /// The mean.
     pub mean: f64,
     /// The largest number of times that a user was bypassed.
     pub overtaken: u64,
+    /// The user that had least relative to its fair share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least: Option<LeastServed>,
+}
+
+/// The user that had least of what it asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LeastServed {
+    /// The user.
+    #[serde(flatten)]
+    pub who: UserName,
+    /// The seed of its run.
+    pub seed: u64,
+    /// What it had.
+    pub had: u64,
+    /// Its fair share: what all could have had at once, and no more than it asked for.
+    pub fair: f64,
+}
+
+impl LeastServed {
+    /// What it had for each one that it should have had.
+    #[must_use]
+    pub fn relative(&self) -> f64 {
+        self.had as f64 / self.fair
+    }
 }
 
 /// One threshold of the scenario.
@@ -338,6 +393,20 @@ pub struct RestResult {
     /// The share of users that the scenario allows to be stuck, in the scenario's notation; none if it
     /// allows none.
     pub allowed: Option<String>,
+    /// With several seeds, the one with the largest share, if that was more than allowed.
+    pub seed: Option<u64>,
+}
+
+/// Users that called, and never became participants.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOutResult {
+    /// Whether the scenario expects refusals at the door, or each seed stayed within the share of
+    /// users that may be stuck.
+    pub held: bool,
+    /// Their number, over all seeds.
+    pub users: u64,
+    /// Their number by the code of the last refusal, or `unanswered`.
+    pub why: BTreeMap<String, u64>,
     /// With several seeds, the one with the largest share, if that was more than allowed.
     pub seed: Option<u64>,
 }

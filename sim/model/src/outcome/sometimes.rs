@@ -163,6 +163,8 @@ points! {
     Banned "banned",
     /// A ban was lifted.
     Unbanned "unbanned",
+    /// A user that was no participant was refused.
+    TurnedAway "turned_away",
 }
 
 impl Point {

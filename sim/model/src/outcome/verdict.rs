@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Class, Counts, PropertyResult, RestResult, ThresholdResult, Verdict, Violation};
+use super::{
+    Class, Counts, LeftOutResult, Point, PropertyResult, RestResult, ThresholdResult, Verdict,
+    Violation,
+};
 use crate::plan::{Plan, Step, Verb, Workload};
 use crate::protocol::Plain;
 
@@ -31,6 +34,7 @@ impl Verdict {
             Self::Liveness => 3,
             Self::Unjudged => 4,
             Self::Threshold => 99,
+            Self::Interrupted => INTERRUPTED,
         }
     }
 }
@@ -49,6 +53,8 @@ pub struct Evidence<'a> {
     pub silent: bool,
     /// Whether users were at rest in the end.
     pub rest: &'a RestResult,
+    /// The users that never got in.
+    pub left_out: &'a LeftOutResult,
 }
 
 /// Properties that a run exercises even if no user does anything, because the server reports its
@@ -73,7 +79,8 @@ pub fn class_of(properties: &BTreeMap<String, PropertyResult>, name: &str) -> Cl
 }
 
 /// The gravest verdict that applies. A run is unjudged if a threshold has no values, if no property
-/// was exercised, or if none of its messages was accepted.
+/// was exercised, if none of its messages was accepted, or if more users never got in than may be
+/// stuck.
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     let violated = |class: Class| {
@@ -93,6 +100,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
         Verdict::Liveness
     } else if !is_judged(evidence.properties)
         || evidence.silent
+        || !evidence.left_out.held
         || !evidence.unreached.is_empty()
         || evidence.thresholds.iter().any(unmeasured)
     {
@@ -109,6 +117,12 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
 #[must_use]
 pub fn is_silent(plan: &Plan, counts: &Counts) -> bool {
     counts.accepted == 0 && plan.expect_sometimes.is_empty() && sends(&plan.workload)
+}
+
+/// Whether the plan is about users that are refused before they are participants.
+#[must_use]
+pub fn expects_refusals_at_the_door(plan: &Plan) -> bool {
+    plan.expect_sometimes.contains(&Point::TurnedAway.name())
 }
 
 /// Whether any user sends a message, directly or by a push.

@@ -26,7 +26,7 @@ pub struct WorldOutcome {
     /// whose users have no personas.
     pub by_persona: Vec<u64>,
     /// Calls, of any kind, that were skipped because the user had no handle.
-    pub left_out: u64,
+    pub skipped: u64,
     /// The number of steps.
     pub steps: u64,
     /// `sometimes` points and coverage.

@@ -57,7 +57,14 @@ pub(super) struct Figure {
 pub(crate) const REACHED: &str = "reached ";
 
 /// Verdicts from the best to the worst.
-const VERDICTS: [&str; 5] = ["pass", "threshold", "unjudged", "liveness", "safety"];
+const VERDICTS: [&str; 6] = [
+    "pass",
+    "interrupted",
+    "threshold",
+    "unjudged",
+    "liveness",
+    "safety",
+];
 
 /// Messages that must not occur, and unanswered calls.
 const BAD_COUNTS: [&str; 7] = [
@@ -67,7 +74,7 @@ const BAD_COUNTS: [&str; 7] = [
     "duplicated",
     "reordered",
     "phantom",
-    "left_out",
+    "skipped",
 ];
 
 impl Direction {
@@ -137,7 +144,7 @@ pub(super) fn figures(run: &Run) -> Vec<Figure> {
     for (name, figures) in &run.fairness {
         let known = figures
             .iter()
-            .filter_map(|(figure, n)| Some((figure, (*n)?)));
+            .filter_map(|(figure, n)| Some((figure, n.as_f64()?)));
         for (figure, n) in known {
             let direction = match figure.as_str() {
                 "jain" => Direction::LessIsWorse,
@@ -190,7 +197,11 @@ fn tails(run: &Run) -> Vec<Figure> {
     }
     let stuck = run.stuck.len() as u64 + run.stuck_left_out;
     let violations = run.violations.len() as u64 + run.violations_left_out;
-    for (name, n) in [("stuck", stuck), ("violations", violations)] {
+    for (name, n) in [
+        ("stuck", stuck),
+        ("left_out", run.left_out.users),
+        ("violations", violations),
+    ] {
         all.push(number(name.to_owned(), n as f64, Direction::MoreIsWorse));
     }
     all

@@ -23,7 +23,7 @@ pub struct Run {
     pub properties: BTreeMap<String, Property>,
     pub sometimes: BTreeMap<String, u64>,
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
-    pub fairness: BTreeMap<String, BTreeMap<String, Option<f64>>>,
+    pub fairness: BTreeMap<String, BTreeMap<String, Value>>,
     #[serde(default)]
     pub thresholds: Vec<Threshold>,
     #[serde(default)]
@@ -32,10 +32,17 @@ pub struct Run {
     pub stuck: Vec<Value>,
     #[serde(default)]
     pub stuck_left_out: u64,
+    pub left_out: LeftOut,
     #[serde(default)]
     pub violations: Vec<Value>,
     #[serde(default)]
     pub violations_left_out: u64,
+}
+
+/// The users that never got in.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct LeftOut {
+    pub users: u64,
 }
 
 /// The result of a property.

@@ -2,9 +2,10 @@
 
 const STANDINGS = { held: '✓', violated: '✗', 'not judged': '?', 'not exercised': '–' };
 const CLASSES = [['safety', 'Safety', 'nothing bad happens'], ['liveness', 'Liveness', 'something good happens in time, once the faults are healed'], ['threshold', 'Thresholds', 'figures keep to their bounds']];
-const VERDICTS = { pass: 'passed', safety: 'a safety property was violated', liveness: 'a liveness property was violated', unjudged: 'could not be judged', threshold: 'a threshold was crossed' };
+const VERDICTS = { pass: 'passed', safety: 'a safety property was violated', liveness: 'a liveness property was violated', unjudged: 'could not be judged', threshold: 'a threshold was crossed', interrupted: 'was interrupted' };
+const BADGES = { pass: '✓ PASS', interrupted: '… INTERRUPTED' };
 
-const passed = (run) => run.verdict === 'pass';
+const passed = (run) => run.verdict in BADGES;
 
 function section(id, title, ...children) {
   const heading = freshId(id);
@@ -35,7 +36,7 @@ function verdictHeader(run) {
   const good = passed(run);
   const [first, ...rest] = run.sentences.length > 0 ? run.sentences : [`${run.what} did not hold.`];
   return h('header', { class: `verdict ${good ? 'good' : 'bad'}` },
-    h('p', { class: 'badge-line' }, h('strong', { class: 'badge' }, good ? '✓ PASS' : '✗ FAIL'), good ? null : h('strong', { class: 'property' }, run.what),
+    h('p', { class: 'badge-line' }, h('strong', { class: 'badge' }, BADGES[run.verdict] ?? '✗ FAIL'), good ? null : h('strong', { class: 'property' }, run.what),
       h('span', { class: 'muted' }, `${run.name} · ${run.seeds} · ${VERDICTS[run.verdict]} · exit ${run.exit_code}`)),
     h('h1', {}, first), rest.map((sentence) => h('p', { class: 'sentence' }, sentence)),
     run.commands.length > 0 ? h('ul', { class: 'commands' }, run.commands.map(([words, text]) => h('li', {}, h('span', { class: 'muted' }, `${words} `), command(text)))) : null,
@@ -130,9 +131,9 @@ function latencySection(run) {
 
 function waitsSection(run) {
   const plots = [waitPlot('In line for a match', run.charts.queue, run.several_seeds), waitPlot('For the stick', run.charts.stick, run.several_seeds)].filter(Boolean);
-  const shares = run.shares.map((share) => [share.title, share.jain, share.max, share.mean, share.overtaken ?? '–']);
+  const shares = run.shares.map((share) => [share.title, share.jain, share.min ?? '–', share.max, share.mean, share.overtaken ?? '–', share.least ?? '–']);
   return section('fairness', 'Waits and fairness', plots.length > 0 ? h('div', { class: 'pair' }, plots) : h('p', { class: 'nothing' }, 'Nobody waited in line or for a stick.'),
-    table('How evenly it was shared', ['Share', '#Jain’s index', '#Max', '#Mean', '#Overtaken at most'], shares, 'tight'));
+    table('How evenly it was shared', ['Share', '#Jain’s index', '#Min', '#Max', '#Mean', '#Overtaken at most', 'Least served'], shares, 'tight'));
 }
 
 function messagesSection(run) {

@@ -12,7 +12,7 @@ use crate::checked::rest;
 use crate::checks::{Standing, in_order, standing};
 use crate::diagram::Diagram;
 use crate::failure::{failing_seed, sentences, what_failed};
-use crate::figures::{measured, of_metric, title};
+use crate::figures::{least_served, measured, of_metric, title};
 use crate::header::{network, server};
 use crate::numbers::{count, figure, milliseconds};
 use crate::series::{Series, UserLanes};
@@ -123,9 +123,11 @@ struct Metric<'a> {
 struct Share {
     title: String,
     jain: String,
+    min: Option<String>,
     max: String,
     mean: String,
     overtaken: Option<String>,
+    least: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -336,9 +338,11 @@ fn shares(result: &RunResult) -> Vec<Share> {
         Share {
             title: title(name),
             jain: share.jain.map_or_else(|| "–".to_owned(), figure),
+            min: (!is_wait).then(|| figure(share.min)),
             max: shown(share.max),
             mean: shown(share.mean),
             overtaken: is_wait.then(|| count(share.overtaken)),
+            least: share.least.as_ref().map(least_served),
         }
     })
     .collect()
@@ -411,8 +415,8 @@ fn counts(result: &RunResult) -> Vec<(&'static str, String, &'static str)> {
         ),
         ("phantom", counts.phantom, "seen, but never sent"),
         (
-            "left_out",
-            counts.left_out,
+            "skipped",
+            counts.skipped,
             "calls that users without a handle passed over",
         ),
     ]

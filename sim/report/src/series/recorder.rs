@@ -425,7 +425,7 @@ impl Observer for SeriesRecorder {
                 self.line(agent, at, false);
                 self.leave(agent, at);
             }
-            ClientEvent::Finished => self.leave(agent, at),
+            ClientEvent::Finished { .. } => self.leave(agent, at),
             ClientEvent::Received { .. }
             | ClientEvent::Retried { .. }
             | ClientEvent::AnsweredAgain { .. }

@@ -143,7 +143,7 @@ impl<'a> TraceLine<'a> {
             | ClientEvent::StreamClosed
             | ClientEvent::Forgot { .. }
             | ClientEvent::Vanished
-            | ClientEvent::Finished
+            | ClientEvent::Finished { .. }
             | ClientEvent::Drained => {}
         }
         line
@@ -341,7 +341,7 @@ fn kind_of(what: &ClientEvent<'_>) -> &'static str {
         ClientEvent::StreamClosed => "stream_closed",
         ClientEvent::Forgot { .. } => "forgot",
         ClientEvent::Vanished => "vanished",
-        ClientEvent::Finished => "finished",
+        ClientEvent::Finished { .. } => "finished",
         ClientEvent::Drained => "drained",
         ClientEvent::Stuck { .. } => "stuck",
     }

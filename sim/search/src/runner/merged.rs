@@ -6,15 +6,17 @@ use std::time::Duration;
 use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_judge::metrics::{Metrics, judged_by_thresholds};
+use sim_model::draw::Ratio;
 use sim_model::outcome::{
-    Counts, Evidence, FailingSeed, INTERRUPTED, Point, PropertyResult, RunResult, Stuck, Summary,
-    Tally, ThresholdResult, Timeline, Violation, is_silent, judge, unreached, worst,
+    Counts, Evidence, FailingSeed, LeftOutResult, Point, PropertyResult, RunResult, Stuck, Summary,
+    Tally, ThresholdResult, Timeline, Violation, expects_refusals_at_the_door, is_silent, judge,
+    unreached,
 };
 use sim_model::plan::Plan;
 
 use super::Seeds;
 use super::in_order::Ended;
-use super::stuck_users::StuckUsers;
+use super::unlucky::Unlucky;
 
 /// The largest number of violations and stuck users that a result lists. It counts the others.
 const LIST_LIMIT: usize = 1_000;
@@ -39,7 +41,8 @@ pub struct Merged {
     thresholds: Vec<ThresholdResult>,
     tally: Tally,
     stuck: Listed<Stuck>,
-    rest: StuckUsers,
+    rest: Unlucky,
+    left_out: Unlucky,
     timeline: Timeline,
 }
 
@@ -91,7 +94,8 @@ impl Merged {
             thresholds: Vec::new(),
             tally: Tally::default(),
             stuck: Listed::default(),
-            rest: StuckUsers::default(),
+            rest: Unlucky::default(),
+            left_out: Unlucky::default(),
             timeline: Timeline::default(),
         }
     }
@@ -139,6 +143,8 @@ impl Merged {
         }
         self.rest
             .add(seed, outcome.stuck.len() as u64, outcome.users);
+        let left_out = outcome.metrics.left_out().values().sum();
+        self.left_out.add(seed, left_out, outcome.users);
         for stuck in outcome.stuck {
             self.stuck.push(Stuck { seed, ..stuck });
         }
@@ -211,6 +217,17 @@ impl Merged {
         self.metrics.as_ref()
     }
 
+    /// The users that never got in.
+    fn left_out(&self, plan: &Plan) -> LeftOutResult {
+        let why = self.metrics().map(Metrics::left_out).into_iter().flatten();
+        let why = why.map(|(why, users)| ((*why).to_owned(), *users));
+        let allowed = match expects_refusals_at_the_door(plan) {
+            true => Ratio::new(1, 1).unwrap_or_default(),
+            false => plan.allow_stuck,
+        };
+        self.left_out.left_out(allowed, self.added, why.collect())
+    }
+
     /// The judged result of all seeds. The caller adds the command that repeats it.
     #[must_use]
     pub fn finish(mut self, plan: &Plan, wall: Duration) -> Summary {
@@ -219,36 +236,37 @@ impl Merged {
             .map(|point| (point.name().to_owned(), self.tally.count(*point)))
             .collect();
         let thresholds = self.judged_thresholds(plan);
+        let left_out = self.left_out(plan);
         let mut properties = self.properties;
         for (name, property) in judged_by_thresholds(plan, &thresholds) {
             properties.insert(name.to_owned(), property);
         }
-        let rest = self.rest.result(plan.allow_stuck, self.added);
+        let rest = self.rest.stuck(plan.allow_stuck, self.added);
+        let measured = self.metrics.as_ref();
         let verdict = judge(&Evidence {
             rest: &rest,
+            left_out: &left_out,
             properties: &properties,
             violations: &self.violations.items,
             thresholds: &thresholds,
             unreached: &unreached(plan, &sometimes),
             silent: is_silent(plan, &self.counts),
         });
-        let measured = self.metrics.as_ref();
         let (metrics, fairness) = measured.map(Metrics::results).unwrap_or_default();
-        let result = RunResult {
+        let mut result = RunResult {
             scenario: plan.name.clone(),
             seed: self.seeds.first,
             seeds: self.added,
-            interrupted: self.added < self.seeds.count.get(),
+            interrupted: false,
             verdict,
-            exit_code: match self.added < self.seeds.count.get() {
-                true => worst(verdict.exit_code(), INTERRUPTED),
-                false => verdict.exit_code(),
-            },
+            exit_code: verdict.exit_code(),
             trace_hash: format!("{:016x}", self.hash),
             virtual_ms: self.virtual_span.0 as f64 / 1_000.0,
             wall_ms: wall.as_secs_f64() * 1_000.0,
             users: self.users,
             steps: self.steps,
+            calls: measured.map_or(0, Metrics::calls),
+            unanswered: measured.map_or(0, Metrics::unanswered),
             counts: self.counts,
             properties,
             sometimes,
@@ -259,6 +277,7 @@ impl Merged {
             coverage: self.tally.coverage().clone(),
             refusals: measured.map(Metrics::refusals).unwrap_or_default(),
             rest,
+            left_out,
             stuck: self.stuck.items,
             stuck_left_out: self.stuck.left_out,
             violations: self.violations.items,
@@ -267,6 +286,9 @@ impl Merged {
             shrunk: None,
             live: None,
         };
+        if self.added < self.seeds.count.get() {
+            result.interrupt();
+        }
         Summary {
             result,
             by_persona: self.by_persona,
@@ -309,7 +331,7 @@ fn add_counts(mine: &mut Counts, theirs: &Counts) {
         duplicated,
         reordered,
         phantom,
-        left_out,
+        skipped,
     } = *theirs;
     mine.attempted += attempted;
     mine.accepted += accepted;
@@ -321,5 +343,5 @@ fn add_counts(mine: &mut Counts, theirs: &Counts) {
     mine.duplicated += duplicated;
     mine.reordered += reordered;
     mine.phantom += phantom;
-    mine.left_out += left_out;
+    mine.skipped += skipped;
 }

@@ -37,7 +37,7 @@ fn metrics(seed: u64) -> Metrics {
             key: RequestKey::Own,
         },
     });
-    metrics.keep_waits(seed, START + Span::secs(1), &BTreeMap::new(), &|_| {
+    metrics.end_run(seed, START + Span::secs(1), &BTreeMap::new(), &|_| {
         UserName::new(None, "a#0")
     });
     metrics

@@ -104,7 +104,7 @@ impl Observer for AnswerRecorder<'_> {
             | ClientEvent::StreamClosed
             | ClientEvent::Forgot { .. }
             | ClientEvent::Vanished
-            | ClientEvent::Finished
+            | ClientEvent::Finished { .. }
             | ClientEvent::Drained
             | ClientEvent::Stuck { .. } => {}
         }

@@ -350,7 +350,7 @@ impl Observer for StepRecorder {
             ClientEvent::Vanished => {
                 self.step(at, agent, Step::Disconnect(None));
             }
-            ClientEvent::Finished => self.client(agent).finished = true,
+            ClientEvent::Finished { .. } => self.client(agent).finished = true,
             ClientEvent::Answered { .. }
             | ClientEvent::AnsweredAgain { .. }
             | ClientEvent::Received { .. }

@@ -33,6 +33,13 @@ fn exit_codes_have_their_precedence() {
     }
 }
 
+fn left_out(held: bool) -> LeftOutResult {
+    LeftOutResult {
+        held,
+        ..LeftOutResult::default()
+    }
+}
+
 fn rest(held: bool) -> RestResult {
     RestResult {
         held,
@@ -45,7 +52,7 @@ fn rest(held: bool) -> RestResult {
 /// Tries every combination of facts with its exit code.
 #[test]
 fn the_gravest_verdict_decides_the_exit_code() {
-    for bits in 0..256u32 {
+    for bits in 0..512u32 {
         let is = |bit: u32| bits >> bit & 1 == 1;
         let held = |broken: bool| Some(!broken);
         let properties = BTreeMap::from([
@@ -74,19 +81,20 @@ fn the_gravest_verdict_decides_the_exit_code() {
             unreached: points,
             silent: is(7),
             rest: &rest(!is(5)),
+            left_out: &left_out(!is(8)),
         });
         let expected = if is(0) && !is(6) {
             1
         } else if is(1) && !is(6) || is(5) {
             3
-        } else if is(3) || is(4) || is(6) || is(7) {
+        } else if is(3) || is(4) || is(6) || is(7) || is(8) {
             4
         } else if is(2) {
             99
         } else {
             0
         };
-        assert_eq!(verdict.exit_code(), expected, "{bits:07b}");
+        assert_eq!(verdict.exit_code(), expected, "{bits:09b}");
     }
 }
 
@@ -100,6 +108,7 @@ fn a_violation_counts_though_its_property_is_unknown() {
         unreached: &[],
         silent: false,
         rest: &rest(true),
+        left_out: &left_out(true),
     });
     assert_eq!(verdict, Verdict::Safety);
 }

@@ -39,7 +39,9 @@ impl Observer for LaneRecorder<'_> {
                 self.point(lane, at, "forgot its handle".to_owned(), Fate::Broken)
             }
             ClientEvent::Vanished => self.point(lane, at, "gone for good".to_owned(), Fate::Broken),
-            ClientEvent::Finished => self.point(lane, at, "flow finished".to_owned(), Fate::Fine),
+            ClientEvent::Finished { .. } => {
+                self.point(lane, at, "flow finished".to_owned(), Fate::Fine)
+            }
             ClientEvent::Drained => self.point(lane, at, "inbox drained".to_owned(), Fate::Fine),
             ClientEvent::Stuck { waiting_for } => {
                 self.point(lane, at, format!("stuck, no {waiting_for}"), Fate::Broken);

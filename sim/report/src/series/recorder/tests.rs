@@ -76,7 +76,12 @@ fn counts_and_quantiles_are_those_of_the_records() {
     for n in 0..10 {
         say(&mut recorder, n * 20, 0, n + 1, n + 1);
     }
-    tell(&mut recorder, 400, 1, ClientEvent::Finished);
+    tell(
+        &mut recorder,
+        400,
+        1,
+        ClientEvent::Finished { cut_short: false },
+    );
     let series = recorder.series();
     assert_eq!(series.bucket_ms, 10.0);
     assert_eq!(series.messages_offered.iter().sum::<u64>(), 10);

@@ -7,6 +7,7 @@ mod cluster;
 use std::io::{BufWriter, IsTerminal as _, LineWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use server_chat::lossy_output::{STDERR, STDOUT};
@@ -16,6 +17,7 @@ use server_settings::cli::{self, Cli, Command, LogForm, ServeArgs, StdioArgs, To
 use server_settings::os_error::reason;
 use server_settings::{DEFAULT_LISTEN, Settings, Unnamed, manual, usual_folder};
 use server_storage::private;
+use signal_hook::consts::SIGXFSZ;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -36,6 +38,7 @@ const INTERRUPTED: u8 = 130;
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn run_with_arguments() -> ExitCode {
+    survive_file_limits();
     let code = match cli::parse() {
         Ok(cli) => perform(cli),
         Err(why) => refuse(&why),
@@ -43,6 +46,15 @@ pub fn run_with_arguments() -> ExitCode {
     STDERR.flush_last();
     STDOUT.flush_last();
     code
+}
+
+/// Lets a write beyond the system's limit of a file's size fail like one to a full disk, where the
+/// signal would end the process.
+fn survive_file_limits() {
+    // A handler that the program does not look at: to ignore a signal takes unsafe code.
+    if let Err(error) = signal_hook::flag::register(SIGXFSZ, Arc::default()) {
+        complain(&reason(&error));
+    }
 }
 
 /// Prints what is wrong with the command line, or the help that it asks for.

@@ -19,14 +19,35 @@ pub(crate) fn binary(words: &[&str]) -> Command {
     command
 }
 
+/// The binary in a process whose files have at most this number of blocks.
+pub(crate) fn within_blocks(blocks: u32, words: &[&str]) -> Command {
+    let binary = binary(words);
+    let mut command = Command::new("sh");
+    let limited = format!("ulimit -f {blocks} && exec \"$0\" \"$@\"");
+    command.arg("-c").arg(limited).arg(binary.get_program());
+    command.args(binary.get_args());
+    for (name, value) in binary.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
 /// Runs the binary until it exits by itself; returns its exit code, standard output and standard
 /// error.
 pub(crate) fn ran(words: &[&str]) -> (Option<i32>, String, String) {
+    ran_as(&mut binary(words))
+}
+
+/// Runs this command in the same way.
+pub(crate) fn ran_as(command: &mut Command) -> (Option<i32>, String, String) {
     let Output {
         status,
         stdout,
         stderr,
-    } = binary(words).output().expect("the binary starts");
+    } = command.output().expect("the binary starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it writes text");
     (status.code(), text(stdout), text(stderr))
 }

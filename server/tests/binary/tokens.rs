@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::ChildStderr;
 
 use crate::process::Connection;
-use crate::program::{Server, ran};
+use crate::program::{Server, ran, ran_as, within_blocks};
 
 /// A line of a token file.
 pub(crate) fn token_line(name: &str, token: &str) -> String {
@@ -240,4 +240,19 @@ fn a_token_is_made_with_its_line_and_changed_while_its_owner_stays() {
     assert!(log.any(|line| line.contains("revoked=\"ann\"")));
     assert_eq!(status(&server, &old, "GET /users", ""), 401);
     assert_eq!(status(&server, &new, "POST /reconnect", "{}"), 200);
+}
+
+#[test]
+fn a_file_beyond_the_size_limit_of_the_system_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let words: [&[&str]; 2] = [
+        &["token", "ann", &path("tokens")],
+        &["serve", "--listen", "127.0.0.1:0", "--data", &path("data")],
+    ];
+    for words in words {
+        let (code, out, said) = ran_as(&mut within_blocks(0, words));
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{words:?}: {said}");
+        assert!(said.contains("error: "), "{words:?}: {said}");
+    }
 }

@@ -295,6 +295,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn one_more_user_that_gets_nothing_never_improves_the_index(
             all in prop::collection::vec(one(), 1..12),

@@ -107,6 +107,7 @@ pub async fn serve(
     let told = Arc::new(Semaphore::new(TOLD));
     let node = service.node();
     let open = TaskTracker::new();
+    let mut is_failing = false;
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
@@ -115,12 +116,15 @@ pub async fn serve(
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(error = reason(&error), "cannot accept a connection");
+                if !std::mem::replace(&mut is_failing, true) {
+                    tracing::warn!(error = reason(&error), "cannot accept a connection");
+                }
                 node.metrics().not_connected(NoConnection::NotAccepted);
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
+        is_failing = false;
         let source = service.source(peer.ip().to_canonical());
         let place = match places.take(source, 1) {
             Ok(place) => place,

@@ -195,7 +195,7 @@ impl Core {
             ..capacity::Limits::default()
         };
         let limits = limits.for_core(&settings.limits).within_memory();
-        let limits = limits.within_files(files);
+        let limits = limits.within_files(files, settings.realms.len());
         let capacity = Arc::new(Capacity::new(&limits));
         Memory::watch(&capacity);
         Self {

@@ -136,10 +136,12 @@ impl Limits {
         }
     }
 
-    /// These limits, lowered to fit the limit of open files.
+    /// These limits, lowered to fit the limit of open files of a server with this number of further
+    /// realms.
     #[must_use]
-    pub fn within_files(self, files: u64) -> Self {
-        let room = files.saturating_sub(OTHER_FILES).max(1);
+    pub fn within_files(self, files: u64, further_realms: usize) -> Self {
+        let others = OTHER_FILES + FILES_OF_REALM * further_realms as u64;
+        let room = files.saturating_sub(others).max(1);
         if room < self.connections.all {
             tracing::debug!(
                 connections = room,
@@ -236,8 +238,11 @@ const SESSION: u64 = 128 * 1_024;
 /// The memory of a stream besides its connection, in bytes.
 const STREAM: u64 = 32 * 1_024;
 
-/// A generous number of open files other than connections.
+/// A generous number of open files other than connections, with one realm.
 const OTHER_FILES: u64 = 64;
+
+/// A generous number of open files of a further realm: its journal and its history, with all readers.
+const FILES_OF_REALM: u64 = 24;
 
 /// The pools, the rates, and the memory of the process.
 #[derive(Debug)]
@@ -330,7 +335,7 @@ mod tests {
     #[test]
     fn the_limit_of_connections_leaves_descriptors_for_files() {
         let limits = Limits::default();
-        let connections = |files| limits.within_files(files).connections;
+        let connections = |files| limits.within_files(files, 0).connections;
         assert_eq!(
             connections(1_024),
             Share {
@@ -340,6 +345,7 @@ mod tests {
         );
         assert_eq!(connections(1), Share { all: 1, each: 1 });
         assert_eq!(connections(u64::MAX), limits.connections);
+        assert_eq!(limits.within_files(1_024, 10).connections.all, 720);
     }
 
     /// The limits for this number of participants of one source.

@@ -3,7 +3,8 @@
 //! A missing or invalid file changes nothing: the previous tokens stay, the log names the wrong line,
 //! and a metric says so until the file is read. A file without tokens revokes them all, and then no request passes; only at the start it is
 //! an error, because such a server would serve nobody. A file is only read after it looked unchanged
-//! twice in a row, so that an incomplete file is not mistaken for a shorter one.
+//! twice in a row, so that an incomplete file is not mistaken for a shorter one. A reading that failed
+//! is repeated until the file could be read: a revocation waits for it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -50,6 +51,8 @@ struct Now {
     read: Option<Stamp>,
     /// The stamp of the file when it was last checked.
     seen: Option<Stamp>,
+    /// Whether the last reading failed, whatever is in the file.
+    is_unread: bool,
 }
 
 /// The parts by which a change of the file shows: device, inode, length, and the times of its last
@@ -108,6 +111,7 @@ impl TokenFile {
                 tokens: tokens.of_realm(&realm.name),
                 read: stamp,
                 seen: stamp,
+                is_unread: false,
             }),
             realm,
             reading: Mutex::default(),
@@ -144,8 +148,11 @@ impl TokenFile {
 
     /// Reads the file again, and logs what changed, or why it is invalid.
     pub fn reload(&self) {
+        self.tell(self.try_reload());
+    }
+
+    fn tell(&self, reloaded: Result<Changes, TokensError>) {
         let file = self.path.display();
-        let reloaded = self.try_reload();
         self.is_stale.store(reloaded.is_err(), Ordering::Relaxed);
         match reloaded {
             Ok(Changes {
@@ -179,22 +186,29 @@ impl TokenFile {
         // An invalid file is reported once, and not at each check.
         now.read = stamp;
         now.seen = stamp;
+        now.is_unread = matches!(read, Err(TokensError::Unread { .. }));
         let (tokens, changes) = read?.replace(&now.tokens);
         now.tokens = tokens;
         Ok(changes)
     }
 
-    /// Checks whether the file changed, and reads it if it looked the same twice. Closes the
+    /// Checks whether the file changed, and reads it if it looked the same twice, or could not be read
+    /// before. Closes the
     /// identities of tokens that have expired at this instant.
     pub(super) fn look(&self, at: Time) {
         let stamp = stamp(&self.path);
-        let changed = {
+        let (has_settled, has_changed, is_unread) = {
             let mut now = self.now();
-            let settled = std::mem::replace(&mut now.seen, stamp) == stamp;
-            settled && now.read != stamp
+            let has_settled = std::mem::replace(&mut now.seen, stamp) == stamp;
+            (has_settled, now.read != stamp, now.is_unread)
         };
-        if changed {
-            self.reload();
+        if has_settled && (has_changed || is_unread) {
+            let reloaded = self.try_reload();
+            // A further failure is the one that the log told of.
+            let is_told = !has_changed && matches!(reloaded, Err(TokensError::Unread { .. }));
+            if !is_told {
+                self.tell(reloaded);
+            }
         }
         let over = self.now().tokens.retire(at);
         for name in over {

@@ -19,11 +19,11 @@ pub(crate) fn binary(words: &[&str]) -> Command {
     command
 }
 
-/// The binary in a process whose files have at most this number of blocks.
-pub(crate) fn within_blocks(blocks: u32, words: &[&str]) -> Command {
+/// The binary in a process with this limit, as `ulimit` takes it.
+pub(crate) fn limited(limit: &str, words: &[&str]) -> Command {
     let binary = binary(words);
     let mut command = Command::new("sh");
-    let limited = format!("ulimit -f {blocks} && exec \"$0\" \"$@\"");
+    let limited = format!("ulimit {limit} && exec \"$0\" \"$@\"");
     command.arg("-c").arg(limited).arg(binary.get_program());
     command.args(binary.get_args());
     for (name, value) in binary.get_envs() {
@@ -52,6 +52,9 @@ pub(crate) fn ran_as(command: &mut Command) -> (Option<i32>, String, String) {
     (status.code(), text(stdout), text(stderr))
 }
 
+/// Any free port.
+pub(crate) const LISTEN: &[&str] = &["--listen", "127.0.0.1:0"];
+
 /// A running server.
 pub(crate) struct Server {
     child: Child,
@@ -61,8 +64,12 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(words: &[&str]) -> Self {
-        let words = [&["--listen", "127.0.0.1:0"], words].concat();
-        let started = Process::start(&mut binary(&words));
+        Self::start_as(&mut binary(&[LISTEN, words].concat()))
+    }
+
+    /// Starts the server by this command.
+    pub(crate) fn start_as(command: &mut Command) -> Self {
+        let started = Process::start(command);
         Self {
             child: started.child,
             address: started.address,
@@ -70,9 +77,13 @@ impl Server {
         }
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill")
-            .args(["-s", name, &self.child.id().to_string()])
+            .args(["-s", name, &self.id().to_string()])
             .status();
         assert!(sent.expect("kill is on every Unix").success());
     }

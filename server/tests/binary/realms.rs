@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::process::Connection;
-use crate::program::{Server, ran};
+use crate::program::{LISTEN, Server, limited, ran};
 use crate::tokens::token_line;
 
 /// Posts to the server, with this token unless it is empty; returns the status and the body.
@@ -309,4 +309,39 @@ fn a_realm_that_cannot_be_is_refused_at_the_start() {
         assert_eq!(code, Some(2), "{words:?}: {told}");
         assert!(told.contains(why), "{words:?}: {told}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn silent_connections_leave_the_files_of_all_realms() {
+    use std::net::{Ipv4Addr, SocketAddr};
+    use std::time::Instant;
+
+    use socket2::{Domain, Socket, Type};
+
+    use crate::process::PATIENCE;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().to_str().expect("text");
+    let realms = "r1,r2,r3,r4,r5,r6,r7,r8";
+    let words = [LISTEN, &["--realms", realms, "--data", data]].concat();
+    let server = Server::start_as(&mut limited("-n 400", &words));
+    let silent = |number: u16| {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        let [_, source] = (number / 100 + 2).to_be_bytes();
+        let from = SocketAddr::from((Ipv4Addr::new(127, 0, 0, source), 0));
+        socket.bind(&from.into()).expect("an address");
+        socket.connect(&server.address.into()).expect("it listens");
+        socket
+    };
+    let _silent: Vec<_> = (0..400).map(silent).collect();
+    // One that comes while many are refused is closed without an answer.
+    let began = Instant::now();
+    let answer = loop {
+        if let Some(answer) = server.connect().exchange("GET /healthz", &[], "") {
+            break answer;
+        }
+        assert!(began.elapsed() < PATIENCE, "it is not answered");
+    };
+    assert_eq!(answer.status, 503);
 }

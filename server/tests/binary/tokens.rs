@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::ChildStderr;
 
 use crate::process::Connection;
-use crate::program::{Server, ran, ran_as, within_blocks};
+use crate::program::{Server, limited, ran, ran_as};
 
 /// A line of a token file.
 pub(crate) fn token_line(name: &str, token: &str) -> String {
@@ -251,8 +251,27 @@ fn a_file_beyond_the_size_limit_of_the_system_is_an_error() {
         &["serve", "--listen", "127.0.0.1:0", "--data", &path("data")],
     ];
     for words in words {
-        let (code, out, said) = ran_as(&mut within_blocks(0, words));
+        let (code, out, said) = ran_as(&mut limited("-f 0", words));
         assert_eq!((code, out.as_str()), (Some(1), ""), "{words:?}: {said}");
         assert!(said.contains("error: "), "{words:?}: {said}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reading_of_tokens_that_failed_is_repeated_until_it_succeeds() {
+    use rlimit::Resource;
+
+    let mut guarded = Guarded::start();
+    let (mut soft, mut hard) = (0, 0);
+    let id = guarded.server.id().try_into().expect("a process");
+    let old = Some((&mut soft, &mut hard));
+    rlimit::prlimit(id, Resource::NOFILE, None, old).expect("its limit");
+    let limit = |files| rlimit::prlimit(id, Resource::NOFILE, Some((files, hard)), None);
+    limit(3).expect("a lower limit");
+    guarded.read(&token_line("ben", "simsim"), "too many open files");
+    limit(soft).expect("the limit of before");
+    let told = guarded.until("were read again").pop().expect("a line");
+    assert!(told.contains("\"revoked\":\"ann\""), "{told}");
+    assert_eq!(status(&guarded.server, "sesame", "GET /users", ""), 401);
 }

@@ -69,6 +69,7 @@ fn append(path: &Path, line: &str) -> Result<(), NewTokenError> {
     let mut file = options.open(path).map_err(unwritten)?;
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(unwritten)?;
+    let length = text.len() as u64;
     let end = match text.is_empty() || text.ends_with('\n') {
         true => "",
         false => "\n",
@@ -76,6 +77,11 @@ fn append(path: &Path, line: &str) -> Result<(), NewTokenError> {
     let added = format!("{end}{line}");
     Tokens::check(path, &(text + &added))?;
     // One write: two commands at once do not mix their lines.
-    file.write_all(added.as_bytes()).map_err(unwritten)?;
-    file.sync_all().map_err(unwritten)
+    let written = file.write_all(added.as_bytes());
+    let written = written.and_then(|()| file.sync_all());
+    if written.is_err() {
+        // A part of a line would make the whole file wrong.
+        let _ = file.set_len(length);
+    }
+    written.map_err(unwritten)
 }

@@ -257,6 +257,19 @@ fn a_file_beyond_the_size_limit_of_the_system_is_an_error() {
     }
 }
 
+#[test]
+fn a_line_that_does_not_fit_on_the_disk_leaves_the_file_as_it_was() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    // A block has 512 bytes.
+    let before = format!("{}\n", "#".repeat(490));
+    fs::write(file.path(), &before).expect("room on the disk");
+    let path = file.path().to_str().expect("text");
+    let (code, _, said) = ran_as(&mut limited("-f 1", &["token", "ann", path]));
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("cannot write"), "{said}");
+    assert_eq!(fs::read_to_string(file.path()).expect("text"), before);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_reading_of_tokens_that_failed_is_repeated_until_it_succeeds() {

@@ -57,6 +57,7 @@ fn copy(
     to: &Path,
     finish: impl FnOnce(&Path, Position) -> Result<(), UpkeepError>,
 ) -> Result<Position, UpkeepError> {
+    let to = &plain(to)?;
     check_empty(to)?;
     let mut name = to.as_os_str().to_owned();
     name.push(".incomplete");
@@ -75,18 +76,32 @@ fn copy(
         attempt += 1;
         remove(&beside)?;
     };
-    if copied.is_err() {
-        remove(&beside)?;
+    let placed = copied.and_then(|position| {
+        finish(&beside, position)?;
+        fs::rename(&beside, to).map_err(UpkeepError::file(to))?;
+        Ok(position)
+    });
+    if placed.is_err() {
+        // The error of before says more than one of the removal.
+        let _ = fs::remove_dir_all(&beside);
     }
-    let position = copied?;
-    finish(&beside, position)?;
-    fs::rename(&beside, to).map_err(UpkeepError::file(to))?;
+    let position = placed?;
     let parent = match to.parent() {
         Some(parent) if parent != Path::new("") => parent,
         Some(_) | None => Path::new("."),
     };
     sync(parent)?;
     Ok(position)
+}
+
+/// The path without a slash at its end. One that ends with a dot is resolved: it has no name to which
+/// more can be added.
+fn plain(path: &Path) -> Result<PathBuf, UpkeepError> {
+    let path: PathBuf = path.components().collect();
+    match path.file_name() {
+        Some(_) => Ok(path),
+        None => fs::canonicalize(&path).map_err(UpkeepError::file(&path)),
+    }
 }
 
 /// Checks that there is no such folder, or an empty one.

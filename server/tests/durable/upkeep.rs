@@ -340,3 +340,24 @@ fn records(folder: &Path) -> Vec<u8> {
     let words = ["records".as_ref(), "--data".as_ref(), folder.as_os_str()];
     run_for_bytes(&words)
 }
+
+#[test]
+fn a_folder_is_named_with_a_slash_or_a_dot_at_its_end_too() {
+    let home = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| home.path().join(name);
+    let server = Server::start(&at("data"), &[]);
+    server.register("ann", "lobby");
+    assert_eq!(server.stop(), Some(0));
+    fs::create_dir(at("empty")).expect("room on the disk");
+    for to in ["new/", "empty/."] {
+        let ran = backup(&at("data"), &at(to));
+        assert_eq!(ran.code, Some(0), "{to}: {}", ran.why);
+    }
+    fs::create_dir(at("restored")).expect("room on the disk");
+    let ran = restore(&at("new/"), &at("restored/"));
+    assert_eq!(ran.code, Some(0), "{}", ran.why);
+    let names = fs::read_dir(home.path()).expect("it is there");
+    let mut names: Vec<_> = names.map(|entry| entry.expect("one").file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["data", "empty", "new", "restored"]);
+}

@@ -14,6 +14,7 @@ mod upstream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -314,6 +315,23 @@ fn not_there(error: &UpstreamError) -> CallToolResult {
     result
 }
 
+/// A refusal of the server that stays, whatever is repeated: it names its code, and who can act.
+fn refused(status: StatusCode, code: Option<&str>, error: &UpstreamError) -> CallToolResult {
+    // Without a code it was no chat server that answered.
+    let code = code.unwrap_or("not_found");
+    let message = format!("{error}. It did not take this call, and will not take it again");
+    let next = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => "the call again, with shorter texts",
+        _ => "stop, and tell the one who runs you: the server's address or token is wrong here",
+    };
+    let text = format!("Refused ({code}): {message}\nnext: {next}");
+    let mut result = CallToolResult::error(vec![rmcp::model::ContentBlock::text(text)]);
+    result.structured_content = Some(json!({
+        "error": { "code": code, "message": message, "next_call": next }
+    }));
+    result
+}
+
 /// A failure as an error of the protocol.
 fn rpc_error(error: UpstreamError) -> ErrorData {
     match error {
@@ -378,6 +396,14 @@ impl ServerHandler for Relay {
                 .map(Into::into)
                 .map_err(|error| ErrorData::internal_error(error.to_string(), None)),
             Err(error @ UpstreamError::Rpc { .. }) => Err(rpc_error(error)),
+            Err(
+                ref error @ UpstreamError::HttpError {
+                    status, ref code, ..
+                },
+            ) if error.is_final() => {
+                tracing::warn!("{error}");
+                Ok(refused(status, code.as_deref(), error).into())
+            }
             Err(error) => Ok(not_there(&error).into()),
         }
     }

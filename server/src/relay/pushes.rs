@@ -16,7 +16,7 @@ use server_chat::render_text;
 use server_chat::task;
 use tokio_util::sync::CancellationToken;
 
-use super::upstream::{self, Upstream, UpstreamError};
+use super::upstream::{self, Upstream};
 use crate::mcp::listing::{PUSHED, takes_events};
 
 /// The largest number of inboxes that one client follows.
@@ -189,7 +189,7 @@ impl Pushes {
                     }
                 }
                 // The participant is unknown, or the cursor is from another server.
-                Err(UpstreamError::HttpError { status, .. }) if status.is_client_error() => return,
+                Err(error) if error.is_final() => return,
                 Err(error) => tracing::debug!(%error, "an event stream did not open"),
             }
             tokio::time::sleep(pause).await;

@@ -43,7 +43,7 @@ const CONNECT: Duration = Duration::from_secs(3);
 #[derive(Clone)]
 pub struct Upstream {
     client: Client<HttpConnector, Body>,
-    /// The scheme, host and port.
+    /// The scheme, host and port, and the path of a realm.
     base: String,
     host: HeaderValue,
     bearer: Option<HeaderValue>,
@@ -98,16 +98,35 @@ pub enum ServerKind {
 /// The event stream of an inbox.
 pub(super) type Events = SseStream<Bounded<Incoming>>;
 
+impl UpstreamError {
+    /// Whether the server refused the request, and would refuse it again.
+    pub(super) fn is_final(&self) -> bool {
+        const FOR_NOW: [StatusCode; 2] =
+            [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS];
+        matches!(self, Self::HttpError { status, .. }
+            if (status.is_redirection() || status.is_client_error()) && !FOR_NOW.contains(status))
+    }
+}
+
 impl Upstream {
-    /// The server at this address: `http://host:port`, with a bearer token if it requires one.
+    /// The server at this address: `http://host:port`, and `/r/` with a realm's name behind it if
+    /// it is one of several; with a bearer token if it requires one.
     ///
     /// # Errors
     /// The address is invalid, or the token cannot be a header.
     pub fn at(url: &str, token: Option<&str>) -> Result<Self, UpstreamError> {
         let wrong = |why| UpstreamError::Address {
-            url: url.into(),
+            url: without_password(url),
             why,
         };
+        if url.contains('@') {
+            return Err(wrong(
+                "a name and a password are no part of it: a token goes into TALKING_STICK_TOKEN",
+            ));
+        }
+        if url.contains(['?', '#']) {
+            return Err(wrong("it ends with its path, without ? and #"));
+        }
         let uri: Uri = url.parse().map_err(|_| wrong("it cannot be read"))?;
         match uri.scheme_str() {
             Some("http") => {}
@@ -120,6 +139,9 @@ impl Upstream {
             Some(_) | None => return Err(wrong("write it as http://127.0.0.1:8894")),
         }
         let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
+        let path = uri.path().trim_end_matches('/');
+        // The address that MCP clients are given names the same realm.
+        let path = path.strip_suffix("/mcp").unwrap_or(path);
         let bearer = token.map(|token| HeaderValue::from_str(&format!("Bearer {token}")));
         let mut bearer = bearer
             .transpose()
@@ -132,7 +154,7 @@ impl Upstream {
         connector.set_connect_timeout(Some(CONNECT));
         Ok(Self {
             client: Client::builder(TokioExecutor::new()).build(connector),
-            base: format!("http://{authority}"),
+            base: format!("http://{authority}{path}"),
             host: HeaderValue::from_str(authority.as_str())
                 .map_err(|_| wrong("its host cannot be read"))?,
             bearer,
@@ -359,6 +381,15 @@ fn known_code(code: &str) -> Option<String> {
     is_code.then(|| code.to_owned())
 }
 
+/// An address without what stands before its host.
+fn without_password(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, place))) => format!("{scheme}://{place}"),
+        (None, Some((_, place))) => place.into(),
+        (_, None) => url.into(),
+    }
+}
+
 /// An error with its causes: the last one says what went wrong with a connection.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -381,12 +412,30 @@ mod tests {
             ("127.0.0.1:8894", "http://127.0.0.1:8894"),
             ("http://", "cannot be read"),
             ("ftp://x", "http://127.0.0.1:8894"),
+            ("http://ann:secret@localhost", "http://localhost is no"),
+            ("ann:secret@localhost", "TALKING_STICK_TOKEN"),
+            ("http://localhost/?token=1", "without ? and #"),
+            ("http://localhost/#mcp", "without ? and #"),
         ] {
             let error = Upstream::at(url, None).unwrap_err().to_string();
             assert!(error.contains(why), "{url}: {error}");
+            assert!(!error.contains("secret"), "{url}: {error}");
         }
         let upstream = Upstream::at("http://localhost:1/mcp", Some("secret")).unwrap();
         assert_eq!(upstream.base(), "http://localhost:1");
         assert!(!format!("{upstream:?}").contains("secret"));
+    }
+
+    #[test]
+    fn the_path_of_an_address_names_the_realm() {
+        for (url, base) in [
+            ("http://localhost/", "http://localhost"),
+            ("http://localhost/r/arena", "http://localhost/r/arena"),
+            ("http://localhost/r/arena/", "http://localhost/r/arena"),
+            ("http://localhost/r/arena/mcp", "http://localhost/r/arena"),
+            ("http://localhost/chat/mcp/", "http://localhost/chat"),
+        ] {
+            assert_eq!(Upstream::at(url, None).unwrap().base(), base);
+        }
     }
 }

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-use super::tokens::{Tokens, TokensError};
+use super::tokens::{Tokens, TokensError, Wrong, check_name};
 
 /// The number of random bytes of a token.
 const BYTES: usize = 32;
@@ -20,7 +20,10 @@ pub enum NewTokenError {
     /// The machine has no randomness.
     #[error("the machine has no randomness to make a token of: {0}")]
     Randomness(getrandom::Error),
-    /// The name is wrong, or the file, also with the new line.
+    /// The name is wrong.
+    #[error(transparent)]
+    Name(#[from] Wrong),
+    /// The file is wrong, also with the new line.
     #[error(transparent)]
     Tokens(#[from] TokensError),
     /// The file cannot be written.
@@ -39,6 +42,8 @@ pub enum NewTokenError {
 /// # Errors
 /// The name is wrong; or the file is, cannot be written, or has the name already.
 pub fn new_token(name: &str, file: Option<&Path>) -> Result<String, NewTokenError> {
+    // In a line, a name with `#` or a space would be something else.
+    check_name(name)?;
     let mut secret = [0; BYTES];
     getrandom::fill(&mut secret).map_err(NewTokenError::Randomness)?;
     let token = URL_SAFE_NO_PAD.encode(secret);
@@ -50,10 +55,7 @@ pub fn new_token(name: &str, file: Option<&Path>) -> Result<String, NewTokenErro
             append(file, &line)?;
             Ok(format!("{token}\n"))
         }
-        None => {
-            Tokens::check(Path::new("the new line"), &line)?;
-            Ok(format!("{token}\n{line}"))
-        }
+        None => Ok(format!("{token}\n{line}")),
     }
 }
 
@@ -62,8 +64,6 @@ fn append(path: &Path, line: &str) -> Result<(), NewTokenError> {
         file: path.display().to_string(),
         error,
     };
-    // A wrong name makes no file.
-    Tokens::check(path, line)?;
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true).mode(0o600);
     let mut file = options.open(path).map_err(unwritten)?;

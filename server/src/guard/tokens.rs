@@ -252,6 +252,8 @@ impl Tokens {
 
     fn parse(text: &str, realms: &[Arc<str>]) -> Result<Self, (usize, Wrong)> {
         let mut tokens = Self::default();
+        // Some editors begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {
@@ -277,10 +279,7 @@ impl Tokens {
             [name, hash, ends] => (name, hash, Some(end(ends).ok_or(Wrong::End)?)),
             _ => return Err(Wrong::Shape),
         };
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        if name.len() > MAX_NAME || !name.chars().all(plain) {
-            return Err(Wrong::Name);
-        }
+        check_name(name)?;
         let hash = from_hex(hash).ok_or(Wrong::Hash)?;
         if self.all.iter().any(|token| token.hash == hash) {
             return Err(Wrong::Twice);
@@ -376,6 +375,15 @@ impl Tokens {
             }
         }
         found
+    }
+}
+
+/// Checks the name of a token's owner.
+pub(super) fn check_name(name: &str) -> Result<(), Wrong> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    match (1..=MAX_NAME).contains(&name.len()) && name.chars().all(plain) {
+        true => Ok(()),
+        false => Err(Wrong::Name),
     }
 }
 

@@ -188,7 +188,15 @@ fn a_token_is_made_with_its_line_and_changed_while_its_owner_stays() {
         let (code, out, said) = ran(&["token", name, path]);
         (code, out.trim_end().to_owned(), said)
     };
-    assert_eq!(make("a/b").0, Some(1));
+    for name in ["a/b", "a b", "#c", ""] {
+        let (code, out, said) = ran(&["token", name, path]);
+        assert_eq!((code, &*out), (Some(1), ""), "{name}: {said}");
+        assert!(
+            said.contains("a name has 1 to 64 letters"),
+            "{name}: {said}"
+        );
+        assert_eq!(ran(&["token", name]).0, Some(1), "{name}");
+    }
     assert!(!file.exists());
     let (code, old, said) = make("ann");
     assert_eq!((code, old.len()), (Some(0), 43), "{said}");

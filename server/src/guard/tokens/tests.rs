@@ -11,7 +11,7 @@ fn wrong(text: &str) -> (usize, Wrong) {
 
 #[test]
 fn a_token_is_known_by_its_hash() {
-    let text = format!("# staff\n\nann {SESAME} # drawn in May\n");
+    let text = format!("\u{feff}# staff\n\nann {SESAME} # drawn in May\n");
     let tokens = Tokens::parse(&text, &[]).unwrap();
     assert_eq!(tokens.all.len(), 1);
     assert_eq!(&*tokens.find("open-sesame").unwrap().name(), "ann");
@@ -40,6 +40,7 @@ fn a_wrong_line_is_named() {
     let elsewhere = of(&format!("ann {SESAME} 2026-12-31T18:00:00+02:00"));
     assert_eq!(elsewhere, (2, Wrong::End));
     assert_eq!(of(&format!("a/b {SESAME}")), (2, Wrong::Name));
+    assert_eq!(wrong(&format!("\u{feff}a/b {SESAME}")), (1, Wrong::Name));
     assert_eq!(of("ann 12ab"), (2, Wrong::Hash));
     assert_eq!(of(&format!("ann {}", "g".repeat(64))), (2, Wrong::Hash));
     assert_eq!(of(&format!("ann {}", "é".repeat(32))), (2, Wrong::Hash));

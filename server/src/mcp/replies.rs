@@ -58,6 +58,14 @@ pub(super) async fn in_words(
     }
     let caller = sessions.caller(&head);
     let opening = Opening::of(caller.clone(), &head, &body);
+    // The library takes the end of any session as done.
+    if ends
+        && let Some(Ok(id)) = session.map(HeaderValue::to_str)
+        && sessions.find(&id.into()).is_err()
+        && !sessions.ids.is_valid(id, &opening)
+    {
+        return unknown_session();
+    }
     let has_session = session.is_some();
     if let Some(messages) = batch::of(&body) {
         if let Err(why) = takes_batch(&sessions, (&head, &opening), &messages) {

@@ -165,6 +165,8 @@ async fn an_ended_session_frees_its_place_at_once() {
         let headers = [("Mcp-Session-Id", session.id.as_str())];
         let ended = crate::http::request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
         assert_eq!(ended.status, 204);
+        let again = crate::http::request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
+        assert_eq!(again.status, 404, "it has ended");
         open(&world, "1").await.expect("a place that is free");
     }
     drop(streams);

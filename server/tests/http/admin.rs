@@ -80,7 +80,10 @@ async fn one_who_is_kicked_is_out_of_the_room_and_a_closed_room_is_over() {
     let kick = json!({ "user_id": ann.user, "room_id": ann.room, "reason": "spam" });
     done(&world, "/admin/kick", kick.clone()).await;
     assert_eq!(says(&mut ann).await.0, 409);
-    assert_eq!(act(&world, "/admin/kick", kick).await.code(), "not_in_room");
+    let refused = act(&world, "/admin/kick", kick).await;
+    assert_eq!(refused.code(), "not_in_room");
+    let message = &refused.json()["error"]["message"];
+    assert_eq!(message, "That participant is not in that room");
     let rooms = seen(&world, "/admin/rooms").await;
     assert_eq!(rooms["rooms"][0]["members"], 1);
     done(
@@ -329,6 +332,25 @@ async fn what_an_operator_cannot_mean_is_told() {
             code,
             "{path} {body}"
         );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_act_without_a_target_is_told_what_it_takes() {
+    let world = operated().await;
+    for (path, body, takes) in [
+        ("/admin/mute", json!({ "reason": "x" }), "or by `address`"),
+        ("/admin/ban", json!({ "reason": "x" }), "or by `address`"),
+        ("/admin/unban", json!({}), "by `name`, or by `address`"),
+        (
+            "/admin/unmute",
+            json!({ "address": "10.0.0.1" }),
+            "call /admin/unban",
+        ),
+    ] {
+        let refused = act(&world, path, body).await.json();
+        let message = refused["error"]["message"].as_str().expect("a sentence");
+        assert!(message.contains(takes), "{path}: {message}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use chat_core::{Address, Call, Operate, RoomId, UserId};
+use chat_core::{Address, Call, Operate, Reject, RoomId, UserId};
 use serde_json::{Value, json};
 use server_chat::driver::Request as NodeRequest;
 use server_chat::refusal::Refusal;
@@ -22,6 +22,12 @@ use crate::guard::{HttpError, Operator};
 /// The log target of operators' actions.
 const LOG: &str = "talking_stick::operators";
 
+/// How an act names a participant, or another target.
+const USER: &str = "say whom: by `user_id`, or by `name`";
+const USER_OR_ADDRESS: &str = "say whom: by `user_id`, by `name`, or by `address`";
+const NAME_OR_ADDRESS: &str = "say whom: by `name`, or by `address`";
+const MUTED_USER: &str = "say whom: by `user_id`, or by `name`; for an address, call /admin/unban";
+
 /// The most characters of an argument in the log.
 const MAX_TOLD: usize = 200;
 
@@ -35,7 +41,7 @@ pub(super) async fn mute(
         let mute = |address, reason| Operate::MuteAddress { address, reason };
         return act.log(about_address(&http, operator, posted, &address, mute).await);
     }
-    let done = about(&http, operator, posted, |arguments| {
+    let done = about(&http, operator, (posted, USER_OR_ADDRESS), |arguments| {
         let reason = needed(arguments, "reason")?;
         Ok(Box::new(move |user| Operate::Mute { user, reason }))
     });
@@ -48,7 +54,7 @@ pub(super) async fn unmute(
     posted: PostedCall,
 ) -> Response {
     let act = Act::of(&http, &operator, "unmute", &posted);
-    let done = about(&http, operator, posted, |_| {
+    let done = about(&http, operator, (posted, MUTED_USER), |_| {
         Ok(Box::new(|user| Operate::Unmute { user }))
     });
     act.log(done.await)
@@ -60,7 +66,7 @@ pub(super) async fn kick(
     posted: PostedCall,
 ) -> Response {
     let act = Act::of(&http, &operator, "kick", &posted);
-    let done = about(&http, operator, posted, |arguments| {
+    let done = about(&http, operator, (posted, USER), |arguments| {
         let room = needed_room(arguments)?;
         let reason = needed(arguments, "reason")?;
         Ok(Box::new(move |user| Operate::Kick { user, room, reason }))
@@ -93,7 +99,7 @@ pub(super) async fn ban(
         let ban = |address, reason| Operate::BanAddress { address, reason };
         return act.log(about_address(&http, operator, posted, &address, ban).await);
     }
-    let done = about(&http, operator, posted, |arguments| {
+    let done = about(&http, operator, (posted, USER_OR_ADDRESS), |arguments| {
         let reason = needed(arguments, "reason")?;
         Ok(Box::new(move |user| Operate::BanUser { user, reason }))
     });
@@ -129,7 +135,10 @@ pub(super) async fn unban(
         Some(address) => {
             address_of(&http, &address).map(|address| Operate::UnbanAddress { address })
         }
-        None => needed(&mut arguments, "name").map(|name| Operate::Unban { name }),
+        None => arguments.text("name").and_then(|name| {
+            let name = name.ok_or_else(|| Refusal::invalid(NAME_OR_ADDRESS.into()))?;
+            Ok(Operate::Unban { name })
+        }),
     };
     let read = read.and_then(|act| finish(arguments).map(|()| act));
     act.log(operate(&http, operator, posted.origin.address, read).await)
@@ -201,15 +210,16 @@ async fn operate(
 /// An action against a participant, built when its id is known.
 type Deed = Box<dyn FnOnce(UserId) -> Operate + Send>;
 
-/// Performs an action against the participant with this `user_id` or `name`.
+/// Performs an action against the participant with this `user_id` or `name`. A call without one is
+/// refused with `how`.
 async fn about(
     http: &Http,
     Operator(operator): Operator,
-    posted: PostedCall,
+    (posted, how): (PostedCall, &str),
     read: impl FnOnce(&mut Arguments) -> Result<Deed, Refusal>,
 ) -> Response {
     let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
-    let read = whom(&mut arguments).and_then(|whom| {
+    let read = whom(&mut arguments, how).and_then(|whom| {
         let deed = read(&mut arguments)?;
         finish(arguments)?;
         Ok((whom, deed))
@@ -236,14 +246,12 @@ enum Whom {
     Name(Arc<str>),
 }
 
-fn whom(arguments: &mut Arguments) -> Result<Whom, Refusal> {
+fn whom(arguments: &mut Arguments, how: &str) -> Result<Whom, Refusal> {
     let (id, name) = (arguments.text("user_id")?, arguments.text("name")?);
     match (id, name) {
         (Some(id), None) => Ok(Whom::Id(id.as_ref().into())),
         (None, Some(name)) => Ok(Whom::Name(name)),
-        (Some(_), Some(_)) | (None, None) => Err(Refusal::invalid(
-            "say whom: by `user_id`, or by `name`".into(),
-        )),
+        (Some(_), Some(_)) | (None, None) => Err(Refusal::invalid(how.into())),
     }
 }
 
@@ -295,6 +303,14 @@ fn address_of(http: &Http, value: &Value) -> Result<Address, Refusal> {
 async fn done(http: &Http, from: Address, request: NodeRequest) -> Response {
     match http.service.node().call(from, request).await.outcome {
         Ok(_) => ok(&json!({ "success": true })),
-        Err(reject) => HttpError::from(Refusal::from(reject)).into_response(),
+        Err(reject) => {
+            let is_elsewhere = matches!(reject, Reject::NotInRoom);
+            let mut refusal = Refusal::from(reject);
+            if is_elsewhere {
+                // The sentence of the core is for the participant.
+                refusal.message = "That participant is not in that room".into();
+            }
+            HttpError::from(refusal).into_response()
+        }
     }
 }

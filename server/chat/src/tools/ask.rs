@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_core::{BreakKind, Command, EnterQueue, Read, RoomId, Seq, Span, UserId};
 
-use super::arguments::{AFTER, EPOCH, MAX, MAX_PAGE, MESSAGE, ROOM, WAIT};
+use super::arguments::{AFTER, EPOCH, MAX, MAX_PAGE, MESSAGE, ROOM, WAIT, room_id};
 use super::{Arguments, Tool};
 use crate::identity::{Handle, MAX_KEY_CHARS};
 use crate::refusal::Refusal;
@@ -267,10 +267,16 @@ pub(super) fn enter_queue(
     Ask::Minting(Command::EnterQueue(enter), mint)
 }
 
-pub(super) fn login(username: Arc<str>, room: Option<Arc<str>>) -> Ask {
+pub(super) fn login(username: Arc<str>, room: Option<Arc<str>>) -> Result<Ask, Refusal> {
     let room = room.unwrap_or_else(|| DEFAULT_ROOM.into());
+    // Otherwise who is asked to come to `room_3` would open a room of that name, with another id.
+    if room_id(&room).is_some() {
+        let told =
+            format!("`room` takes a room's name, and {room} is the id of one: ask for its name");
+        return Err(Refusal::invalid(told));
+    }
     let mint = Mint::Named(Arc::clone(&username));
-    Ask::Minting(Command::Login { username, room }, mint)
+    Ok(Ask::Minting(Command::Login { username, room }, mint))
 }
 
 /// The labels in a break's text. An excuse with one of them would be parsed in their place.
@@ -348,6 +354,16 @@ mod tests {
             panic!("a login may mint")
         };
         assert_eq!((&*username, &*room, &*name), ("Ann", "lobby", "Ann"));
+    }
+
+    #[test]
+    fn a_login_takes_no_id_for_the_name_of_a_room() {
+        let login = |room: &str| asked(Tool::Login, json!({ "username": "Ann", "room": room }));
+        let refused = login("room_3").map(|_| ()).unwrap_err();
+        assert!(refused.contains("room_3 is the id"), "{refused}");
+        for room in ["room_x", "room_03", "my room_3", "Room_3"] {
+            assert!(login(room).is_ok(), "{room}");
+        }
     }
 
     #[test]

@@ -173,7 +173,7 @@ tools! {
     Login "login" &[Room], Changes,
         "Register under a name and join a named room (default lobby). Returns your handle: keep \
          it secret and pass it to every call. With a handle, joins another room.",
-        (username: needed_text("username"), room: text("room")) => ask::login(username, room),
+        (username: needed_text("username"), room: text("room")) => ask::login(username, room)?,
         &[
             ("handle", Text),
             ("user_id", Text),

@@ -473,8 +473,10 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        if let Ok(marks) = last_event_id.parse() {
-            return self.stream(id, marks);
+        // The library's ids of the answer to a request, whose stream broke off, have a slash. Any
+        // other id is none of this server's, and the stream begins as one without an id.
+        if !last_event_id.contains('/') {
+            return self.stream(id, last_event_id.parse().unwrap_or_default());
         }
         let KnownSession { session, inner, .. } = self.find(id)?;
         let busy = session.enter();

@@ -68,7 +68,16 @@ async fn ids_that_were_never_given_are_as_good_as_none() {
     let (ann, ben) = (Session::open(&world).await, Session::open(&world).await);
     ann.login("Ann").await;
     let room = ben.login("Ben").await["room_id"].clone();
-    for forged in ["c0.999999", "c1.999999_2.7", "c4294967295.1"] {
+    for forged in [
+        "c0.999999",
+        "c1.999999_2.7",
+        "c4294967295.1",
+        "c2",
+        "0",
+        "1",
+        "99999",
+        "garbage",
+    ] {
         let mut stream = ann.stream(Some(forged)).await;
         ben.say(&room, forged).await;
         let mut said = String::new();

@@ -9,6 +9,7 @@ use tokio_postgres::{Client, Config};
 
 use super::links::{self, Agreement};
 use super::{Copied, CopyError, RETRY, connect, rows, tables};
+use crate::apart;
 use crate::clock::wall;
 use crate::history::Copiers;
 use crate::history::tables::{signed, unsigned};
@@ -80,7 +81,7 @@ impl Copier {
             }
             self.reach.send_replace(Some(Position(unsigned(place))));
             let file = self.copied.file.clone();
-            let read = tokio::task::spawn_blocking(move || rows::read(&file, place));
+            let read = apart(move || rows::read(&file, place));
             let Some(rows) = read.await?? else {
                 return Ok(place);
             };

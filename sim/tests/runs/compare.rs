@@ -25,7 +25,7 @@ fn result(scenario: &str) -> Value {
         "thresholds": [{ "metric": "message_latency", "expression": "p(95)<1s",
                          "measured": 310.0, "met": true, "seed": null }],
         "refusals": { "chat_ended": 39 },
-        "stuck": [], "stuck_left_out": 0, "violations": [], "violations_left_out": 0,
+        "left_out": { "users": 0 }, "stuck": [], "stuck_left_out": 0, "violations": [], "violations_left_out": 0,
         "repro": { "command": "sim", "file": "burst.yaml" },
         "a_field_of_later": [1, 2, 3],
     })
@@ -197,6 +197,8 @@ fn what_is_no_result_is_told_so() {
         other.contains("not a result of `sim --json`: missing field"),
         "{other}"
     );
+    let older = json!({ "schema_version": 1, "runs": [] }).to_string();
+    assert_eq!(read(&older).unwrap_err(), Unreadable::OtherVersion(1));
     let twice = json!({ "runs": [result("burst"), result("burst")] }).to_string();
     assert_eq!(read(&twice).unwrap_err(), Unreadable::Twice("burst".into()));
     assert_eq!(read(&result("burst").to_string()).unwrap().len(), 1);

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::json::SCHEMA_VERSION;
+
 /// One run from its JSON. Other fields are ignored, including those that a later version adds.
 #[derive(Clone, Debug, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of the result")]
@@ -76,6 +78,9 @@ pub enum Unreadable {
     /// It is JSON, but not a result.
     #[error("not a result of `sim --json`: {0}")]
     NotAResult(String),
+    /// It is a result of another version of the schema, in which figures have another meaning.
+    #[error("its schema_version is {0}, and this `sim` compares version {SCHEMA_VERSION}")]
+    OtherVersion(u64),
     /// A scenario occurs more than once.
     #[error("the scenario `{0}` is in it twice")]
     Twice(String),
@@ -88,6 +93,10 @@ pub enum Unreadable {
 pub fn read(text: &str) -> Result<Vec<Run>, Unreadable> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| Unreadable::NotJson(error.to_string()))?;
+    let version = value.get("schema_version").and_then(Value::as_u64);
+    if let Some(other) = version.filter(|version| *version != u64::from(SCHEMA_VERSION)) {
+        return Err(Unreadable::OtherVersion(other));
+    }
     let several = value.get("runs").is_some();
     let runs = if several {
         serde_json::from_value::<RunList>(value).map(|several| several.runs)

@@ -42,7 +42,7 @@ use server_chat::refused_requests::{LOG, Peer, Verdict};
 use server_chat::scope::CallerScope;
 use server_chat::service::Service;
 use server_chat::task;
-use server_storage::{apart, clock};
+use server_storage::clock;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
@@ -211,7 +211,7 @@ async fn look_after(guard: Weak<Guard>) {
             let looked = Arc::clone(file);
             let look = move || looked.look(clock::wall());
             // A disk that does not answer blocks only this task.
-            if let Err(error) = apart(look).await {
+            if let Err(error) = tokio::task::spawn_blocking(look).await {
                 tracing::error!(target: LOG, %error, "the tokens cannot be looked after");
             }
             let metrics = guard.service.node().metrics();

@@ -35,10 +35,8 @@ use std::time::{Duration, Instant};
 
 use chat_core::{Config, Position, RoomId, RoomSeq};
 use chat_journal::Origin;
-use server_settings::os_error::reason;
 use server_settings::{Retention, ServerUrl};
 
-use crate::apart;
 use crate::clock::Clock;
 use crate::journal::space;
 use follower::Follower;
@@ -307,18 +305,14 @@ impl History {
             Err(why) => return refused(why),
         };
         let parts = Arc::clone(&self.0);
-        let read = apart(move || {
+        let read = tokio::task::spawn_blocking(move || {
             let began = Instant::now();
             let read = parts.read(files, work);
             drop(place);
             (began.elapsed(), read)
         });
-        let (took, read) = match read.await {
-            Ok(read) => read,
-            Err(error) => {
-                tracing::error!(error = reason(&error), "the history cannot be read");
-                return refused(PastError::Broken);
-            }
+        let Ok((took, read)) = read.await else {
+            return refused(PastError::Broken);
         };
         let answer = read.map_err(|error| match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => PastError::Slow,

@@ -1,11 +1,8 @@
 //! What a server keeps on disk: the journal of all decisions, and the history of messages, which is
 //! made from it. Nothing here knows a request or a connection.
 
-mod apart;
 pub mod clock;
 pub mod history;
 pub mod journal;
 pub mod priority;
 pub mod private;
-
-pub use apart::apart;

@@ -100,8 +100,8 @@ pub(super) enum CopyError {
     OtherHistory,
     #[error("{0}")]
     Journal(#[from] DatabaseError),
-    #[error("no thread reads history.db: {0}")]
-    Thread(#[from] std::io::Error),
+    #[error("the thread that reads history.db has ended")]
+    Thread(#[from] tokio::task::JoinError),
     #[error("nothing is copied now")]
     Away,
 }

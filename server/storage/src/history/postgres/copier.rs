@@ -9,7 +9,6 @@ use tokio_postgres::{Client, Config};
 
 use super::links::{self, Agreement};
 use super::{Copied, CopyError, RETRY, connect, rows, tables};
-use crate::apart;
 use crate::clock::wall;
 use crate::history::Copiers;
 use crate::history::tables::{signed, unsigned};
@@ -81,7 +80,7 @@ impl Copier {
             }
             self.reach.send_replace(Some(Position(unsigned(place))));
             let file = self.copied.file.clone();
-            let read = apart(move || rows::read(&file, place));
+            let read = tokio::task::spawn_blocking(move || rows::read(&file, place));
             let Some(rows) = read.await?? else {
                 return Ok(place);
             };

@@ -7,7 +7,6 @@ use chat_core::Position;
 use tokio_postgres::{Client, Transaction};
 
 use super::CopyError;
-use crate::apart;
 use crate::history::tables::unsigned;
 use crate::journal::{JournalReader, LinkAt};
 
@@ -33,7 +32,7 @@ pub(super) async fn compare(client: &Client, folder: &Path) -> Result<Agreement,
     let links = rows.iter().map(|row| (row.get(0), row.get(1)));
     let links: Vec<(i64, Vec<u8>)> = links.collect();
     let folder = PathBuf::from(folder);
-    let compared = apart(move || compare_with(&folder, &links));
+    let compared = tokio::task::spawn_blocking(move || compare_with(&folder, &links));
     compared.await?
 }
 

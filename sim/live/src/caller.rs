@@ -174,7 +174,9 @@ async fn perform(net: &CallerContext, wire: &mut Wire, job: Job) -> Result<Messa
             let request = net.writer.unregister(&handle);
             let door = session.door(net).1;
             let reply = wire.exchange(&net.connector, door, request).await?;
-            if !reply.status().is_success() {
+            let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+            let is_gone = body["error"]["code"] == "unknown_handle";
+            if !(reply.status().is_success() || is_gone) {
                 return Err(WireError(format!(
                     "/unregister is answered {}",
                     reply.status()

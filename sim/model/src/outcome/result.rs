@@ -178,11 +178,10 @@ pub struct NemesisFailure {
 }
 
 impl RunResult {
-    /// The run was interrupted. A failure found before weighs more; points and thresholds that only
-    /// the rest could have reached are none.
+    /// The run was interrupted. What was found before weighs more.
     pub fn interrupt(&mut self) {
         self.interrupted = true;
-        if matches!(self.verdict, Verdict::Pass | Verdict::Unjudged) {
+        if self.verdict == Verdict::Pass {
             self.verdict = Verdict::Interrupted;
             self.exit_code = self.verdict.exit_code();
         }
@@ -317,9 +316,9 @@ pub struct FairnessResult {
     /// Jain's index over all users that asked, each by what it had relative to its fair share (1 is
     /// even); none with fewer than two, or if nobody had anything.
     pub jain: Option<f64>,
-    /// The number of users that asked, or that waited.
+    /// The number of users that asked; of waits, their number.
     pub users: u64,
-    /// The smallest share of a user.
+    /// The smallest share of a user; 0 of waits.
     pub min: f64,
     /// The largest share of a user.
     pub max: f64,

@@ -16,6 +16,7 @@ impl Metrics {
         BTreeMap<String, FairnessResult>,
     ) {
         let waited = |distribution: &Distribution, overtaken| FairnessResult {
+            users: distribution.count(),
             max: distribution.max() / MICROS,
             mean: distribution.mean() / MICROS,
             overtaken,

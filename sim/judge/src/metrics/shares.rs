@@ -3,10 +3,12 @@
 //! A user's fair share is the most that all could have had at once: in proportion to the time since
 //! it first asked, at least one, and no more than it had if it wanted no more. That is max-min
 //! fairness. A user wants more if it still asks, if it gave up, or if it asks again and again and the
-//! heal took rounds away: one that is served late asks less often. Jain's index is taken over what each user had relative to its fair share, with
-//! the fair share as the weight: so a user who waits in vain counts in full, one who wanted little
-//! does not, and one more user that gets nothing never improves the index. See Jain, Chiu, Hawe: "A
-//! Quantitative Measure of Fairness" (1984), section 4.
+//! heal took rounds away: one that is served late asks less often.
+//!
+//! Jain's index is taken over what each user had relative to its fair share, with the fair share as
+//! the weight: so a user who waits in vain counts in full, one who wanted little does not, and one more
+//! user that gets nothing never improves the index. See Jain, Chiu, Hawe: "A Quantitative Measure of
+//! Fairness" (1984).
 
 use chat_types::Time;
 use sim_model::outcome::{FairnessResult, LeastServed};

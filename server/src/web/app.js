@@ -119,6 +119,7 @@ function draw() {
     state.moved = false;
     wake();
     (document.getElementById('text') ?? heading())?.focus({ preventScroll: false });
+    document.querySelector('.rooms a[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
   // After an error the user is where something is to be changed.
   if (state.focus) document.getElementById(state.focus)?.focus();

@@ -130,6 +130,45 @@ describe('a report', () => {
     await own.stop();
   });
 
+  test('tells one who is banned by whom, and why', async () => {
+    const own = await serve();
+    const banned = async (whom) => {
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${OPERATOR}` };
+      const body = JSON.stringify({ ...whom, reason: 'selling things' });
+      assert.ok((await fetch(`${own.url}/admin/ban`, { method: 'POST', headers, body })).ok);
+    };
+    for (const [name, whom, told] of [
+      ['Ann', { name: 'Ann' }, 'An operator has banned you from this server: selling things'],
+      ['Ben', { address: '127.0.0.1' }, 'An operator has banned your address from this server: selling things'],
+    ]) {
+      const one = await person(browser, own.url, { expected: /status of 40/ });
+      await one.join(name, 'market');
+      await one.connected();
+      await banned(whom);
+      await one.page.locator('.ended').getByText(told).waitFor();
+      assert.equal(await one.page.getByRole('button', { name: /^Join again/ }).count(), 0);
+      await one.close();
+    }
+    await own.stop();
+  });
+
+  test('stands beside names and reasons of one long word, which take no other column’s place', async () => {
+    const own = await serve();
+    const long = 'Donaudampfschifffahrtsgesellschaftskapitaensmuetzenfabrikanten';
+    const bot = await agent(own.url, long, long.toLowerCase());
+    const ann = await agent(own.url, 'Ann', 'lobby');
+    await ann.tool('report_user', { user_id: 'user_1', reason: 'r'.repeat(200) });
+    await bot.tool('talking_stick');
+    const olga = await operator(own.url);
+    for (const [tab, shown] of [['Participants', 'user_1'], ['Rooms', 'room_1'], ['Reports', 'rrr']]) {
+      await button(olga.page, tab).click();
+      await olga.page.locator('.listing').getByText(shown).first().waitFor();
+      await everywhere(olga.page, `operator-long-${tab}`);
+    }
+    await olga.close();
+    await own.stop();
+  });
+
   test('is not acted upon without a reason', async () => {
     const own = await serve();
     const bot = await agent(own.url, 'Quiet');

@@ -290,6 +290,7 @@ describe('a conversation of two', () => {
     await button(ann.page, 'Find a partner').click();
     await ann.page.getByRole('heading', { name: 'Waiting for a partner' }).waitFor();
     await everywhere(ann.page, 'waiting');
+    await ann.page.getByText('Nobody but you waits for a partner.').waitFor();
     await ben.page.getByText('1 participant waits').waitFor();
     await ben.page.getByLabel('Your name').nth(1).fill('Quentin');
     await button(ben.page, 'Find a partner').click();

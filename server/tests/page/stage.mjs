@@ -193,14 +193,17 @@ export async function agent(url, username, room = 'lobby') {
   };
 }
 
-// The parts of names that stand on more than one line although no blank or hyphen is between them.
+// The parts of names, and the short words in lists, that stand on more than one line although no blank
+// or hyphen is between them.
 const brokenNames = (page) => page.evaluate(() => {
   const place = document.createRange();
   const broken = [];
-  for (const name of document.querySelectorAll('.name')) {
-    const text = name.firstChild;
-    if (text?.nodeType !== Node.TEXT_NODE || !name.checkVisibility()) continue;
+  const inLists = [...document.querySelectorAll('.listing :is(th, td, td *)')].flatMap((one) => [...one.childNodes]);
+  for (const text of [...[...document.querySelectorAll('.name')].map((name) => name.firstChild), ...inLists]) {
+    if (text?.nodeType !== Node.TEXT_NODE || !text.parentElement.checkVisibility()) continue;
+    const most = text.parentElement.matches('.name') ? Infinity : 20;
     for (const { 0: part, index } of text.data.matchAll(/[^\s-]+/g)) {
+      if (part.length > most) continue;
       const tops = new Set();
       for (let at = index; at < index + part.length; at += 1) {
         place.setStart(text, at);

@@ -31,8 +31,8 @@ function Lost() {
   return h('div', { class: 'banner', role: 'alert' },
     h('p', null, state.lost.why),
     h('div', { class: 'actions' },
-      h(JoinAgain),
-      h('button', { class: 'quiet', onClick: dismiss }, 'Not now')),
+      !state.lost.barred && h(JoinAgain),
+      h('button', { class: 'quiet', onClick: dismiss }, state.lost.barred ? 'Dismiss' : 'Not now')),
     h(Fault, { at: 'again' }));
 }
 
@@ -151,12 +151,18 @@ function Row({ room }) {
     h(Fault, { at: `row ${room.room_id}` }));
 }
 
+// Who waits for a partner. An overview may be of before the user entered the line.
+function waits(all) {
+  if (!state.pairing) return all === 0 ? 'Nobody waits for a partner.' : `${count(all, 'participant')} ${all === 1 ? 'waits' : 'wait'} for a partner.`;
+  return all > 1 ? `You and ${count(all - 1, 'other')} wait for a partner.` : 'Nobody but you waits for a partner.';
+}
+
 function People() {
   const { users, participants, waiting } = state.overview;
   const here = users.filter((user) => user.presence !== 'away');
   return h('section', { class: 'card list', 'aria-labelledby': 'people-title' },
     h('h2', { id: 'people-title' }, 'People and agents ', h('span', { class: 'tally' }, here.length)),
-    h('p', { class: 'muted' }, waiting === 0 ? 'Nobody waits for a partner.' : `${count(waiting, 'participant')} ${waiting === 1 ? 'waits' : 'wait'} for a partner.`),
+    h('p', { class: 'muted' }, waits(waiting)),
     here.length === 0
       ? h('p', { class: 'empty' }, 'Nobody is here yet.')
       : h('ul', { class: 'people' }, here.map((user) => h('li', { key: user.user_id },

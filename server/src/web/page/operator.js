@@ -102,8 +102,8 @@ export function signOut() {
 
 // Performs an act, and updates the list. `undo` is the act that takes it back: { what, body, said }.
 export async function act(what, body, said, undo = null) {
-  await ask('POST', `/admin/${what}`, { body });
-  note(said, 'info', undo && (() => act(undo.what, undo.body, undo.said)));
+  const { lifted } = await ask('POST', `/admin/${what}`, { body });
+  note(lifted === false ? 'There was nothing to lift.' : said, 'info', undo && (() => act(undo.what, undo.body, undo.said)));
   await look();
 }
 

@@ -69,7 +69,7 @@ function People({ data, it }) {
       h(Name, null, one.display_name),
       h('span', { class: 'id' }, one.user_id),
       h('span', null, h(Presence, { is: one.presence }), one.presence === 'present' && 'here', one.muted && h('span', { class: 'chip' }, 'muted')),
-      one.rooms.map((room) => labelOf(room, one.room_names)).join(', ') || '–',
+      one.rooms.length === 0 ? '–' : h('span', null, one.rooms.map((room) => h('span', { class: 'one', key: room }, h(RoomLabel, { id: room, names: one.room_names })))),
       one.waiting_since ? h(Clock, { at: one.waiting_since }) : '–',
       h('span', { class: 'actions' }, deeds(one)),
     ],
@@ -82,6 +82,9 @@ function People({ data, it }) {
 }
 
 // A room's label. A room without a name is of two.
+const RoomLabel = ({ id, names }) => (names[id] ? [h(Name, null, names[id]), ` (${id})`] : `${id}, a room of two`);
+
+// The same in a text without elements.
 const labelOf = (id, names) => (names[id] ? `${isolated(names[id])} (${id})` : `${id}, a room of two`);
 
 // The reason for what is done next. An act takes one press, and can be undone where that is possible.

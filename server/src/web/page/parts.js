@@ -31,12 +31,12 @@ const DATED = new Intl.DateTimeFormat([], { month: 'short', day: 'numeric', hour
 const LONG = new Intl.DateTimeFormat([], { dateStyle: 'medium', timeStyle: 'medium' });
 
 // An instant in short form: with its date, unless that is today.
-export function Clock({ at }) {
-  if (!at) return null;
+export function clock(at) {
   const date = new Date(at);
-  const isToday = date.toDateString() === new Date().toDateString();
-  return h('time', { datetime: at, title: LONG.format(date) }, (isToday ? SHORT : DATED).format(date));
+  return (date.toDateString() === new Date().toDateString() ? SHORT : DATED).format(date);
 }
+
+export const Clock = ({ at }) => at && h('time', { datetime: at, title: LONG.format(new Date(at)) }, clock(at));
 
 // Code between backticks, and addresses of pages.
 const SPECIAL = /\n?```(?:[\w+#.-]*\n)?([^]*?)```\n?|`([^`\n]+)`|(https?:\/\/[^\s<>"`]*[^\s<>"`.,;:!?)\]}'*])/g;

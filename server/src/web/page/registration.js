@@ -2,7 +2,7 @@
 
 import { keep, keepLogs, kept, left, take } from '/page/kept.js';
 import { notice } from '/page/notice.js';
-import { isolated } from '/page/parts.js';
+import { clock, isolated, span } from '/page/parts.js';
 import { newest, past } from '/page/past.js';
 import { apply, holds, lose, newRoom, noticed, put, resumed } from '/page/room.js';
 import { ask, call } from '/page/server.js';
@@ -27,12 +27,13 @@ export async function join(name, room) {
   return joined;
 }
 
-// A name may be taken by the user itself, from another browser.
+// Says in words for people why a name is taken: maybe by the user itself, in another browser.
 function explained(error, name) {
+  if (error.code !== 'name_taken') return error;
   const holder = state.overview?.users.find((user) => user.display_name.toLowerCase() === name?.trim().toLowerCase());
-  if (error.code === 'name_taken' && holder && holder.presence !== 'present') {
-    error.message += '. Its holder is away: if that is you, go on in the browser where you took it.';
-  }
+  const taken = `Somebody has that name, or one that looks like it${holder?.presence === 'away' ? ', and is away' : ''}`;
+  if (error.freeAt) error.message = `${taken}, at your own address. If that is you, go on in the browser where you took it. Nobody speaks for it? Then it is free at ${clock(error.freeAt)}.`;
+  else if (error.freeAfter) error.message = `${taken}. If that is you, go on in the browser where you took it; else choose another. Whoever is away for ${span(error.freeAfter)} loses its name.`;
   return error;
 }
 
@@ -159,8 +160,8 @@ const HANDLERS = {
     if (!isNew) refresh();
     isNew = false;
   },
-  lost() {
-    lost('The server no longer knows you: you were away for too long, or it was started anew.');
+  lost({ bar }) {
+    lost(bar ?? 'The server no longer knows you: you were away for too long, or it was started anew.', bar !== null);
   },
 };
 
@@ -248,8 +249,8 @@ async function goOn(before) {
   try {
     await ask('POST', '/reconnect', { body: {}, handle: state.me.handle });
   } catch (error) {
-    if (error.code === 'unknown_handle') {
-      HANDLERS.lost();
+    if (error.code === 'unknown_handle' || error.bar) {
+      HANDLERS.lost(error);
       return;
     }
     // The stream reconnects when the server is back.
@@ -324,11 +325,11 @@ export async function signOut() {
 }
 
 // The registration ended without the user. What was said stays on the screen.
-function lost(why) {
+function lost(why, barred = false) {
   hush();
   // A copy of this tab may have left it.
   take(state.me.userId);
-  state.lost = { why, name: state.me.name };
+  state.lost = { why, name: state.me.name, barred };
   state.me = null;
   state.pairing = null;
   state.cursor = null;

@@ -83,7 +83,7 @@ function Passing({ room }) {
 }
 
 function Ended({ room }) {
-  const again = room.lost && room.kind === 'named' && state.lost;
+  const again = room.lost && room.kind === 'named' && state.lost && !state.lost.barred;
   return h('div', { class: 'composer ended', role: 'status' },
     h('p', null, room.ended),
     h('div', { class: 'actions' },

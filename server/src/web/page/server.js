@@ -23,6 +23,23 @@ const ASKS = new Map([
   ['token_expired', 'That token has expired.'],
 ]);
 
+// The sentences of refusals that tell programs what to call, in words for people.
+const WORDS = {
+  handle_required: 'The server does not know who you are here: join again.',
+  unknown_handle: 'The server no longer knows you: join again.',
+  already_waiting: 'You are in line already.',
+  already_chatting: 'You are in a conversation of two: end it before you look for another partner.',
+  address_full: 'As many as may be are here from your address, and all of them are in use. Go on as one of them, sign out as one, or wait until one was away for long.',
+  room_ambiguous: 'You are in several rooms, or in none.',
+};
+
+// Why the server lets the user in no more: an operator banned it. Null if that is not so.
+function bar({ code, reason }) {
+  if (code !== 'blocked' && reason === undefined) return null;
+  const whom = code === 'blocked' ? 'your address' : 'you';
+  return `An operator has banned ${whom} from this server${reason === undefined ? '.' : `: ${reason}`}`;
+}
+
 export class Refused extends Error {
   constructor(code, message) {
     super(message);
@@ -79,8 +96,12 @@ export async function ask(method, path, { body, token, handle, text = false } = 
   }
   if (response.ok) return answer;
   const error = answer?.error ?? {};
-  const refused = new Refused(error.code ?? `http_${response.status}`, error.message ?? `The server answered ${response.status}.`);
+  const refused = new Refused(error.code ?? `http_${response.status}`, WORDS[error.code] ?? error.message ?? `The server answered ${response.status}.`);
   refused.retryAfter = error.retry_after_ms;
+  refused.bar = bar(error);
+  // When, or how long after its holder's last call, a taken name is free.
+  refused.freeAt = error.free_at;
+  refused.freeAfter = error.free_after_away_seconds;
   if (ASKS.has(refused.code)) asksForToken(refused);
   throw refused;
 }

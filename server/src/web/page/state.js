@@ -17,7 +17,7 @@ export const state = {
   overview: null,
   // The user: { handle, userId, name }; null before it registers.
   me: null,
-  // The registration that ended without the user: { why, name }; null without one.
+  // The registration that ended without the user: { why, name, barred }; null without one.
   lost: null,
   // Registrations that closed tabs left, see kept.js.
   left: [],

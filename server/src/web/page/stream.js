@@ -29,7 +29,7 @@ let turn = 0;
 
 // Reads the stream from here on. `on.event` receives each event and notice, `on.open` is called
 // when the stream opens, for the first time or again, and `on.lost` when the server no longer knows
-// the user.
+// the user, or bars it.
 export function listen(on) {
   hush();
   source = new AbortController();
@@ -133,8 +133,8 @@ async function again(on, mine) {
       return;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (error.code === 'unknown_handle' && mine === turn) {
-        on.lost();
+      if ((error.code === 'unknown_handle' || error.bar) && mine === turn) {
+        on.lost(error);
         return;
       }
     }

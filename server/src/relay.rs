@@ -11,6 +11,7 @@ mod progress;
 mod pushes;
 mod upstream;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use serde_json::{Map, Value, json};
-use server_chat::identity::{Handle, ReaderId};
+use server_chat::identity::Handle;
 use server_chat::scope::CallerScope;
 use server_chat::tools::{Mint, NOTHING, Tool};
 use server_settings::OutputSchemas;
@@ -35,7 +36,7 @@ use crate::mcp::{inbox, listing};
 
 use progress::ClientProgress;
 pub use pushes::Pushes;
-use pushes::Start;
+use pushes::{MAX_FOLLOWED, Start};
 pub use upstream::{ServerKind, Upstream, UpstreamError};
 
 /// The number of attempts of a call to a server that does not answer, and the pause between two of
@@ -57,6 +58,9 @@ struct Inner {
     scope: CallerScope,
     /// Each registration, to repeat it.
     registered: Mutex<Vec<Registration>>,
+    /// The participants that were called for here: some may have registered elsewhere, so that only
+    /// their handles are known.
+    called: Mutex<BTreeSet<Box<str>>>,
     /// Held during a registration, so that concurrent calls register only one participant.
     minting: tokio::sync::Mutex<()>,
     pushes: Pushes,
@@ -67,7 +71,6 @@ struct Inner {
 #[derive(Clone, Debug)]
 struct Registration {
     handle: Handle,
-    reader: ReaderId,
     /// The call that registers it again; none if a break registered it, which must not be repeated.
     again: Option<(Tool, Map<String, Value>)>,
 }
@@ -85,6 +88,7 @@ impl Relay {
                 output_schemas,
                 scope: CallerScope::default(),
                 registered: Mutex::default(),
+                called: Mutex::default(),
                 minting: tokio::sync::Mutex::default(),
                 gone,
             }),
@@ -145,7 +149,7 @@ impl Inner {
                 drop(minting);
                 return self.call_again((tool, asked), lost, result, progress).await;
             }
-            Some(handle) if code(&result).is_none() => self.called_again(handle),
+            Some(handle) if code(&result).is_none() => self.called_as(handle),
             Some(_) | None => {}
         }
         self.learn(tool, asked, handle.as_ref(), &result);
@@ -231,18 +235,28 @@ impl Inner {
         Ok(again)
     }
 
-    /// Follows the inbox of a participant that was registered here. As over HTTP, a second call shows
-    /// that the process is not that of one call alone (see `mcp/follows.rs`).
-    fn called_again(&self, handle: &Handle) {
-        let known = self.registered();
-        if let Some(one) = known.iter().find(|one| one.handle == *handle) {
-            self.pushes
-                .participates(&one.reader, &one.handle, Start::Now);
+    fn called(&self) -> MutexGuard<'_, BTreeSet<Box<str>>> {
+        // No code panics while it holds this lock.
+        self.called.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Follows the inbox of a participant, which is present until the client is gone. As over HTTP, a
+    /// second call shows that the process is not that of one call alone (see `mcp/follows.rs`).
+    fn called_as(&self, handle: &Handle) {
+        let mut called = self.called();
+        let is_known = called.contains(handle.expose());
+        if !is_known && called.len() < MAX_FOLLOWED {
+            called.insert(handle.expose().into());
+        }
+        drop(called);
+        if is_known || self.pushes.takes_events() {
+            self.pushes.participates(handle, Start::Now);
         }
     }
 
     fn forget(&self, handle: &Handle) {
         self.scope.forget(handle);
+        self.called().remove(handle.expose());
         self.registered().retain(|one| one.handle != *handle);
     }
 
@@ -261,21 +275,20 @@ impl Inner {
         let handle = Handle::given(said["handle"].as_str()?);
         let name = said["display_name"].as_str().unwrap_or_default();
         self.scope.minted(&handle, name);
-        let (reader, _) = ReaderId::from_inbox_uri(said["inbox_uri"].as_str()?).ok()?;
         if called_as.is_some() {
-            self.pushes.participates(&reader, &handle, Start::Now);
+            self.pushes.participates(&handle, Start::Now);
             return None;
         }
         if self.pushes.takes_events() {
-            self.pushes.participates(&reader, &handle, Start::Beginning);
+            self.pushes.participates(&handle, Start::Beginning);
         }
+        self.called().insert(handle.expose().into());
         // A key would return the first outcome, and a handle would not register.
         arguments.remove("request_key");
         arguments.remove("handle");
         let is_break = matches!(tool, Tool::Break(_));
         self.registered().push(Registration {
             handle: handle.clone(),
-            reader,
             again: (!is_break).then_some((tool, arguments)),
         });
         Some(handle)
@@ -472,9 +485,7 @@ impl ServerHandler for Relay {
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         let uris = requested.resource_subscriptions.iter().flatten();
-        let inboxes = uris
-            .filter(|uri| inbox::at(uri).is_ok())
-            .take(pushes::MAX_FOLLOWED);
+        let inboxes = uris.filter(|uri| inbox::at(uri).is_ok()).take(MAX_FOLLOWED);
         let mut accepted = SubscriptionFilter::default();
         accepted.resource_subscriptions = Some(inboxes.cloned().collect());
         Some(accepted)

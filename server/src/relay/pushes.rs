@@ -1,7 +1,7 @@
 //! Pushes to a client on stdio: the event streams of its inboxes at the server, which are opened
 //! again when they end, and continue where they were.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -40,9 +40,8 @@ struct Followed {
     peer: Option<Peer<RoleServer>>,
     /// Whether the client declared that it takes events as notifications of their own.
     takes_events: bool,
-    /// Each inbox with the token that ends its stream.
-    streams: BTreeMap<String, CancellationToken>,
-    subscribed: BTreeSet<String>,
+    /// Each secret whose inbox is followed, with the token that ends its stream.
+    streams: BTreeMap<Box<str>, CancellationToken>,
 }
 
 impl std::fmt::Debug for Followed {
@@ -50,6 +49,25 @@ impl std::fmt::Debug for Followed {
         f.debug_struct("Followed")
             .field("streams", &self.streams.len())
             .finish_non_exhaustive()
+    }
+}
+
+/// What a stream is for, and by which secret it reads the inbox.
+#[derive(Clone, Debug)]
+pub(super) enum Follow {
+    /// The client calls as this participant, which is present while the stream is open. Its events go to
+    /// a client that takes them.
+    Own(Handle),
+    /// The client subscribed to the inbox: it hears that it grew.
+    Subscribed(ReaderId),
+}
+
+impl Follow {
+    fn secret(&self) -> &str {
+        match self {
+            Self::Own(handle) => handle.expose(),
+            Self::Subscribed(reader) => reader.expose(),
+        }
     }
 }
 
@@ -102,35 +120,39 @@ impl Pushes {
 
     /// Follows the inbox of the client's participant, which is present while the stream is open.
     /// For a new registration all events are pushed; otherwise only those from now on.
-    pub(super) fn participates(&self, reader: &ReaderId, handle: &Handle, from: Start) {
-        self.begin(reader, Some(handle), from);
+    pub(super) fn participates(&self, handle: &Handle, from: Start) {
+        self.begin(Follow::Own(handle.clone()), from);
     }
 
-    fn begin(&self, reader: &ReaderId, handle: Option<&Handle>, from: Start) {
-        let uri = reader.inbox_uri();
+    fn begin(&self, what: Follow, from: Start) {
         let mut followed = self.followed();
-        if followed.streams.contains_key(&uri) || followed.streams.len() >= MAX_FOLLOWED {
+        let streams = &mut followed.streams;
+        if streams.contains_key(what.secret()) || streams.len() >= 2 * MAX_FOLLOWED {
             return;
         }
         let ends = self.gone.child_token();
-        followed.streams.insert(uri, ends.clone());
-        let (pushes, reader, handle) = (self.clone(), reader.clone(), handle.cloned());
+        streams.insert(what.secret().into(), ends.clone());
+        let pushes = self.clone();
         task::spawn(async move {
             tokio::select! {
-                () = pushes.follow((&reader, handle.as_ref()), from, &Destination::Peer) => {}
+                () = pushes.follow(&what, from, &Destination::Peer) => {}
                 () = ends.cancelled() => {}
             }
-            pushes.followed().streams.remove(&reader.inbox_uri());
+            // Another may have begun since this one was ended.
+            if !ends.is_cancelled() {
+                pushes.followed().streams.remove(what.secret());
+            }
         });
     }
 
     pub(super) fn subscribe(&self, reader: &ReaderId) {
-        self.followed().subscribed.insert(reader.inbox_uri());
-        self.begin(reader, None, Start::Now);
+        self.begin(Follow::Subscribed(reader.clone()), Start::Now);
     }
 
     pub(super) fn unsubscribe(&self, reader: &ReaderId) {
-        self.followed().subscribed.remove(&reader.inbox_uri());
+        if let Some(ends) = self.followed().streams.remove(reader.expose()) {
+            ends.cancel();
+        }
     }
 
     /// Sends events to a subscription until it is cancelled.
@@ -142,15 +164,11 @@ impl Pushes {
     ) {
         let mut streams = tokio::task::JoinSet::new();
         for reader in readers {
-            let (pushes, reader, sink) = (self.clone(), reader.clone(), sink.clone());
+            let what = Follow::Subscribed(reader.clone());
+            let (pushes, sink) = (self.clone(), sink.clone());
             streams.spawn(async move {
-                pushes
-                    .follow(
-                        (&reader, None),
-                        Start::Now,
-                        &Destination::Subscription(&sink),
-                    )
-                    .await
+                let told = Destination::Subscription(&sink);
+                pushes.follow(&what, Start::Now, &told).await
             });
         }
         let all = async { while streams.join_next().await.is_some() {} };
@@ -162,27 +180,18 @@ impl Pushes {
     }
 
     /// Follows an inbox until it does not exist any more, or until the destination is gone.
-    async fn follow(
-        &self,
-        (reader, handle): (&ReaderId, Option<&Handle>),
-        from: Start,
-        told: &Destination<'_>,
-    ) {
+    async fn follow(&self, what: &Follow, from: Start, told: &Destination<'_>) {
         let mut last = match from {
             Start::Beginning => Some("0".to_owned()),
             Start::Now => None,
         };
         let mut pause = FIRST_PAUSE;
         loop {
-            match self
-                .upstream
-                .events((reader, handle), last.as_deref())
-                .await
-            {
+            match self.upstream.events(what, last.as_deref()).await {
                 Ok(mut events) => {
                     while let Some(Ok(event)) = upstream::next(&mut events).await {
                         pause = FIRST_PAUSE;
-                        if self.tell(reader, told, &event).await.is_err() {
+                        if self.tell(what, told, &event).await.is_err() {
                             return;
                         }
                         last = event.id.or(last);
@@ -199,7 +208,7 @@ impl Pushes {
 
     async fn tell(
         &self,
-        reader: &ReaderId,
+        what: &Follow,
         told: &Destination<'_>,
         event: &sse_stream::Sse,
     ) -> Result<(), ClientGone> {
@@ -207,34 +216,26 @@ impl Pushes {
         let (Some(kind), Some(_)) = (event.event.as_deref(), event.id.as_deref()) else {
             return Ok(());
         };
-        let uri = reader.inbox_uri();
+        let pushed = match what {
+            Follow::Subscribed(reader) => grew(reader.inbox_uri()),
+            Follow::Own(_) if self.takes_events() && PUSHED.contains(&kind) => {
+                let told = event.data.as_deref().map(str::as_bytes);
+                let told = told.and_then(|told| upstream::parse(told).ok());
+                let params = told.map(|told| render_text::data(&told));
+                let pushed = CustomNotification::new(kind.to_owned(), params);
+                ServerNotification::CustomNotification(pushed)
+            }
+            Follow::Own(_) => return Ok(()),
+        };
         match told {
-            Destination::Subscription(sink) => sink.send(grew(uri)).await.map_err(|_| ClientGone),
+            Destination::Subscription(sink) => sink.send(pushed).await.map_err(|_| ClientGone),
             Destination::Peer => {
-                let (peer, takes_events, subscribed) = {
-                    let followed = self.followed();
-                    let subscribed = followed.subscribed.contains(&uri);
-                    (followed.peer.clone(), followed.takes_events, subscribed)
-                };
+                let peer = self.followed().peer.clone();
                 let Some(peer) = peer else {
                     return Ok(());
                 };
-                if takes_events && PUSHED.contains(&kind) {
-                    let told = event.data.as_deref().map(str::as_bytes);
-                    let told = told.and_then(|told| upstream::parse(told).ok());
-                    let params = told.map(|told| render_text::data(&told));
-                    let pushed = CustomNotification::new(kind.to_owned(), params);
-                    let pushed = ServerNotification::CustomNotification(pushed);
-                    peer.send_notification(pushed)
-                        .await
-                        .map_err(|_| ClientGone)?;
-                }
-                if subscribed {
-                    peer.send_notification(grew(uri))
-                        .await
-                        .map_err(|_| ClientGone)?;
-                }
-                Ok(())
+                let sent = peer.send_notification(pushed).await;
+                sent.map_err(|_| ClientGone)
             }
         }
     }

@@ -13,13 +13,14 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
-use server_chat::identity::{Handle, ReaderId};
+use server_chat::identity::Handle;
 use server_chat::render_text;
 use server_settings::os_error::without_number;
 use sse_stream::SseStream;
 
 use super::bounded::Bounded;
 use super::progress::ClientProgress;
+use super::pushes::Follow;
 use crate::guard::has_few_values;
 use crate::http::{HANDLE_HEADER, TITLE};
 
@@ -319,14 +320,14 @@ impl Upstream {
     /// The server is not reachable, or refuses.
     pub(super) async fn events(
         &self,
-        (reader, handle): (&ReaderId, Option<&Handle>),
+        what: &Follow,
         after: Option<&str>,
     ) -> Result<Events, UpstreamError> {
-        let request = match handle {
-            Some(handle) => self
+        let request = match what {
+            Follow::Own(handle) => self
                 .request(Method::GET, "/events")
                 .header(HANDLE_HEADER, self.secret(handle)?),
-            None => {
+            Follow::Subscribed(reader) => {
                 let path = format!("/events?reader={}", reader.expose());
                 self.request(Method::GET, &path)
             }

@@ -1,6 +1,7 @@
 //! A client that starts the binary, and a server that it can join.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -62,14 +63,19 @@ impl Client {
         }
     }
 
-    /// A started client that has initialized with the oldest protocol version.
+    /// A started client that has initialized with the oldest protocol version, and takes events.
     pub(crate) fn introduced(arguments: &[&str]) -> Self {
+        Self::declaring(arguments, &json!({ "org.talking-stick/events": {} }))
+    }
+
+    /// The same with these experimental capabilities.
+    pub(crate) fn declaring(arguments: &[&str], experimental: &Value) -> Self {
         let mut client = Self::start(arguments);
         let hello = client.ask(
             "initialize",
             &json!({
                 "protocolVersion": "2024-11-05",
-                "capabilities": { "experimental": { "org.talking-stick/events": {} } },
+                "capabilities": { "experimental": experimental },
                 "clientInfo": { "name": "test", "version": "1" }
             }),
         );
@@ -194,6 +200,17 @@ impl Server {
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// The number of open event streams.
+    pub(crate) fn streams(&self) -> String {
+        let mut connection = TcpStream::connect(&self.address).expect("it listens");
+        let asked = "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n";
+        connection.write_all(asked.as_bytes()).expect("it reads");
+        let metrics = io::read_to_string(connection).expect("it answers");
+        let mut lines = metrics.lines();
+        let found = lines.find_map(|line| line.strip_prefix("talking_stick_streams "));
+        found.expect("a figure").to_owned()
     }
 
     /// Kills it without a shutdown, as a power cut would.

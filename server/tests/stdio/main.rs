@@ -6,6 +6,7 @@ mod client;
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::process::Stdio;
+use std::thread;
 
 use serde_json::json;
 
@@ -92,6 +93,41 @@ fn a_client_whose_stdin_ended_is_absent_and_can_come_back() {
     assert_eq!(kinds.last(), Some(&&json!("message.received")), "{kinds:?}");
     ben.close();
     ann.close();
+}
+
+#[test]
+fn who_was_called_for_is_absent_at_the_end_however_it_came() {
+    let server = Server::start("127.0.0.1:0");
+    let to = ["--connect", &server.url()];
+    // None of these takes events, so that each is present by its calls alone at first.
+    let client = || Client::declaring(&to, &json!({}));
+    let (mut watcher, mut elsewhere) = (client(), client());
+    watcher.call("login", &json!({ "username": "Watcher" }));
+    let ann = elsewhere.call("login", &json!({ "username": "Ann" }));
+    let (mut by_handle, mut subscriber) = (client(), client());
+    let ben = subscriber.call("login", &json!({ "username": "Ben" }));
+    subscriber.ask("resources/subscribe", &json!({ "uri": ben["inbox_uri"] }));
+    for _ in 0..2 {
+        by_handle.call("list_users", &json!({ "handle": ann["handle"] }));
+        subscriber.call("list_users", &json!({}));
+    }
+    // Those of the two, and that of the subscription.
+    while server.streams() != "3" {
+        thread::yield_now();
+    }
+    by_handle.close();
+    subscriber.close();
+    loop {
+        let listed = watcher.call("list_users", &json!({}));
+        // Where it asks too often, there is no list.
+        let users = listed["users"].as_array().into_iter().flatten();
+        let absent = users.filter(|user| user["presence"] == "reconnecting");
+        if absent.count() == 2 {
+            break;
+        }
+    }
+    watcher.close();
+    elsewhere.close();
 }
 
 #[test]

@@ -53,9 +53,11 @@ const VENVS: [(&str, &str); 2] = [
 const GUARD_S: &str = "180";
 
 /// The clients that go on over restarts: the script, the library, and its protocol versions. `sdk1`
-/// is the generation of the SDKs before the current one, which most agents have.
-const RESTARTED: [(&str, &str, &[&str]); 6] = [
+/// is the generation of the SDKs before the current one, which most agents have, and `sdk117` an older one that
+/// listens to pushes.
+const RESTARTED: [(&str, &str, &[&str]); 7] = [
     ("restart.mjs", "sdk1", &["legacy"]),
+    ("restart.mjs", "sdk117", &["legacy"]),
     ("restart.mjs", "sdk", &ERAS),
     ("restart.mjs", "ai", &["legacy"]),
     ("restart.py", "sdk1", &["legacy"]),

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, future, stream};
 use serde_json::{Value, json};
 use server_chat::refusal::Refusal;
+use tokio_util::sync::CancellationToken;
 
 use super::batch;
 use super::kept::{Lifetime, MAX_OPENING, kept, lifetime};
@@ -92,7 +93,7 @@ pub(super) async fn in_words(
         // Some clients accept only this as the end of their session.
         StatusCode::ACCEPTED if ends => StatusCode::NO_CONTENT.into_response(),
         status if status.is_client_error() => in_json(response).await,
-        StatusCode::OK if listens => begun(response),
+        StatusCode::OK if listens => begun(response, sessions.stop_of(&opening.version)),
         _ => response,
     }
 }
@@ -115,10 +116,17 @@ fn takes_batch(
 
 /// A stream whose first bytes come at once, because some proxies hold the head back until then. They
 /// are no event: in its revision a client may expect a message in each.
-fn begun(response: Response) -> Response {
+///
+/// With a `stop` it breaks off there: clients of before 2025-11-25 open a stream again only after an
+/// error, and would hear nothing any more from the server's next start on.
+fn begun(response: Response, stop: Option<CancellationToken>) -> Response {
     let first = Bytes::from(format!("retry: {}\n\n", RETRY.as_millis()));
     let first = stream::once(future::ready(Ok(first)));
-    response.map(|body| Body::from_stream(first.chain(body.into_data_stream())))
+    let last = stream::iter(stop).filter_map(|stop| {
+        let stopped = stop.is_cancelled();
+        future::ready(stopped.then(|| Err(axum::Error::new("the server stops"))))
+    });
+    response.map(|body| Body::from_stream(first.chain(body.into_data_stream()).chain(last)))
 }
 
 /// The answer for a session that its client ended, that is another's, or whose id this server never

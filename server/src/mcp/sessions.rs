@@ -139,6 +139,11 @@ impl Sessions {
         (self.caller)(head)
     }
 
+    /// The stop of the server, if it breaks off the streams of clients of this revision.
+    pub(super) fn stop_of(&self, version: &ProtocolVersion) -> Option<CancellationToken> {
+        (*version < ProtocolVersion::V_2025_11_25).then(|| self.closing.clone())
+    }
+
     /// Waits for the turn of all but the first message of a batch, which is a request.
     pub(super) async fn turn_for(&self, caller: &Caller, messages: usize) -> Result<(), Refusal> {
         let more = messages.saturating_sub(1) as u64;

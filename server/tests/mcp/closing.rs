@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::http::request;
 use crate::world::{Session, World};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -56,4 +57,26 @@ async fn listeners_and_waiting_checks_get_what_they_are_owed_and_end() {
         "shutting_down"
     );
     world.running.ended().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_breaks_off_at_a_stop_where_its_client_comes_back_only_after_an_error() {
+    let world = World::start().await;
+    let mut streams = Vec::new();
+    for version in [None, Some("2025-06-18"), Some("2025-11-25")] {
+        let session = Session::of(&world, version.unwrap_or("2025-03-26")).await;
+        let mut headers = vec![
+            ("Mcp-Session-Id", &*session.id),
+            ("Accept", "text/event-stream"),
+        ];
+        headers.extend(version.map(|version| ("MCP-Protocol-Version", version)));
+        let reply = request(world.address, ("GET", "/mcp"), &headers, b"").await;
+        streams.push((version, reply.body));
+    }
+    world.closing.cancel();
+    for (version, mut stream) in streams {
+        assert_eq!(stream.message().await, None);
+        let is_old = version != Some("2025-11-25");
+        assert_eq!(stream.is_cut(), is_old, "{version:?}");
+    }
 }

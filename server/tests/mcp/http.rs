@@ -28,6 +28,8 @@ enum Length {
     Known(usize),
     Chunked,
     Ended,
+    /// It broke off.
+    Cut,
 }
 
 /// An event of a stream.
@@ -161,6 +163,11 @@ impl Body {
         }
     }
 
+    /// Whether it broke off before its end.
+    pub(crate) const fn is_cut(&self) -> bool {
+        matches!(self.length, Length::Cut)
+    }
+
     async fn next_event(&mut self) -> Option<Sse> {
         loop {
             if let Some(end) = self.text.find("\n\n") {
@@ -184,12 +191,12 @@ impl Body {
                 let mut line = String::new();
                 let read = self.connection.read_line(&mut line).await;
                 if !matches!(read, Ok(read) if read > 0) {
-                    self.length = Length::Ended;
+                    self.length = Length::Cut;
                     return false;
                 }
                 usize::from_str_radix(line.trim(), 16).expect("a chunk's length")
             }
-            Length::Ended => return false,
+            Length::Ended | Length::Cut => return false,
         };
         let mut bytes = vec![0; length];
         self.connection.read_exact(&mut bytes).await.unwrap();

@@ -48,7 +48,7 @@ pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
 pub use node::{
     Call, Departure, InFlight, Load, Node, Output, Read, Reader, Response, Ticket, VERSION,
 };
-pub use reject::{Accepted, Argument, Earlier, Ending, NameFault, NameHolder, Reject};
+pub use reject::{Accepted, Argument, Earlier, Ending, LineFault, NameFault, NameHolder, Reject};
 pub use reply::{Reply, WasWaiting};
 pub use room::{Notice, NoticeKind};
 pub use timer::TimerKind;

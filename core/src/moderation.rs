@@ -254,6 +254,12 @@ impl Moderation {
         self.handles.get(handle).map(|handle| handle.ban.measure)
     }
 
+    /// The ban of a handle.
+    pub(crate) fn ban_of(&self, handle: &SecretHash) -> Option<&Ban> {
+        let ban = self.handles.get(handle).map(|kept| &kept.ban);
+        ban.filter(|ban| ban.measure == Measure::Ban)
+    }
+
     /// The measure against an address.
     pub(crate) fn of_address(&self, address: Address) -> Option<Measure> {
         self.addresses.get(&address).map(|ban| ban.measure)
@@ -290,6 +296,13 @@ impl Moderation {
                 self.forget_name(&name);
             }
         }
+    }
+
+    /// Whether a measure against the name with this lower-case key is kept, or against a handle of its
+    /// owner.
+    pub(crate) fn keeps_name(&self, lower: &str) -> bool {
+        self.names.contains_key(lower)
+            || self.handles.values().any(|handle| *handle.lower == *lower)
     }
 
     /// Removes the measure against the name with this lower-case key, and against handles of its

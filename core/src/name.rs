@@ -14,8 +14,8 @@ use unicode_properties::{
 use unicode_security::{GeneralSecurityProfile as _, RestrictionLevel, RestrictionLevelDetection};
 
 pub(crate) use self::fold::{Keys, fold, is_given};
-pub(crate) use self::line::{has_visible, is_line};
-use crate::reject::NameFault;
+pub(crate) use self::line::{has_visible, is_line, line_fault};
+use crate::reject::{LineFault, NameFault};
 
 /// The largest number of characters of a name.
 pub(crate) const MAX_NAME: usize = 64;
@@ -99,12 +99,15 @@ pub(crate) struct RoomName {
 }
 
 impl RoomName {
-    /// `None` if the text is not a line of at most `MAX_NAME` characters.
-    pub(crate) fn new(text: &Arc<str>) -> Option<Self> {
-        is_line(text, MAX_NAME).then(|| Self {
-            shown: Arc::clone(text),
-            key: room_key(text),
-        })
+    /// Checks that the text is a line of at most `MAX_NAME` characters.
+    pub(crate) fn new(text: &Arc<str>) -> Result<Self, LineFault> {
+        match line_fault(text, MAX_NAME) {
+            Some(fault) => Err(fault),
+            None => Ok(Self {
+                shown: Arc::clone(text),
+                key: room_key(text),
+            }),
+        }
     }
 }
 

@@ -260,6 +260,23 @@ pub enum NameFault {
     Kept,
 }
 
+/// What keeps a text from being a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
+pub enum LineFault {
+    /// It has no character.
+    #[error("is empty")]
+    Empty,
+    /// It has too many characters.
+    #[error("is longer")]
+    Long,
+    /// It has a control, or a character that shows nothing.
+    #[error("has a line break, or another character that shows nothing")]
+    Hidden,
+    /// Spaces that nobody sees.
+    #[error("has a space at its beginning or end, or two in a row")]
+    Spaces,
+}
+
 /// The argument at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
 #[expect(missing_docs, reason = "each is the argument of that name")]
@@ -295,6 +312,9 @@ pub enum Accepted {
     /// A text of at most this many characters.
     #[error("1 to {0} characters on one line")]
     Characters(u32),
+    /// A line of at most so many characters, and what was wrong with the text.
+    #[error("1 to {0} visible characters on one line, with single spaces inside; it {1}")]
+    Line(u32, LineFault),
     /// A public id.
     #[error("1 to 64 letters, digits, dots, dashes and underscores")]
     PublicId,

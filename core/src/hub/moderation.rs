@@ -8,7 +8,7 @@ use crate::counters::ReleaseCause;
 use crate::event::{Body, EndReason};
 use crate::id::{Address, RoomId, SecretHash, UserId};
 use crate::moderation::{Ban, Known, Measure, Report};
-use crate::name::{Keys, fold, is_line};
+use crate::name::{Keys, fold, line_fault};
 use crate::participant::SpeechPermission;
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::Reply;
@@ -85,6 +85,33 @@ impl Hub {
                 self.moderation.addresses.remove(address);
                 Ok(Reply::Done)
             }
+        }
+    }
+
+    /// Why this handle is banned; none if it is not.
+    #[must_use]
+    pub fn why_banned(&self, handle: &SecretHash) -> Option<&Arc<str>> {
+        self.moderation.ban_of(handle).map(|ban| &ban.reason)
+    }
+
+    /// Whether this act would lift a measure now; none if it is not one that lifts measures.
+    #[must_use]
+    pub fn would_lift(&self, act: &Operate) -> Option<bool> {
+        match act {
+            Operate::Unmute { user } => {
+                let participant = self.users.get(user);
+                Some(participant.is_some_and(|one| one.voice == SpeechPermission::Muted))
+            }
+            Operate::Unban { name } => Some(self.moderation.keeps_name(&fold(name))),
+            Operate::UnbanAddress { address } => {
+                Some(self.moderation.of_address(*address).is_some())
+            }
+            Operate::Mute { .. }
+            | Operate::Kick { .. }
+            | Operate::Close { .. }
+            | Operate::BanUser { .. }
+            | Operate::MuteAddress { .. }
+            | Operate::BanAddress { .. } => None,
         }
     }
 
@@ -283,11 +310,11 @@ impl Hub {
 }
 
 fn check_reason(reason: &str) -> Result<(), Reject> {
-    if is_line(reason, MAX_REASON as usize) {
-        return Ok(());
+    match line_fault(reason, MAX_REASON as usize) {
+        None => Ok(()),
+        Some(fault) => Err(Reject::InvalidArguments {
+            argument: Argument::Reason,
+            accepted: Accepted::Line(MAX_REASON, fault),
+        }),
     }
-    Err(Reject::InvalidArguments {
-        argument: Argument::Reason,
-        accepted: Accepted::Characters(MAX_REASON),
-    })
 }

@@ -7,6 +7,7 @@ use chat_types::config::StickRule;
 use serde::{Deserialize, Serialize};
 
 use super::Hub;
+use super::speech::SUFFIX;
 use crate::event::{Event, PageLimits, Who};
 use crate::id::{Address, Epoch, RoomId, RoomSeq, SecretHash, Seq, UserId};
 use crate::inbox::Page;
@@ -214,6 +215,14 @@ impl Hub {
                 has_draft,
             }),
         }
+    }
+
+    /// The length in characters of the member's draft in the room, and its end, with which it is told
+    /// again; none without text.
+    #[must_use]
+    pub fn draft_of(&self, user: UserId, room: RoomId) -> Option<(u32, &str)> {
+        let draft = self.rooms.get(&room)?.draft(user)?;
+        (!draft.is_empty()).then(|| (draft.length(), draft.suffix(SUFFIX)))
     }
 
     /// The participant's presence; none if it is not registered.

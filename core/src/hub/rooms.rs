@@ -148,9 +148,9 @@ impl Hub {
         from: Address,
         name: &Arc<str>,
     ) -> Result<RoomName, Reject> {
-        let name = RoomName::new(name).ok_or(Reject::InvalidArguments {
+        let name = RoomName::new(name).map_err(|fault| Reject::InvalidArguments {
             argument: Argument::Room,
-            accepted: Accepted::Characters(64),
+            accepted: Accepted::Line(64, fault),
         })?;
         let Some(room) = self.index.rooms.get(&name.key) else {
             self.check_room_space()?;

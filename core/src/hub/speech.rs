@@ -18,7 +18,7 @@ use crate::stick::Stick;
 const TURNS_TOLD_FROM: u32 = 10;
 
 /// The number of characters of a draft that a cut append shows.
-const SUFFIX: usize = 50;
+pub(super) const SUFFIX: usize = 50;
 
 impl Hub {
     pub(super) fn send(

@@ -1,5 +1,6 @@
 //! Lines of text and visible characters.
 
+use crate::reject::LineFault;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
 /// Whether a text is one line of 1 to `limit` visible characters with single spaces inside.
@@ -13,6 +14,18 @@ pub(crate) fn is_line(text: &str, limit: usize) -> bool {
         && !text.starts_with(' ')
         && !text.ends_with(' ')
         && !text.contains("  ")
+}
+
+/// What keeps a text from being such a line.
+pub(crate) fn line_fault(text: &str, limit: usize) -> Option<LineFault> {
+    let count = text.chars().count();
+    Some(match count {
+        _ if is_line(text, limit) => return None,
+        0 => LineFault::Empty,
+        _ if count > limit => LineFault::Long,
+        _ if !text.chars().all(is_visible) => LineFault::Hidden,
+        _ => LineFault::Spaces,
+    })
 }
 
 /// Whether an ASCII text is such a line. Most texts are ASCII, where each visible byte is a
@@ -118,5 +131,20 @@ mod tests {
     fn blank_messages_say_nothing() {
         assert!(!has_visible(" \u{200b}\n\t"));
         assert!(has_visible(" .") && has_visible("é"));
+    }
+
+    #[test]
+    fn a_text_that_is_no_line_says_why() {
+        for (text, fault) in [
+            ("ab c", None),
+            ("", Some(LineFault::Empty)),
+            ("abcde", Some(LineFault::Long)),
+            ("a\nb", Some(LineFault::Hidden)),
+            ("a\u{200b}b", Some(LineFault::Hidden)),
+            (" a", Some(LineFault::Spaces)),
+            ("a  b", Some(LineFault::Spaces)),
+        ] {
+            assert_eq!(line_fault(text, 4), fault, "{text:?}");
+        }
     }
 }

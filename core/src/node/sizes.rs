@@ -6,7 +6,7 @@ use super::Node;
 use crate::command::{Command, EnterQueue};
 use crate::hub::{MAX_INTEREST, MAX_PUBLIC_ID, MAX_REASON};
 use crate::name::MAX_NAME;
-use crate::reject::{Accepted, Argument, NameFault, Reject};
+use crate::reject::{Accepted, Argument, LineFault, NameFault, Reject};
 
 /// The largest number of bytes of one character.
 const BYTES: usize = 4;
@@ -31,12 +31,12 @@ impl Node {
             }
             Command::Login { username, room } => {
                 check_name(username)?;
-                let accepted = Accepted::Characters(64);
+                let accepted = Accepted::Line(64, LineFault::Long);
                 check(room, MAX_NAME, || invalid(Argument::Room, accepted))
             }
             Command::EnterQueue(enter) => check_enter(enter, config),
             Command::ReportUser { reason, .. } => {
-                let accepted = Accepted::Characters(MAX_REASON);
+                let accepted = Accepted::Line(MAX_REASON, LineFault::Long);
                 check(reason, MAX_REASON as usize, || {
                     invalid(Argument::Reason, accepted)
                 })

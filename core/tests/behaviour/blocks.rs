@@ -193,9 +193,9 @@ fn a_report_needs_a_reason_on_one_line() {
     ben login ⇒ user_2 in room_1
         room_1/2 user.joined ben → ann#2 ben#1
     ann report ben 'spam' ⇒ done
-    ann report ben '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
-    ann report ben 'x'*501 ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
-    ann report ben 'a\u{9}b' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    ann report ben '' ⇒ refused, invalid_arguments: reason must be 1 to 500 visible characters on one line, with single spaces inside; it is empty
+    ann report ben 'x'*501 ⇒ refused, invalid_arguments: reason must be 1 to 500 visible characters on one line, with single spaces inside; it is longer
+    ann report ben 'a\u{9}b' ⇒ refused, invalid_arguments: reason must be 1 to 500 visible characters on one line, with single spaces inside; it has a line break, or another character that shows nothing
     reports ⇒ user_1 of user_2: "spam"
     "#);
 }
@@ -232,7 +232,7 @@ fn of_one_reporter_and_one_subject_the_first_report_is_kept() {
     ann report ben 'first' ⇒ done
     ann report ben 'second' ⇒ done
     # What is wrong with a report is said all the same.
-    ann report ben '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    ann report ben '' ⇒ refused, invalid_arguments: reason must be 1 to 500 visible characters on one line, with single spaces inside; it is empty
     ben report ann 'third' ⇒ done
     reports ⇒ user_1 of user_2: "first", user_2 of user_1: "third"
     # As soon as the first has gone, there may be another.

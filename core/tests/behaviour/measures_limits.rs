@@ -241,7 +241,7 @@ fn a_muted_name_that_is_refused_mutes_nobody() {
     ann unregister ⇒ done; next never
         user_1 is forgotten
     ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s; next 1m
-    ben login '' as=Ann ⇒ refused, invalid_arguments: room must be 1 to 64 characters on one line; next 5m
+    ben login '' as=Ann ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is empty; next 5m
     ben login as=Ben ⇒ user_2 in room_2
         room_2/1 user.joined Ben → Ben#1
     ben talking_stick ⇒ place 0 in room_2; Ben holds epoch 1 until 2m; next 2m

@@ -401,17 +401,17 @@ fn operators_name_a_participant_a_room_and_a_reason() {
     ben login den ⇒ user_2 in room_2
         room_2/1 user.joined ben → ben#1
     operator mute user_9 'x' ⇒ refused, user_not_found: There is no such participant
-    operator mute ann '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    operator mute ann '' ⇒ refused, invalid_arguments: reason must be 1 to 500 visible characters on one line, with single spaces inside; it is empty
     operator unmute user_9 ⇒ refused, user_not_found: There is no such participant
     operator kick user_9 room=room_1 'x' ⇒ refused, user_not_found: There is no such participant
     operator kick ann room=room_9 'x' ⇒ refused, room_not_found: Room not found
     operator kick ann room=room_2 'x' ⇒ refused, not_in_room: You are not in that room; log in to it first
-    operator kick ann room=room_1 '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    operator kick ann room=room_1 '' ⇒ refused, invalid_arguments: reason must be 1 to 500 visible characters on one line, with single spaces inside; it is empty
     operator close room_9 'x' ⇒ refused, room_not_found: Room not found
-    operator close room_1 '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    operator close room_1 '' ⇒ refused, invalid_arguments: reason must be 1 to 500 visible characters on one line, with single spaces inside; it is empty
     operator ban user_9 'x' ⇒ refused, user_not_found: There is no such participant
-    operator ban ann '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
-    operator ban_address 7 '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    operator ban ann '' ⇒ refused, invalid_arguments: reason must be 1 to 500 visible characters on one line, with single spaces inside; it is empty
+    operator ban_address 7 '' ⇒ refused, invalid_arguments: reason must be 1 to 500 visible characters on one line, with single spaces inside; it is empty
     ");
 }
 

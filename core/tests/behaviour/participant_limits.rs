@@ -179,7 +179,7 @@ fn a_refused_registration_takes_no_place() {
     ann seen ⇒ done; next 5m
     6m ben login as=ann from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner; next 1445m
         room_1/2 user.away ann → ann#2
-    ben login '' from=1 ⇒ refused, invalid_arguments: room must be 1 to 64 characters on one line
+    ben login '' from=1 ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is empty
     ann users ⇒ room_1: ann away since 0s
     ");
 }

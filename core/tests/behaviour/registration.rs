@@ -373,8 +373,8 @@ fn what_a_registration_says_must_hold_before_anything_is_minted() {
            ann login lobby
            ann users
     "), @r"
-    0s ann login '' ⇒ refused, invalid_arguments: room must be 1 to 64 characters on one line
-    ann login 'x'*65 ⇒ refused, invalid_arguments: room must be 1 to 64 characters on one line
+    0s ann login '' ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is empty
+    ann login 'x'*65 ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is longer
     ann enter_queue interests=rust,chess ⇒ refused, invalid_arguments: interests must be a list of at most 1, each of 1 to 64 characters on one line
     ann enter_queue interests=\u{200b} ⇒ refused, invalid_arguments: interests must be a list of at most 1, each of 1 to 64 characters on one line
     ann login lobby ⇒ user_1 in room_1; next 1m

@@ -3,18 +3,20 @@
 //! The core refuses new calls of these addresses. It does not end streams that are open and calls
 //! that were admitted before; the guard ends both.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chat_core::{Address, Hub, Measure, MeasureTarget};
 use tokio::sync::watch;
 
-/// The banned addresses, which follow the state. So the core's limit applies.
+/// The banned addresses with the operators' reasons, which follow the state. So the core's limit
+/// applies.
 #[derive(Debug)]
-pub struct BannedAddresses(watch::Sender<BTreeSet<Address>>);
+pub struct BannedAddresses(watch::Sender<BTreeMap<Address, Arc<str>>>);
 
 impl Default for BannedAddresses {
     fn default() -> Self {
-        Self(watch::channel(BTreeSet::new()).0)
+        Self(watch::channel(BTreeMap::new()).0)
     }
 }
 
@@ -23,7 +25,9 @@ impl BannedAddresses {
     /// will be opened, until they are admitted again.
     pub fn follow(&self, hub: &Hub) {
         let addresses = hub.kept(None).filter_map(|(target, ban)| match target {
-            MeasureTarget::Address(address) if ban.measure == Measure::Ban => Some(address),
+            MeasureTarget::Address(address) if ban.measure == Measure::Ban => {
+                Some((address, Arc::clone(&ban.reason)))
+            }
             MeasureTarget::Address(_)
             | MeasureTarget::Name { .. }
             | MeasureTarget::Handle { .. } => None,
@@ -36,14 +40,19 @@ impl BannedAddresses {
         });
     }
 
-    /// Waits until this address is banned.
-    pub fn until_banned(&self, address: Address) -> impl Future<Output = ()> + Send + 'static {
+    /// Waits until this address is banned, and returns the reason.
+    pub fn until_banned(
+        &self,
+        address: Address,
+    ) -> impl Future<Output = Arc<str>> + Send + 'static {
         let mut banned = self.0.subscribe();
         async move {
-            let waited = banned.wait_for(|all| all.contains(&address)).await;
-            // Without a service there are no operators.
-            if waited.map(drop).is_err() {
-                std::future::pending().await
+            let waited = banned.wait_for(|all| all.contains_key(&address)).await;
+            let reason = waited.ok().and_then(|all| all.get(&address).cloned());
+            match reason {
+                Some(reason) => reason,
+                // Without a service there are no operators.
+                None => std::future::pending().await,
             }
         }
     }
@@ -80,9 +89,9 @@ mod tests {
             reason: "loud".into(),
         });
         banned.follow(&operate(ban(1)));
-        assert_eq!(ann.now_or_never(), Some(()));
+        assert_eq!(ann.now_or_never().as_deref(), Some("spam"));
         assert_eq!(ben.now_or_never(), None, "a mute ends nothing");
-        assert_eq!(wait(1).now_or_never(), Some(()));
+        assert_eq!(wait(1).now_or_never().as_deref(), Some("spam"));
         let address = Address(1);
         banned.follow(&operate(Operate::UnbanAddress { address }));
         assert_eq!(wait(1).now_or_never(), None);

@@ -38,7 +38,7 @@ use crate::metrics::Metrics;
 use crate::task;
 use crate::view::View;
 
-pub use caller_context::{AnswerFacts, CallerContext, Me, RoomKind, RoomLabel};
+pub use caller_context::{AnswerFacts, CallerContext, KeptDraft, Me, RoomKind, RoomLabel};
 pub use client::{EventStream, NodeClient};
 pub use engine::{Engine, EngineOutput, Wake};
 pub use remote::{Remote, RemoteOpening, RemoteStream};

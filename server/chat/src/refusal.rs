@@ -1,7 +1,10 @@
 //! Refusals on the wire.
 
-use chat_core::{Earlier, Reject};
+use chat_core::{Earlier, NameFault, NameHolder, Reject};
 use serde::Serialize;
+
+use crate::driver::{AnswerFacts, CallerContext, RoomKind, RoomLabel};
+use crate::wire::{User, timestamp};
 
 /// A refusal: a code for programs, and a sentence to read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,6 +20,54 @@ pub struct Refusal {
     /// has taken effect, or it is `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earlier_attempt: Option<&'static str>,
+    /// What the caller needs to call again, and the code does not say.
+    #[serde(flatten)]
+    pub facts: Option<Box<RefusalFacts>>,
+}
+
+/// What a refusal says beside its code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RefusalFacts {
+    /// Why an operator banned the caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The caller's rooms, if the call named none of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rooms: Vec<OwnRoom>,
+    /// When a taken name is free at the latest, if nobody speaks for its holder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free_at: Option<String>,
+    /// How long the holder of a taken name has to be away until the name is free, if it is of another
+    /// address, to which its presence is not told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free_after_away_seconds: Option<u64>,
+}
+
+/// A room that the caller is in, with what it is called by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OwnRoom {
+    /// Its id.
+    pub room_id: String,
+    /// Its name, as its opener gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub room: Option<String>,
+    /// The other member of a pair room.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partner: Option<User>,
+}
+
+impl From<&RoomLabel> for OwnRoom {
+    fn from(label: &RoomLabel) -> Self {
+        let (room, partner) = match &label.kind {
+            RoomKind::Named(name) => (Some(name.to_string()), None),
+            RoomKind::Pair(partner) => (None, partner.as_deref().map(User::from)),
+        };
+        Self {
+            room_id: label.id.to_string(),
+            room,
+            partner,
+        }
+    }
 }
 
 impl From<Reject> for Refusal {
@@ -24,10 +75,9 @@ impl From<Reject> for Refusal {
         let mut message = reject.to_string();
         message.push_str(of_earlier(reject.earlier()));
         Self {
-            code: reject.code(),
-            message,
             retry_after_ms: reject.retry_after().map(|span| span.as_millis().max(1)),
             earlier_attempt: reject.earlier().as_str(),
+            ..Self::new(reject.code(), message)
         }
     }
 }
@@ -50,38 +100,92 @@ impl Refusal {
         Reject::CODES.iter().copied().chain(["search_unavailable"])
     }
 
-    /// A refusal of invalid arguments.
+    /// A refusal that only says what was wrong.
     #[must_use]
-    pub fn invalid(message: String) -> Self {
+    pub const fn new(code: &'static str, message: String) -> Self {
         Self {
-            code: "invalid_arguments",
+            code,
             message,
             retry_after_ms: None,
             earlier_attempt: None,
+            facts: None,
         }
+    }
+
+    /// A refusal of a caller whom an operator banned.
+    #[must_use]
+    pub fn banned(reject: Reject, reason: &str) -> Self {
+        Self::new(reject.code(), Reject::Blocked.to_string()).with(RefusalFacts {
+            reason: Some(reason.into()),
+            ..RefusalFacts::default()
+        })
+    }
+
+    fn with(self, facts: RefusalFacts) -> Self {
+        let facts = Some(Box::new(facts));
+        Self { facts, ..self }
+    }
+
+    /// A refusal of a call, with what its caller needs to call again and the core does not say.
+    #[must_use]
+    pub fn in_context(reject: Reject, context: &CallerContext) -> Self {
+        if reject == Reject::UnknownHandle
+            && let AnswerFacts::Banned(reason) = &context.more
+        {
+            return Self::banned(reject, reason);
+        }
+        let mut refusal = Self::from(reject);
+        let mut facts = RefusalFacts::default();
+        if let Some(me) = &context.me {
+            let kept = NameFault::Kept;
+            if reject == (Reject::NameNotAllowed { why: kept }) {
+                refusal.message = format!("{}: {}", refusal.message, me.who.name);
+            }
+            if let Reject::RoomAmbiguous { .. } | Reject::RoomNotFound | Reject::NotInRoom = reject
+            {
+                facts.rooms = me.rooms.iter().map(OwnRoom::from).collect();
+            }
+        }
+        if reject == (Reject::RoomAmbiguous { rooms: 0 }) {
+            refusal.message = "You are in no room; log in to one, or enter the queue".into();
+        }
+        if let Reject::NameTaken { holder } = reject {
+            match holder {
+                NameHolder::SameAddress(silence) => {
+                    facts.free_at = Some(timestamp(context.at + silence));
+                }
+                NameHolder::Other(away) => {
+                    facts.free_after_away_seconds = Some(away.as_secs_ceil());
+                }
+                NameHolder::Server => {}
+            }
+        }
+        match facts == RefusalFacts::default() {
+            true => refusal,
+            false => refusal.with(facts),
+        }
+    }
+
+    /// A refusal of invalid arguments.
+    #[must_use]
+    pub const fn invalid(message: String) -> Self {
+        Self::new("invalid_arguments", message)
     }
 
     /// A refusal of a search on a server without a history.
     #[must_use]
     pub fn unsearchable() -> Self {
-        Self {
-            code: "search_unavailable",
-            message: "This server keeps no past messages to search; history has the last ones of \
-                      a room"
-                .into(),
-            retry_after_ms: None,
-            earlier_attempt: None,
-        }
+        let message = "This server keeps no past messages to search; history has the last ones of \
+                       a room";
+        Self::new("search_unavailable", message.into())
     }
 
     /// A refusal because of overload.
     #[must_use]
     pub fn overloaded(message: String, retry_after_ms: u64) -> Self {
         Self {
-            code: "overloaded",
-            message,
             retry_after_ms: Some(retry_after_ms),
-            earlier_attempt: None,
+            ..Self::new("overloaded", message)
         }
     }
 
@@ -126,13 +230,7 @@ mod tests {
 
     #[test]
     fn every_code_has_a_status_and_bad_requests_are_few() {
-        let of = |code| {
-            Refusal {
-                code,
-                ..Refusal::invalid(String::new())
-            }
-            .status()
-        };
+        let of = |code| Refusal::new(code, String::new()).status();
         let bad: Vec<_> = Reject::CODES
             .iter()
             .filter(|code| of(code) == 400)
@@ -159,13 +257,7 @@ mod tests {
             Some((code, rest.split_once(' ')?.0.parse().expect("a status")))
         });
         let mut listed: Vec<(&str, u16)> = listed.collect();
-        let status = |code| {
-            let refusal = Refusal {
-                code,
-                ..Refusal::invalid(String::new())
-            };
-            (code, refusal.status())
-        };
+        let status = |code| (code, Refusal::new(code, String::new()).status());
         let mut known: Vec<(&str, u16)> = Refusal::codes().map(status).collect();
         listed.sort_unstable();
         known.sort_unstable();

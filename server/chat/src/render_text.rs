@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::driver::{CallerContext, Me};
-use crate::refusal::Refusal;
+use crate::refusal::{OwnRoom, Refusal};
 use crate::service::{CallOutcome, HandleUse};
 use crate::tools::Tool;
 use crate::wire::{Done, Said};
@@ -185,6 +185,27 @@ impl Renderer<'_> {
 
     fn refusal(&mut self, refusal: &Refusal) {
         self.say(format!("Refused ({}): {}", refusal.code, refusal.message));
+        let Some(facts) = &refusal.facts else { return };
+        if let Some(reason) = &facts.reason {
+            let reason = self.fence.enclose(reason);
+            self.say(format!("Reason: {reason}"));
+        }
+        if !facts.rooms.is_empty() {
+            self.say("Your rooms:");
+        }
+        for OwnRoom {
+            room_id,
+            room,
+            partner,
+        } in &facts.rooms
+        {
+            let called = match (room, partner) {
+                (Some(name), _) => format!(" ({})", self.fence.enclose(name)),
+                (None, Some(partner)) => format!(", with {}", self.user(partner)),
+                (None, None) => String::new(),
+            };
+            self.say(format!("- {room_id}{called}"));
+        }
     }
 
     fn standing(&mut self, context: &CallerContext) {

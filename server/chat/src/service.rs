@@ -265,7 +265,7 @@ impl Service {
         let me = context.me.as_ref();
         CallOutcome {
             tool: Tool::Search,
-            result: result.map(|(found, before)| wire::found(&found, before, me)),
+            result: result.map(|(found, before)| wire::found(&found, &search.query, before, me)),
             implicit: origin.use_of(&known.handle),
             context: Some(context),
             caller: Some(known.handle.clone()),
@@ -322,7 +322,7 @@ impl Service {
             tool,
             result: outcome
                 .map(|response| wire::result(&response, &context, facts))
-                .map_err(Refusal::from),
+                .map_err(|reject| Refusal::in_context(reject, &context)),
             context: Some(context),
             implicit: origin.use_of(handle),
             caller: Some(handle.clone()),

@@ -7,7 +7,7 @@ mod catalog;
 mod describe;
 
 pub use arguments::{Arguments, NOTHING};
-pub use ask::{Ask, MemberPart, Mint, ParsedCall, Search, parse, parse_check_event, parse_send};
+pub use ask::{Ask, MemberPart, Mint, ParsedCall, Search, parse, parse_check_event};
 pub use catalog::Tool;
 
 use catalog::Effect;

@@ -2,6 +2,7 @@
 //! their token is revoked, or when their address is banned.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -15,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::http_error::{Fault, HttpError};
 
 /// Waits until a caller may no longer receive answers, and returns the reason.
-async fn of(token: Option<CancellationToken>, banned: impl Future<Output = ()>) -> HttpError {
+async fn of(token: Option<CancellationToken>, banned: impl Future<Output = Arc<str>>) -> HttpError {
     let revoked = async {
         match token {
             Some(token) => token.cancelled().await,
@@ -24,7 +25,7 @@ async fn of(token: Option<CancellationToken>, banned: impl Future<Output = ()>) 
     };
     tokio::select! {
         () = revoked => Fault::TokenUnknown.into(),
-        () = banned => Refusal::from(Reject::Blocked).into(),
+        reason = banned => Refusal::banned(Reject::Blocked, &reason).into(),
     }
 }
 

@@ -190,10 +190,8 @@ impl From<Fault> for HttpError {
         Self {
             status,
             refusal: Refusal {
-                code,
-                message: fault.to_string(),
                 retry_after_ms,
-                earlier_attempt: None,
+                ..Refusal::new(code, fault.to_string())
             },
         }
     }

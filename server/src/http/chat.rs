@@ -11,7 +11,7 @@ use server_chat::driver::{CallerContext, Me};
 use server_chat::identity::Handle;
 use server_chat::refusal::Refusal;
 use server_chat::service::{CallOutcome, RequestOrigin};
-use server_chat::tools::{Arguments, Ask, ParsedCall, Tool, parse_check_event, parse_send};
+use server_chat::tools::{Arguments, Ask, ParsedCall, Tool, parse_check_event};
 use server_chat::wire::{Said, public_id};
 
 use super::Http;
@@ -140,7 +140,13 @@ pub(super) async fn send(State(http): State<Http>, posted: PostedCall) -> Respon
     if let Some(older) = older::concerned(&http, &posted) {
         return older.send().await.into_response();
     }
-    answer(&asked(&http, Tool::SendMessage, posted, parse_send).await)
+    let PostedCall { origin, arguments } = posted;
+    answer(
+        &http
+            .service
+            .perform(Tool::SendMessage, arguments, &origin)
+            .await,
+    )
 }
 
 /// `POST /check_event`: `check`.
@@ -148,7 +154,9 @@ pub(super) async fn check_event(State(http): State<Http>, posted: PostedCall) ->
     if let Some(older) = older::concerned(&http, &posted) {
         return older.check_event().await.into_response();
     }
-    answer(&asked(&http, Tool::Check, posted, parse_check_event).await)
+    let PostedCall { origin, arguments } = posted;
+    let asked = parse_check_event(Arguments::new(Tool::Check, arguments));
+    answer(&http.service.perform_read(Tool::Check, asked, &origin).await)
 }
 
 /// `POST /talking_stick`: 200 for a grant, 202 for a place in line.
@@ -187,17 +195,6 @@ pub(super) async fn tool(
     };
     let PostedCall { origin, arguments } = posted;
     answer(&http.service.perform(tool, arguments, &origin).await)
-}
-
-async fn asked(
-    http: &Http,
-    tool: Tool,
-    posted: PostedCall,
-    parse: impl FnOnce(Arguments) -> Result<ParsedCall, Refusal>,
-) -> CallOutcome {
-    let PostedCall { origin, arguments } = posted;
-    let asked = parse(Arguments::new(tool, arguments));
-    http.service.perform_read(tool, asked, &origin).await
 }
 
 /// The tool's `structuredContent`, or the refusal.

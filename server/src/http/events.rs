@@ -85,7 +85,8 @@ async fn open(http: &Http, request: Request) -> Result<Response, HttpError> {
         AnswerFacts::Nothing
         | AnswerFacts::Queue(_)
         | AnswerFacts::Members(_)
-        | AnswerFacts::Holder(_)
+        | AnswerFacts::Stick { .. }
+        | AnswerFacts::Banned(_)
         | AnswerFacts::Before(_) => None,
     };
     let kept = (http.keep_alive, held);

@@ -443,14 +443,13 @@ fn refused(error: &HttpError) -> Response {
 /// 409 `stick_held`.
 fn held(outcome: &CallOutcome) -> HttpError {
     let holder = match outcome.context.as_ref().map(|context| &context.more) {
-        Some(AnswerFacts::Holder(Some(holder))) => words::called(holder),
+        Some(AnswerFacts::Stick {
+            holder: Some(holder),
+            ..
+        }) => words::called(holder),
         Some(_) | None => "a participant".into(),
     };
-    let refusal = Refusal {
-        code: "stick_held",
-        message: format!("{holder} holds the talking stick; try again in a moment"),
-        retry_after_ms: None,
-        earlier_attempt: None,
-    };
+    let message = format!("{holder} holds the talking stick; try again in a moment");
+    let refusal = Refusal::new("stick_held", message);
     HttpError::with(StatusCode::CONFLICT, refusal)
 }

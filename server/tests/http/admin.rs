@@ -74,6 +74,31 @@ async fn one_who_is_muted_is_heard_again_when_unmuted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_act_that_finds_nothing_to_lift_says_so() {
+    let world = operated().await;
+    let ann = world.register("Ann").await;
+    let lifted = async |path: &str, body: Value| {
+        let answer = act(&world, path, body).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        answer.json()["lifted"].clone()
+    };
+    let address = "00000000000000aa";
+    for (path, body, measure) in [
+        ("/admin/unmute", json!({ "name": "Ann" }), "/admin/mute"),
+        ("/admin/unban", json!({ "address": address }), "/admin/ban"),
+        ("/admin/unban", json!({ "name": "ann" }), "/admin/ban"),
+    ] {
+        assert_eq!(lifted(path, body.clone()).await, false, "{path} {body}");
+        let mut reasoned = body.clone();
+        reasoned["reason"] = "spam".into();
+        assert_eq!(lifted(measure, reasoned).await, Value::Null);
+        assert_eq!(lifted(path, body.clone()).await, true, "{path} {body}");
+        assert_eq!(lifted(path, body).await, false, "again");
+    }
+    drop(ann);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_who_is_kicked_is_out_of_the_room_and_a_closed_room_is_over() {
     let world = operated().await;
     let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
@@ -119,6 +144,36 @@ async fn a_banned_name_does_not_come_back_until_it_may() {
     )
     .await;
     world.register("Ann").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_banned_hears_why() {
+    let world = operated().await;
+    let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
+    let reason = "selling things";
+    done(
+        &world,
+        "/admin/ban",
+        json!({ "name": "Ann", "reason": reason }),
+    )
+    .await;
+    let here = json!({ "address": "127.0.0.1", "reason": reason });
+    let refused = ann.post("/reconnect", json!({})).await;
+    let error = refused.json()["error"].clone();
+    assert_eq!(
+        (refused.status, &error["code"]),
+        (401, &json!("unknown_handle"))
+    );
+    assert_eq!(
+        error["message"],
+        "An operator has barred you from this server"
+    );
+    assert_eq!(error["reason"], reason);
+    done(&world, "/admin/ban", here).await;
+    let refused = ben.post("/reconnect", json!({})).await;
+    let error = refused.json()["error"].clone();
+    assert_eq!((refused.status, &error["code"]), (403, &json!("blocked")));
+    assert_eq!(error["reason"], reason);
 }
 
 #[tokio::test(flavor = "multi_thread")]

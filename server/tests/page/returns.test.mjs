@@ -188,7 +188,7 @@ describe('a tab that closes', () => {
     await ann.page.getByText('Nobody is here yet.').waitFor();
     await ann.page.getByLabel('Your name').first().fill('elsewhere');
     await button(ann.page, 'Join').click();
-    await ann.page.locator('.fault').getByText(/and is away. If that is you, go on in the browser where you took it.* for 24 h 0 min loses its name/).waitFor();
+    await ann.page.locator('.fault').getByText(/somebody who is away has it.*If that is you, go on in the browser where you took it.* for 24 h 0 min loses its name/).waitFor();
     await everywhere(ann.page, 'name-away');
     await ann.close();
     apart.close();

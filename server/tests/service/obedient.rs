@@ -231,3 +231,99 @@ async fn a_refusal_leads_to_the_call_that_works() {
     let again = cat.obeys(&refused).await;
     assert!(again.contains("You wait for a partner"), "{again}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_holder_with_a_draft_from_before_is_told_of_it() {
+    let (service, _running) = start();
+    let (mut ann, mut ben) = (Agent::new(&service, "Ann"), Agent::new(&service, "Ben"));
+    let text = ann.makes(Tool::Login, json!({})).await;
+    let granted = ann.obeys(&text).await;
+    assert!(!granted.contains("draft"), "{granted}");
+    ann.makes(Tool::Append, json!({ "text": "the parser is mine" }))
+        .await;
+    let room = json!({ "room_id": "room_1" });
+    ann.makes(Tool::SendMessage, room.clone()).await;
+    let again = call(&service, &ann.scope, Tool::TalkingStick, json!({})).await;
+    let json = again.json();
+    assert_eq!(json["draft_length"], 18, "{json}");
+    assert_eq!(json["draft_suffix"], "the parser is mine");
+    let text = render_text::text(&again, &json);
+    let told = "Your draft there still has 18 characters, and ends: the parser is mine";
+    assert!(text.contains(told), "{text}");
+    assert_eq!(suggested(&text), (Tool::Push, room), "{text}");
+    ann.obeys(&text).await;
+    // One who waits hears of its draft, too, and of nobody else's.
+    ben.makes(Tool::Login, json!({})).await;
+    let granted = ben.makes(Tool::TalkingStick, json!({})).await;
+    assert!(!granted.contains("draft"), "{granted}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_to_say_which_room_is_told_its_rooms() {
+    let (service, _running) = start();
+    let mut ann = Agent::new(&service, "Ann");
+    ann.makes(Tool::Login, json!({})).await;
+    let said = json!({ "message": "hi" });
+    // In one room there is only one that it can mean.
+    ann.makes(Tool::TalkingStick, json!({})).await;
+    let sent = ann.makes(Tool::SendMessage, said.clone()).await;
+    assert!(sent.contains("Sent as msg_1_"), "{sent}");
+    ann.makes(Tool::Login, json!({ "room": "attic" })).await;
+    for (tool, values) in [
+        (Tool::SendMessage, said),
+        (Tool::Push, json!({})),
+        (
+            Tool::SendMessage,
+            json!({ "room_id": "room_9", "message": "hi" }),
+        ),
+    ] {
+        let refused = call(&service, &ann.scope, tool, values).await;
+        let json = refused.json();
+        let rooms = json!([
+            { "room_id": "room_1", "room": "table" }, { "room_id": "room_2", "room": "attic" }
+        ]);
+        assert_eq!(json["error"]["rooms"], rooms, "{json}");
+        let data = render_text::structured(&refused, &json);
+        assert!(data["note"].is_string(), "{data}");
+        let text = render_text::text(&refused, &json);
+        assert!(text.contains("- room_2 (<"), "{text}");
+    }
+    let checked = call(
+        &service,
+        &ann.scope,
+        Tool::Check,
+        json!({ "wait_seconds": 0 }),
+    )
+    .await;
+    assert_eq!(checked.json()["rooms"], json!(["room_1", "room_2"]));
+    for room in ["room_1", "room_2"] {
+        ann.makes(Tool::LeaveChat, json!({ "room_id": room })).await;
+    }
+    let nowhere = ann.makes(Tool::Push, json!({})).await;
+    assert!(nowhere.contains("You are in no room"), "{nowhere}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_of_a_name_says_what_was_wrong_and_what_is_so() {
+    let (service, _running) = start();
+    let mut ann = Agent::new(&service, "Ann");
+    ann.makes(Tool::Login, json!({})).await;
+    for (room, fault) in [
+        (&*"x".repeat(65), "it is longer"),
+        ("a\tb", "shows nothing"),
+        ("two  spaces", "two in a row"),
+        (" first", "at its beginning"),
+    ] {
+        let login = json!({ "username": "Ann", "room": room });
+        let told = ann.makes(Tool::Login, login).await;
+        let accepted = "room must be 1 to 64 visible characters on one line";
+        assert!(told.contains(accepted) && told.contains(fault), "{told}");
+    }
+    let told = ann.makes(Tool::Login, json!({ "username": "ANN" })).await;
+    assert!(told.contains("which cannot be changed: Ann\n"), "{told}");
+    let taken = json!({ "username": "Ann" });
+    let stranger = Arc::new(CallerScope::default());
+    let refused = call(&service, &stranger, Tool::Login, taken).await.json();
+    let free_at = refused["error"]["free_at"].as_str().expect("an instant");
+    assert!(free_at.ends_with('Z'), "{refused}");
+}

@@ -68,12 +68,28 @@ pub enum AnswerFacts {
     Queue(usize),
     /// `login`: the members of the room.
     Members(Vec<MemberView>),
-    /// `talking_stick`: the holder.
-    Holder(Option<Arc<Who>>),
+    /// `talking_stick`: the holder, and the caller's draft in that room.
+    Stick {
+        /// The holder.
+        holder: Option<Arc<Who>>,
+        /// The draft, if there is one.
+        draft: Option<Box<KeptDraft>>,
+    },
     /// A stream that opened: the event after which it starts.
     Begins(Seq),
+    /// A refusal: why an operator banned the caller's handle.
+    Banned(Arc<str>),
     /// `history`: the place before which there may be older messages.
     Before(RoomSeq),
+}
+
+/// A draft that the caller has in a room.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptDraft {
+    /// Its length in characters.
+    pub length: u32,
+    /// Its last characters.
+    pub suffix: Box<str>,
 }
 
 /// The secret by which a call identifies its caller, as a hash.
@@ -111,6 +127,13 @@ impl CallerSecret {
         }
     }
 
+    fn handle(self) -> Option<SecretHash> {
+        match self {
+            Self::Handle(hash) => Some(hash),
+            Self::Reader(_) | Self::Operator => None,
+        }
+    }
+
     fn find(self, view: View<'_>) -> Option<UserId> {
         match self {
             Self::Handle(hash) => view.hub().user_by_handle(&hash),
@@ -134,7 +157,15 @@ pub(super) fn gather<E>(
             .node()
             .and_then(|node| node.stream_cursor(ticket))
             .map_or(AnswerFacts::Nothing, AnswerFacts::Begins),
-        Ok(Response::Read(_)) | Err(_) => AnswerFacts::Nothing,
+        Err(_) => {
+            let ban = secret
+                .handle()
+                .and_then(|handle| view.hub().why_banned(&handle));
+            ban.map_or(AnswerFacts::Nothing, |reason| {
+                AnswerFacts::Banned(Arc::clone(reason))
+            })
+        }
+        Ok(Response::Read(_)) => AnswerFacts::Nothing,
     };
     CallerContext { at, me, more }
 }
@@ -182,7 +213,17 @@ fn more(view: View<'_>, secret: CallerSecret, reply: &Reply) -> AnswerFacts {
                 _ => AnswerFacts::Members(Vec::new()),
             }
         }
-        Reply::Stick { holder, .. } => AnswerFacts::Holder(hub.who_is(*holder).cloned()),
+        Reply::Stick { holder, room, .. } => {
+            let user = secret.find(view);
+            let draft = user.and_then(|user| hub.draft_of(user, *room));
+            AnswerFacts::Stick {
+                holder: hub.who_is(*holder).cloned(),
+                draft: draft.map(|(length, suffix)| {
+                    let suffix = suffix.into();
+                    Box::new(KeptDraft { length, suffix })
+                }),
+            }
+        }
         Reply::Matched { .. }
         | Reply::LeftQueue { .. }
         | Reply::Sent { .. }

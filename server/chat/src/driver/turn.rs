@@ -210,7 +210,6 @@ impl Turn {
             self.drain();
         }
         self.drain();
-        self.follow_bans();
         if let Phase::Stopping { by, moved } = self.phase {
             self.finish(by, moved);
         }
@@ -250,6 +249,8 @@ impl Turn {
     }
 
     fn drain(&mut self) {
+        // Before the answers: whoever is told of a ban or of its end meets it from then on.
+        self.follow_bans();
         while let Some(output) = self.engine.poll_output() {
             let output = match output {
                 EngineOutput::Node(output) => output,

@@ -39,6 +39,8 @@ fn has_peers(json: &Value) -> bool {
     let kind = json["type"].as_str().unwrap_or_default();
     let is_other = |user: &Value| user["display_name"].is_string() && user["you"] != true;
     kind.starts_with("moderation.")
+        || json["error"]["rooms"].is_array()
+        || json["error"]["reason"].is_string()
         || PEERS.iter().any(|name| is_other(&json[*name]))
         || LISTS.iter().any(|name| {
             let items = json[*name].as_array();
@@ -83,6 +85,8 @@ mod tests {
             json!({ "events": [], "notices": [{ "user": user() }] }),
             json!({ "events": [{ "type": "moderation.closed", "reason": "x" }] }),
             json!({ "type": "message.received", "sender": user() }),
+            json!({ "error": { "message": "x", "reason": "x" } }),
+            json!({ "error": { "rooms": [{ "room_id": "room_1", "room": "lobby" }] } }),
         ] {
             assert!(is_noted(told.clone()), "{told}");
         }

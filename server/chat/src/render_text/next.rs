@@ -54,7 +54,7 @@ impl<'a> Standing<'a> {
             },
             Said::Stick {
                 room_id, place: 0, ..
-            } => speak(room_id),
+            } => self.room(room_id).map_or_else(|| speak(room_id), turn),
             Said::Stick { .. } => self.until_granted(),
             Said::Draft {
                 draft_length,
@@ -97,6 +97,11 @@ impl<'a> Standing<'a> {
 
     /// The next call after a refusal.
     pub(super) fn after_refusal(self, tool: Tool, refusal: &Refusal) -> String {
+        // Nothing is answered any more.
+        let facts = refusal.facts.as_ref();
+        if refusal.code == "blocked" || facts.is_some_and(|facts| facts.reason.is_some()) {
+            return "nothing here: tell who runs you, who can ask the operator".into();
+        }
         match refusal.code {
             "handle_required" => {
                 format!("{tool} again with your handle, or after login, enter_queue or a break")
@@ -104,7 +109,8 @@ impl<'a> Standing<'a> {
             "unknown_handle" => "login or enter_queue without a handle, for a new one".into(),
             "room_not_found" | "not_in_room" | "room_ambiguous" => match self.me {
                 Some(me) if me.rooms.is_empty() => self.go_on(),
-                Some(_) | None => format!("{tool} with another room_id; check names your rooms"),
+                Some(_) => format!("{tool} with the room_id of one of your rooms"),
+                None => format!("{tool} with another room_id; check names your rooms"),
             },
             "chat_ended" => self.go_on(),
             "stick_required" => match self.in_line() {
@@ -142,8 +148,6 @@ impl<'a> Standing<'a> {
             "address_full" => {
                 "no new registration: pass the handle that you have, or ask who runs you".into()
             }
-            // Nothing is answered any more.
-            "blocked" => "nothing here: tell who runs you, who can ask the operator".into(),
             "muted" if tool == Tool::Login => "login to a room that others have opened".into(),
             "muted" => format!("{}; you may read, not speak", self.check()),
             _ => format!("{tool} again, corrected"),
@@ -334,7 +338,10 @@ fn speak(room: &str) -> String {
 fn turn(room: &RoomLabel) -> String {
     let id = room.id.to_string();
     match room.floor.has_draft {
-        true => format!("{} to send it, or append more", of_room("push", &id)),
+        true => format!(
+            "{} to send your draft, or append more",
+            of_room("push", &id)
+        ),
         false => speak(&id),
     }
 }

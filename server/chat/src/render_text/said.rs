@@ -72,7 +72,9 @@ impl Renderer<'_> {
             Said::History {
                 room_id, messages, ..
             } => self.history(room_id, messages),
-            Said::Found { messages, .. } => self.found(messages),
+            Said::Found {
+                messages, searched, ..
+            } => self.found(messages, searched.as_deref()),
             // Their texts have a fixed form, and are built elsewhere.
             Said::OnBreak { .. } | Said::Mood { .. } => {}
         }
@@ -85,12 +87,21 @@ impl Renderer<'_> {
             epoch,
             holder,
             lease_expires_in_seconds: seconds,
+            draft_length,
+            draft_suffix,
             ..
         } = said
         {
             match place {
                 0 => self.holds(room_id, *epoch, *seconds),
                 place => self.in_line(room_id, *place, holder.as_ref(), *seconds),
+            }
+            if let (Some(length), Some(suffix)) = (draft_length, draft_suffix) {
+                self.say(format!(
+                    "Your draft there still has {}, and ends: {}",
+                    count(*length as usize, "character"),
+                    one_line(suffix)
+                ));
             }
         }
     }
@@ -148,7 +159,7 @@ impl Renderer<'_> {
 
     /// A participant by name and id, and by the id alone after the first time; the addressed one is
     /// "you".
-    fn user(&mut self, user: &User) -> String {
+    pub(super) fn user(&mut self, user: &User) -> String {
         if user.you {
             return "you".into();
         }
@@ -173,7 +184,7 @@ impl Renderer<'_> {
         } else {
             ""
         };
-        self.say(format!("{} in {room}{more}:", count(users.len(), "user")));
+        self.head(users.len(), "user", &format!("in {room}{more}"));
         for member in users {
             let user = self.user(&member.user);
             self.say(format!("- {user}, {}", member.presence));
@@ -301,18 +312,25 @@ impl Renderer<'_> {
     }
 
     fn history(&mut self, room_id: &str, messages: &[PastMessage]) {
-        self.say(format!(
-            "{} of {room_id}:",
-            count(messages.len(), "message")
-        ));
+        self.head(messages.len(), "message", &format!("of {room_id}"));
         for past in messages {
             self.past(&past.room_seq.to_string(), past);
         }
     }
 
-    fn found(&mut self, messages: &[FoundMessage]) {
-        let found = count(messages.len(), "message");
-        self.say(format!("{found} found (since you joined):"));
+    /// Writes what is listed below, and how many there are.
+    fn head(&mut self, n: usize, thing: &str, which: &str) {
+        let end = if n == 0 { '.' } else { ':' };
+        self.say(format!("{} {which}{end}", count(n, thing)));
+    }
+
+    fn found(&mut self, messages: &[FoundMessage], searched: Option<&str>) {
+        if let Some(words) = searched {
+            // The caller gave the words, so that they need no fence.
+            let words = one_line(words);
+            self.say(format!("Only letters and digits are searched: {words}"));
+        }
+        self.head(messages.len(), "message", "found (since you joined)");
         for FoundMessage { room_id, past } in messages {
             self.past(&format!("{room_id} {}", past.room_seq), past);
         }

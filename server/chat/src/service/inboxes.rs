@@ -59,9 +59,9 @@ impl Service {
                 let shut = Reject::ShuttingDown {
                     earlier: Earlier::Unasked,
                 };
-                let reject = answered.outcome.err().unwrap_or(shut);
+                let reject = answered.outcome.as_ref().err().copied().unwrap_or(shut);
                 self.tell_banned(address, Some(&reject));
-                Err(reject.into())
+                Err(Refusal::in_context(reject, &answered.context))
             }
         }
     }

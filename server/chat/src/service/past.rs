@@ -112,7 +112,7 @@ impl Service {
             .await;
         let Answered { outcome, context } = answered;
         let found = match (outcome, user(&context)) {
-            (Err(reject), _) => Err(reject.into()),
+            (Err(reject), _) => Err(Refusal::in_context(reject, &context)),
             (Ok(_), Some(user)) => self.found(user, search, origin.source).await,
             (Ok(_), None) => Err(Reject::UnknownHandle.into()),
         };

@@ -240,12 +240,10 @@ pub(super) const fn needed_text(name: &'static str) -> Argument<Arc<str>> {
 pub(super) const ROOM: Argument<Option<RoomId>> =
     Argument("room_id", Optional, string, |all, _| all.room());
 
-/// The room.
-pub(super) const NEEDED_ROOM: Argument<RoomId> =
-    Argument("room_id", Needed, string, |all, name| {
-        let room = all.room()?;
-        room.ok_or_else(|| all.missing(name))
-    });
+/// The room of a message. Its schema asks for it, because the core may infer another one than the
+/// caller means.
+pub(super) const NAMED_ROOM: Argument<Option<RoomId>> =
+    Argument("room_id", Needed, string, |all, _| all.room());
 
 /// The epoch of the grant that the caller believes to hold.
 pub(super) const EPOCH: Argument<Option<Epoch>> =

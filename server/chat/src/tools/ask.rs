@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_core::{BreakKind, Command, EnterQueue, Read, RoomId, Seq, Span, UserId};
 
-use super::arguments::{AFTER, EPOCH, MAX, MAX_PAGE, MESSAGE, ROOM, WAIT, room_id};
+use super::arguments::{AFTER, MAX, MAX_PAGE, WAIT, room_id};
 use super::{Arguments, Tool};
 use crate::identity::{Handle, MAX_KEY_CHARS};
 use crate::refusal::Refusal;
@@ -199,20 +199,6 @@ pub enum Mint {
 /// An argument is missing, invalid or unknown.
 pub fn parse(tool: Tool, arguments: Arguments) -> Result<ParsedCall, Refusal> {
     parse_with(tool, arguments, |arguments| tool.ask(arguments))
-}
-
-/// Parses the arguments of `send_message` with an optional room, as the core allows.
-///
-/// # Errors
-/// As for the tool.
-pub fn parse_send(arguments: Arguments) -> Result<ParsedCall, Refusal> {
-    parse_with(Tool::SendMessage, arguments, |arguments| {
-        Ok(Ask::Command(Command::SendMessage {
-            room: ROOM.read(arguments)?,
-            text: MESSAGE.read(arguments)?,
-            epoch: EPOCH.read(arguments)?,
-        }))
-    })
 }
 
 /// Parses the arguments of `check` with the wait under the name `delay`.

@@ -8,11 +8,11 @@ use server_settings::Toolset::{self, Breaks, Pairing, Room};
 
 use super::arguments::{
     AFTER, Arguments, BEFORE, EPOCH, EXCUSE, FOUND, Fields, INTERESTS, LIMIT, MAX, MESSAGE,
-    NEEDED_ROOM, PLACE, ROOM, USER, WAIT, needed_text, text,
+    NAMED_ROOM, PLACE, ROOM, USER, WAIT, needed_text, text,
 };
 use super::ask::{self, Ask};
 use super::describe::Shape::{
-    self, Flag, OneOf, Peer, PeerOrNull, Peers, Text, Whole, WholeOrNull,
+    self, Flag, OneOf, Peer, PeerOrNull, Peers, Text, Texts, Whole, WholeOrNull,
 };
 use crate::refusal::Refusal;
 
@@ -163,8 +163,8 @@ tools! {
     SendMessage "send_message" &[Pairing], Changes,
         "Say something in a room at once. Pass a fresh request_key so that a retry is not said \
          twice.",
-        (room: NEEDED_ROOM, text: MESSAGE, epoch: EPOCH)
-            => Ask::Command(Command::SendMessage { room: Some(room), text, epoch }),
+        (room: NAMED_ROOM, text: MESSAGE, epoch: EPOCH)
+            => Ask::Command(Command::SendMessage { room, text, epoch }),
         SENT;
     LeaveChat "leave_chat" &[Pairing, Room], Changes,
         "Leave a room. A chat of two ends for both.",
@@ -186,7 +186,13 @@ tools! {
         "Read new events: messages, matches, the stick. Waits up to wait_seconds for one. Pass \
          the last cursor as after: that acknowledges what you have.",
         (after: AFTER, wait: WAIT, max: MAX) => ask::check(after, wait, max),
-        &[("events", Peers), ("notices", Peers), ("cursor", Whole), ("more", Flag)];
+        &[
+            ("events", Peers),
+            ("notices", Peers),
+            ("cursor", Whole),
+            ("more", Flag),
+            ("rooms", Texts),
+        ];
     TalkingStick "talking_stick" &[Room], Changes,
         "Ask for the talking stick. place 0: you hold it and may speak; otherwise wait for \
          stick.granted. Asking again keeps your place.",
@@ -197,6 +203,8 @@ tools! {
             ("epoch", Whole),
             ("holder", PeerOrNull),
             ("lease_expires_in_seconds", Whole),
+            ("draft_length", Whole),
+            ("draft_suffix", Text),
         ];
     Append "append" &[Room], Changes,
         "Add up to 200 characters to your draft. Needs the stick.",
@@ -231,7 +239,13 @@ tools! {
         "Find messages with all these words, said while you were in the room. Newest first.",
         (query: needed_text("query"), room: ROOM, before: PLACE, limit: FOUND)
             => ask::search(query, room, before, limit)?,
-        &[("messages", Peers), ("more", Flag), ("before", Text), ("since", Text)];
+        &[
+            ("messages", Peers),
+            ("more", Flag),
+            ("before", Text),
+            ("since", Text),
+            ("searched", Text),
+        ];
     Typing "typing" &[Pairing, Room], Changes,
         "Show the room that you are writing.",
         (room: ROOM) => Ask::Command(Command::Typing { room }),

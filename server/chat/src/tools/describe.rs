@@ -22,6 +22,7 @@ pub struct Description {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Text,
+    Texts,
     Flag,
     Whole,
     WholeOrNull,
@@ -38,6 +39,7 @@ impl Shape {
     fn schema(self) -> Value {
         match self {
             Self::Text => json!({ "type": "string" }),
+            Self::Texts => json!({ "type": "array", "items": { "type": "string" } }),
             Self::Flag => json!({ "type": "boolean" }),
             Self::Whole => json!({ "type": "integer" }),
             Self::WholeOrNull => json!({ "type": ["integer", "null"] }),

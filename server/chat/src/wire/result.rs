@@ -4,7 +4,7 @@ use chat_core::{
     Answer, MessageId, PresenceView, Reply, Response, RoomId, Time, UserId, WasWaiting,
 };
 use serde::Serialize;
-use server_storage::history::Found;
+use server_storage::history::{Found, QueryWords};
 
 use super::break_words::{Spoken, spoken};
 use super::event::{Event, Notice, Payload, events, notices, payload};
@@ -74,6 +74,10 @@ pub enum Said {
         epoch: u64,
         holder: Option<User>,
         lease_expires_in_seconds: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        draft_length: Option<u32>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        draft_suffix: Option<String>,
     },
     Draft {
         draft_length: u32,
@@ -89,6 +93,8 @@ pub enum Said {
         notices: Vec<Notice>,
         cursor: u64,
         more: bool,
+        /// The ids of the rooms that the caller is in.
+        rooms: Vec<String>,
     },
     Users {
         room_id: String,
@@ -109,6 +115,9 @@ pub enum Said {
         before: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         since: Option<String>,
+        /// The words that were looked for, if the query has more than letters, digits and blanks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        searched: Option<String>,
     },
     OnBreak {
         #[serde(flatten)]
@@ -356,7 +365,8 @@ fn members(context: &CallerContext, part: MemberPart) -> Members {
         AnswerFacts::Members(members) => members,
         AnswerFacts::Nothing
         | AnswerFacts::Queue(_)
-        | AnswerFacts::Holder(_)
+        | AnswerFacts::Stick { .. }
+        | AnswerFacts::Banned(_)
         | AnswerFacts::Begins(_)
         | AnswerFacts::Before(_) => &[],
     };
@@ -392,30 +402,31 @@ fn queue_length(more: &AnswerFacts) -> usize {
         AnswerFacts::Queue(length) => *length,
         AnswerFacts::Nothing
         | AnswerFacts::Members(_)
-        | AnswerFacts::Holder(_)
+        | AnswerFacts::Stick { .. }
+        | AnswerFacts::Banned(_)
         | AnswerFacts::Begins(_)
         | AnswerFacts::Before(_) => 0,
     }
 }
 
 fn stick(context: &CallerContext, room: RoomId, place: u32, epoch: u64, lease_until: Time) -> Said {
-    let holder = match &context.more {
-        AnswerFacts::Holder(holder) => {
-            let holder = holder.as_deref();
-            holder.map(|who| User::seen_by(who, reader(context)))
-        }
+    let (holder, draft) = match &context.more {
+        AnswerFacts::Stick { holder, draft } => (holder.as_deref(), draft.as_deref()),
         AnswerFacts::Nothing
         | AnswerFacts::Members(_)
         | AnswerFacts::Queue(_)
         | AnswerFacts::Begins(_)
-        | AnswerFacts::Before(_) => None,
+        | AnswerFacts::Banned(_)
+        | AnswerFacts::Before(_) => (None, None),
     };
     Said::Stick {
         status: if place == 0 { "granted" } else { "waiting" },
         room_id: room.to_string(),
         place,
         epoch,
-        holder,
+        holder: holder.map(|who| User::seen_by(who, reader(context))),
+        draft_length: draft.map(|draft| draft.length),
+        draft_suffix: draft.map(|draft| draft.suffix.to_string()),
         lease_expires_in_seconds: lease_until.since(context.at).as_secs_ceil(),
     }
 }
@@ -431,6 +442,12 @@ fn read(answer: &Answer, context: &CallerContext, part: MemberPart) -> Said {
             notices: notices(said),
             cursor: page.cursor.0,
             more: page.unread > 0,
+            rooms: context
+                .me
+                .iter()
+                .flat_map(|me| &me.rooms)
+                .map(|room| room.id.to_string())
+                .collect(),
         },
         Answer::Members { room, members } => Said::Users {
             room_id: room.to_string(),
@@ -461,9 +478,10 @@ fn read(answer: &Answer, context: &CallerContext, part: MemberPart) -> Said {
     }
 }
 
-/// The result of a search, with the place before which the next page begins, if there is one.
+/// The result of a search for this query, with the place before which the next page begins, if there
+/// is one.
 #[must_use]
-pub fn found(found: &Found, before: Option<String>, me: Option<&Me>) -> Done {
+pub fn found(found: &Found, query: &str, before: Option<String>, me: Option<&Me>) -> Done {
     let reader = me.map_or(UserId(0), |me| me.who.id);
     let message = |event: &std::sync::Arc<chat_core::Event>| FoundMessage {
         room_id: event.room.to_string(),
@@ -474,6 +492,7 @@ pub fn found(found: &Found, before: Option<String>, me: Option<&Me>) -> Done {
         more: before.is_some(),
         before,
         since: found.since.map(timestamp),
+        searched: QueryWords::left_of(query),
     };
     Done {
         said,

@@ -182,7 +182,11 @@ impl Act {
         } = self;
         let whom = whom.join(", ");
         let status = answer.status().as_u16();
-        if answer.status().is_success() {
+        if answer.extensions().get::<NothingLifted>().is_some() {
+            tracing::info!(
+                target: LOG, %operator, what, whom, why, status, "an operator's act lifted nothing"
+            );
+        } else if answer.status().is_success() {
             tracing::info!(target: LOG, %operator, what, whom, why, status, "an operator acted");
         } else {
             tracing::info!(
@@ -192,6 +196,10 @@ impl Act {
         answer
     }
 }
+
+/// The mark of an answer to an act that was to lift a measure, and found none.
+#[derive(Clone, Copy)]
+struct NothingLifted;
 
 async fn operate(
     http: &Http,
@@ -203,8 +211,29 @@ async fn operate(
         Ok(act) => act,
         Err(refusal) => return HttpError::from(refusal).into_response(),
     };
-    let asked = NodeRequest::Call(Call::Operate { operator, act });
-    done(http, from, asked).await
+    let node = http.service.node();
+    let lifting = act.clone();
+    let lifts = node.look(move |view| view.hub().would_lift(&lifting)).await;
+    let request = NodeRequest::Call(Call::Operate { operator, act });
+    match (node.call(from, request).await.outcome, lifts.flatten()) {
+        (Ok(_), None) => ok(&json!({ "success": true })),
+        (Ok(_), Some(lifts)) => {
+            let mut answer = ok(&json!({ "success": true, "lifted": lifts }));
+            if !lifts {
+                answer.extensions_mut().insert(NothingLifted);
+            }
+            answer
+        }
+        (Err(reject), _) => {
+            let is_elsewhere = matches!(reject, Reject::NotInRoom);
+            let mut refusal = Refusal::from(reject);
+            if is_elsewhere {
+                // The sentence of the core is for the participant.
+                refusal.message = "That participant is not in that room".into();
+            }
+            HttpError::from(refusal).into_response()
+        }
+    }
 }
 
 /// An action against a participant, built when its id is known.
@@ -214,7 +243,7 @@ type Deed = Box<dyn FnOnce(UserId) -> Operate + Send>;
 /// refused with `how`.
 async fn about(
     http: &Http,
-    Operator(operator): Operator,
+    operator: Operator,
     (posted, how): (PostedCall, &str),
     read: impl FnOnce(&mut Arguments) -> Result<Deed, Refusal>,
 ) -> Response {
@@ -224,21 +253,12 @@ async fn about(
         finish(arguments)?;
         Ok((whom, deed))
     });
-    let (whom, deed) = match read {
-        Ok(read) => read,
-        Err(refusal) => return HttpError::from(refusal).into_response(),
+    let act = match read {
+        // Nobody has the number 0: the core then refuses with the right code.
+        Ok((whom, deed)) => Ok(deed(user(http, whom).await.unwrap_or(UserId(0)))),
+        Err(refusal) => Err(refusal),
     };
-    let naming = Box::new(move |user| Call::Operate {
-        operator,
-        act: deed(user),
-    });
-    let id = match whom {
-        Whom::Id(id) => Some(id),
-        Whom::Name(name) => id_by_name(http, name).await,
-    };
-    // No participant has an empty id: the core then refuses with the right code.
-    let request = NodeRequest::About(id.unwrap_or_default(), naming);
-    done(http, posted.origin.address, request).await
+    operate(http, operator, posted.origin.address, act).await
 }
 
 enum Whom {
@@ -255,11 +275,10 @@ fn whom(arguments: &mut Arguments, how: &str) -> Result<Whom, Refusal> {
     }
 }
 
-async fn id_by_name(http: &Http, name: Arc<str>) -> Option<Box<str>> {
-    let find = move |node: &View<'_>| {
-        let user = node.hub().user_by_name(&name)?;
-        let who = node.hub().who_is(user)?;
-        Some(server_chat::wire::public_id(who).into_boxed_str())
+async fn user(http: &Http, whom: Whom) -> Option<UserId> {
+    let find = move |node: &View<'_>| match whom {
+        Whom::Id(id) => node.hub().user_by_public_id(&id),
+        Whom::Name(name) => node.hub().user_by_name(&name),
     };
     http.service.node().look(find).await?
 }
@@ -298,19 +317,4 @@ fn address_of(http: &Http, value: &Value) -> Result<Address, Refusal> {
                 .into(),
         )
     })
-}
-
-async fn done(http: &Http, from: Address, request: NodeRequest) -> Response {
-    match http.service.node().call(from, request).await.outcome {
-        Ok(_) => ok(&json!({ "success": true })),
-        Err(reject) => {
-            let is_elsewhere = matches!(reject, Reject::NotInRoom);
-            let mut refusal = Refusal::from(reject);
-            if is_elsewhere {
-                // The sentence of the core is for the participant.
-                refusal.message = "That participant is not in that room".into();
-            }
-            HttpError::from(refusal).into_response()
-        }
-    }
 }

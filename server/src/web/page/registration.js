@@ -31,7 +31,7 @@ export async function join(name, room) {
 function explained(error, name) {
   if (error.code !== 'name_taken') return error;
   const holder = state.overview?.users.find((user) => user.display_name.toLowerCase() === name?.trim().toLowerCase());
-  const taken = `Somebody has that name, or one that looks like it${holder?.presence === 'away' ? ', and is away' : ''}`;
+  const taken = `That name is taken: somebody${holder?.presence === 'away' ? ' who is away' : ''} has it, or one that looks like it`;
   if (error.freeAt) error.message = `${taken}, at your own address. If that is you, go on in the browser where you took it. Nobody speaks for it? Then it is free at ${clock(error.freeAt)}.`;
   else if (error.freeAfter) error.message = `${taken}. If that is you, go on in the browser where you took it; else choose another. Whoever is away for ${span(error.freeAfter)} loses its name.`;
   return error;

@@ -91,15 +91,25 @@ impl QueryWords {
     /// none, or too many.
     pub fn new(text: &str) -> Option<Self> {
         let parts = text.split(|c: char| c.is_whitespace() || c.is_control());
-        let phrases = parts.map(|part| Phrase {
-            words: words(part),
+        let phrases = parts.map(|part| {
+            let words = words(part);
             // Too many words begin with a very short one.
-            is_open: part.len() >= 3,
+            let is_open = words.last().is_some_and(|last| last.len() >= 3);
+            Phrase { words, is_open }
         });
         let phrases: Vec<_> = phrases.filter(|phrase| !phrase.words.is_empty()).collect();
         (1..=Self::MOST)
             .contains(&phrases.len())
             .then_some(Self(phrases))
+    }
+
+    /// The words of a text that has more than letters, digits and blanks, of which the rest is not
+    /// looked for.
+    pub fn left_of(text: &str) -> Option<String> {
+        let is_more = text
+            .chars()
+            .any(|c| !c.is_alphanumeric() && !c.is_whitespace());
+        is_more.then(|| words(text).join(" "))
     }
 
     /// The query of FTS5 for one room: all words, in any order. A word is a quoted string of letters
@@ -188,13 +198,23 @@ mod tests {
         let of = |text: &str| query(text).in_room(RoomId(7));
         assert_eq!(
             of("tea OR \"room : (1)\" NOT*"),
-            "\"7xtea\"* \"7xor\" \"7xroom\"* \"7x1\"* \"7xnot\"*"
+            "\"7xtea\"* \"7xor\" \"7xroom\"* \"7x1\" \"7xnot\"*"
         );
         assert_eq!(of("a\0b"), "\"7xa\" \"7xb\"");
         assert_eq!(of("O'Neil"), "\"7xo\" \"7xneil\"*");
         for none in ["", " \t", "*", "\" ^ -", &"w ".repeat(17)] {
             assert_eq!(QueryWords::new(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn what_is_no_letter_lengthens_no_word_and_is_told() {
+        assert_eq!(query("c++").in_room(RoomId(7)), "\"7xc\"");
+        assert_eq!(
+            QueryWords::left_of("C++ tea-time"),
+            Some("c tea time".into())
+        );
+        assert_eq!(QueryWords::left_of("Grüße 会議 3"), None);
     }
 
     #[test]

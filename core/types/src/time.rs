@@ -87,48 +87,58 @@ impl Span {
         Self(self.0.saturating_mul(n))
     }
 
-    /// Reads `250us`, `20ms`, `1.5s`, `10m`, `2h` or `1d`; at most 100 years.
+    /// Reads `250us`, `20ms`, `1.5s`, `10m`, `2h`, `1d`, and the smaller units after the larger ones,
+    /// as in `1h30m`; at most 100 years.
     ///
     /// # Errors
     /// A sentence that lists the accepted forms.
     pub fn parse(text: &str) -> Result<Self, String> {
-        const UNITS: [(&str, u64); 6] = [
-            ("us", 1),
-            ("ms", 1_000),
-            ("s", 1_000_000),
-            ("m", 60_000_000),
-            ("h", 3_600_000_000),
-            ("d", 86_400_000_000),
-        ];
-        let wrong = || {
+        let micros = micros(text).ok_or_else(|| {
             format!(
-                "`{text}` is not a duration; write a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h or 1d"
+                "`{text}` is not a duration; write a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h, 1d or 1h30m"
             )
-        };
-        let split = text
-            .find(|c: char| !(c.is_ascii_digit() || c == '.'))
-            .ok_or_else(wrong)?;
-        let (number, unit) = text.split_at(split);
-        let (_, scale) = UNITS
-            .iter()
-            .find(|(name, _)| *name == unit)
-            .ok_or_else(wrong)?;
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-        if fraction.len() > 6 {
-            return Err(wrong());
-        }
-        let whole: u64 = whole.parse().map_err(|_| wrong())?;
-        let parts = 10u64.pow(u32::try_from(fraction.len()).map_err(|_| wrong())?);
-        let fraction: u64 = fraction.parse().map_err(|_| wrong())?;
-        let micros = whole
-            .checked_mul(*scale)
-            .and_then(|w| w.checked_add(fraction.checked_mul(*scale)? / parts))
-            .ok_or_else(wrong)?;
+        })?;
         const CENTURY: u64 = 100 * 365 * 86_400_000_000;
         if micros > CENTURY {
             return Err(format!("`{text}` is more than 100 years"));
         }
         Ok(Self(micros))
+    }
+}
+
+/// The microseconds of a duration; none if it is malformed.
+fn micros(text: &str) -> Option<u64> {
+    const UNITS: [(&str, u64); 6] = [
+        ("us", 1),
+        ("ms", 1_000),
+        ("s", 1_000_000),
+        ("m", 60_000_000),
+        ("h", 3_600_000_000),
+        ("d", 86_400_000_000),
+    ];
+    let (mut rest, mut larger, mut total) = (text, u64::MAX, 0_u64);
+    loop {
+        let (number, after) = rest.split_at(rest.find(|c: char| c.is_ascii_alphabetic())?);
+        let end = after.find(|c: char| !c.is_ascii_alphabetic());
+        let (unit, after) = after.split_at(end.unwrap_or(after.len()));
+        let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if *scale >= larger || fraction.len() > 6 || !digits(whole) || !digits(fraction) {
+            return None;
+        }
+        let parts = 10_u64.pow(u32::try_from(fraction.len()).ok()?);
+        let whole = whole.parse::<u64>().ok()?.checked_mul(*scale)?;
+        let fraction = fraction.parse::<u64>().ok()?.checked_mul(*scale)? / parts;
+        total = total.checked_add(whole)?.checked_add(fraction)?;
+        if after.is_empty() {
+            return Some(total);
+        }
+        // Only the last number may have decimals.
+        if number.contains('.') {
+            return None;
+        }
+        (rest, larger) = (after, *scale);
     }
 }
 
@@ -236,11 +246,20 @@ mod tests {
             "5y",
             "1.1234567s",
             "99999999999999999999s",
+            "+1s",
+            "30m1h",
+            "1m2m",
+            "1.5h30m",
+            "1h 30m",
+            "1h30",
         ] {
             let why = Span::parse(text).unwrap_err();
             assert!(why.contains("write a number and a unit"), "{text}: {why}");
         }
         assert_eq!(Span::parse("1.123456s"), Ok(Span(1_123_456)));
+        assert_eq!(Span::parse("1h30m"), Ok(Span::secs(5_400)));
+        assert_eq!(Span::parse("2m05s"), Ok(Span::secs(125)));
+        assert_eq!(Span::parse("2d07h"), Ok(Span::secs(55 * 3_600)));
         assert_eq!(Span::parse("36500d"), Ok(Span::secs(36_500 * 86_400)));
         assert!(Span::parse("36501d").unwrap_err().contains("100 years"));
     }

@@ -356,7 +356,12 @@ fn whole_thousandths(x: f64) -> Option<u64> {
 }
 
 /// The notation of a duration.
-pub(crate) const DURATION: &str = "a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h or 1d";
+pub(crate) const DURATION: &str =
+    "a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h, 1d or 1h30m";
+
+/// A duration as a regular expression.
+pub(crate) const DURATION_PATTERN: &str =
+    r"([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?[0-9]+(\.[0-9]{1,6})?(us|ms|s|m|h|d)";
 
 /// A duration, `0s` included.
 impl Form for Span {
@@ -389,7 +394,7 @@ impl Form for Span {
         json!({
             "type": "string",
             "description": "A number and a unit: 250us, 20ms, 1.5s, 10m, 2h, 1d.",
-            "pattern": r"^[0-9]+(\.[0-9]{1,6})?(us|ms|s|m|h|d)$"
+            "pattern": format!("^{DURATION_PATTERN}$")
         })
     }
 }

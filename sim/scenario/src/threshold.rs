@@ -9,7 +9,7 @@ use super::error::{Problem, Problems, Read};
 use super::fault::PointOf;
 use super::fields::Fields;
 use super::form::Form;
-use super::forms::{Word, expected, names, text, words};
+use super::forms::{DURATION_PATTERN, Word, expected, names, text, words};
 use super::lists::Distinct;
 use super::node::{Entry, Node, Value, shortened};
 use super::schemas::Schemas;
@@ -368,7 +368,11 @@ fn bound(measure: Measure, figure: Figure, text: &str) -> Result<f64, String> {
             .map_err(|_| format!("`{shown}` is not a duration, as in 500ms or 2s"))?;
         return Ok(span.0 as f64 / 1_000.0);
     }
-    let value = number(text).ok_or_else(|| format!("`{shown}` is not a number"))?;
+    let value = match text.strip_suffix('%').filter(|_| figure == Figure::Rate) {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    };
+    let value = value.ok_or_else(|| format!("`{shown}` is not a number"))?;
     if matches!(figure, Figure::Jain | Figure::Rate) && value > 1.0 {
         return Err(format!("`{shown}` is beyond 1, and the figure never is"));
     }
@@ -391,17 +395,20 @@ fn number(text: &str) -> Option<f64> {
 fn expressions(measure: Measure) -> Json {
     const PERCENTILE: &str = r"p\([0-9]+(\.[0-9]+)?\)";
     const COMPARED: &str = r"\s*(<=|>=|==|<|>)\s*";
-    const TIME: &str = r"[0-9]+(\.[0-9]{1,6})?(us|ms|s|m|h|d)";
     const NUMBER: &str = r"[0-9]+(\.[0-9]+)?";
     const WHOLE: &str = r"[0-9]+(\.0+)?";
     let of = |figures: &str, bound: &str| format!("({figures}){COMPARED}{bound}");
-    let times = of(&format!("{PERCENTILE}|max|mean"), TIME);
+    let times = of(&format!("{PERCENTILE}|max|mean"), DURATION_PATTERN);
     let pattern = match measure {
         Measure::Duration => times,
         Measure::Line => format!("{times}|{}", of("overtaken", WHOLE)),
         Measure::Share => of("jain|max|mean", NUMBER),
         Measure::Bytes => of(&format!("{PERCENTILE}|mean"), NUMBER),
-        Measure::Count => format!("{}|{}", of("count", WHOLE), of("rate", NUMBER)),
+        Measure::Count => format!(
+            "{}|{}",
+            of("count", WHOLE),
+            of("rate", &format!("{NUMBER}%?"))
+        ),
         Measure::Times => of("count", WHOLE),
     };
     let expression = json!({

@@ -23,7 +23,22 @@ use sim_search::seed::run_seed;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// The stack of the commands. A shell may give the main thread far less.
+const STACK: usize = 8 << 20;
+
 fn main() -> ExitCode {
+    let commands = thread::Builder::new()
+        .name("main".to_owned())
+        .stack_size(STACK)
+        .spawn(run);
+    match commands.map(thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(_) => run(),
+    }
+}
+
+fn run() -> ExitCode {
     let invocation = match cli::parse(env::args_os()) {
         Ok(invocation) => invocation,
         Err(told) => {

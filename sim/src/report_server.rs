@@ -13,9 +13,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::VERSION;
+use sim_judge::SeriesRecorder;
 use sim_model::outcome::ProgressNow;
 use sim_model::plan::Plan;
-use sim_report::series::SeriesRecorder;
 use sim_report::{FinishedRun, RunningView};
 
 /// The most bytes of a request's head, and the most reads that may bring them. Each read has a time
@@ -99,7 +99,7 @@ impl ReportServer {
         plan: &Plan,
         (seed, seeds): (u64, u64),
     ) -> Arc<Mutex<SeriesRecorder>> {
-        let series = Arc::new(Mutex::new(SeriesRecorder::new(seed)));
+        let series = Arc::new(Mutex::new(SeriesRecorder::new(seed, &plan.thresholds)));
         lock(&self.shown).running = Some(Running {
             file,
             plan: plan.clone(),

@@ -24,6 +24,7 @@ pub mod properties;
 mod reconciler;
 mod run_judge;
 mod sentence;
+mod series;
 mod stuck;
 mod witness;
 
@@ -32,4 +33,5 @@ pub use fact::Fact;
 pub use findings::{Finding, Findings, Property};
 pub use judge::{Judge, Judgement};
 pub use run_judge::{RunJudge, SeedOutcome};
+pub use series::SeriesRecorder;
 pub use witness::Witness;

@@ -36,17 +36,19 @@ use std::collections::BTreeMap;
 use chat_types::{Span, Time};
 
 use self::distribution::Distribution;
-use self::groups::{Groups, Measured, Sample};
+use self::groups::Groups;
+pub(crate) use self::groups::{Measured, Sample};
 use self::shares::Shares;
 use self::waits::{OpenCall, Waits};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::messages_in_flight::{MessagesInFlight, Times};
-use sim_model::outcome::{Seek, UserWaits, Worst};
+use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room};
 
 pub(crate) use self::open::{OpenClaim, OpenWait};
 pub use self::verdict::judged_by_thresholds;
+pub(crate) use self::verdict::{is_met, of_distribution};
 
 /// Bytes that frame a message: its room, number, sender and fence.
 const MESSAGE_FRAME: u64 = 32;
@@ -58,7 +60,7 @@ const EVENT_LINE: u64 = 48;
 const CHECK_ANSWER: u64 = 120;
 
 /// Microseconds in a millisecond, as results are given in milliseconds.
-const MICROS: f64 = 1_000.0;
+pub(crate) const MICROS: f64 = 1_000.0;
 
 /// Measures the records of one world; those of several seeds are merged.
 #[derive(Clone, Debug)]
@@ -70,6 +72,8 @@ pub struct Metrics {
     commit_latency: Distribution,
     bytes_per_message: Distribution,
     groups: Groups,
+    /// Those since they were last taken, if anyone takes them.
+    samples: Option<Vec<Sample>>,
     in_flight: MessagesInFlight,
     users: Vec<Waits>,
     merged_users: u64,
@@ -85,6 +89,7 @@ pub struct Metrics {
     queue_waits: UserWaits,
     stick_waits: UserWaits,
     refusals: Vec<(&'static str, u64)>,
+    let_off: LetOffResult,
     calls: u64,
     unanswered: u64,
     retries: u64,
@@ -126,7 +131,10 @@ impl Observer for Metrics {
                 self.gave_up(record);
                 self.waits(record.agent).is_done = true;
             }
-            ClientEvent::Finished { cut_short } => self.waits(record.agent).is_done = !cut_short,
+            ClientEvent::Finished { cut_short } => {
+                self.waits(record.agent).is_done = !cut_short;
+                self.let_off.cut_short += u64::from(cut_short);
+            }
             ClientEvent::StreamOpened => self.waits(record.agent).disconnected_at = None,
             ClientEvent::StreamClosed => self.waits(record.agent).disconnect(record.at),
             ClientEvent::AnsweredAgain { .. } | ClientEvent::Drained => {}
@@ -168,6 +176,7 @@ impl Metrics {
             commit_latency: Distribution::new(),
             bytes_per_message: Distribution::new(),
             groups: Groups::default(),
+            samples: None,
             in_flight: MessagesInFlight::default(),
             users: Vec::new(),
             merged_users: 0,
@@ -181,6 +190,7 @@ impl Metrics {
             queue_waits: UserWaits::default(),
             stick_waits: UserWaits::default(),
             refusals: Vec::new(),
+            let_off: LetOffResult::default(),
             calls: 0,
             unanswered: 0,
             retries: 0,
@@ -193,6 +203,45 @@ impl Metrics {
         Self {
             groups: Groups::of(plan),
             ..Self::new()
+        }
+    }
+
+    /// No measurements yet; each is kept until [`Metrics::take_samples`].
+    pub(crate) fn sampled() -> Self {
+        Self {
+            samples: Some(Vec::new()),
+            ..Self::new()
+        }
+    }
+
+    /// The number of refused calls so far.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refusals.iter().map(|(_, times)| times).sum()
+    }
+
+    /// The measurements since the last call.
+    pub(crate) fn take_samples(&mut self) -> Vec<Sample> {
+        self.samples
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    fn measure(&mut self, sample: Sample) {
+        let distribution = match sample.what {
+            Measured::MessageLatency => &mut self.message_latency,
+            Measured::QueueWait => &mut self.queue_wait,
+            Measured::StickWait => &mut self.stick_wait,
+            Measured::RequestLatency => &mut self.request_latency,
+        };
+        if sample.open {
+            distribution.record_unfinished(sample.took);
+        } else {
+            distribution.record(sample.took);
+        }
+        self.groups.add(sample);
+        if let Some(samples) = &mut self.samples {
+            samples.push(sample);
         }
     }
 
@@ -235,6 +284,8 @@ impl Metrics {
         for &(code, count) in &other.refusals {
             self.refuse(code, count);
         }
+        self.let_off.alone += other.let_off.alone;
+        self.let_off.cut_short += other.let_off.cut_short;
         self.calls += other.calls;
         self.unanswered += other.unanswered;
         self.retries += other.retries;
@@ -294,6 +345,17 @@ impl Metrics {
         self.calls
     }
 
+    /// The users that did not do all of their flow for a reason that is no fault.
+    #[must_use]
+    pub const fn let_off(&self) -> LetOffResult {
+        self.let_off
+    }
+
+    /// Users of the finished run waited for a match while nobody else did.
+    pub(crate) const fn end_alone(&mut self, users: u64) {
+        self.let_off.alone = users;
+    }
+
     /// The number of calls without an answer.
     #[must_use]
     pub const fn unanswered(&self) -> u64 {
@@ -310,10 +372,10 @@ impl Metrics {
         let Some(learned) = self.in_flight.learn(room, room_seq, times) else {
             return;
         };
-        self.message_latency.record(learned.took);
-        self.groups.add(Sample {
+        self.measure(Sample {
             what: Measured::MessageLatency,
             agent: learned.sender,
+            recipient: Some(learned.recipient),
             room: Some(room),
             since: learned.since,
             took: learned.took,
@@ -410,12 +472,12 @@ impl Metrics {
     fn waited_in_line(&mut self, record: &Record<'_>, since: Time) {
         let (agent, user, took) = (record.agent, record.user, record.at.since(since));
         self.waits(agent).queue.add(took);
-        self.queue_wait.record(took.0);
         let figure = took.0;
         self.worst_in_line.take(Worst { figure, user });
-        self.groups.add(Sample {
+        self.measure(Sample {
             what: Measured::QueueWait,
             agent,
+            recipient: None,
             room: None,
             since,
             took: took.0,
@@ -427,12 +489,12 @@ impl Metrics {
     fn waited_for_stick(&mut self, record: &Record<'_>, room: Room, since: Time) {
         let (agent, user, took) = (record.agent, record.user, record.at.since(since));
         self.waits(agent).stick.add(took);
-        self.stick_wait.record(took.0);
         let figure = took.0;
         self.worst_claim.take(Worst { figure, user });
-        self.groups.add(Sample {
+        self.measure(Sample {
             what: Measured::StickWait,
             agent,
+            recipient: None,
             room: Some(room),
             since,
             took: took.0,

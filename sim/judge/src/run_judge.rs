@@ -108,7 +108,8 @@ impl<'o> RunJudge<'o> {
         let mut metrics = self.metrics;
         let mut judgement = self.judge.finish(ran.ended_at);
         judgement.counts.skipped = ran.skipped;
-        let stuck = stuck(&ran, &metrics);
+        let (stuck, alone) = stuck(&ran, &metrics);
+        metrics.end_alone(alone);
         let name = |index: usize| ran.users[index].shown();
         metrics.end_run(ran.seed, ran.ended_at, &judgement.overtaken, &name);
         SeedOutcome {

@@ -1,20 +1,25 @@
 //! Records the figures of a run over time.
 
-use chat_types::{Span, Time};
-use hdrhistogram::Histogram;
-use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
 
-use super::{BucketLatency, ObservedFault, Series, UserRow};
-use sim_model::history::{ClientEvent, Observer, Record, Retry, WorldRecord};
-use sim_model::messages_in_flight::{Learned, MessagesInFlight, Times};
-use sim_model::outcome::START;
-use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Membership, Op, Outcome};
+use chat_types::{Span, Time};
+
+use crate::metrics::distribution::Distribution;
+use crate::metrics::{MICROS, Measured, Metrics, Sample, is_met, of_distribution};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
+use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
+use sim_model::plan::{Figure, Threshold};
+use sim_model::protocol::{Agent, Answer, InboxEvent, Membership, Op, Outcome};
+use sim_model::user_name::UserName;
 
 /// The most buckets. A run that outgrows them gets buckets of twice the length.
 const BUCKETS: usize = 120;
 
 /// The first length of a bucket.
 const SHORTEST: Span = Span::millis(10);
+
+/// The number of metrics that are measured over time.
+const METRICS: usize = Measured::ALL.len();
 
 /// The most messages of the sample. When there are more, every other one is dropped, and half as
 /// many are taken from then on.
@@ -29,8 +34,8 @@ const FAULTS: usize = 200;
 /// The name of a start that the server refused, as of a fault.
 const START_REFUSED: &str = "start refused";
 
-/// The largest latency of the histograms: a day in microseconds.
-const LARGEST: u64 = 24 * 3_600 * 1_000_000;
+/// The longest latencies and waits of each metric that are listed.
+const SLOWEST: usize = 20;
 
 /// The figures that are counted in each bucket.
 #[derive(Clone, Copy)]
@@ -51,13 +56,13 @@ const COUNTS: usize = Count::Refused as usize + 1;
 #[derive(Clone, Debug, Default)]
 struct Bucket {
     counts: [u64; COUNTS],
-    latency: Option<Histogram<u32>>,
-    longest: u64,
+    measured: [Option<Box<Distribution>>; METRICS],
 }
 
 /// The state of one user.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct UserState {
+    who: UserName,
     is_present: bool,
     in_line: bool,
     has_arrived: bool,
@@ -76,11 +81,11 @@ struct RecordedFault {
 #[derive(Clone, Debug)]
 pub struct SeriesRecorder {
     seed: u64,
+    thresholds: Vec<Threshold>,
     length: Span,
     buckets: Vec<Bucket>,
-    in_flight: MessagesInFlight,
-    /// Calls with an unanswered earlier attempt, which may have taken effect.
-    retried: FxHashSet<(Agent, CallId)>,
+    metrics: Metrics,
+    slowest: [Vec<Sample>; METRICS],
     states: Vec<UserState>,
     users: Vec<UserRow>,
     sample: Vec<(Span, Span)>,
@@ -95,44 +100,38 @@ impl Bucket {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts) {
             *mine += theirs;
         }
-        self.longest = self.longest.max(other.longest);
-        match (&mut self.latency, other.latency) {
-            (Some(mine), Some(theirs)) => {
-                // Both have the same bounds, so no value is out of range.
-                let added = mine.add(&theirs);
-                debug_assert!(added.is_ok());
+        for (mine, theirs) in self.measured.iter_mut().zip(other.measured) {
+            match (mine, theirs) {
+                (Some(mine), Some(theirs)) => mine.merge(&theirs),
+                (mine @ None, theirs) => *mine = theirs,
+                (Some(_), None) => {}
             }
-            (mine @ None, theirs) => *mine = theirs,
-            (Some(_), None) => {}
         }
     }
 
-    fn latency(&self) -> Option<BucketLatency> {
-        let histogram = self.latency.as_ref()?;
-        let quantile = |percent| {
-            let value = histogram.value_at_percentile(percent).min(self.longest);
-            milliseconds(Span(value))
-        };
-        Some(BucketLatency {
-            count: histogram.len(),
-            p50: quantile(50.0),
-            p95: quantile(95.0),
-            p99: quantile(99.0),
-            max: milliseconds(Span(self.longest)),
+    fn figures(&self, what: Measured) -> Option<BucketFigures> {
+        let measured = self.measured[what as usize].as_ref()?.result(MICROS);
+        Some(BucketFigures {
+            count: measured.count,
+            p50: measured.p50,
+            p95: measured.p95,
+            p99: measured.p99,
+            max: measured.max,
         })
     }
 }
 
 impl SeriesRecorder {
-    /// A recorder of the run of this seed.
+    /// A recorder of the run of this seed, judged by these thresholds.
     #[must_use]
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, thresholds: &[Threshold]) -> Self {
         Self {
             seed,
+            thresholds: thresholds.to_vec(),
             length: SHORTEST,
             buckets: Vec::new(),
-            in_flight: MessagesInFlight::default(),
-            retried: FxHashSet::default(),
+            metrics: Metrics::sampled(),
+            slowest: Default::default(),
             states: Vec::new(),
             users: Vec::new(),
             sample: Vec::new(),
@@ -173,17 +172,87 @@ impl SeriesRecorder {
             calls_offered: counts(Count::CallsOffered).collect(),
             calls_answered: counts(Count::CallsAnswered).collect(),
             refused: counts(Count::Refused).collect(),
-            latency: self.buckets.iter().map(Bucket::latency).collect(),
+            measured: self.measured(),
+            slowest: self.slowest(),
+            limits: self.limits(),
             sample: self
                 .sample
                 .iter()
                 .map(|(at, took)| (milliseconds(*at), milliseconds(*took)))
                 .collect(),
             sampled_of: self.measured,
-            users: self.users.clone(),
+            users: self.rows(),
             users_left_out: (self.states.len() - self.users.len()) as u64,
             faults: self.faults.iter().map(|one| self.observed(one)).collect(),
         }
+    }
+
+    fn rows(&self) -> Vec<UserRow> {
+        let named = |(row, state): (&UserRow, &UserState)| UserRow {
+            who: state.who.clone(),
+            ..row.clone()
+        };
+        self.users.iter().zip(&self.states).map(named).collect()
+    }
+
+    fn measured(&self) -> BTreeMap<&'static str, Vec<Option<BucketFigures>>> {
+        let over_time = |what: Measured| {
+            let buckets = self.buckets.iter().map(|bucket| bucket.figures(what));
+            (what.name(), buckets.collect())
+        };
+        let has_values = |what: &Measured| !self.slowest[*what as usize].is_empty();
+        Measured::ALL
+            .into_iter()
+            .filter(has_values)
+            .map(over_time)
+            .collect()
+    }
+
+    fn slowest(&self) -> BTreeMap<&'static str, Vec<Slow>> {
+        let who = |agent: Agent| {
+            self.states
+                .get(agent.0 as usize)
+                .map(|state| state.who.clone())
+        };
+        let slow = |sample: &Sample| Slow {
+            user: who(sample.agent).unwrap_or_default(),
+            recipient: sample.recipient.and_then(who),
+            room: sample.room,
+            since: sample.since.since(START),
+            took: Span(sample.took),
+            open: sample.open,
+        };
+        let all = Measured::ALL.into_iter().zip(&self.slowest);
+        all.filter(|(_, samples)| !samples.is_empty())
+            .map(|(what, samples)| (what.name(), samples.iter().map(slow).collect()))
+            .collect()
+    }
+
+    fn limits(&self) -> Vec<Limit> {
+        let limit = |threshold: &Threshold| {
+            let is_meant = |what: &Measured| what.name() == threshold.metric;
+            let what = Measured::ALL.into_iter().find(is_meant)?;
+            let is_crossed = |(index, bucket): (usize, &Bucket)| {
+                let measured = bucket.measured[what as usize].as_ref()?;
+                let value = of_distribution(measured, threshold.figure, MICROS)?;
+                (!is_met(value, threshold)).then_some(index)
+            };
+            let crossed = self.buckets.iter().enumerate().filter_map(is_crossed);
+            Some(Limit {
+                metric: what.name(),
+                expression: threshold.expression.clone(),
+                bound_ms: threshold.bound,
+                crossed: crossed.collect(),
+            })
+        };
+        let of_all = self.thresholds.iter().filter(|one| {
+            let is_length = matches!(
+                one.figure,
+                Figure::Percentile(_) | Figure::Max | Figure::Mean
+            );
+            one.persona.is_none() && is_length
+        });
+        of_all.filter_map(limit).collect()
     }
 
     fn observed(&self, fault: &RecordedFault) -> ObservedFault {
@@ -261,6 +330,7 @@ impl SeriesRecorder {
         let state = self.state(record.agent);
         if !state.has_arrived {
             *state = UserState {
+                who: UserName::new(None, record.name),
                 is_present: true,
                 has_arrived: true,
                 in_line: false,
@@ -268,11 +338,10 @@ impl SeriesRecorder {
             self.count(at, Count::Arrived);
             if let Some(row) = self.row(record.agent) {
                 row.arrived_ms = milliseconds(at);
-                record.name.clone_into(&mut row.who.name);
             }
         }
-        if let (Some(user), Some(row)) = (record.user, self.row(record.agent)) {
-            row.who.user = Some(user).filter(|user| user.is_numbered());
+        if let Some(user) = record.user.filter(|user| user.is_numbered()) {
+            self.state(record.agent).who.user = Some(user);
         }
     }
 
@@ -303,48 +372,27 @@ impl SeriesRecorder {
         row.calls += 1;
     }
 
-    fn answered(
-        &mut self,
-        (at, agent): (Span, Agent),
-        call: CallId,
-        intended: Span,
-        outcome: &Outcome,
-    ) {
-        let is_retried = self.retried.remove(&(agent, call));
+    fn answered(&mut self, at: Span, agent: Agent, outcome: &Outcome) {
         self.count(at, Count::CallsAnswered);
         match outcome {
-            Ok(Answer::Sent { room, room_seq, .. }) => {
+            Ok(Answer::Sent { .. }) => {
                 self.count(at, Count::MessagesAccepted);
                 if let Some(row) = self.row(agent) {
                     row.sent += 1;
                 }
-                let half = Times::Sent(agent, START + intended);
-                let took = self.in_flight.learn(*room, *room_seq, half);
-                self.measure(at, took);
             }
             Ok(Answer::Waiting { .. }) => self.line(agent, at, true),
             Ok(Answer::Matched { .. } | Answer::LeftQueue { .. }) => self.line(agent, at, false),
-            Ok(_) => {}
-            // An earlier attempt of the call may have been accepted.
-            Err(refusal) if refusal.is_retryable() && is_retried => {}
-            Err(_) => {
-                self.count(at, Count::Refused);
-                if let Some(row) = self.row(agent) {
-                    row.refused += 1;
-                }
-            }
+            Ok(_) | Err(_) => {}
         }
     }
 
     fn received(&mut self, at: Span, agent: Agent, saw: &InboxEvent<'_>) {
         match saw {
-            InboxEvent::Message { room, room_seq, .. } => {
+            InboxEvent::Message { .. } => {
                 if let Some(row) = self.row(agent) {
                     row.received += 1;
                 }
-                let half = Times::Seen(START + at);
-                let took = self.in_flight.learn(*room, *room_seq, half);
-                self.measure(at, took);
             }
             InboxEvent::Found { .. } => self.line(agent, at, false),
             InboxEvent::Gap { rooms, .. } => {
@@ -363,21 +411,27 @@ impl SeriesRecorder {
         }
     }
 
-    /// Records the latency of a message, if it is known now.
-    fn measure(&mut self, at: Span, learned: Option<Learned>) {
-        let Some(took) = learned.map(|learned| Span(learned.took)) else {
-            return;
-        };
-        let bucket = self.bucket(at);
-        bucket.longest = bucket.longest.max(took.0);
-        #[expect(
-            clippy::expect_used,
-            reason = "the bounds are constants that the histogram accepts"
-        )]
-        let histogram = bucket
-            .latency
-            .get_or_insert_with(|| Histogram::new_with_bounds(1, LARGEST, 2).expect("valid"));
-        histogram.saturating_record(took.0);
+    /// Records what the metrics measured meanwhile.
+    fn measure(&mut self) {
+        for sample in self.metrics.take_samples() {
+            let (what, took) = (sample.what as usize, Span(sample.took));
+            let at = (sample.since + took).since(START);
+            self.bucket(at).measured[what]
+                .get_or_insert_default()
+                .record(sample.took);
+            let slowest = &mut self.slowest[what];
+            let place = slowest.partition_point(|known| known.took >= sample.took);
+            if place < SLOWEST {
+                slowest.insert(place, sample);
+                slowest.truncate(SLOWEST);
+            }
+            if sample.what == Measured::MessageLatency {
+                self.add_dot(at, took);
+            }
+        }
+    }
+
+    fn add_dot(&mut self, at: Span, took: Span) {
         if self.measured.is_multiple_of(self.every) {
             self.sample.push((at, took));
         }
@@ -398,28 +452,23 @@ impl Observer for SeriesRecorder {
         let (at, agent) = (record.at.since(START), record.agent);
         self.ended = self.ended.max(at);
         self.arrive(record, at);
+        let refused = self.metrics.refused();
+        self.metrics.observe(record);
+        self.measure();
+        if self.metrics.refused() > refused {
+            self.count(at, Count::Refused);
+            if let Some(row) = self.row(agent) {
+                row.refused += 1;
+            }
+        }
         match record.what {
             ClientEvent::Called { op, intended, .. } => {
                 self.called(agent, op, intended.since(START));
             }
-            ClientEvent::Answered {
-                call,
-                intended,
-                outcome,
-                ..
-            } => self.answered((at, agent), call, intended.since(START), outcome),
+            ClientEvent::Answered { outcome, .. } => self.answered(at, agent, outcome),
             ClientEvent::Received {
                 event, first: true, ..
             } => self.received(at, agent, event),
-            ClientEvent::Retried {
-                call,
-                why: Retry::Silence | Retry::Dropped,
-            } => {
-                self.retried.insert((agent, call));
-            }
-            ClientEvent::Abandoned { call, .. } => {
-                self.retried.remove(&(agent, call));
-            }
             ClientEvent::Forgot { .. } => self.line(agent, at, false),
             ClientEvent::Vanished => {
                 self.line(agent, at, false);
@@ -428,6 +477,7 @@ impl Observer for SeriesRecorder {
             ClientEvent::Finished { .. } => self.leave(agent, at),
             ClientEvent::Received { .. }
             | ClientEvent::Retried { .. }
+            | ClientEvent::Abandoned { .. }
             | ClientEvent::AnsweredAgain { .. }
             | ClientEvent::StreamOpened
             | ClientEvent::StreamClosed
@@ -437,6 +487,8 @@ impl Observer for SeriesRecorder {
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        self.metrics.observe_world(record);
+        self.measure();
         match *record {
             WorldRecord::Ended { at } => self.ended = self.ended.max(at.since(START)),
             WorldRecord::StartRefused { at, why } => {

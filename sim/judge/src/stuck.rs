@@ -12,11 +12,14 @@ use sim_model::user_name::UserName;
 const FOUND: &str = "chatroom.found";
 const GRANTED: &str = "stick.granted";
 
-/// The stuck users of a finished run; its metrics must be finished too.
-pub(crate) fn stuck(ran: &WorldOutcome, metrics: &Metrics) -> Vec<Stuck> {
+/// The stuck users of a finished run, and the number of those that were the odd one out; its metrics
+/// must be finished too.
+pub(crate) fn stuck(ran: &WorldOutcome, metrics: &Metrics) -> (Vec<Stuck>, u64) {
+    let mut alone = 0;
     let of = |(index, user): (usize, &UserOutcome)| {
         let waiting = user.waiting.clone()?;
         if waiting.waiting_for == FOUND && metrics.is_odd_one_out(index) {
+            alone += 1;
             return None;
         }
         let open = metrics.open_wait(index);
@@ -41,7 +44,8 @@ pub(crate) fn stuck(ran: &WorldOutcome, metrics: &Metrics) -> Vec<Stuck> {
             seed: ran.seed,
         })
     };
-    ran.users.iter().enumerate().filter_map(of).collect()
+    let stuck = ran.users.iter().enumerate().filter_map(of).collect();
+    (stuck, alone)
 }
 
 /// The event that the user waits for, and since when it waits for its content: longer than its

@@ -22,8 +22,8 @@ pub enum Times {
     Empty,
     /// The sender, and its intended start.
     Sent(Agent, Time),
-    /// The first time that any recipient saw it.
-    Seen(Time),
+    /// The first recipient that saw it, and when.
+    Seen(Agent, Time),
     /// The latency was measured.
     Done,
 }
@@ -33,6 +33,8 @@ pub enum Times {
 pub struct Learned {
     /// The sender.
     pub sender: Agent,
+    /// The first recipient that saw it.
+    pub recipient: Agent,
     /// The sender's intended start.
     pub since: Time,
     /// In microseconds.
@@ -78,17 +80,18 @@ impl MessagesInFlight {
                 *known = half;
                 None
             }
-            (Times::Sent(sender, since), Times::Seen(at))
-            | (Times::Seen(at), Times::Sent(sender, since)) => {
+            (Times::Sent(sender, since), Times::Seen(recipient, at))
+            | (Times::Seen(recipient, at), Times::Sent(sender, since)) => {
                 *known = Times::Done;
                 let took = at.since(since).0;
                 Some(Learned {
                     sender,
+                    recipient,
                     since,
                     took,
                 })
             }
-            (Times::Sent(..) | Times::Seen(_) | Times::Done, _) => None,
+            (Times::Sent(..) | Times::Seen(..) | Times::Done, _) => None,
         }
     }
 }
@@ -104,7 +107,7 @@ mod tests {
     }
 
     fn seen(table: &mut MessagesInFlight, seq: u64) -> Option<Learned> {
-        table.learn(ROOM, seq, Times::Seen(Time(seq + 5)))
+        table.learn(ROOM, seq, Times::Seen(Agent(4), Time(seq + 5)))
     }
 
     #[test]
@@ -116,6 +119,7 @@ mod tests {
             let (sender, since, took) = (Agent(3), Time(seq), 5);
             let learned = Learned {
                 sender,
+                recipient: Agent(4),
                 since,
                 took,
             };

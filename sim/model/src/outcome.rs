@@ -12,6 +12,7 @@ mod groups;
 mod progress;
 mod replayed;
 mod result;
+mod series;
 mod shrunk;
 mod sometimes;
 mod summary;
@@ -43,10 +44,11 @@ pub use groups::{BriefResult, GroupResult, GroupResults, MOST_GROUPS, RoomResult
 pub use progress::{Interrupt, LiveNow, Progress, ProgressNow};
 pub use replayed::{BrokenInvariant, JournalRestart, JournalViolation, Replayed};
 pub use result::{
-    DisconnectedHolder, FairnessResult, LeastServed, LeftOutResult, LiveResult, LostTarget,
-    MetricResult, NemesisFailure, NemesisFault, NemesisResult, Repro, Requests, RestResult,
-    RunResult, ShrunkResult, StageResult, Starts, Stuck, ThresholdResult, Verdict,
+    DisconnectedHolder, FairnessResult, LeastServed, LeftOutResult, LetOffResult, LiveResult,
+    LostTarget, MetricResult, NemesisFailure, NemesisFault, NemesisResult, Repro, Requests,
+    RestResult, RunResult, ShrunkResult, StageResult, Starts, Stuck, ThresholdResult, Verdict,
 };
+pub use series::{BucketFigures, Limit, ObservedFault, Series, Slow, UserRow};
 pub use shrunk::{Notes, Shrunk, Size};
 pub use sometimes::{Point, Tally};
 pub use summary::{FailingSeed, Summary};

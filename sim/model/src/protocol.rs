@@ -61,6 +61,12 @@ impl fmt::Display for Room {
     }
 }
 
+impl Serialize for Room {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// The largest number of events that a virtual user's `check` asks for.
 pub const CHECK_MAX: usize = 100;
 

@@ -9,20 +9,20 @@ mod read;
 
 use serde::Serialize;
 
-pub(crate) use self::figures::REACHED;
 pub use self::figures::{Amount, Unit};
+pub(crate) use self::figures::{CHECKS, REACHED};
 use self::figures::{Direction, Figure, figures};
-pub use self::read::{Run, Unreadable, read};
+pub use self::read::{Results, Run, Simulator, Unreadable, read};
 use sim_model::outcome::Class;
 
 /// Whether a figure is better or worse than before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Better.
-    Better,
     /// Worse.
     Worse,
+    /// Better.
+    Better,
     /// Neither better nor worse, but not the same.
     Different,
 }
@@ -82,7 +82,10 @@ pub struct Compared {
     pub scenario: String,
     /// The seeds of each result: the first, and how many.
     pub seeds: [(u64, u64); 2],
-    /// All differing figures that virtual time decides, in the order of the result's fields.
+    /// Whether both ran the same scenario. Files of one name can have different contents.
+    pub is_same_scenario: bool,
+    /// All differing figures that virtual time decides: the worse ones, the better ones and the
+    /// others, each in the order of the result's fields.
     pub differences: Vec<Difference>,
     /// The speed; `None` if either result lacks it.
     pub wall: Option<Wall>,
@@ -91,6 +94,8 @@ pub struct Compared {
 /// Two compared results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
+    /// The simulators that made the results.
+    pub simulators: [Simulator; 2],
     /// The tolerance for figures in real time, as a part of the larger one.
     pub noise: f64,
     /// Scenario by scenario, in the order of the first result.
@@ -102,10 +107,11 @@ pub struct Comparison {
 }
 
 impl Compared {
-    /// Whether both ran the same seeds; otherwise only verdicts and speed can be compared.
+    /// Whether both ran the same scenario and seeds; otherwise only verdicts and speed can be
+    /// compared.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.seeds[0] == self.seeds[1]
+        self.is_same_scenario && self.seeds[0] == self.seeds[1]
     }
 
     /// Whether nothing differs by more than the noise.
@@ -187,7 +193,9 @@ pub enum Regressions {
 /// Compares the runs of two results, scenario by scenario. `noise` is a part of the larger figure,
 /// from 0 to 1.
 #[must_use]
-pub fn compare(before: &[Run], after: &[Run], noise: f64) -> Comparison {
+pub fn compare(before: &Results, after: &Results, noise: f64) -> Comparison {
+    let simulators = [before, after].map(|results| results.simulator.clone());
+    let (before, after) = (&before.runs[..], &after.runs[..]);
     let of = |runs: &[Run], name: &str| runs.iter().find(|run| run.scenario == name).cloned();
     let only = |here: &[Run], there: &[Run]| -> Vec<String> {
         let missing = here.iter().filter(|run| of(there, &run.scenario).is_none());
@@ -197,6 +205,7 @@ pub fn compare(before: &[Run], after: &[Run], noise: f64) -> Comparison {
         .iter()
         .filter_map(|run| Some((run, of(after, &run.scenario)?)));
     Comparison {
+        simulators,
         noise,
         scenarios: both.map(|(a, b)| compare_runs(a, &b, noise)).collect(),
         only_before: only(before, after),
@@ -205,10 +214,17 @@ pub fn compare(before: &[Run], after: &[Run], noise: f64) -> Comparison {
 }
 
 fn compare_runs(before: &Run, after: &Run, noise: f64) -> Compared {
-    let seeds = [before, after].map(|run| (run.seed, run.seeds));
-    let mut differences = Vec::new();
+    let mut compared = Compared {
+        scenario: before.scenario.clone(),
+        seeds: [before, after].map(|run| (run.seed, run.seeds)),
+        is_same_scenario: before.scenario_hash == after.scenario_hash,
+        differences: Vec::new(),
+        wall: wall(before, after, noise),
+    };
+    let is_whole = compared.is_whole();
+    let differences = &mut compared.differences;
     let (old, new) = (figures(before), figures(after));
-    let comparable = |figure: &&Figure| seeds[0] == seeds[1] || figure.of_verdict;
+    let comparable = |figure: &&Figure| is_whole || figure.of_verdict;
     for figure in old.iter().filter(comparable) {
         let other = new.iter().find(|other| other.name == figure.name);
         differences.extend(difference(figure, Some(figure), other));
@@ -218,12 +234,8 @@ fn compare_runs(before: &Run, after: &Run, noise: f64) -> Compared {
             differences.extend(difference(figure, None, Some(figure)));
         }
     }
-    Compared {
-        scenario: before.scenario.clone(),
-        seeds,
-        differences,
-        wall: wall(before, after, noise),
-    }
+    differences.sort_by_key(|one| one.change);
+    compared
 }
 
 fn difference(

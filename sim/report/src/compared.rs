@@ -5,7 +5,9 @@ use chat_types::Span;
 use super::View;
 use super::line::{Line, Style, fit, paragraph};
 use super::numbers::{count, figure, plural, short};
-use crate::compare::{Amount, Change, Compared, Comparison, Difference, REACHED, Unit, Wall, unit};
+use crate::compare::{
+    Amount, CHECKS, Change, Compared, Comparison, Difference, REACHED, Simulator, Unit, Wall, unit,
+};
 
 /// The ends of the columns of amounts, and the beginning of the mark.
 const BEFORE: usize = 50;
@@ -28,6 +30,12 @@ pub fn compared(
         fit(before, 30),
         fit(after, 30)
     ))];
+    let [old, new] = &found.simulators;
+    let simulators = match old == new {
+        true => format!("both by {}", simulator(old)),
+        false => format!("by {} → {}", simulator(old), simulator(new)),
+    };
+    lines.push(Line::new().with(Style::Faint, &fit(&simulators, 80)));
     for scenario in &found.scenarios {
         lines.push(Line::new());
         lines.extend(one(scenario, found.noise));
@@ -60,12 +68,21 @@ fn one(scenario: &Compared, noise: f64) -> Vec<Line> {
         };
         lines.push(head.text(&format!(" · {}{same}", seeds[0])));
     } else {
-        lines.push(head.text(&format!(" · {} → {}", seeds[0], seeds[1])));
-        lines.push(Line::plain(
-            "other seeds: only verdicts, properties, thresholds and speed are compared",
-        ));
+        let (seeds, other) = match (scenario.is_same_scenario, seeds[0] == seeds[1]) {
+            (true, _) => (format!("{} → {}", seeds[0], seeds[1]), "other seeds"),
+            (false, true) => (seeds[0].clone(), "another scenario of this name"),
+            (false, false) => (
+                format!("{} → {}", seeds[0], seeds[1]),
+                "another scenario of this name, other seeds",
+            ),
+        };
+        lines.push(head.text(&format!(" · {seeds}")));
+        let left = "only verdicts, properties, thresholds and speed are compared";
+        lines.extend(paragraph("", &format!("{other}: {left}"), 0));
     }
-    if !scenario.differences.is_empty() {
+    let (shown, rest): (Vec<_>, Vec<_>) =
+        scenario.differences.iter().partition(|one| is_shown(one));
+    if !shown.is_empty() {
         lines.push(
             Line::new()
                 .with(Style::Faint, "figure")
@@ -73,9 +90,25 @@ fn one(scenario: &Compared, noise: f64) -> Vec<Line> {
                 .right(Style::Faint, "after", AFTER),
         );
     }
-    lines.extend(scenario.differences.iter().map(difference));
+    lines.extend(shown.into_iter().map(difference));
+    if !rest.is_empty() {
+        let counted = plural(rest.len() as u64, "count", "counts");
+        let words = format!("{counted} of checks and reached points, neither better nor worse");
+        lines.push(Line::new().with(Style::Faint, &words));
+    }
     lines.extend(scenario.wall.map(|wall| speed(wall, noise)));
     lines
+}
+
+/// Other counts of checks and of reached points say no more than that the runs differ.
+fn is_shown(one: &Difference) -> bool {
+    let counts_only = one.figure.starts_with(CHECKS) || one.figure.starts_with(REACHED);
+    one.change != Change::Different || !counts_only || reached(one).is_some()
+}
+
+fn simulator(one: &Simulator) -> String {
+    let commit = one.commit.as_deref().unwrap_or("no commit");
+    format!("sim {} ({commit})", one.version)
 }
 
 fn seeds(first: u64, many: u64) -> String {

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use chat_types::Span;
 use sim_model::history::Observer;
-use sim_model::outcome::{START, Subject, Violation};
+use sim_model::outcome::{START, Series, Subject, ThresholdResult, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::Agent;
 use sim_model::user_name::UserName;
@@ -71,6 +71,8 @@ pub enum Shown {
     Shrunk,
     /// A chosen user, whatever the verdict.
     Followed,
+    /// The longest of what a threshold limits.
+    Slowest,
 }
 
 /// One of the two facts of a violation, at its place in the diagram.
@@ -242,6 +244,40 @@ pub fn diagram(
     Some(diagram)
 }
 
+/// Draws the longest latency or wait of all those that a threshold limits.
+#[must_use]
+pub fn slowest(
+    plan: &Plan,
+    series: &Series,
+    crossed: &ThresholdResult,
+    run: RunAgain<'_>,
+) -> Option<Diagram> {
+    let slow = series.slowest.get(&*crossed.metric)?.first()?;
+    let users = [Some(&slow.user), slow.recipient.as_ref()];
+    let users = users.into_iter().flatten().filter_map(|who| who.user);
+    let longest = Violation {
+        property: crossed.limited(),
+        at: slow.since + slow.took,
+        users: users.collect(),
+        detail: slow.to_string(),
+        seed: series.seed,
+        subject: Subject {
+            rooms: slow.room.into_iter().collect(),
+            ..Subject::default()
+        },
+    };
+    let drawn = diagram(plan, series.seed, &longest, Shown::Slowest, run);
+    drawn.map(without_violation)
+}
+
+fn without_violation(mut diagram: Diagram) -> Diagram {
+    diagram.rules.retain(|rule| rule.label != VIOLATION);
+    for event in &mut diagram.events {
+        event.blamed = false;
+    }
+    diagram
+}
+
 /// Draws what one user did and received until the end of the run. `None` for a room, and if no such
 /// user was active.
 #[must_use]
@@ -265,11 +301,7 @@ pub fn followed(plan: &Plan, seed: u64, follow: &Follow, run: RunAgain<'_>) -> O
         .find(|lane| lane.role == Role::Concerned);
     let name = lane.map_or("", |lane| lane.persona.as_str());
     diagram.detail = format!("What {} did and received", UserName::new(Some(user), name));
-    diagram.rules.retain(|rule| rule.label != VIOLATION);
-    for event in &mut diagram.events {
-        event.blamed = false;
-    }
-    Some(diagram)
+    Some(without_violation(diagram))
 }
 
 /// The label of the rule at a violation.

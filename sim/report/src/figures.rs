@@ -154,7 +154,7 @@ fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
         .collect();
     let metric = result.metrics.get(name);
     let fairness = result.fairness.get(name);
-    let seen = metric.is_some_and(|metric| metric.count + metric.unfinished > 0)
+    let seen = metric.is_some_and(|metric| metric.count + metric.unfinished + metric.unserved > 0)
         || fairness.is_some_and(|fairness| fairness.max > 0.0);
     let wanted = ALWAYS.contains(&name) || detail == Detail::Verbose;
     if thresholds.is_empty() && !(wanted && seen) {

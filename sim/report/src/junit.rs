@@ -71,6 +71,7 @@ fn facts(result: &RunResult, out: &mut String) {
         ("refused", result.refusals.values().sum::<u64>().to_string()),
         ("unanswered", result.unanswered.to_string()),
         ("left_out", result.left_out.users.to_string()),
+        ("stuck", result.rest.stuck.to_string()),
     ] {
         let _ = writeln!(
             out,

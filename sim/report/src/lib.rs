@@ -27,18 +27,17 @@ mod replayed;
 mod run_counts;
 #[cfg(test)]
 pub(crate) mod samples;
-pub mod series;
 pub mod server_comparison;
 mod shell;
 mod shrunk;
 mod timeline;
 pub mod trace;
+mod user_lanes;
 mod verdict_lines;
 
 use crate::diagram::Diagram;
-use crate::series::{Series, UserLanes};
 use crate::trace::ObservedLine;
-use sim_model::outcome::{Class, RunResult, Summary, Verdict, Violation, unreached};
+use sim_model::outcome::{Class, RunResult, Series, Summary, Verdict, Violation, unreached};
 use sim_model::plan::Plan;
 
 pub use calibrated::{CalibrationReport, calibrated_json, calibrated_page};
@@ -55,6 +54,7 @@ pub use live_line::{exhausting, live_line};
 pub use replayed::replayed;
 pub use shell::{quote, repeat_command, run_command, started_as};
 pub use shrunk::{ShrunkRun, page as shrunk_page};
+pub use user_lanes::{UserLanes, user_lanes};
 pub use verdict_lines::{closing, verdict_line};
 
 use line::Line;

@@ -3,7 +3,7 @@
 use super::FinishedRun;
 use super::checks::in_order;
 use super::line::{INDENT, Line, Style, flow, paragraph};
-use super::numbers::{count, figure, milliseconds, short};
+use super::numbers::{count, figure, milliseconds, plural, short};
 use sim_model::outcome::{LiveResult, NemesisResult, RunResult, StageResult, Verdict};
 
 /// The ends of the columns of the stages.
@@ -197,17 +197,31 @@ pub(super) fn stages(run: &FinishedRun) -> Vec<Line> {
     }
     let mut lines = vec![heading, columns];
     lines.extend(stages.iter().map(row));
-    let passed = stages.iter().filter(|stage| stage.verdict == Verdict::Pass);
-    let best = passed.max_by(|a, b| a.rate_scale.total_cmp(&b.rate_scale));
-    lines.push(Line::plain(&match best {
-        Some(best) => format!(
-            "highest that passed: × {}, {} calls/s",
+    lines.push(Line::plain(&match border(stages) {
+        Some((best, times)) => format!(
+            "highest that passed {}: × {}, {}, {} calls/s",
+            if times > 1 { "twice" } else { "once" },
             figure(best.rate_scale),
+            plural(best.users, "user", "users"),
             short(best.achieved_per_second)
         ),
         None => "none passed".to_owned(),
     }));
     lines
+}
+
+/// The stage with the highest rate at which all runs passed, and their number.
+fn border(stages: &[StageResult]) -> Option<(&StageResult, usize)> {
+    let at = |rate: f64| {
+        stages
+            .iter()
+            .filter(move |one| one.rate_scale.total_cmp(&rate).is_eq())
+    };
+    let passed =
+        |stage: &&StageResult| at(stage.rate_scale).all(|one| one.verdict == Verdict::Pass);
+    let best = stages.iter().filter(passed);
+    let best = best.max_by(|a, b| a.rate_scale.total_cmp(&b.rate_scale))?;
+    Some((best, at(best.rate_scale).count()))
 }
 
 fn row(stage: &StageResult) -> Line {

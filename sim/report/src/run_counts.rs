@@ -69,7 +69,23 @@ pub(super) fn traffic(result: &RunResult) -> Vec<Line> {
         let words = left_out_words(result);
         lines.extend(paragraph("left out", &words, INDENT));
     }
+    let let_off = let_off(result);
+    if !let_off.is_empty() {
+        lines.extend(flow("let off", &let_off, " · ", INDENT));
+    }
     lines
+}
+
+/// `3 users found nobody else in the queue`, `40 users were cut short by the heal`
+fn let_off(result: &RunResult) -> Vec<String> {
+    let let_off = result.let_off;
+    let all = [
+        (let_off.alone, "found nobody else in the queue"),
+        (let_off.cut_short, "were cut short by the heal"),
+    ];
+    let some = all.into_iter().filter(|(n, _)| *n > 0);
+    some.map(|(n, what)| format!("{} {what}", plural(n, "user", "users")))
+        .collect()
 }
 
 /// `96 of 100 users never got in (address_full 96)`
@@ -115,7 +131,10 @@ fn messages(result: &RunResult) -> Vec<Line> {
         sum.push(format!("+ {} unanswered", count(counts.unanswered)));
     }
     sum.push(format!("· {} lost", count(counts.lost)));
+    let latency = result.metrics.get("message_latency");
+    let seen = latency.map_or(counts.accepted, |metric| metric.count);
     for (n, name) in [
+        (counts.accepted.saturating_sub(seen), "seen by nobody"),
         (counts.gapped, "told by a gap"),
         (counts.duplicated, "duplicated"),
         (counts.reordered, "reordered"),
@@ -132,6 +151,15 @@ fn messages(result: &RunResult) -> Vec<Line> {
             .map(|(code, n)| format!("{code} {}", count(*n)))
             .collect();
         lines.extend(flow("refused", &all, " · ", INDENT));
+    }
+    if result.unanswered > counts.unanswered {
+        let (few, all) = (count(result.unanswered), count(result.calls));
+        lines.extend(flow(
+            "unanswered",
+            &[format!("{few} of {all} calls")],
+            "",
+            INDENT,
+        ));
     }
     if counts.skipped > 0 {
         let calls = format!("{} calls, of users without a handle", count(counts.skipped));

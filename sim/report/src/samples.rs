@@ -16,8 +16,9 @@ use crate::trace::ObservedLine;
 use sim_model::names::properties_of;
 use sim_model::outcome::{
     BriefResult, Charts, Class, Counts, Coverage, FailingSeed, FairnessResult, GroupResult,
-    GroupResults, LeftOutResult, MetricResult, Point, PropertyResult, Repro, RestResult,
-    RoomResult, RunResult, Stuck, Summary, ThresholdResult, Timeline, Verdict, Violation,
+    GroupResults, LeftOutResult, LetOffResult, MetricResult, Point, PropertyResult, Repro,
+    RestResult, RoomResult, RunResult, Stuck, Summary, ThresholdResult, Timeline, Verdict,
+    Violation,
 };
 use sim_model::plan::{Plan, Threshold, Workload};
 use sim_model::protocol::User;
@@ -134,6 +135,7 @@ fn result(plan: &Plan) -> RunResult {
     let named = |(name, metric): (&str, MetricResult)| (name.to_owned(), metric);
     RunResult {
         scenario: plan.name.clone(),
+        scenario_hash: "5be3a1c0f2d94e77".to_owned(),
         seed: plan.seed,
         interrupted: false,
         seeds: 1,
@@ -179,6 +181,7 @@ fn result(plan: &Plan) -> RunResult {
         thresholds: thresholds(plan),
         coverage: Coverage::default(),
         refusals: BTreeMap::from([("chat_ended".to_owned(), 39)]),
+        let_off: LetOffResult::default(),
         rest: RestResult {
             held: true,
             stuck: 0,

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Series;
 use crate::diagram::{Band, Event, Fate, Kind, RunAgain, record_lanes};
-use sim_model::outcome::{Charts, RunResult};
+use sim_model::outcome::{Charts, RunResult, Series};
 use sim_model::plan::Plan;
 use sim_model::protocol::Agent;
 
@@ -45,8 +44,8 @@ pub struct LaneEvent(
     #[serde(skip_serializing_if = "Option::is_none")] Option<u64>,
 );
 
-/// The lanes of this run of the series, from a second run: of those that were stuck, of those that
-/// waited longest in the queue, and of the first to arrive.
+/// The lanes of this run of the series, from a second run: of those that were stuck, of those with
+/// the longest latencies and waits, and of the first to arrive.
 #[must_use]
 pub fn user_lanes(
     plan: &Plan,
@@ -69,8 +68,13 @@ fn choose(series: &Series, result: &RunResult, charts: &Charts) -> Vec<u32> {
     let stuck = result.stuck.iter().filter(|stuck| of_seed(stuck.seed));
     let waits = charts.queue.worst.iter().take(LANES / 4);
     let waits = waits.filter(|wait| of_seed(wait.seed));
+    let slowest = series
+        .slowest
+        .values()
+        .flat_map(|all| all.iter().take(LANES / 16));
     let named = stuck
         .map(|stuck| stuck.who.name.as_str())
+        .chain(slowest.map(|slow| slow.user.name.as_str()))
         .chain(waits.map(|wait| wait.who.name.as_str()));
     let first = named.filter_map(|name| by_name.get(name).copied());
     let mut chosen: Vec<u32> = Vec::new();

@@ -169,6 +169,10 @@ pub(super) fn missing(result: &RunResult) -> String {
         let (few, all) = (count(result.left_out.users), count(result.users));
         words.push_str(&format!(" · {few}/{all} left out"));
     }
+    if result.verdict != Verdict::Liveness && share(result.rest.stuck, result.users) > NOTABLE {
+        let (few, all) = (count(result.rest.stuck), count(result.users));
+        words.push_str(&format!(" · {few}/{all} stuck"));
+    }
     for (n, what) in [
         (result.refusals.values().sum(), "refused"),
         (result.unanswered, "unanswered"),

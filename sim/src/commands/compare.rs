@@ -7,7 +7,7 @@ use super::{Console, WRONG, is_stdout, prepare_files};
 use crate::VERSION;
 use crate::cli::CompareArgs;
 use crate::output;
-use sim_report::compare::{self, Comparison, Regressions, Run};
+use sim_report::compare::{self, Comparison, Regressions, Results};
 use sim_report::{Detail, View};
 
 /// Compares the two files, and returns the exit code.
@@ -47,10 +47,11 @@ pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> u8 
     }
 }
 
-fn read(path: &Path, console: &mut Console<'_>) -> Option<Vec<Run>> {
+fn read(path: &Path, console: &mut Console<'_>) -> Option<Results> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string());
-    let runs = text.and_then(|text| compare::read(&text).map_err(|error| error.to_string()));
-    runs.map_err(|problem| console.complain(&format!("error: {}: {problem}\n", path.display())))
+    let results = text.and_then(|text| compare::read(&text).map_err(|error| error.to_string()));
+    results
+        .map_err(|problem| console.complain(&format!("error: {}: {problem}\n", path.display())))
         .ok()
 }
 

@@ -1,9 +1,9 @@
 //! `--follow`: a user or a room of a run, by one of its names.
 
 use crate::cli::RunArgs;
+use sim_model::outcome::Series;
 use sim_model::plan::{Plan, Workload};
 use sim_model::protocol::{Room, User};
-use sim_report::series::Series;
 use sim_report::trace::Follow;
 use sim_scenario::{closest, did_you_mean};
 

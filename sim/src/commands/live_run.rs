@@ -10,12 +10,12 @@ use super::scenario_run::{close_trace, look, open_trace};
 use super::{Console, UNJUDGED, WRONG, follow, journal};
 use crate::cli::{LiveArgs, RunArgs};
 use crate::report_server::{ReportServer, lock};
+use sim_judge::SeriesRecorder;
 use sim_live::{Journal, LiveError, LiveOutcome, Options, RateScale, Ready};
 use sim_model::history::Observer;
 use sim_model::outcome::{LiveResult, Progress, Repro, RunResult, StageResult, Verdict};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
-use sim_report::series::SeriesRecorder;
 use sim_report::{FinishedRun, live_line, repeat_command};
 use sim_search::runner::of_one_seed;
 
@@ -93,7 +93,7 @@ fn once(
     let file = path.display().to_string();
     let series = match server {
         Some(server) => server.begin(file.clone(), ready.plan(), (seed, 1)),
-        None => Arc::new(Mutex::new(SeriesRecorder::new(seed))),
+        None => Arc::new(Mutex::new(SeriesRecorder::new(seed, &plan.thresholds))),
     };
     let also = Observers {
         trace: trace.as_ref(),
@@ -170,8 +170,8 @@ pub(super) fn watched(
     })
 }
 
-/// Finds the highest rate at which the scenario passes: doubles it until a run fails, or halves it
-/// until one passes, and then bisects. Returns the run at that rate.
+/// Finds the highest rate at which the scenario passes twice: doubles it until a run fails, or halves
+/// it until one passes, bisects, and repeats the best. Returns the run at that rate.
 fn staged(
     arguments: &RunArgs,
     (path, plan): (&Path, &Plan),
@@ -200,7 +200,7 @@ fn staged(
         }
         // The best passing run is shown; without one, the latest.
         let passed = verdict == Verdict::Pass;
-        let none_passed = search.good.is_none();
+        let none_passed = search.good.is_empty();
         let ends = verdict == Verdict::Safety || is_lost;
         if passed || none_passed || ends {
             best = Some(run);
@@ -235,32 +235,39 @@ fn stage(result: &RunResult, live: &LiveResult) -> StageResult {
 }
 
 /// The state of the search for a rate.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Search {
-    /// The highest passing rate.
-    good: Option<u32>,
+    /// The rates that passed, below those that failed; the highest last.
+    good: Vec<u32>,
     /// The lowest failing rate.
     bad: Option<u32>,
     bisections: usize,
 }
 
 impl Search {
-    /// The next rate to try.
+    /// The next rate to try. A run near the border passes by chance: the search ends with a rate that
+    /// passed twice.
     fn next(&mut self, scale: RateScale, passed: bool) -> Option<RateScale> {
         let milli = scale.as_milli();
-        if passed {
-            self.good = self.good.max(Some(milli));
-        } else {
-            self.bad = Some(self.bad.map_or(milli, |bad| bad.min(milli)));
+        if passed && self.good.contains(&milli) {
+            return None;
         }
-        match (self.good, self.bad) {
+        if passed {
+            self.good.push(milli);
+            self.good.sort_unstable();
+        } else {
+            let bad = self.bad.map_or(milli, |bad| bad.min(milli));
+            self.good.retain(|good| *good < bad);
+            self.bad = Some(bad);
+        }
+        match (self.good.last().copied(), self.bad) {
             (Some(good), None) => Some(RateScale::milli(good.saturating_mul(2))),
             (None, Some(bad)) => (bad > 1).then(|| RateScale::milli(bad / 2)),
             (Some(good), Some(bad)) => {
                 self.bisections += 1;
                 let middle = good.midpoint(bad);
                 let goes_on = self.bisections <= BISECTIONS && middle > good && middle < bad;
-                goes_on.then(|| RateScale::milli(middle))
+                Some(RateScale::milli(if goes_on { middle } else { good }))
             }
             (None, None) => None,
         }
@@ -271,12 +278,14 @@ impl Search {
 mod tests {
     use super::*;
 
-    /// The rates that are tried if all up to `limit` pass.
-    fn tried_rates(limit: u32) -> Vec<u32> {
+    /// The rates that are tried if all up to `limit` pass; those of `by_chance` pass once.
+    fn tried_rates(limit: u32, by_chance: &[u32]) -> Vec<u32> {
         let (mut search, mut scale, mut tried) = (Search::default(), RateScale::default(), vec![]);
         loop {
-            tried.push(scale.as_milli());
-            match search.next(scale, scale.as_milli() <= limit) {
+            let rate = scale.as_milli();
+            let passes = rate <= limit || by_chance.contains(&rate) && !tried.contains(&rate);
+            tried.push(rate);
+            match search.next(scale, passes) {
                 Some(next) if tried.len() < MOST_STAGES => scale = next,
                 Some(_) | None => return tried,
             }
@@ -284,12 +293,22 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_doubled_and_then_bisected() {
+    fn rates_are_doubled_and_then_bisected_and_the_best_is_repeated() {
         assert_eq!(
-            tried_rates(5_200),
-            [1_000, 2_000, 4_000, 8_000, 6_000, 5_000, 5_500]
+            tried_rates(5_200, &[]),
+            [1_000, 2_000, 4_000, 8_000, 6_000, 5_000, 5_500, 5_000]
         );
-        assert_eq!(tried_rates(300), [1_000, 500, 250, 375, 312, 281]);
-        assert_eq!(tried_rates(0).last(), Some(&1));
+        assert_eq!(tried_rates(300, &[]), [1_000, 500, 250, 375, 312, 281, 281]);
+        assert_eq!(tried_rates(0, &[]).last(), Some(&1));
+    }
+
+    #[test]
+    fn a_rate_that_passed_by_chance_is_not_the_border() {
+        assert_eq!(
+            tried_rates(5_200, &[5_500]),
+            [
+                1_000, 2_000, 4_000, 8_000, 6_000, 5_000, 5_500, 5_500, 5_000
+            ]
+        );
     }
 }

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::sync::Mutex;
 
+use sim_judge::SeriesRecorder;
 use sim_model::history::{Observer, Record, WorldRecord};
-use sim_report::series::SeriesRecorder;
 use sim_report::trace::TraceWriter;
 
 use crate::report_server::lock;

@@ -19,14 +19,17 @@ use crate::VERSION;
 use crate::cli::RunArgs;
 use crate::output;
 use crate::report_server::ReportServer;
+use sim_judge::SeriesRecorder;
 use sim_model::outcome::{INTERRUPTED, Progress, Repro};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
-use sim_report::diagram::{Diagram, RunAgain, Shown, diagram, followed, run_again};
-use sim_report::series::{SeriesRecorder, user_lanes};
+use sim_report::diagram::{
+    Diagram, RunAgain, Shown, diagram, followed, run_again, slowest as slowest_of,
+};
 use sim_report::trace::{Follow, Recorder, TraceWriter};
 use sim_report::{
     FailureExcerpt, FinishedRun, LANES, Rerun, html, live_line, repeat_command, run_command,
+    user_lanes,
 };
 use sim_search::runner::{Merged, Seeds, run_seeds};
 
@@ -257,15 +260,26 @@ fn record_for_report(
         run_seed(plan, seed, &Progress::default(), Some(observer));
     };
     let result = run.result();
-    let seed = run
-        .headline()
-        .map_or(result.seed, |violation| violation.seed);
-    let mut recorder = SeriesRecorder::new(seed);
+    let crossed = result.thresholds.iter();
+    let crossed = crossed
+        .filter(|one| one.met == Some(false))
+        .cloned()
+        .collect::<Vec<_>>();
+    let seed = match (run.headline(), crossed.first()) {
+        (Some(violation), _) => violation.seed,
+        (None, crossed) => crossed.and_then(|one| one.seed).unwrap_or(result.seed),
+    };
+    let mut recorder = SeriesRecorder::new(seed, &run.plan.thresholds);
     run_again(&run.plan, seed, &again, &mut recorder);
     let series = recorder.series();
     let found = (result, &run.summary.charts);
     let lanes = user_lanes(&run.plan, &series, found, &again);
     run.diagrams = diagrams(run, &again);
+    if run.diagrams.is_empty() {
+        let mut slowest = crossed.iter();
+        run.diagrams
+            .extend(slowest.find_map(|one| slowest_of(&run.plan, &series, one, &again)));
+    }
     if let Some(follow) = follow {
         let drawn = followed(&run.plan, seed, follow, &again);
         if drawn.is_none()

@@ -38,20 +38,58 @@ fn figures_over_time_have_the_totals_of_the_result() {
     let refusals = result["refusals"].as_object().unwrap().values();
     let refusals: u64 = refusals.map(|count| count.as_u64().unwrap()).sum();
     assert_eq!(sum(&series["refused"]), refusals);
-    let measured = series["latency"].as_array().unwrap().iter();
-    let measured: u64 = measured.filter_map(|bucket| bucket["count"].as_u64()).sum();
-    assert_eq!(measured, result["metrics"]["message_latency"]["count"]);
-    assert_eq!(measured, series["sampled_of"]);
-    let longest = series["latency"].as_array().unwrap().iter();
-    let longest = longest
-        .filter_map(|bucket| bucket["max"].as_f64())
-        .fold(0.0, f64::max);
     assert_eq!(
-        longest,
-        result["metrics"]["message_latency"]["max"]
-            .as_f64()
-            .unwrap()
+        series["sampled_of"],
+        result["metrics"]["message_latency"]["count"]
     );
+    let measured = series["measured"].as_object().unwrap();
+    assert_eq!(measured.len(), 4, "{measured:?}");
+    for (metric, buckets) in measured {
+        let buckets = buckets.as_array().unwrap().iter();
+        let counts = buckets
+            .clone()
+            .filter_map(|bucket| bucket["count"].as_u64());
+        let longest = buckets.filter_map(|bucket| bucket["max"].as_f64());
+        let whole = &result["metrics"][metric];
+        assert_eq!(counts.sum::<u64>(), whole["count"], "{metric}");
+        let longest = longest.fold(0.0, f64::max);
+        assert_eq!(longest, whole["max"].as_f64().unwrap(), "{metric}");
+        let slowest = &series["slowest"][metric][0];
+        assert_eq!(slowest["took_ms"], longest, "{metric}");
+    }
+}
+
+#[test]
+fn a_crossed_threshold_shows_where_it_was_crossed_and_draws_the_longest() {
+    let file = "tests/report/slow_messages.yaml";
+    let (code, _, page) = TestFolder::new().sim(&run_seed, &[file], "", "crossed.html");
+    assert_eq!(code, 99);
+    let run = &data(&page)["runs"][0];
+    let series = &run["series"];
+    let limits = series["limits"].as_array().unwrap();
+    let crossed = |limit: &Value| limit["crossed"].as_array().unwrap().len();
+    assert_eq!(limits.len(), 2, "{limits:?}");
+    assert!(
+        crossed(&limits[0]) > 0 && crossed(&limits[1]) == 0,
+        "{limits:?}"
+    );
+    // Each bucket that does not keep the bound has a value beyond it.
+    let bound = limits[0]["bound_ms"].as_f64().unwrap();
+    for bucket in limits[0]["crossed"].as_array().unwrap() {
+        let bucket = usize::try_from(bucket.as_u64().unwrap()).unwrap();
+        let figures = &series["measured"]["message_latency"][bucket];
+        assert!(figures["max"].as_f64().unwrap() >= bound, "{figures}");
+    }
+    let diagram = &run["diagrams"][0];
+    assert_eq!(diagram["of"], "slowest");
+    let slowest = &series["slowest"]["message_latency"][0];
+    let lanes = diagram["lanes"].as_array().unwrap();
+    for user in [&slowest["user"], &slowest["recipient"]] {
+        assert!(
+            lanes.iter().any(|lane| lane["name"] == user["user"]),
+            "{user}"
+        );
+    }
 }
 
 #[test]
@@ -97,7 +135,7 @@ fn any_user_of_a_passing_run_can_be_followed() {
 fn stage(rate_scale: f64, offered: f64, achieved: f64, verdict: Verdict) -> StageResult {
     StageResult {
         rate_scale,
-        users: 60,
+        users: (60.0 * rate_scale) as u64,
         offered_per_second: offered,
         achieved_per_second: achieved,
         message_p99: 30.0,

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use sim_report::compare::{Change, Comparison, Regressions, Run, Unreadable, compare, read};
+use sim_report::compare::{Change, Comparison, Regressions, Results, Unreadable, compare, read};
 use sim_report::{Detail, Paint, View, compared};
 
 const NOISE: f64 = 0.2;
@@ -10,7 +10,7 @@ const NOISE: f64 = 0.2;
 /// A result as `--json` writes it.
 fn result(scenario: &str) -> Value {
     json!({
-        "scenario": scenario, "seed": 42, "seeds": 1, "verdict": "pass", "exit_code": 0,
+        "scenario": scenario, "scenario_hash": "5be3a1c0f2d94e77", "seed": 42, "seeds": 1, "verdict": "pass", "exit_code": 0,
         "trace_hash": "8d1f4c02a97be350", "virtual_ms": 33_400.0, "wall_ms": 50.0,
         "users": 260, "steps": 61_204,
         "counts": { "accepted": 1092, "lost": 0 },
@@ -27,12 +27,15 @@ fn result(scenario: &str) -> Value {
         "refusals": { "chat_ended": 39 },
         "left_out": { "users": 0 }, "stuck": [], "stuck_left_out": 0, "violations": [], "violations_left_out": 0,
         "repro": { "command": "sim", "file": "burst.yaml" },
+        "simulator": { "version": "0.1.0", "commit": "2c12b16" },
         "a_field_of_later": [1, 2, 3],
     })
 }
 
-fn runs(values: &[Value]) -> Vec<Run> {
-    read(&json!({ "exit_code": 0, "runs": values }).to_string()).expect("these are results")
+fn runs(values: &[Value]) -> Results {
+    let simulator = &values[0]["simulator"];
+    read(&json!({ "exit_code": 0, "simulator": simulator, "runs": values }).to_string())
+        .expect("these are results")
 }
 
 fn changed(change: impl FnOnce(&mut Value)) -> Comparison {
@@ -99,6 +102,37 @@ fn other_seeds_and_other_scenarios_are_said() {
 }
 
 #[test]
+fn another_text_of_the_scenario_and_another_simulator_are_said() {
+    let found = changed(|after| {
+        after["scenario_hash"] = "0000000000000001".into();
+        after["simulator"]["commit"] = "4f7841a".into();
+        after["users"] = 4.into();
+        after["metrics"]["message_latency"]["p95"] = 1.0.into();
+    });
+    assert!(found.scenarios[0].differences.is_empty(), "{found:?}");
+    let page = page(&found, 0);
+    assert!(page.contains("another scenario of this name"), "{page}");
+    assert!(
+        page.contains("by sim 0.1.0 (2c12b16) → sim 0.1.0 (4f7841a)"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_metric_has_one_row_for_each_figure() {
+    let mut before = result("burst");
+    before["metrics"]["queue_wait"] = json!({ "count": 2, "p95": null, "max": 7.0 });
+    before["fairness"]["queue_wait"] = json!({ "jain": null, "max": 7.0, "overtaken": 0 });
+    let mut after = before.clone();
+    after["metrics"]["queue_wait"]["max"] = 3.0.into();
+    after["fairness"]["queue_wait"]["max"] = 3.0.into();
+    let found = compare(&runs(&[before]), &runs(&[after]), NOISE);
+    let differences = &found.scenarios[0].differences;
+    assert_eq!(differences.len(), 1, "{differences:?}");
+    assert_eq!(differences[0].change, Change::Better);
+}
+
+#[test]
 fn a_point_that_is_newly_reached_is_not_better_and_a_lost_one_is_worse() {
     let (mut before, mut after) = (result("burst"), result("burst"));
     before["sometimes"] = json!({ "match": 3, "away": 0, "crash": 2 });
@@ -112,8 +146,8 @@ fn a_point_that_is_newly_reached_is_not_better_and_a_lost_one_is_worse() {
     assert_eq!(
         changes,
         [
-            ("reached away", Change::Different),
             ("reached crash", Change::Worse),
+            ("reached away", Change::Different),
             ("reached match", Change::Different),
         ]
     );
@@ -122,11 +156,14 @@ fn a_point_that_is_newly_reached_is_not_better_and_a_lost_one_is_worse() {
     for (figure, words) in [
         ("reached away", "▲ reached now"),
         ("reached crash", "▼ worse: lost"),
-        ("reached match", "▲ more"),
     ] {
         let line = page.lines().find(|line| line.starts_with(figure));
         assert!(line.is_some_and(|line| line.ends_with(words)), "{page}");
     }
+    assert!(
+        page.contains("1 count of checks and reached points"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -192,16 +229,19 @@ fn exit_codes_come_in_their_order() {
 #[test]
 fn what_is_no_result_is_told_so() {
     assert!(matches!(read("{"), Err(Unreadable::NotJson(_))));
-    let other = read(r#"{"verdict": "pass"}"#).unwrap_err().to_string();
+    let simulator = &result("burst")["simulator"];
+    let text = json!({ "verdict": "pass", "simulator": simulator }).to_string();
+    let other = read(&text).unwrap_err().to_string();
     assert!(
         other.contains("not a result of `sim --json`: missing field"),
         "{other}"
     );
     let older = json!({ "schema_version": 1, "runs": [] }).to_string();
     assert_eq!(read(&older).unwrap_err(), Unreadable::OtherVersion(1));
-    let twice = json!({ "runs": [result("burst"), result("burst")] }).to_string();
+    let twice =
+        json!({ "simulator": simulator, "runs": [result("burst"), result("burst")] }).to_string();
     assert_eq!(read(&twice).unwrap_err(), Unreadable::Twice("burst".into()));
-    assert_eq!(read(&result("burst").to_string()).unwrap().len(), 1);
+    assert_eq!(read(&result("burst").to_string()).unwrap().runs.len(), 1);
 }
 
 /// A result with random figures.
@@ -251,7 +291,7 @@ proptest! {
             (all, scenario.wall.and_then(|wall| wall.change))
         };
         let (mut all, wall) = changes(&there);
-        let (one, other) = (&one[0].sometimes["match"], &other[0].sometimes["match"]);
+        let (one, other) = (&one.runs[0].sometimes["match"], &other.runs[0].sometimes["match"]);
         for (figure, change) in &mut all {
             *change = match figure.as_str() {
                 // A point that is newly reached is not better.

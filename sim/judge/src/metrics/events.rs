@@ -42,7 +42,7 @@ impl Metrics {
             } => {
                 let bytes = std::mem::take(&mut waits.bytes) + MESSAGE_FRAME + text.len() as u64;
                 self.bytes_per_message.record(bytes);
-                self.learn(room, room_seq, Times::Seen(at));
+                self.learn(room, room_seq, Times::Seen(agent, at));
                 return;
             }
             InboxEvent::Found { room, .. } => {

@@ -15,40 +15,54 @@ use sim_model::protocol::{Agent, Room};
 
 /// What is measured for each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Measured {
+pub(crate) enum Measured {
     /// From a send to its first recipient.
     MessageLatency,
     /// From entering the queue to the match.
     QueueWait,
     /// From a claim to the grant.
     StickWait,
+    /// From a call to its answer. It belongs to no group.
+    RequestLatency,
 }
 
 impl Measured {
-    const ALL: [Self; 3] = [Self::MessageLatency, Self::QueueWait, Self::StickWait];
+    const OF_GROUPS: [Self; 3] = [Self::MessageLatency, Self::QueueWait, Self::StickWait];
+
+    /// All of them, in their order.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::MessageLatency,
+        Self::QueueWait,
+        Self::StickWait,
+        Self::RequestLatency,
+    ];
 
     /// The metric's name.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::MessageLatency => "message_latency",
             Self::QueueWait => "queue_wait",
             Self::StickWait => "stick_wait",
+            Self::RequestLatency => "request_latency",
         }
     }
 }
 
 /// One measurement, with what it belongs to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
-    pub(super) what: Measured,
-    pub(super) agent: Agent,
-    pub(super) room: Option<Room>,
+pub(crate) struct Sample {
+    pub(crate) what: Measured,
+    /// The user that sent, called or waited.
+    pub(crate) agent: Agent,
+    /// The first recipient of a message.
+    pub(crate) recipient: Option<Agent>,
+    pub(crate) room: Option<Room>,
     /// When it was meant to start.
-    pub(super) since: Time,
+    pub(crate) since: Time,
     /// Its length in microseconds.
-    pub(super) took: u64,
+    pub(crate) took: u64,
     /// Whether it was still open when the run ended.
-    pub(super) open: bool,
+    pub(crate) open: bool,
 }
 
 /// The measurements of one group. Most groups measure one thing or two.
@@ -86,7 +100,7 @@ impl Group {
     }
 
     fn result(&self) -> Option<GroupResult> {
-        let all = Measured::ALL.into_iter().zip(&self.measured);
+        let all = Measured::OF_GROUPS.into_iter().zip(&self.measured);
         let metrics: std::collections::BTreeMap<_, _> = all
             .filter_map(|(what, measured)| Some((what.name(), measured.as_ref()?.result(MICROS))))
             .collect();
@@ -110,7 +124,7 @@ impl PersonaMeasurements<'_> {
     /// The values of a metric, if there are some.
     pub(super) fn distribution(&self, metric: &str) -> Option<&Distribution> {
         let of_metric = |what: &Measured| what.name() == metric;
-        let what = Measured::ALL.into_iter().find(of_metric)?;
+        let what = Measured::OF_GROUPS.into_iter().find(of_metric)?;
         self.0.measured[what as usize].as_deref()
     }
 }
@@ -162,6 +176,9 @@ impl Groups {
 
     /// Counts a measurement.
     pub(super) fn add(&mut self, sample: Sample) {
+        if sample.what == Measured::RequestLatency {
+            return;
+        }
         if let Some(group) = self.persona(sample.agent) {
             group.add(sample);
         }

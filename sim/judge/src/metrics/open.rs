@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::Metrics;
 use super::groups::{Measured, Sample};
 use super::shares::Claimant;
-use super::waits::{Absence, OpenCall};
+use super::waits::{Absence, OpenCall, Waits};
 use sim_model::history::{Record, Retry};
 use sim_model::protocol::{Agent, CallId, Op, Outcome, Room, User};
 use sim_model::user_name::UserName;
@@ -55,34 +55,40 @@ impl Metrics {
     /// The run is over: each open wait counts with its length so far, and each open call, unless its
     /// answer may still be delayed.
     pub(super) fn end_waits(&mut self, now: Time) {
-        let calls: Vec<OpenCall> = self
-            .users
-            .iter()
-            .flat_map(|user| &user.calls)
-            .copied()
-            .collect();
-        for call in calls {
-            if now.since(call.intended) > call.hold {
-                self.count_unanswered(&call, now);
-            }
-        }
-        for (agent, user) in (0..).map(Agent).zip(&self.users) {
-            let sample = |what, room, since| Sample {
-                what,
+        let users = (0..).map(Agent).zip(&self.users);
+        let open = |(agent, user): (Agent, &Waits)| {
+            (
                 agent,
-                room,
-                since,
-                took: now.since(since).0,
-                open: true,
-            };
-            if let Some(since) = user.in_line_since {
-                self.queue_wait.record_unfinished(now.since(since).0);
-                self.groups.add(sample(Measured::QueueWait, None, since));
+                user.calls.clone(),
+                user.in_line_since,
+                user.open_claim(),
+            )
+        };
+        for (agent, calls, in_line, claim) in users.map(open).collect::<Vec<_>>() {
+            for call in calls {
+                if now.since(call.intended) > call.hold {
+                    self.count_unanswered(agent, &call, now);
+                }
             }
-            if let Some((room, since)) = user.open_claim() {
-                self.stick_wait.record_unfinished(now.since(since).0);
-                self.groups
-                    .add(sample(Measured::StickWait, Some(room), since));
+            let waits = [
+                (Measured::QueueWait, None, in_line),
+                (
+                    Measured::StickWait,
+                    claim.map(|(room, _)| room),
+                    claim.map(|(_, since)| since),
+                ),
+            ];
+            for (what, room, since) in waits {
+                let Some(since) = since else { continue };
+                self.measure(Sample {
+                    what,
+                    agent,
+                    recipient: None,
+                    room,
+                    since,
+                    took: now.since(since).0,
+                    open: true,
+                });
             }
         }
     }
@@ -101,18 +107,26 @@ impl Metrics {
             waits.turned_away = Some(refusal.code);
         }
         let Some(open) = open else { return false };
-        if open.is_measured {
-            let took = record.at.since(open.intended).0;
-            self.request_latency.record(took);
-        }
+        self.measure_call(record.agent, &open, record.at, false);
         open.is_unsure
     }
 
-    fn count_unanswered(&mut self, call: &OpenCall, now: Time) {
+    fn count_unanswered(&mut self, agent: Agent, call: &OpenCall, now: Time) {
         self.unanswered += 1;
+        self.measure_call(agent, call, now, true);
+    }
+
+    fn measure_call(&mut self, agent: Agent, call: &OpenCall, until: Time, open: bool) {
         if call.is_measured {
-            let reached = now.since(call.intended).0;
-            self.request_latency.record_unfinished(reached);
+            self.measure(Sample {
+                what: Measured::RequestLatency,
+                agent,
+                recipient: None,
+                room: None,
+                since: call.intended,
+                took: until.since(call.intended).0,
+                open,
+            });
         }
     }
 
@@ -123,7 +137,7 @@ impl Metrics {
         match what {
             Measured::QueueWait => self.queue_wait.count_unserved(took),
             Measured::StickWait => self.stick_wait.count_unserved(took),
-            Measured::MessageLatency => {}
+            Measured::MessageLatency | Measured::RequestLatency => {}
         }
     }
 
@@ -230,7 +244,7 @@ impl Metrics {
             waits.in_line_since = None;
         }
         if let Some(open) = open {
-            self.count_unanswered(&open, record.at);
+            self.count_unanswered(record.agent, &open, record.at);
         }
     }
 }

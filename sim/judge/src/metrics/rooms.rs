@@ -109,7 +109,7 @@ impl Rooms {
             Measured::MessageLatency => &mut self.of(sample.room).message,
             Measured::StickWait => &mut self.of(sample.room).stick,
             // A wait in the queue belongs to no room.
-            Measured::QueueWait => return,
+            Measured::QueueWait | Measured::RequestLatency => return,
         };
         of.merge(Brief {
             count: 1,

@@ -60,10 +60,7 @@ impl Metrics {
             "reordered" => share(counts.reordered, attempted),
             "phantom" => share(counts.phantom, attempted),
             "gapped" => share(counts.gapped, attempted),
-            "refused" => share(
-                self.refusals.iter().map(|(_, times)| times).sum(),
-                self.calls,
-            ),
+            "refused" => share(self.refused(), self.calls),
             "unanswered" => share(self.unanswered, self.calls),
             "retries" => share(self.retries, self.calls),
             "stuck" => share(stuck, self.users()),
@@ -73,7 +70,11 @@ impl Metrics {
     }
 }
 
-fn of_distribution(distribution: &Distribution, figure: Figure, unit: f64) -> Option<f64> {
+pub(crate) fn of_distribution(
+    distribution: &Distribution,
+    figure: Figure,
+    unit: f64,
+) -> Option<f64> {
     if distribution.count() == 0 {
         return None;
     }
@@ -106,7 +107,7 @@ fn of_all(figure: Figure, count: u64, of: u64) -> Option<f64> {
     }
 }
 
-fn is_met(measured: f64, threshold: &Threshold) -> bool {
+pub(crate) fn is_met(measured: f64, threshold: &Threshold) -> bool {
     let bound = threshold.bound;
     match threshold.compare {
         Compare::Below => measured < bound,

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use super::*;
 use chat_types::Time;
-use sim_model::history::RequestKey;
-use sim_model::protocol::{Earlier, Refusal, Room, User};
+use sim_model::history::{RequestKey, Retry};
+use sim_model::protocol::{CallId, Earlier, Refusal, Room, User};
 
 fn at(ms: u64) -> Time {
     START + Span::millis(ms)
@@ -72,7 +72,7 @@ fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_m
 
 #[test]
 fn counts_and_quantiles_are_those_of_the_records() {
-    let mut recorder = SeriesRecorder::new(7);
+    let mut recorder = SeriesRecorder::new(7, &[]);
     for n in 0..10 {
         say(&mut recorder, n * 20, 0, n + 1, n + 1);
     }
@@ -88,7 +88,7 @@ fn counts_and_quantiles_are_those_of_the_records() {
     assert_eq!(series.messages_accepted.iter().sum::<u64>(), 10);
     assert_eq!(series.arrived.iter().sum::<u64>(), 2);
     assert_eq!(series.present.last(), Some(&1));
-    let measured = series.latency.iter().flatten();
+    let measured = series.measured["message_latency"].iter().flatten();
     assert_eq!(measured.map(|latency| latency.count).sum::<u64>(), 10);
     assert_eq!(series.sample.len(), 10);
     assert_eq!(series.sample[9], (190.0, 10.0));
@@ -103,7 +103,7 @@ fn counts_and_quantiles_are_those_of_the_records() {
 
 #[test]
 fn a_long_run_has_no_more_buckets_and_points_than_a_short_one() {
-    let mut recorder = SeriesRecorder::new(7);
+    let mut recorder = SeriesRecorder::new(7, &[]);
     for n in 0..20_000 {
         say(&mut recorder, n * 100, 0, n + 1, 5 + n % 40);
     }
@@ -111,7 +111,7 @@ fn a_long_run_has_no_more_buckets_and_points_than_a_short_one() {
     assert!(series.arrived.len() <= BUCKETS, "{}", series.arrived.len());
     assert_eq!(series.bucket_ms, 20_480.0);
     assert_eq!(series.messages_offered.iter().sum::<u64>(), 20_000);
-    let measured = series.latency.iter().flatten();
+    let measured = series.measured["message_latency"].iter().flatten();
     assert_eq!(measured.map(|latency| latency.count).sum::<u64>(), 20_000);
     assert!((SAMPLE / 2..=SAMPLE).contains(&series.sample.len()));
     assert_eq!(series.sampled_of, 20_000);
@@ -122,7 +122,7 @@ fn a_long_run_has_no_more_buckets_and_points_than_a_short_one() {
 
 #[test]
 fn a_refusal_counts_unless_an_earlier_attempt_may_have_been_accepted() {
-    let mut recorder = SeriesRecorder::new(7);
+    let mut recorder = SeriesRecorder::new(7, &[]);
     let op = Op::LeaveQueue;
     let refused = Err(Refusal {
         code: "overloaded",
@@ -132,6 +132,13 @@ fn a_refusal_counts_unless_an_earlier_attempt_may_have_been_accepted() {
     });
     for (call, is_retried) in [(1, false), (2, true)] {
         let call = CallId(call);
+        let called = ClientEvent::Called {
+            call,
+            op: &op,
+            intended: at(0),
+            key: RequestKey::Own,
+        };
+        tell(&mut recorder, 0, 0, called);
         if is_retried {
             let why = Retry::Silence;
             tell(&mut recorder, 1, 0, ClientEvent::Retried { call, why });
@@ -152,7 +159,7 @@ fn a_refusal_counts_unless_an_earlier_attempt_may_have_been_accepted() {
 
 #[test]
 fn the_line_holds_those_who_wait() {
-    let mut recorder = SeriesRecorder::new(7);
+    let mut recorder = SeriesRecorder::new(7, &[]);
     let op = Op::LeaveQueue;
     for (ms, agent, answer) in [
         (
@@ -191,7 +198,7 @@ fn the_line_holds_those_who_wait() {
 
 #[test]
 fn a_refused_start_lasts_until_the_next_start_or_the_end() {
-    let mut recorder = SeriesRecorder::new(7);
+    let mut recorder = SeriesRecorder::new(7, &[]);
     let refused = |ms| WorldRecord::StartRefused {
         at: at(ms),
         why: "a hole",
@@ -209,7 +216,7 @@ fn a_refused_start_lasts_until_the_next_start_or_the_end() {
 
 #[test]
 fn a_fault_of_the_nemesis_lasts_until_it_is_mended_or_to_the_end() {
-    let mut recorder = SeriesRecorder::new(7);
+    let mut recorder = SeriesRecorder::new(7, &[]);
     let made = |ms, name| WorldRecord::FaultMade { at: at(ms), name };
     let mended = |ms, name| WorldRecord::FaultMended { at: at(ms), name };
     recorder.observe_world(&made(100, "cut"));

@@ -14,6 +14,8 @@ use crate::user_name::UserName;
 pub struct RunResult {
     /// The scenario's name.
     pub scenario: String,
+    /// A hash of all that the scenario says, apart from its seed, as 16 hexadecimal digits.
+    pub scenario_hash: String,
     /// The first seed.
     pub seed: u64,
     /// The number of seeds, upward from `seed`.
@@ -61,6 +63,8 @@ pub struct RunResult {
     pub rest: RestResult,
     /// The users that never got in.
     pub left_out: LeftOutResult,
+    /// The users that did not do all of their flow, and are neither stuck nor left out.
+    pub let_off: LetOffResult,
     /// Users whose `await` timed out, or that did not finish.
     pub stuck: Vec<Stuck>,
     /// The number of stuck users that `stuck` does not list.
@@ -290,6 +294,7 @@ pub enum Verdict {
 
 /// One metric, in milliseconds (`bytes_per_message`: in bytes).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(into = "Written")]
 #[expect(missing_docs, reason = "quantiles are named as everywhere")]
 pub struct MetricResult {
     pub count: u64,
@@ -308,6 +313,41 @@ pub struct MetricResult {
     pub unserved: u64,
     /// The longest of those.
     pub longest_unserved: f64,
+}
+
+/// A metric as JSON: nothing measured has no quantiles.
+#[derive(Serialize)]
+struct Written {
+    count: u64,
+    p50: Option<f64>,
+    p90: Option<f64>,
+    p95: Option<f64>,
+    p99: Option<f64>,
+    p999: Option<f64>,
+    max: Option<f64>,
+    mean: Option<f64>,
+    unfinished: u64,
+    unserved: u64,
+    longest_unserved: f64,
+}
+
+impl From<MetricResult> for Written {
+    fn from(metric: MetricResult) -> Self {
+        let measured = |figure| (metric.count > 0).then_some(figure);
+        Self {
+            count: metric.count,
+            p50: measured(metric.p50),
+            p90: measured(metric.p90),
+            p95: measured(metric.p95),
+            p99: measured(metric.p99),
+            p999: measured(metric.p999),
+            max: measured(metric.max),
+            mean: measured(metric.mean),
+            unfinished: metric.unfinished,
+            unserved: metric.unserved,
+            longest_unserved: metric.longest_unserved,
+        }
+    }
 }
 
 /// How evenly a resource was shared.
@@ -408,6 +448,15 @@ pub struct LeftOutResult {
     pub why: BTreeMap<String, u64>,
     /// With several seeds, the one with the largest share, if that was more than allowed.
     pub seed: Option<u64>,
+}
+
+/// Users that did not do all of their flow, over all seeds, for a reason that is no fault.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LetOffResult {
+    /// Those whose `await` of a match ran out while nobody else was in the queue.
+    pub alone: u64,
+    /// Those that had rounds of a loop left when the heal ended them.
+    pub cut_short: u64,
 }
 
 /// A user that did not finish.

@@ -1,17 +1,18 @@
-//! The figures of one run over time, and its users, for the charts of a report.
-//!
-//! They are recorded by an observer (`series/recorder.rs`) at a bounded cost: a fixed number of
+//! The figures of one run over time, and its users, for the charts of a report: a fixed number of
 //! buckets, a bounded sample of latencies and a bounded list of users. All bounds are reached in a
 //! way that depends on the run alone, so that one seed gives the same bytes.
 
-mod lanes;
-mod recorder;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use chat_types::Span;
 
 use serde::{Serialize, Serializer};
-use sim_model::user_name::UserName;
 
-pub use lanes::{UserLanes, user_lanes};
-pub use recorder::SeriesRecorder;
+use super::as_milliseconds;
+
+use crate::protocol::Room;
+use crate::user_name::UserName;
 
 /// The figures of one run, in buckets of equal length. Times are milliseconds since its beginning.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,8 +39,12 @@ pub struct Series {
     pub calls_answered: Vec<u64>,
     /// Answers that are refusals.
     pub refused: Vec<u64>,
-    /// The latencies of messages that were first seen in the bucket.
-    pub latency: Vec<Option<BucketLatency>>,
+    /// By metric, the latencies and waits that ended in each bucket.
+    pub measured: BTreeMap<&'static str, Vec<Option<BucketFigures>>>,
+    /// By metric, the longest latencies and waits, the longest first.
+    pub slowest: BTreeMap<&'static str, Vec<Slow>>,
+    /// The thresholds on a latency or wait of all users, over time.
+    pub limits: Vec<Limit>,
     /// A sample of messages: when each was first seen, and its latency.
     pub sample: Vec<(f64, f64)>,
     /// The number of measured messages, of which the sample is an even selection.
@@ -67,10 +72,60 @@ pub struct ObservedFault {
     pub words: String,
 }
 
-/// Latencies of messages in one bucket, in milliseconds.
+/// One of the longest latencies or waits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Slow {
+    /// The user that sent, called or waited.
+    pub user: UserName,
+    /// The first recipient of a message.
+    pub recipient: Option<UserName>,
+    /// Its room, if it had one.
+    pub room: Option<Room>,
+    /// When it was meant to start.
+    #[serde(rename = "since_ms", serialize_with = "as_milliseconds")]
+    pub since: Span,
+    /// Its length.
+    #[serde(rename = "took_ms", serialize_with = "as_milliseconds")]
+    pub took: Span,
+    /// Whether it had not ended when the run did.
+    pub open: bool,
+}
+
+/// `user_7 (penpal#12), seen by user_3 (penpal#4), in room_2: 5.7s from 1.2s on`
+impl fmt::Display for Slow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.user.fmt(f)?;
+        if let Some(recipient) = &self.recipient {
+            write!(f, ", seen by {recipient}")?;
+        }
+        if let Some(room) = self.room {
+            write!(f, ", in {room}")?;
+        }
+        write!(f, ": {} from {} on", self.took, self.since)?;
+        if self.open {
+            f.write_str(", and not ended")?;
+        }
+        Ok(())
+    }
+}
+
+/// A threshold over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// The metric.
+    pub metric: &'static str,
+    /// The expression as the scenario has it, such as `p(95)<2s`.
+    pub expression: String,
+    /// The bound.
+    pub bound_ms: f64,
+    /// The buckets whose own values do not keep it.
+    pub crossed: Vec<usize>,
+}
+
+/// Latencies or waits of one bucket, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "quantiles are named as everywhere")]
-pub struct BucketLatency {
+pub struct BucketFigures {
     pub count: u64,
     pub p50: f64,
     pub p95: f64,

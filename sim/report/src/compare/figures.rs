@@ -56,6 +56,9 @@ pub(super) struct Figure {
 /// The beginning of the figures that count how often a point was reached.
 pub(crate) const REACHED: &str = "reached ";
 
+/// The beginning of the figures that count how often a property was checked.
+pub(crate) const CHECKS: &str = "checks ";
+
 /// Verdicts from the best to the worst.
 const VERDICTS: [&str; 6] = [
     "pass",
@@ -125,25 +128,39 @@ pub(super) fn figures(run: &Run) -> Vec<Figure> {
             of_verdict: true,
         });
         let checks = property.checks as f64;
-        all.push(number(format!("checks {name}"), checks, Direction::Neutral));
+        all.push(number(
+            format!("{CHECKS}{name}"),
+            checks,
+            Direction::Neutral,
+        ));
     }
     for (name, n) in &run.sometimes {
         let reached = format!("{REACHED}{name}");
         all.push(number(reached, *n as f64, Direction::NoneIsWorse));
     }
     for (name, figures) in &run.metrics {
-        for (figure, n) in figures {
+        let measured = figures
+            .iter()
+            .filter_map(|(figure, n)| Some((figure, (*n)?)));
+        for (figure, n) in measured {
             let direction = if figure == "count" {
                 Direction::Neutral
             } else {
                 Direction::MoreIsWorse
             };
-            all.push(number(format!("{name} {figure}"), *n, direction));
+            all.push(number(format!("{name} {figure}"), n, direction));
         }
     }
     for (name, figures) in &run.fairness {
+        // Shares of waits are figures of the metric, too.
+        let listed = |figure: &String| {
+            run.metrics
+                .get(name)
+                .is_some_and(|m| m.contains_key(figure))
+        };
         let known = figures
             .iter()
+            .filter(|(figure, _)| !listed(figure))
             .filter_map(|(figure, n)| Some((figure, n.as_f64()?)));
         for (figure, n) in known {
             let direction = match figure.as_str() {

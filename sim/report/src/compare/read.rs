@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::json::SCHEMA_VERSION;
@@ -12,6 +12,7 @@ use crate::json::SCHEMA_VERSION;
 #[expect(missing_docs, reason = "the fields are those of the result")]
 pub struct Run {
     pub scenario: String,
+    pub scenario_hash: String,
     pub seed: u64,
     pub seeds: u64,
     pub verdict: String,
@@ -24,7 +25,7 @@ pub struct Run {
     pub counts: BTreeMap<String, u64>,
     pub properties: BTreeMap<String, Property>,
     pub sometimes: BTreeMap<String, u64>,
-    pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
+    pub metrics: BTreeMap<String, BTreeMap<String, Option<f64>>>,
     pub fairness: BTreeMap<String, BTreeMap<String, Value>>,
     #[serde(default)]
     pub thresholds: Vec<Threshold>,
@@ -64,6 +65,29 @@ pub struct Threshold {
     pub met: Option<bool>,
 }
 
+/// A result: one run, or several.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The simulator that made it.
+    pub simulator: Simulator,
+    /// The runs, each of a scenario of its own.
+    pub runs: Vec<Run>,
+}
+
+/// A build of the simulator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Simulator {
+    /// Its version.
+    pub version: String,
+    /// Its commit; none outside of a repository.
+    pub commit: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    simulator: Simulator,
+}
+
 #[derive(Deserialize)]
 struct RunList {
     runs: Vec<Run>,
@@ -86,24 +110,25 @@ pub enum Unreadable {
     Twice(String),
 }
 
-/// The runs of a result with one or several scenarios.
+/// Reads a result with one or several scenarios.
 ///
 /// # Errors
 /// The text is not a result.
-pub fn read(text: &str) -> Result<Vec<Run>, Unreadable> {
+pub fn read(text: &str) -> Result<Results, Unreadable> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| Unreadable::NotJson(error.to_string()))?;
     let version = value.get("schema_version").and_then(Value::as_u64);
     if let Some(other) = version.filter(|version| *version != u64::from(SCHEMA_VERSION)) {
         return Err(Unreadable::OtherVersion(other));
     }
-    let several = value.get("runs").is_some();
-    let runs = if several {
-        serde_json::from_value::<RunList>(value).map(|several| several.runs)
+    let not_a_result = |error: serde_json::Error| Unreadable::NotAResult(error.to_string());
+    let Head { simulator } = Head::deserialize(&value).map_err(not_a_result)?;
+    let runs = if value.get("runs").is_some() {
+        RunList::deserialize(&value).map(|several| several.runs)
     } else {
-        serde_json::from_value::<Run>(value).map(|run| vec![run])
+        Run::deserialize(&value).map(|run| vec![run])
     };
-    let runs = runs.map_err(|error| Unreadable::NotAResult(error.to_string()))?;
+    let runs = runs.map_err(not_a_result)?;
     for (index, run) in runs.iter().enumerate() {
         if runs[..index]
             .iter()
@@ -112,5 +137,5 @@ pub fn read(text: &str) -> Result<Vec<Run>, Unreadable> {
             return Err(Unreadable::Twice(run.scenario.clone()));
         }
     }
-    Ok(runs)
+    Ok(Results { simulator, runs })
 }

@@ -31,19 +31,10 @@ const clock = (ms) => {
   return `${Math.floor(seconds / 60)}m${String(Math.round(seconds % 60)).padStart(2, '0')}`;
 };
 
-// The bound of a threshold such as p(90)<1s, as a position in the plot.
-function bound(threshold) {
-  const found = /^\s*p\(([\d.]+)\)\s*<=?\s*([\d.]+)\s*(us|ms|s|m|h)\s*$/.exec(threshold.expression);
-  if (!found) return null;
-  const unit = { us: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 3.6e6 }[found[3]];
-  return { percent: Number(found[1]), ms: Number(found[2]) * unit };
-}
-
 function percentilePlot(run) {
   const curves = run.charts.curves;
   if (curves.length === 0) return h('p', { class: 'nothing' }, 'No durations were measured.');
-  const bounds = run.thresholds.map((threshold) => ({ threshold, place: bound(threshold) }))
-    .filter((one) => one.place && curves.some((curve) => curve.metric === one.threshold.metric));
+  const bounds = run.thresholds.filter((one) => one.place && curves.some((curve) => curve.metric === one.metric)).map((threshold) => ({ threshold, place: { percent: threshold.place[0], ms: threshold.place[1] } }));
   const readout = h('p', { class: 'readout', 'aria-hidden': 'true' }, 'Point at the plot to read values.');
   const legend = h('ul', { class: 'legend' }, curves.map((curve) => {
     const series = SERIES[curve.metric];
@@ -253,24 +244,23 @@ const crossPath = (x, y, r) => `M${round(x - r)},${round(y - r)}L${round(x + r)}
 
 // Figures of stages by their offered rate, in the order of that. `ideal` draws the line on which a
 // server achieves what is offered. A hollow mark is of a stage that failed.
-function stagePlot(stages, title, axes, shown, lines, ideal) {
-  const words = `${title}. ${stages.map((stage) => `${shown(lines[0][2](stage))} at ${Math.round(stage.offered_per_second)} offered each second, ${stage.verdict === 'pass' ? 'passed' : 'failed'}`).join('; ')}.`;
+function stagePlot(stages, title, shown, lines) {
+  const words = `${title}. ${stages.map((stage) => `${shown(lines[0][2](stage))} with ${grouped(stage.users)} users, ${stage.verdict === 'pass' ? 'passed' : 'failed'}`).join('; ')}.`;
   const draw = (width) => {
     const height = 220, left = 58, right = 14, top = 10, bottom = 30;
-    const end = Math.max(...stages.map((stage) => stage.offered_per_second), 1);
-    const most = Math.max(...stages.flatMap((stage) => lines.map((line) => line[2](stage))), ideal ? end : 0, 1e-3);
+    const end = Math.max(...stages.map((stage) => stage.users), 1);
+    const most = Math.max(...stages.flatMap((stage) => lines.map((line) => line[2](stage))), 1e-3);
     const x = (n) => round(left + (n / end) * (width - left - right));
     const y = (n) => round(height - bottom - (n / most) * (height - top - bottom));
-    const marks = (line) => stages.map((stage) => s('circle', { class: `${stage.verdict === 'pass' ? 'end' : 'open-mark'} series-${line[1]}`, cx: x(stage.offered_per_second), cy: y(line[2](stage)), r: 4 },
-      s('title', {}, `${line[0]}: ${shown(line[2](stage))} at ${Math.round(stage.offered_per_second)}/s offered, ${stage.verdict === 'pass' ? 'passed' : 'failed'}`)));
+    const marks = (line) => stages.map((stage) => s('circle', { class: `${stage.verdict === 'pass' ? 'end' : 'open-mark'} series-${line[1]}`, cx: x(stage.users), cy: y(line[2](stage)), r: 4 },
+      s('title', {}, `${line[0]}: ${shown(line[2](stage))} with ${grouped(stage.users)} users, ${stage.verdict === 'pass' ? 'passed' : 'failed'}`)));
     return s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': words },
       steps(most, 4).map((n) => [s('line', { class: 'grid', x1: left, x2: width - right, y1: y(n), y2: y(n) }), s('text', { class: 'tick', x: left - 6, y: y(n) + 4, 'text-anchor': 'end' }, n === 0 ? '0' : shown(n))]),
       steps(end, width < 500 ? 3 : 6).map((n) => s('text', { class: 'tick', x: x(n), y: height - 10, 'text-anchor': x(n) > width - 30 ? 'end' : 'middle' }, grouped(+n.toFixed(1)))),
-      ideal ? s('line', { class: 'cross', x1: x(0), y1: y(0), x2: x(end), y2: y(end) }) : null,
-      lines.map((line) => [s('polyline', { class: `curve series-${line[1]}`, 'stroke-dasharray': DASHES[line[1]], points: stages.map((stage) => `${x(stage.offered_per_second)},${y(line[2](stage))}`).join(' ') }), marks(line)]));
+      lines.map((line) => [s('polyline', { class: `curve series-${line[1]}`, 'stroke-dasharray': DASHES[line[1]], points: stages.map((stage) => `${x(stage.users)},${y(line[2](stage))}`).join(' ') }), marks(line)]));
   };
   return h('figure', { class: 'chart stage-plot' }, h('h3', {}, title), drawn(draw, 'plot'), lineLegend(lines.map((line) => [line[0], line[1]])),
-    h('figcaption', {}, `${axes}. A hollow mark is of a stage that did not pass.${ideal ? ' On the dashed line everything offered is achieved.' : ''}`));
+    h('figcaption', {}, 'By the number of users. A hollow mark is of a stage that did not pass.'));
 }
 
 // What each line is, by colour and dashes.

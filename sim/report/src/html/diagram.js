@@ -5,6 +5,8 @@ const LANE = { least: 164, narrow: 118, axis: 74, head: 46 };
 const ZOOM = { least: 0.08, most: 12, step: 1.35 };
 const LINE = 13;
 
+const isFailure = (diagram) => diagram.of === 'whole' || diagram.of === 'shrunk';
+
 const KINDS = { request: 'request', reply: 'answer', opening: 'stream opening', push: 'push', point: 'event' };
 const FATES = { fine: 'arrived', refused: 'refused', lost: 'lost on the way', unheard: 'arrived where nobody took it', broken: 'went wrong' };
 
@@ -225,7 +227,7 @@ function diagramView(diagram) {
   };
   const tools = h('div', { class: 'tools', role: 'toolbar', 'aria-label': 'The diagram' },
     h('span', { class: 'group' }, button('−', 'Zoom out', () => zoomTo(state.zoom / ZOOM.step)), zoomed, button('+', 'Zoom in', () => zoomTo(state.zoom * ZOOM.step)),
-      button('Fit', 'Show the whole stretch', fit), diagram.of === 'followed' ? null : button('Violation', 'Go to the violation', () => toViolation(true))),
+      button('Fit', 'Show the whole stretch', fit), isFailure(diagram) ? button('Violation', 'Go to the violation', () => toViolation(true)) : null),
     h('span', { class: 'group' }, check('even time', (on) => keep(() => {
       state.mode = on ? 'even' : 'packed';
       state.zoom = 1;
@@ -234,7 +236,7 @@ function diagramView(diagram) {
   render();
   show(null);
   return h('div', { class: 'diagram' }, tools, h('div', { class: 'panes' }, scroller, details), key(diagram),
-    h('p', { class: 'muted hint' }, `Ctrl and wheel, pinch, or the keys + and − zoom; 0 fits; drag or scroll to pan${diagram.of === 'followed' ? '' : '; v goes to the violation'}. Enter and the arrow keys go from event to event.`),
+    h('p', { class: 'muted hint' }, `Ctrl and wheel, pinch, or the keys + and − zoom; 0 fits; drag or scroll to pan${isFailure(diagram) ? '; v goes to the violation' : ''}. Enter and the arrow keys go from event to event.`),
     diagram.left_out.length > 0 ? h('ul', { class: 'muted left-out' }, diagram.left_out.map((words) => h('li', {}, words))) : null,
     asTable(diagram, server));
 }

@@ -3,8 +3,8 @@
 use chat_types::Span;
 use serde::Serialize;
 
-use crate::series::{ObservedFault, Series};
 use sim_model::outcome::Mark;
+use sim_model::outcome::{ObservedFault, Series};
 use sim_model::plan::{Fault, FaultKind, Stored};
 
 #[derive(Serialize)]

@@ -49,7 +49,7 @@ function facts(run) {
   const all = run.live ? [['Scenario', run.file], agents, ...run.live.facts, ['Real time', run.wall]] : [
     ['Scenario', run.file], agents, ['Server', run.server.join(' ')],
     ['Network', run.network.length > 0 ? run.network.join(' · ') : 'loses and doubles nothing'],
-    ['Virtual time', `${run.virtual_time}, ${run.steps} steps`], ['Real time', run.wall], ['Trace hash', h('code', {}, run.trace_hash)],
+    ['Virtual time', run.wall || `${run.virtual_time}, ${run.steps} steps`], ['Trace hash', h('code', {}, run.trace_hash)],
   ];
   return h('div', { class: 'about' }, run.about.trim() ? h('p', {}, run.about) : null,
     h('dl', { class: 'facts' }, all.filter((fact) => fact[1] !== '').map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))));
@@ -73,15 +73,16 @@ function violationsSection(run) {
 function diagramSections(run) {
   return run.diagrams.map((diagram) => {
     const shrunk = diagram.of === 'shrunk';
-    const followed = diagram.of === 'followed';
-    return section('space-time', shrunk ? 'Shrunk: the least that still violates it' : followed ? diagram.detail : 'What happened',
-      h('p', { class: 'lead' }, shrunk ? `The smallest run found that violates ${diagram.property}.` : `Seed ${diagram.seed}, ${stretch(diagram)} of virtual time. Time goes downward; long pauses are drawn short.`),
+    const titles = { shrunk: 'Shrunk: the least that still violates it', followed: diagram.detail, slowest: `The longest under ${diagram.property}`, whole: 'What happened' };
+    return section('space-time', titles[diagram.of],
+      h('p', { class: 'lead' }, shrunk ? `The smallest run found that violates ${diagram.property}.` : `${diagram.of === 'slowest' ? `${diagram.detail}. ` : ''}Seed ${diagram.seed}, ${stretch(diagram)} of virtual time. Time goes downward; long pauses are drawn short.`),
       diagramView(diagram));
   });
 }
 
 const ORDER = { violated: 0, 'not judged': 1, held: 2, 'not exercised': 3 };
-const isOpen = (property) => property.standing === 'violated' || property.standing === 'not judged';
+// A crossed threshold is in the table of thresholds.
+const isOpen = (property) => property.class !== 'threshold' && (property.standing === 'violated' || property.standing === 'not judged');
 
 function propertyWords(property) {
   const part = property.unjudged === '0' ? '' : `, ${property.unjudged} not judged`;
@@ -113,8 +114,10 @@ function propertiesSection(run) {
 
 function thresholdsSection(run) {
   if (run.thresholds.length === 0) return null;
+  const isListed = (threshold) => run.series && run.series.slowest[threshold.of];
+  const slowest = (threshold) => (isListed(threshold) ? [' · ', h('button', { type: 'button', class: 'user-link', on: { click: (event) => toSlowest(event, threshold.of) } }, 'what took longest')] : null);
   const rows = (some) => some.map((threshold) => [h('code', {}, `${threshold.metric} ${threshold.expression}`), threshold.measured + (threshold.seed ? ` (seed ${threshold.seed})` : ''),
-    h('span', { class: threshold.met === true ? 'met' : threshold.met === false ? 'crossed' : 'muted' }, threshold.met === true ? '✓ met' : threshold.met === false ? '✗ crossed' : '? not measured')]);
+    h('span', { class: threshold.met === true ? 'met' : threshold.met === false ? 'crossed' : 'muted' }, threshold.met === true ? '✓ met' : threshold.met === false ? '✗ crossed' : '? not measured', slowest(threshold))]);
   const met = run.thresholds.filter((threshold) => threshold.met === true);
   const others = run.thresholds.filter((threshold) => threshold.met !== true);
   const shown = (some, caption) => foldedTable(caption, ['Threshold', '#Measured', 'Result'], rows(some), 'tight');
@@ -147,13 +150,13 @@ function messagesSection(run) {
 // The load of a live run at each rate that was tried.
 function stagesSection(run) {
   if (!run.live || run.live.stages.length === 0) return null;
-  const stages = [...run.live.stages].sort((a, b) => a.offered_per_second - b.offered_per_second);
+  const stages = [...run.live.stages].sort((a, b) => a.users - b.users);
   const rate = (n) => (n < 99.95 ? n.toFixed(1) : grouped(Math.round(n)));
   const rows = run.live.stages.map((stage) => [`× ${+stage.rate_scale.toFixed(3)}`, grouped(stage.users), rate(stage.offered_per_second), rate(stage.achieved_per_second), span(stage.message_p99), span(stage.request_p99), span(stage.delay_p99),
     h('span', { class: stage.verdict === 'pass' ? 'met' : 'crossed' }, stage.verdict === 'pass' ? '✓ passed' : `✗ ${VERDICTS[stage.verdict]}`)]);
-  return section('stages', 'Load: every rate that was tried', h('p', { class: 'lead' }, 'Each stage is a run of the scenario at one rate. A server keeps up as long as it achieves what is offered; then the latencies rise.'),
-    stages.length > 1 ? h('div', { class: 'pair' }, stagePlot(stages, 'Calls each second: offered and achieved', 'offered/s → achieved/s', (n) => `${rate(n).replace(/\.0$/, '')}/s`, [['achieved', 1, (stage) => stage.achieved_per_second]], true),
-      stagePlot(stages, 'The 99th percentile of latencies', 'offered/s → p99', span, [['message', 1, (stage) => stage.message_p99], ['request', 2, (stage) => stage.request_p99], ['the driver’s own delay', 5, (stage) => stage.delay_p99]], false)) : null,
+  return section('stages', 'Load: every rate that was tried', h('p', { class: 'lead' }, 'Each stage is a run of the scenario at one rate. A server keeps up as long as it achieves what is offered; then the latencies rise, and users who wait offer less.'),
+    stages.length > 1 ? h('div', { class: 'pair' }, stagePlot(stages, 'Calls each second', (n) => `${rate(n).replace(/\.0$/, '')}/s`, [['offered', 2, (stage) => stage.offered_per_second], ['achieved', 1, (stage) => stage.achieved_per_second]]),
+      stagePlot(stages, 'The 99th percentile of latencies', span, [['message', 1, (stage) => stage.message_p99], ['request', 2, (stage) => stage.request_p99], ['the driver’s own delay', 5, (stage) => stage.delay_p99]])) : null,
     table('Stages', ['Rate', '#Users', '#Offered/s', '#Achieved/s', '#Message p99', '#Request p99', '#Driver p99', 'Result'], rows, 'tight'));
 }
 
@@ -161,8 +164,9 @@ function reachedSection(run) {
   const chip = (point) => h('li', { class: `${point.times > 0 ? 'yes' : 'no'}${point.expected ? ' expected' : ''}` }, h('span', { 'aria-hidden': 'true' }, point.times > 0 ? '✓ ' : '– '), point.name, point.times > 0 ? h('span', { class: 'times' }, ` ${grouped(point.times)}`) : null, point.expected ? h('span', { class: 'wanted' }, ' expected') : null);
   const by = (want) => run.reached.filter(want).sort((a, b) => b.expected - a.expected);
   const yes = by((point) => point.times > 0), no = by((point) => point.times === 0);
+  const missed = no.filter((point) => point.expected), others = no.filter((point) => !point.expected);
   return section('reached', 'Points reached', h('p', { class: 'lead' }, `${yes.length} of ${run.reached.length} points that a run should reach now and then. The scenario is after those marked as expected.${run.live ? ' On a live server only points that clients can see are counted.' : ''}`),
-    h('ul', { class: 'chips' }, yes.map(chip)), no.length > 0 ? h('h3', {}, 'Never reached') : null, h('ul', { class: 'chips' }, no.map(chip)));
+    h('ul', { class: 'chips' }, yes.map(chip), missed.map(chip)), others.length > 0 ? folded(`${others.length} were never reached`, h('ul', { class: 'chips' }, others.map(chip))) : null);
 }
 
 function stuckSection(run) {
@@ -187,10 +191,10 @@ function whenSection(run) {
 // What failed comes first: the violation, what crossed a threshold, and who was stuck.
 function runPage(run, id, prefix) {
   const crossed = run.thresholds.some((threshold) => threshold.met !== true);
-  const failed = run.properties.some((property) => property.standing === 'violated');
+  const failed = run.properties.some((property) => isOpen(property) && property.standing === 'violated');
   const missed = run.reached.some((point) => point.expected && point.times === 0);
-  const first = [diagramSections(run), violationsSection(run), stuckSection(run), crossed ? thresholdsSection(run) : null, failed ? propertiesSection(run) : null, missed ? reachedSection(run) : null];
-  const rest = [stagesSection(run), whenSection(run), latencySection(run), waitsSection(run), messagesSection(run),
+  const first = [diagramSections(run), violationsSection(run), stuckSection(run), crossed ? [thresholdsSection(run), whenSection(run), slowestSection(run)] : null, failed ? propertiesSection(run) : null, missed ? reachedSection(run) : null];
+  const rest = [stagesSection(run), crossed ? null : whenSection(run), latencySection(run), crossed ? null : slowestSection(run), waitsSection(run), messagesSection(run),
     crossed ? null : thresholdsSection(run), failed ? null : propertiesSection(run), missed ? null : reachedSection(run), usersSection(run)];
   const sections = [first, rest].flat(2).filter(Boolean);
   const places = contents(sections, prefix);

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::fault_marks::fault_marks;
 use super::view::Timeline;
 use crate::numbers::{count, milliseconds};
-use crate::series::Series;
 use sim_model::outcome::ProgressNow;
+use sim_model::outcome::Series;
 use sim_model::plan::Plan;
 
 /// A run that goes on.

@@ -7,25 +7,37 @@ const SHAPES = {
   steps: (points) => `M${points.map((point, i) => (i === 0 ? point : `${point[0]},${points[i - 1][1]}L${point}`)).join('L')}`,
 };
 
+// `Message latency`, `Queue wait`.
+const metricName = (metric) => metric[0].toUpperCase() + metric.slice(1).replaceAll('_', ' ');
+
 // The middle of a bucket for rates and quantiles; its end for levels.
-function seriesCharts(series) {
+function seriesCharts(run) {
+  const { series } = run;
   const n = series.arrived.length;
   const middle = (i) => (i + 0.5) * series.bucket_ms;
   const end = (i) => (i + 1) * series.bucket_ms;
   const rate = (counts) => counts.map((count, i) => [middle(i), count / (series.bucket_ms / 1000)]);
   const level = (values) => [[0, 0], ...values.map((value, i) => [end(i), value])];
-  const quantile = (name) => series.latency.map((bucket, i) => (bucket ? [middle(i), bucket[name]] : null)).filter(Boolean);
   const each = (value) => `${value < 10 ? +value.toFixed(1) : grouped(Math.round(value))}/s`;
   const whole = (value) => grouped(Math.round(value));
   const at = (values, show) => (i) => (values[i] === undefined || values[i] === null ? '–' : show(values[i]));
   const perSecond = (counts) => at(counts.map((count) => count / (series.bucket_ms / 1000)), each);
-  const measured = series.latency.reduce((sum, bucket) => sum + (bucket ? bucket.count : 0), 0);
   const some = series.sampled_of > series.sample.length ? `${grouped(series.sample.length)} of ${grouped(series.sampled_of)}` : grouped(series.sampled_of);
   const sum = (counts) => counts.reduce((all, count) => all + count, 0);
+  // The latency of messages, and each latency or wait that a threshold limits.
+  const lengths = (metric) => {
+    const buckets = series.measured[metric];
+    const count = buckets.reduce((sum, bucket) => sum + (bucket ? bucket.count : 0), 0);
+    const quantile = (name) => buckets.map((bucket, i) => (bucket ? [middle(i), bucket[name]] : null)).filter(Boolean);
+    const line = (name, number) => [name, number, 'line', quantile(name), at(buckets.map((bucket) => bucket && bucket[name]), span)];
+    const isMessage = metric === 'message_latency';
+    const limits = series.limits.filter((limit) => limit.metric === metric);
+    const over = limits.map((limit) => `${limit.expression} ${limit.crossed.length > 0 ? `crossed in ${limit.crossed.length} of ${buckets.length} buckets` : 'kept in every bucket'}`);
+    return { name: metric, title: metricName(metric), log: true, shown: span, limits, dots: isMessage ? series.sample : null,
+      note: [`${grouped(count)} measured${isMessage ? `; the dots are ${some}` : ''}`, ...over].join('; '), lines: [line('p50', 1), line('p95', 4), line('p99', 2)] };
+  };
   return n === 0 ? [] : [
-    { name: 'latency', title: 'Message latency', note: `${grouped(measured)} measured; the dots are ${some}`, log: true, shown: span, dots: series.sample, lines: [
-      ['p50', 1, 'line', quantile('p50'), at(series.latency.map((bucket) => bucket && bucket.p50), span)], ['p95', 4, 'line', quantile('p95'), at(series.latency.map((bucket) => bucket && bucket.p95), span)],
-      ['p99', 2, 'line', quantile('p99'), at(series.latency.map((bucket) => bucket && bucket.p99), span)]] },
+    ...Object.keys(series.measured).map(lengths).filter((chart) => chart.dots || chart.limits.length > 0),
     { name: 'messages', title: 'Messages', note: `${grouped(sum(series.messages_offered))} offered, ${grouped(sum(series.messages_accepted))} accepted`, shown: each, lines: [
       ['offered', 2, 'line', rate(series.messages_offered), perSecond(series.messages_offered)], ['accepted', 1, 'line', rate(series.messages_accepted), perSecond(series.messages_accepted)]] },
     { name: 'calls', title: 'Calls of any kind', note: `${grouped(sum(series.calls_offered))} offered, ${grouped(sum(series.calls_answered))} answered`, shown: each, lines: [
@@ -38,7 +50,7 @@ function seriesCharts(series) {
 
 function overTime(run) {
   const series = run.series;
-  const charts = seriesCharts(series);
+  const charts = seriesCharts(run);
   if (charts.length === 0) return h('p', { class: 'nothing' }, 'Nothing was recorded yet.');
   const end = run.several_seeds ? Math.max(series.ended_ms, series.arrived.length * series.bucket_ms) : endOf(run);
   const state = { from: 0, to: end, at: null };
@@ -128,7 +140,8 @@ function drawSeries(run, chart, state, width) {
   const near = (points) => points.filter((point, i) => isIn(point[0]) || (points[i + 1] && isIn(points[i + 1][0])) || (points[i - 1] && isIn(points[i - 1][0])));
   const lines = chart.lines.map((line) => [...line.slice(0, 3), near(line[3])]);
   const dots = (chart.dots || []).filter((dot) => isIn(dot[0]));
-  const values = lines.flatMap((line) => line[3].map((point) => point[1])).concat(dots.map((dot) => dot[1]));
+  const limits = chart.limits || [];
+  const values = lines.flatMap((line) => line[3].map((point) => point[1])).concat(dots.map((dot) => dot[1]), limits.map((limit) => limit.bound_ms));
   const most = Math.max(...values, chart.log ? 1 : 1e-9);
   const least = chart.log ? Math.min(...values.filter((value) => value > 0), most) : 0;
   const marks = chart.log ? decades(least, most) : steps(most === 1e-9 ? 1 : most, 2);
@@ -144,7 +157,12 @@ function drawSeries(run, chart, state, width) {
       s('text', { class: 'tick', x: AXIS.left - 6, y: y(value) + 4, 'text-anchor': 'end' }, value === 0 ? '0' : chart.shown(value).replace(/\.0+(?=\D)/, ''))]),
     s('g', { 'clip-path': `url(#${clip})` },
       dots.map((dot) => s('circle', { class: 'sample', cx: round(x(dot[0])), cy: y(dot[1]), r: 1.8 })),
-      lines.filter((line) => line[3].length > 0).map((line) => s('path', { class: `curve series-${line[1]}`, 'stroke-dasharray': lines.length > 1 ? DASHES[line[1]] : null, 'data-line': line[0], d: SHAPES[line[2]](line[3].map((point) => [round(x(point[0])), y(point[1])])) })),
+      limits.map((limit) => [limit.crossed.map((i) => s('rect', { class: 'over', x: round(x(i * run.series.bucket_ms)), y: 0, width: round(Math.max(1.5, x((i + 1) * run.series.bucket_ms) - x(i * run.series.bucket_ms))), height: y(limit.bound_ms) }, s('title', {}, `${clock(i * run.series.bucket_ms)}: ${limit.expression} was not kept`))),
+        s('line', { class: `limit${limit.crossed.length > 0 ? ' crossed' : ''}`, x1: AXIS.left, x2: width - AXIS.right, y1: y(limit.bound_ms), y2: y(limit.bound_ms) }),
+      ]),
+      [...new Set(limits.map((limit) => limit.bound_ms))].map((bound) => s('text', { class: 'limit-name', x: width - AXIS.right - 4, y: y(bound) - 4, 'text-anchor': 'end' }, limits.filter((limit) => limit.bound_ms === bound).map((limit) => limit.expression).join(', '))),
+      // The widest line is below the others: equal figures do not hide one another.
+      lines.filter((line) => line[3].length > 0).reverse().map((line) => s('path', { class: `curve series-${line[1]}`, 'stroke-dasharray': lines.length > 1 ? DASHES[line[1]] : null, 'data-line': line[0], d: SHAPES[line[2]](line[3].map((point) => [round(x(point[0])), y(point[1])])) })),
       s('line', { class: 'cross', x1: -9, x2: -9, y1: 0, y2: height })));
 }
 

@@ -30,6 +30,28 @@ const userName = (row) => (row.user ? `${row.user} (${row.name})` : row.name);
 // A word of a shell command.
 const shellWord = (word) => (/^[\w.-][\w.#-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
+// The longest latencies and waits, each with the lanes of its users.
+function slowestSection(run) {
+  const metrics = run.series ? Object.entries(run.series.slowest) : [];
+  if (metrics.length === 0) return null;
+  const listed = new Set(run.series.users.map(([[, name]]) => name));
+  const who = (user) => (user === null ? '–' : listed.has(user.name) ? h('button', { type: 'button', class: 'user-link', on: { click: () => run.chooseUser(user.name) } }, userName(user)) : userName(user));
+  const crossed = (metric) => run.thresholds.some((threshold) => threshold.met === false && threshold.of === metric);
+  const shown = metrics.map(([metric, slow]) => {
+    const rows = slow.map((one) => [span(one.took_ms) + (one.open ? ' and on' : ''), clock(one.since_ms), who(one.user), who(one.recipient), one.room ?? '–']);
+    return h('details', { 'data-slowest': metric, open: crossed(metric) ? '' : null, tabindex: '-1' }, h('summary', {}, `${metricName(metric)}: the longest ${span(slow[0].took_ms)}`),
+      table(metricName(metric), ['#Took', '#From', 'User', 'Seen by', 'Room'], rows, 'tight'));
+  });
+  return section('slowest', 'What took longest', h('p', { class: 'lead' }, `Of seed ${run.series.seed}. A user's name leads to its lane.`), shown);
+}
+
+function toSlowest(event, metric) {
+  const place = event.target.closest('main').querySelector(`[data-slowest="${metric}"]`);
+  place.open = true;
+  place.scrollIntoView();
+  place.focus();
+}
+
 function usersSection(run) {
   const series = run.series;
   if (!series || series.users.length === 0) return null;
@@ -56,5 +78,6 @@ function usersSection(run) {
   };
   const search = h('input', { type: 'search', placeholder: 'penpal#12, user_7', 'aria-label': 'Search users by name or id', on: { input: () => show(search.value) } });
   show('');
+  run.chooseUser = (name) => choose(all.find((one) => one.row.name === name));
   return section('users', 'Users', h('p', { class: 'lead' }, `Of seed ${series.seed}. Choose one to see its lane: what it sent, what it received, and when.`), h('label', { class: 'search' }, 'Search ', search), count, box, lane);
 }

@@ -15,13 +15,15 @@ use crate::failure::{failing_seed, sentences, what_failed};
 use crate::figures::{least_served, measured, of_metric, title};
 use crate::header::{network, server};
 use crate::numbers::{count, figure, milliseconds};
-use crate::series::{Series, UserLanes};
 use crate::shell::repeat_command;
 use crate::verdict_lines::speed;
-use crate::{FinishedRun, Rerun, live};
+use crate::{FinishedRun, Rerun, UserLanes, live};
 use sim_model::names::METRICS;
-use sim_model::outcome::{Charts, Class, Point, RunResult, StageResult, Stuck, Verdict, Violation};
-use sim_model::plan::Workload;
+use sim_model::outcome::{
+    Charts, Class, Point, RunResult, Series, StageResult, Stuck, ThresholdResult, Verdict,
+    Violation,
+};
+use sim_model::plan::{Figure, Workload};
 
 /// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
@@ -103,6 +105,10 @@ struct Property<'a> {
 #[derive(Serialize)]
 struct Threshold<'a> {
     metric: String,
+    /// The metric's name alone.
+    of: &'a str,
+    /// For a quantile, its percentage and the bound in milliseconds.
+    place: Option<(f64, f64)>,
     expression: &'a str,
     measured: String,
     met: Option<bool>,
@@ -188,7 +194,7 @@ fn run(run: &FinishedRun) -> Run<'_> {
         }),
         rerun: rerun(run),
         properties: properties(result),
-        thresholds: thresholds(result),
+        thresholds: thresholds(run),
         metrics: metrics(result),
         shares: shares(result),
         titles: METRICS
@@ -298,15 +304,32 @@ fn properties(result: &RunResult) -> Vec<Property<'_>> {
     in_order(result).into_iter().map(property).collect()
 }
 
-fn thresholds(result: &RunResult) -> Vec<Threshold<'_>> {
-    let threshold = |threshold| Threshold {
+fn thresholds(run: &FinishedRun) -> Vec<Threshold<'_>> {
+    let threshold = |(threshold, bound)| Threshold {
+        place: place(threshold, bound),
         measured: measured(threshold),
         metric: threshold.limited(),
+        of: &threshold.metric,
         expression: &threshold.expression,
         met: threshold.met,
         seed: threshold.seed.map(|seed| seed.to_string()),
     };
-    result.thresholds.iter().map(threshold).collect()
+    let bounds = run.plan.thresholds.iter().map(|asked| asked.bound);
+    let judged = run.result().thresholds.iter();
+    judged.zip(bounds).map(threshold).collect()
+}
+
+/// The percentage and the milliseconds of a threshold on a quantile.
+const fn place(threshold: &ThresholdResult, bound: f64) -> Option<(f64, f64)> {
+    match threshold.figure {
+        Figure::Percentile(percent) => Some((percent, bound)),
+        Figure::Max
+        | Figure::Mean
+        | Figure::Overtaken
+        | Figure::Jain
+        | Figure::Count
+        | Figure::Rate => None,
+    }
 }
 
 fn metrics(result: &RunResult) -> Vec<Metric<'_>> {

@@ -200,9 +200,7 @@ impl Merged {
             self.hash = hash;
             return;
         }
-        for byte in hash.to_le_bytes() {
-            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(HASH_PRIME);
-        }
+        self.hash = fold(self.hash, &hash.to_le_bytes());
     }
 
     /// The number of seeds so far.
@@ -255,6 +253,7 @@ impl Merged {
         let (metrics, fairness) = measured.map(Metrics::results).unwrap_or_default();
         let mut result = RunResult {
             scenario: plan.name.clone(),
+            scenario_hash: scenario_hash(plan),
             seed: self.seeds.first,
             seeds: self.added,
             interrupted: false,
@@ -278,6 +277,7 @@ impl Merged {
             refusals: measured.map(Metrics::refusals).unwrap_or_default(),
             rest,
             left_out,
+            let_off: measured.map(Metrics::let_off).unwrap_or_default(),
             stuck: self.stuck.items,
             stuck_left_out: self.stuck.left_out,
             violations: self.violations.items,
@@ -302,6 +302,20 @@ impl Merged {
 /// FNV-1a, 64 bits (draft-eastlake-fnv).
 const HASH_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const HASH_PRIME: u64 = 0x0100_0000_01b3;
+
+fn fold(hash: u64, bytes: &[u8]) -> u64 {
+    let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(HASH_PRIME);
+    bytes.iter().fold(hash, add)
+}
+
+/// The hash of all that the scenario says, apart from its seed.
+fn scenario_hash(plan: &Plan) -> String {
+    let text = sim_scenario::to_yaml(&Plan {
+        seed: 0,
+        ..plan.clone()
+    });
+    format!("{:016x}", fold(HASH_OFFSET, text.as_bytes()))
+}
 
 /// A property over two seeds: one violation breaks it, one check exercises it.
 fn both(one: PropertyResult, other: PropertyResult) -> PropertyResult {

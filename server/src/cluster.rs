@@ -37,7 +37,7 @@ use server_chat::driver::{self, NodeClient, Running};
 use server_chat::identity::Secrets;
 use server_chat::metrics::{MemberMetrics, Metrics};
 use server_chat::task;
-use server_nats::{Log, LogOptions, LogReader, OpenError, RealmNameError, Vouching};
+use server_nats::{Calls, Log, LogOptions, LogReader, OpenError, RealmNameError, Vouching};
 use server_settings::cli::ReadsRule;
 use server_settings::{ClusterSettings, SyncProof};
 use server_storage::clock::{self, Clock};
@@ -53,6 +53,8 @@ pub(crate) use verify::verify;
 use door::Door;
 use engine::MemberEngine;
 use keeper::Keeper;
+use resign::Resignation;
+use standing::Standings;
 
 /// The records of the log between two snapshots.
 const SNAPSHOT_EVERY: u64 = 20_000;
@@ -258,21 +260,16 @@ pub(crate) async fn start(
     let (engine, standing) = MemberEngine::new(member, (log, keeper), origin, measured.clone());
     let resignation = engine.resignation();
     let (local, running) = driver::start_engine(Box::new(engine), clock, Arc::new(metrics));
-    task::spawn(measures::watch(state, standing.clone(), measured.clone()));
-    let watched = measures::watch_servers(log_options, standing.clone(), measured.clone());
-    task::spawn(watched);
-    task::spawn(owner::serve(calls.clone(), local.clone(), standing.clone()));
-    task::spawn(resign::serve(
-        calls.clone(),
-        cluster.member.clone(),
-        standing.clone(),
-        resignation,
-    ));
-    task::spawn(status::serve(
-        calls.clone(),
-        local.clone(),
-        (cluster.member.clone(), standing.clone()),
-    ));
+    let (known, metrics) = (standing.clone(), measured.clone());
+    task::keep("measures", move || {
+        measures::watch(state.clone(), known.clone(), metrics.clone())
+    });
+    let (known, metrics) = (standing.clone(), measured.clone());
+    task::keep("servers", move || {
+        measures::watch_servers(log_options.clone(), known.clone(), metrics.clone())
+    });
+    let asked = (calls.clone(), local.clone(), standing.clone());
+    serve_members(&cluster.member, asked, resignation);
     let door = Arc::new(Door::new(calls, local.clone(), standing, measured));
     Ok(Started {
         client: local.with_remote(door),
@@ -280,6 +277,28 @@ pub(crate) async fn start(
         secrets: Secrets::new(&identity.secret),
         history,
     })
+}
+
+/// Answers the calls of other members and of operators.
+fn serve_members(
+    name: &str,
+    (calls, local, standing): (Calls, NodeClient, Standings),
+    resignation: Resignation,
+) {
+    let name = name.to_owned();
+    let (asked, node, known) = (calls.clone(), local.clone(), standing.clone());
+    task::keep("owner", move || {
+        owner::serve(asked.clone(), node.clone(), known.clone())
+    });
+    let (asked, member, known) = (calls.clone(), name.clone(), standing.clone());
+    task::keep("resign", move || {
+        let (asked, member) = (asked.clone(), member.clone());
+        resign::serve(asked, member, known.clone(), resignation.clone())
+    });
+    task::keep("status", move || {
+        let known = (name.clone(), standing.clone());
+        status::serve(calls.clone(), local.clone(), known)
+    });
 }
 
 /// Starts to keep the member's journal, which continues where the member starts, and its history.

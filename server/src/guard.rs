@@ -42,7 +42,7 @@ use server_chat::refused_requests::{LOG, Peer, Verdict};
 use server_chat::scope::CallerScope;
 use server_chat::service::Service;
 use server_chat::task;
-use server_storage::clock;
+use server_storage::{blocking, clock};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
@@ -188,7 +188,8 @@ pub fn wrap(app: Router, service: Service, options: GuardOptions) -> Router {
         sessions,
         bodies,
     });
-    task::spawn(look_after(Arc::downgrade(&guard)));
+    let looked_after = Arc::downgrade(&guard);
+    task::keep("guard", move || look_after(Weak::clone(&looked_after)));
     // Bodies are already limited by the guard.
     app.method_not_allowed_fallback(other_method)
         .layer(DefaultBodyLimit::disable())
@@ -211,7 +212,7 @@ async fn look_after(guard: Weak<Guard>) {
             let looked = Arc::clone(file);
             let look = move || looked.look(clock::wall());
             // A disk that does not answer blocks only this task.
-            if let Err(error) = tokio::task::spawn_blocking(look).await {
+            if let Err(error) = blocking(look).await {
                 tracing::error!(target: LOG, %error, "the tokens cannot be looked after");
             }
             let metrics = guard.service.node().metrics();

@@ -304,11 +304,14 @@ impl Server {
         }
     }
 
-    /// Waits until the driver of a realm has died.
+    /// Waits until the driver of a realm has died, or what accepts connections.
     pub async fn died(&mut self) -> Died {
         let realms = self.realms.iter_mut();
         let died = realms.map(|realm| Box::pin(realm.running.died()));
-        select_all(died).await.0
+        tokio::select! {
+            (died, ..) = select_all(died) => died,
+            _ = &mut self.connections => Died::Deaf,
+        }
     }
 
     /// Shuts down within the grace period: refuses new calls, finishes admitted ones, delivers the

@@ -452,3 +452,16 @@ async fn a_broken_invariant_ends_the_driver_and_is_told() {
     let lost = call.await.unwrap().outcome;
     assert_eq!(lost, Err(Reject::ShuttingDown { earlier }));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_of_the_journal_that_panics_ends_the_driver() {
+    let (_client, mut running, journal) = start(Config::default());
+    journal.batch().await;
+    let later = journal.held().later.take();
+    let writer = std::thread::spawn(move || {
+        let _later = later;
+        panic!("on purpose");
+    });
+    assert!(writer.join().is_err());
+    assert_eq!(running.died().await, driver::Died::Panicked);
+}

@@ -162,6 +162,9 @@ pub enum Died {
     /// It panicked: an invariant of the core is broken, and its state is lost.
     #[error("the server's state is damaged, and is not served any more; the log says by what")]
     Panicked,
+    /// What accepts connections panicked.
+    #[error("the server accepts no connections any more; the log says why")]
+    Deaf,
     /// The folder of the journal has vanished.
     #[error("the journal was not kept to the end: {0}")]
     Unkept(NoWrite),

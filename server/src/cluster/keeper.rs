@@ -121,7 +121,9 @@ impl Keeper {
         let waiting = self.backlog.waiting.fetch_add(size, Ordering::Relaxed);
         let sent = match &self.queue {
             Some(queue) if waiting == 0 || waiting + size <= WAITING => {
-                queue.send(KeptBatch { place, record }).is_ok()
+                let sent = queue.send(KeptBatch { place, record });
+                sent.expect("the keeper's thread ends after its queue, unless it panics");
+                true
             }
             Some(_) | None => false,
         };

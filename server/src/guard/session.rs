@@ -19,7 +19,7 @@ use axum::http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use server_storage::clock;
+use server_storage::{blocking, clock};
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -146,8 +146,9 @@ impl PageSessions {
             return;
         }
         let sessions = Arc::clone(self);
-        let written = tokio::task::spawn_blocking(move || sessions.write()).await;
+        let written = blocking(move || sessions.write()).await;
         if let Err(error) = written {
+            self.stale.store(true, Ordering::Relaxed);
             tracing::error!(%error, "the sessions of the page cannot be stored");
         }
     }

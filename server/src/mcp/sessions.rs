@@ -12,7 +12,7 @@
 //! of the processors at most open sessions at a time, so that other calls go on.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::http::request::Parts;
@@ -348,21 +348,25 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(super) fn expire(sessions: &Arc<Sessions>, options: &McpOptions) {
     let sessions = Arc::downgrade(sessions);
     let (limit, closing) = (options.session_idle, options.closing.clone());
-    task::spawn(async move {
-        let mut ticks = tokio::time::interval((limit / 4).clamp(Duration::from_millis(1), LOOK));
-        loop {
-            tokio::select! {
-                _ = ticks.tick() => {}
-                () = closing.cancelled() => return,
-            }
-            let Some(sessions) = sessions.upgrade() else {
-                return;
-            };
-            for id in sessions.over(limit) {
-                sessions.end_known(&id).await;
-            }
-        }
+    task::keep("sessions", move || {
+        expire_until(Weak::clone(&sessions), limit, closing.clone())
     });
+}
+
+async fn expire_until(sessions: Weak<Sessions>, limit: Duration, closing: CancellationToken) {
+    let mut ticks = tokio::time::interval((limit / 4).clamp(Duration::from_millis(1), LOOK));
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = closing.cancelled() => return,
+        }
+        let Some(sessions) = sessions.upgrade() else {
+            return;
+        };
+        for id in sessions.over(limit) {
+            sessions.end_known(&id).await;
+        }
+    }
 }
 
 impl SessionManager for Sessions {

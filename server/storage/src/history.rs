@@ -27,6 +27,7 @@ mod tables;
 mod tests;
 mod words;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -37,6 +38,7 @@ use chat_core::{Config, Position, RoomId, RoomSeq};
 use chat_journal::Origin;
 use server_settings::{Retention, ServerUrl};
 
+use crate::blocking;
 use crate::clock::Clock;
 use crate::journal::space;
 use follower::Follower;
@@ -201,7 +203,10 @@ impl History {
             .name("history".into())
             .spawn(move || {
                 crate::priority::lower();
-                follower.run();
+                while catch_unwind(AssertUnwindSafe(|| follower.run())).is_err() {
+                    tracing::error!("the history's follower panicked, and begins anew");
+                    thread::sleep(follower::RETRY);
+                }
                 // A shutdown that has timed out no longer receives.
                 let _ = end.send(());
             })?;
@@ -300,19 +305,24 @@ impl History {
         if !self.0.progress.catch_up(PATIENCE).await {
             return refused(PastError::Behind);
         }
-        let place = match self.0.readers.place().await {
+        // Held here, because the pool may keep work for which it has no thread. The work is never
+        // abandoned, so the place is free when it is done.
+        let _place = match self.0.readers.place().await {
             Ok(place) => place,
             Err(why) => return refused(why),
         };
         let parts = Arc::clone(&self.0);
-        let read = tokio::task::spawn_blocking(move || {
+        let read = blocking(move || {
             let began = Instant::now();
             let read = parts.read(files, work);
-            drop(place);
             (began.elapsed(), read)
         });
-        let Ok((took, read)) = read.await else {
-            return refused(PastError::Broken);
+        let (took, read) = match read.await {
+            Ok(read) => read,
+            Err(error) => {
+                tracing::error!(%error, "the history cannot be read");
+                return refused(PastError::Broken);
+            }
         };
         let answer = read.map_err(|error| match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => PastError::Slow,

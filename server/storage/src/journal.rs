@@ -43,6 +43,8 @@ pub enum Fate {
     /// The fate of a batch that was not given yet: the journal would take none. A batch in flight has
     /// a fate of its own.
     Refused,
+    /// The writer has panicked, or has no thread: no batch has a fate any more.
+    Lost,
 }
 
 /// The immediate result of an append.
@@ -66,6 +68,15 @@ impl FateReporter {
     /// Reports the fate of the batch in flight.
     pub fn tell(&self, fate: Fate) {
         (self.0)(fate);
+    }
+}
+
+impl Drop for FateReporter {
+    fn drop(&mut self) {
+        // In the writer. The batch in flight would be waited for without an end.
+        if std::thread::panicking() {
+            self.tell(Fate::Lost);
+        }
     }
 }
 

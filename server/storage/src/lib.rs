@@ -1,8 +1,11 @@
 //! What a server keeps on disk: the journal of all decisions, and the history of messages, which is
 //! made from it. Nothing here knows a request or a connection.
 
+mod blocking;
 pub mod clock;
 pub mod history;
 pub mod journal;
 pub mod priority;
 pub mod private;
+
+pub use blocking::blocking;

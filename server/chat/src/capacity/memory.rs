@@ -125,7 +125,8 @@ impl Memory {
         if let Some(bytes) = resident() {
             capacity.memory.measured(bytes);
         }
-        task::spawn(sample(Arc::downgrade(capacity)));
+        let capacity = Arc::downgrade(capacity);
+        task::keep("memory", move || sample(Weak::clone(&capacity)));
     }
 }
 

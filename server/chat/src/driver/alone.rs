@@ -47,6 +47,7 @@ impl Alone {
                 self.node.append_failed(clock.now());
             }
             Fate::Refused => {}
+            Fate::Lost => panic!("the journal is not written any more"),
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::clock::Clock;
 use crate::journal::{DatabaseError, JournalReader};
 
 /// The pause after an error.
-const RETRY: Duration = Duration::from_secs(10);
+pub(super) const RETRY: Duration = Duration::from_secs(10);
 
 /// The pause after damaged tables were moved.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -81,7 +81,7 @@ struct Following {
 
 impl Follower {
     /// Follows the journal until the server stops.
-    pub(super) fn run(self) {
+    pub(super) fn run(&self) {
         let mut following = None;
         loop {
             let turn = match self.progress.is_damaged() {

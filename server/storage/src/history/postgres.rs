@@ -100,8 +100,10 @@ pub(super) enum CopyError {
     OtherHistory,
     #[error("{0}")]
     Journal(#[from] DatabaseError),
-    #[error("the thread that reads history.db has ended")]
-    Thread(#[from] tokio::task::JoinError),
+    #[error("history.db is not read: {0}")]
+    Thread(#[from] std::io::Error),
+    #[error("it panicked, and the log says why")]
+    Panicked,
     #[error("nothing is copied now")]
     Away,
 }

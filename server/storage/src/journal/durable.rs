@@ -81,10 +81,7 @@ impl Journal for DurableJournal {
             });
         match spawned {
             Ok(_) => self.0 = State::Running { jobs, ended },
-            Err(error) => tracing::error!(
-                error = reason(&error),
-                "the journal has no thread: nothing is accepted"
-            ),
+            Err(error) => tracing::error!(error = reason(&error), "the journal has no thread"),
         }
     }
 
@@ -94,9 +91,7 @@ impl Journal for DurableJournal {
             State::Running { jobs, .. } if jobs.send(Job { at: now, entries }).is_ok() => {
                 Append::Pending
             }
-            State::Running { .. } | State::Opened(_) | State::Closed => {
-                Append::Settled(Fate::Failed)
-            }
+            State::Running { .. } | State::Opened(_) | State::Closed => Append::Settled(Fate::Lost),
         }
     }
 

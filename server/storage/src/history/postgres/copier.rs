@@ -1,5 +1,9 @@
 //! Copies the rows of `history.db` as they come.
 
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use chat_core::Position;
@@ -9,6 +13,7 @@ use tokio_postgres::{Client, Config};
 
 use super::links::{self, Agreement};
 use super::{Copied, CopyError, RETRY, connect, rows, tables};
+use crate::blocking;
 use crate::clock::wall;
 use crate::history::Copiers;
 use crate::history::tables::{signed, unsigned};
@@ -35,7 +40,12 @@ impl Copier {
     pub(super) async fn run(mut self) {
         let mut is_down = false;
         loop {
-            let Err(error) = self.session(&mut is_down).await else {
+            let mut session = pin!(self.session(&mut is_down));
+            let ended = poll_fn(|context| {
+                let polled = catch_unwind(AssertUnwindSafe(|| session.as_mut().poll(context)));
+                polled.unwrap_or(Poll::Ready(Err(CopyError::Panicked)))
+            });
+            let Err(error) = ended.await else {
                 return;
             };
             self.reach.send_replace(None);
@@ -80,7 +90,7 @@ impl Copier {
             }
             self.reach.send_replace(Some(Position(unsigned(place))));
             let file = self.copied.file.clone();
-            let read = tokio::task::spawn_blocking(move || rows::read(&file, place));
+            let read = blocking(move || rows::read(&file, place));
             let Some(rows) = read.await?? else {
                 return Ok(place);
             };

@@ -7,6 +7,7 @@ use chat_core::Position;
 use tokio_postgres::{Client, Transaction};
 
 use super::CopyError;
+use crate::blocking;
 use crate::history::tables::unsigned;
 use crate::journal::{JournalReader, LinkAt};
 
@@ -32,7 +33,7 @@ pub(super) async fn compare(client: &Client, folder: &Path) -> Result<Agreement,
     let links = rows.iter().map(|row| (row.get(0), row.get(1)));
     let links: Vec<(i64, Vec<u8>)> = links.collect();
     let folder = PathBuf::from(folder);
-    let compared = tokio::task::spawn_blocking(move || compare_with(&folder, &links));
+    let compared = blocking(move || compare_with(&folder, &links));
     compared.await?
 }
 

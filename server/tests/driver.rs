@@ -3,6 +3,7 @@
 
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use chat_core::config::RateLimit;
 use chat_core::{
@@ -13,7 +14,7 @@ use server_chat::driver::{
     self, Answered, Delivery, Ending, EventStream, MAX_QUEUED, NodeClient, Request, Running,
 };
 use server_chat::view::View;
-use server_storage::clock::Clock;
+use server_storage::clock::{Clock, MachineClocks};
 use server_storage::journal::{Append, Fate, FateReporter, Journal, NoWrite};
 
 /// A journal that does nothing by itself: the test decides the outcome of each batch.
@@ -464,4 +465,54 @@ async fn a_writer_of_the_journal_that_panics_ends_the_driver() {
     });
     assert!(writer.join().is_err());
     assert_eq!(running.died().await, driver::Died::Panicked);
+}
+
+/// Clocks that the test moves with those of the runtime.
+struct RuntimeClocks(tokio::time::Instant);
+
+impl MachineClocks for RuntimeClocks {
+    fn wall(&self) -> Time {
+        Time(0) + Span::secs(1_000_000 + self.steady().as_secs())
+    }
+
+    fn steady(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_of_the_process_moves_deadlines() {
+    let journal = ManualJournal::default();
+    journal.loosen();
+    let clock = Clock::of(
+        Box::new(RuntimeClocks(tokio::time::Instant::now())),
+        Time(0),
+    );
+    let node = Box::new(journal);
+    let (client, _running) = driver::start(
+        Node::start(Config::default(), 7),
+        node,
+        clock,
+        Arc::default(),
+    );
+    logged_in(&client, 1).await;
+    let deadlines = async || {
+        client
+            .look(|view| view.hub().deadlines())
+            .await
+            .expect("a driver")
+    };
+    let before = deadlines().await;
+    assert!(!before.is_empty());
+    let pause = Duration::from_secs(3_600);
+    tokio::time::advance(pause).await;
+    until(&client, |_| true).await;
+    let after = deadlines().await;
+    assert_eq!(after.len(), before.len(), "{before:?} {after:?}");
+    for (before, after) in before.iter().zip(&after) {
+        assert!(
+            after.0 >= before.0 + Span::secs(pause.as_secs()),
+            "{before:?} {after:?}"
+        );
+    }
 }

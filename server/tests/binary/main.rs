@@ -2,6 +2,7 @@
 
 mod command_line;
 mod full_pipes;
+mod paused;
 #[path = "../shared/process.rs"]
 mod process;
 mod program;

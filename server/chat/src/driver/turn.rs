@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use chat_core::{Output, Reject, Response, Ticket};
+use chat_core::{Output, Reject, Response, Span, Ticket};
 use server_storage::journal::NoWrite;
 use tokio::sync::{mpsc, oneshot};
 
@@ -17,8 +17,11 @@ use super::{Answered, Input, NOBODY, Request, Settled, Shared};
 /// The largest number of inputs that are taken before the node's batch is appended.
 const INPUTS_A_TURN: usize = 1_024;
 
-/// The longest sleep of the driver, so that it never depends on a single wake-up.
-const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// The longest sleep of the driver, so that it never depends on a single wake-up, and notices a pause.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// A longer time between two turns was a pause of the process, as while it is stopped.
+const PAUSE: Duration = Duration::from_secs(3);
 
 /// How long a shutdown waits while no stream's reader takes anything.
 const UNREAD: Duration = Duration::from_secs(1);
@@ -82,7 +85,7 @@ impl Turn {
     ) -> Result<(), NoWrite> {
         let mut alarm = std::pin::pin!(tokio::time::sleep(LONGEST_SLEEP));
         let mut taken = Vec::with_capacity(INPUTS_A_TURN);
-        let mut woke = Instant::now();
+        let mut woke = tokio::time::Instant::now();
         loop {
             self.settle();
             if matches!(self.phase, Phase::Stopped) {
@@ -101,8 +104,9 @@ impl Turn {
                 },
                 () = alarm.as_mut() => {}
             }
-            woke = Instant::now();
-            self.follow_clock();
+            let paused = woke.elapsed();
+            woke = tokio::time::Instant::now();
+            self.follow_clock(paused);
             for input in taken.drain(..) {
                 self.take(input);
             }
@@ -110,12 +114,15 @@ impl Turn {
         self.engine.close()
     }
 
-    /// Takes a sleep of the machine, or a clock that was set forward, for a time when nobody was served.
-    fn follow_clock(&mut self) {
-        if let Some(step) = self.shared.clock.follow() {
+    /// Takes a sleep of the machine, a clock that was set forward, or a pause of the process since the
+    /// last turn, for a time when nobody was served.
+    fn follow_clock(&mut self, since: Duration) {
+        let step = self.shared.clock.follow().unwrap_or_default();
+        if step > Span::ZERO || since > PAUSE {
             tracing::warn!(
-                seconds = step.0 / 1_000_000,
-                "the machine slept, or its clock was set forward: deadlines move by as much"
+                seconds = step.0 / 1_000_000 + since.as_secs(),
+                "the machine slept, its clock was set forward, or this process was paused: deadlines \
+                 move by as much"
             );
             self.engine.clock_stepped();
         }

@@ -1,10 +1,10 @@
 //! One client on stdin and stdout: relayed to a server, or served here.
 
-use std::io::ErrorKind;
+mod lines;
+
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -17,18 +17,17 @@ use server_chat::task;
 use server_chat::tools::of_toolsets;
 use server_settings::cli::{Connect, StdioArgs};
 use server_settings::{DEFAULT_LISTEN, Settings};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::AsyncWrite;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp;
 use crate::relay::{Relay, ServerKind, Upstream, UpstreamError};
 use crate::serve::{Core, ServeError};
 
+use lines::lines;
+
 /// How long a server on the default address may take to answer.
 const PATIENCE: Duration = Duration::from_millis(500);
-
-/// The largest line in bytes; a line is a message of a local client.
-const MAX_LINE: usize = 1 << 20;
 
 /// How long calls may take that the client sent before it left. Then waiting checks and delayed
 /// answers are answered as they are.
@@ -50,10 +49,6 @@ pub enum StdioError {
          found there: name it with --connect {base}, and give the token in TALKING_STICK_TOKEN"
     )]
     Unnamed { base: String },
-    #[error(
-        "the client sent a line of more than {MAX_LINE} bytes, which is no call of a tool here"
-    )]
-    LineTooLong,
     #[error("the client's first words are no MCP: {0}")]
     Handshake(String),
     #[error("the conversation with the client broke off: {0}")]
@@ -143,20 +138,14 @@ async fn converse(
         failed: unheard.clone(),
     };
     let ended = CancellationToken::new();
-    let too_long = Arc::<AtomicBool>::default();
-    let stdin = BoundedInput {
-        inner: stdin,
-        ended: ended.clone(),
-        line: 0,
-        too_long: Arc::clone(&too_long),
-    };
+    let conversation = lines((stdin, stdout), ended.clone());
     task::spawn(async move {
         ended.cancelled().await;
         tokio::time::sleep(PARTING).await;
         part();
     });
     let conversed = async {
-        let serving = match handler.serve((stdin, stdout)).await {
+        let serving = match handler.serve(conversation).await {
             Ok(serving) => serving,
             // The client left before `initialize`, which is no error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -167,62 +156,9 @@ async fn converse(
             Err(error) => Err(StdioError::Broken(error.to_string())),
         }
     };
-    let conversed = tokio::select! {
+    tokio::select! {
         conversed = conversed => conversed,
         () = unheard.cancelled() => Ok(()),
-    };
-    if too_long.load(Ordering::Relaxed) {
-        return Err(StdioError::LineTooLong);
-    }
-    conversed
-}
-
-/// Standard input that reports its end, and ends at a line that is too long.
-struct BoundedInput<R> {
-    inner: R,
-    ended: CancellationToken,
-    /// The number of bytes of the incomplete line.
-    line: usize,
-    too_long: Arc<AtomicBool>,
-}
-
-impl<R> BoundedInput<R> {
-    /// Whether all lines are short enough after these bytes.
-    fn has_short_lines(&mut self, bytes: &[u8]) -> bool {
-        let mut pieces = bytes.split(|byte| *byte == b'\n');
-        let first = pieces.next().map_or(0, <[u8]>::len);
-        self.line = self.line.saturating_add(first);
-        let mut longest = self.line;
-        for piece in pieces {
-            self.line = piece.len();
-            longest = longest.max(self.line);
-        }
-        longest <= MAX_LINE
-    }
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for BoundedInput<R> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        let before = into.filled().len();
-        let mut polled = Pin::new(&mut self.inner).poll_read(context, into);
-        if !self.has_short_lines(&into.filled()[before..]) {
-            self.too_long.store(true, Ordering::Relaxed);
-            let why = "a line is too long";
-            polled = Poll::Ready(Err(std::io::Error::new(ErrorKind::InvalidData, why)));
-        }
-        let is_over = match &polled {
-            Poll::Ready(Ok(())) => into.remaining() > 0 && into.filled().len() == before,
-            Poll::Ready(Err(_)) => true,
-            Poll::Pending => false,
-        };
-        if is_over {
-            self.ended.cancel();
-        }
-        polled
     }
 }
 
@@ -320,20 +256,5 @@ mod tests {
         let (found, sent) = asked_of(ours).await;
         assert!(matches!(found, Ok(Some(_))), "{found:?}");
         assert!(!sent.contains("sesame"), "{sent}");
-    }
-
-    #[test]
-    fn a_line_is_counted_from_its_beginning() {
-        let mut watched = BoundedInput {
-            inner: (),
-            ended: CancellationToken::new(),
-            line: 0,
-            too_long: Arc::default(),
-        };
-        let half = vec![b'x'; MAX_LINE / 2];
-        assert!(watched.has_short_lines(&half) && watched.has_short_lines(&half));
-        assert!(watched.has_short_lines(b"\n") && watched.has_short_lines(&half));
-        assert!(watched.has_short_lines(b"\n\nxy") && watched.has_short_lines(&half));
-        assert!(watched.has_short_lines(&half[2..]) && !watched.has_short_lines(b"z\n"));
     }
 }

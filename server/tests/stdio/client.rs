@@ -85,8 +85,12 @@ impl Client {
     }
 
     pub(crate) fn send(&mut self, message: &Value) {
+        self.write(format!("{message}\n").as_bytes());
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().expect("not closed yet");
-        writeln!(stdin, "{message}").expect("the binary reads");
+        stdin.write_all(bytes).expect("the binary reads");
     }
 
     pub(crate) fn send_request(&mut self, method: &str, params: &Value) -> u64 {

@@ -3,7 +3,6 @@
 mod breaks;
 mod client;
 
-use std::io::Write as _;
 use std::net::TcpListener;
 use std::process::Stdio;
 use std::thread;
@@ -200,26 +199,18 @@ fn what_is_no_address_is_told_before_anything_is_served() {
 }
 
 #[test]
-fn a_line_without_an_end_is_given_up_and_told() {
-    let mut child = binary()
-        .args(["stdio", "--connect", "never"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    let mut stdin = child.stdin.take().expect("a pipe");
-    let piece = vec![b'x'; 64 * 1_024];
-    // The loop writes until the other end is closed, far beyond the limit of a line.
-    let taken = (0..1_024)
-        .take_while(|_| stdin.write_all(&piece).is_ok())
-        .count();
-    assert!(taken < 100, "{taken} pieces were taken");
-    drop(stdin);
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("a line of more than 1048576 bytes"), "{told}");
+fn a_line_that_is_no_message_is_told_and_the_conversation_goes_on() {
+    let mut client = Client::introduced(&["--connect", "never"]);
+    let long = vec![b'x'; 4 << 20];
+    for broken in [&b"hello"[..], b"\xff", &long] {
+        client.write(&[broken, b"\n"].concat());
+        let told = client.receive();
+        assert_eq!(told["error"]["code"], -32_700, "{told}");
+        assert_eq!(told.get("id"), None, "{told}");
+        let login = client.call("login", &json!({ "username": "Ann" }));
+        assert_eq!(login["users"][0]["display_name"], "Ann");
+    }
+    client.close();
 }
 
 #[test]

@@ -288,8 +288,9 @@ async fn run(settings: &Settings, play: &DemoMode) -> Result<ExitCode, Box<dyn s
                 break;
             }
             wanted = signals.next() => match wanted {
-                Wanted::Reload => server.reload(),
-                Wanted::Stop => break,
+                Wanted::Reload if matches!(play, DemoMode::Nothing) => server.reload(),
+                // The terminal of a demonstration is gone, and with it who looks at it.
+                Wanted::Reload | Wanted::Stop => break,
             },
         }
     }

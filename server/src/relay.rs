@@ -360,6 +360,7 @@ fn rpc_error(error: UpstreamError) -> ErrorData {
         UpstreamError::Address { .. }
         | UpstreamError::Unreachable { .. }
         | UpstreamError::HttpError { .. }
+        | UpstreamError::Slow { .. }
         | UpstreamError::Strange { .. } => ErrorData::internal_error(error.to_string(), None),
     }
 }

@@ -37,6 +37,15 @@ const MAX_ANSWER_VALUES: usize = 64 * 1_024;
 /// The most characters of an error that are passed on.
 const MAX_ERROR: usize = 500;
 
+/// How long a check waits that does not say it, and the longest that an answer is held.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// The longest wait of a check: the server has a limit of its own, which is shorter by default.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
+
+/// How long an answer may take besides its wait.
+const MARGIN: Duration = Duration::from_secs(30);
+
 /// The time limit for a connection.
 const CONNECT: Duration = Duration::from_secs(3);
 
@@ -74,6 +83,8 @@ pub enum UpstreamError {
         /// The code of a chat server's refusal.
         code: Option<String>,
     },
+    #[error("the server at {base} did not answer within {} seconds, the longest that this call may take", within.as_secs())]
+    Slow { base: String, within: Duration },
     #[error("the server at {base} answers in words that this client does not know: {why}")]
     Strange { base: String, why: String },
     /// A JSON-RPC error.
@@ -227,8 +238,23 @@ impl Upstream {
     /// ClientProgress is requested if it has a destination.
     ///
     /// # Errors
-    /// The server is not reachable, refuses, or answers with an error.
+    /// The server is not reachable, refuses, answers with an error, or not in time.
     pub(super) async fn ask(
+        &self,
+        (method, name): (&str, Option<&str>),
+        params: Value,
+        progress: Option<&ClientProgress>,
+    ) -> Result<Value, UpstreamError> {
+        let within = wait(&params["arguments"]) + MARGIN;
+        let asked = self.try_ask((method, name), params, progress);
+        let slow = |_| UpstreamError::Slow {
+            base: self.base.clone(),
+            within,
+        };
+        tokio::time::timeout(within, asked).await.map_err(slow)?
+    }
+
+    async fn try_ask(
         &self,
         (method, name): (&str, Option<&str>),
         mut params: Value,
@@ -360,6 +386,14 @@ impl Upstream {
     }
 }
 
+/// How long the server may wait before it answers a call with these arguments.
+fn wait(arguments: &Value) -> Duration {
+    let asked = &arguments["wait_seconds"];
+    let asked = asked.as_u64().or_else(|| asked.as_str()?.parse().ok());
+    let asked = asked.map_or(WAIT, Duration::from_secs);
+    asked.clamp(WAIT, LONGEST_WAIT)
+}
+
 /// The next event of a stream.
 pub(super) async fn next(
     events: &mut Events,
@@ -425,6 +459,30 @@ mod tests {
         let upstream = Upstream::at("http://localhost:1/mcp", Some("secret")).unwrap();
         assert_eq!(upstream.base(), "http://localhost:1");
         assert!(!format!("{upstream:?}").contains("secret"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_takes_a_call_and_is_silent_is_told_in_time() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let upstream = Upstream::at(&url, None).unwrap();
+        for (arguments, seconds) in [
+            (json!({}), 50),
+            (json!({ "wait_seconds": 0 }), 50),
+            (json!({ "wait_seconds": 45 }), 75),
+            (json!({ "wait_seconds": "45" }), 75),
+            (json!({ "wait_seconds": u64::MAX }), 630),
+        ] {
+            let params = json!({ "name": "check", "arguments": arguments });
+            let asked = upstream
+                .ask(("tools/call", Some("check")), params, None)
+                .await;
+            let told = asked.unwrap_err().to_string();
+            assert!(
+                told.contains(&format!("within {seconds} seconds")),
+                "{told}"
+            );
+        }
     }
 
     #[test]

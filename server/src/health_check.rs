@@ -1,17 +1,17 @@
 //! `talking-stick healthcheck`: asks a running server whether it takes calls, for containers, whose
 //! images have no other program that could.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use server_settings::os_error::reason;
 
-/// The time limit of each step.
+/// The time limit to connect, and for the whole answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The longest first line of an answer in bytes.
-const MAX_LINE: u64 = 1_024;
+const MAX_LINE: usize = 1_024;
 
 /// Why a server is not ready.
 #[derive(Debug, thiserror::Error)]
@@ -63,19 +63,51 @@ fn reached(listen: SocketAddr) -> SocketAddr {
 /// The first line of the answer.
 fn ask(at: SocketAddr) -> std::io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&at, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    let by = Instant::now() + PATIENCE;
     stream.set_write_timeout(Some(PATIENCE))?;
     // The server answers for this host, whatever its names are.
     stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-    let mut line = Vec::new();
-    let answer = std::io::Read::take(stream, MAX_LINE);
-    BufReader::new(answer).read_until(b'\n', &mut line)?;
-    Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
+    let (mut answer, mut piece) = (Vec::new(), [0; 256]);
+    while !answer.contains(&b'\n') && answer.len() < MAX_LINE {
+        let left = by.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut piece)? {
+            0 => break,
+            read => answer.extend_from_slice(&piece[..read]),
+        }
+    }
+    let line = answer.split(|byte| *byte == b'\n').next();
+    let line = String::from_utf8_lossy(line.unwrap_or_default());
+    Ok(line.trim_end().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
     use super::*;
+
+    #[test]
+    fn a_server_that_answers_byte_by_byte_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        let dripping = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            // The client says nothing more: each read is over after its time.
+            let pause = Some(Duration::from_millis(50));
+            stream.set_read_timeout(pause).unwrap();
+            let mut rest = [0; 512];
+            while stream.write_all(b"H").is_ok() {
+                let _ = stream.read(&mut rest);
+            }
+        });
+        assert!(matches!(check(at), Err(HealthError::Silent { .. })));
+        dripping.join().unwrap();
+    }
 
     #[test]
     fn a_server_on_all_addresses_is_reached_on_this_machine() {

@@ -4,13 +4,13 @@
 
 mod cluster;
 
-use std::io::{BufWriter, IsTerminal as _, LineWriter, Write};
+use std::io::{BufWriter, IsTerminal as _, LineWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use server_chat::lossy_output::{STDERR, STDOUT};
+use server_chat::lossy_output::{Patient, STDERR, STDOUT};
 use server_chat::render_text;
 use server_chat::service::Service;
 use server_settings::cli::{self, Cli, Command, LogForm, ServeArgs, StdioArgs, TokenArgs};
@@ -116,7 +116,7 @@ fn perform(cli: Cli) -> ExitCode {
             done(health_check::check(args.listen.unwrap_or(DEFAULT_LISTEN)))
         }
         Some(Command::Completions { shell }) => {
-            let written = manual::completions(shell, &mut std::io::stdout().lock());
+            let written = manual::completions(shell, &mut output());
             done(
                 written
                     .map_err(|error| format!("the output cannot be written: {}", reason(&error))),
@@ -132,7 +132,12 @@ fn perform(cli: Cli) -> ExitCode {
 /// Makes a token, and prints it.
 fn print_token(args: &TokenArgs) -> Result<(), Box<dyn std::error::Error>> {
     let token = new_token(&args.name, args.file.as_deref())?;
-    Ok(std::io::stdout().write_all(token.as_bytes())?)
+    Ok(output().write_all(token.as_bytes())?)
+}
+
+/// The output of a command.
+fn output() -> Patient<StdoutLock<'static>> {
+    Patient(std::io::stdout().lock())
 }
 
 /// The exit code of a command that does one thing.
@@ -159,7 +164,7 @@ fn keep(
             return ExitCode::from(USAGE);
         }
     };
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(output());
     match work(&data, &mut out).and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {

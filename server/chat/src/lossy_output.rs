@@ -18,6 +18,9 @@ const MAX_QUEUED: usize = 1 << 20;
 /// How long the end of the process waits for the reader.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
+/// The pause before another attempt to write to a full pipe that does not wait by itself.
+const FULL: Duration = Duration::from_millis(10);
+
 /// Standard output.
 pub static STDOUT: LossyOutput = LossyOutput::on(Descriptor::Output);
 
@@ -38,6 +41,32 @@ impl Descriptor {
             Self::Error => io::stderr().as_fd().try_clone_to_owned(),
         };
         descriptor.map(File::from)
+    }
+}
+
+/// A writer that waits for its reader. A descriptor is shared with other programs, and one of them may
+/// have made it one that does not wait.
+#[derive(Debug)]
+pub struct Patient<W>(pub W);
+
+impl<W: Write> Patient<W> {
+    fn patiently<T>(&mut self, work: impl Fn(&mut W) -> io::Result<T>) -> io::Result<T> {
+        loop {
+            match work(&mut self.0) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(FULL),
+                done => return done,
+            }
+        }
+    }
+}
+
+impl<W: Write> Write for Patient<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.patiently(|inner| inner.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.patiently(W::flush)
     }
 }
 
@@ -131,28 +160,41 @@ impl LossyOutput {
     }
 
     fn write_queued(&self) -> ! {
-        let mut file = self.descriptor.open();
+        let mut file = self.descriptor.open().map(Patient);
         let mut bytes = Vec::new();
+        let (mut untold, mut is_written) = (0, true);
         loop {
-            let untold = self.next(&mut bytes);
-            if untold > 0 && self.descriptor == Descriptor::Error {
+            untold += self.next(&mut bytes);
+            if is_written {
                 // It is the first line behind those that were in time.
-                tracing::warn!(
-                    dropped = untold,
-                    "lines of the log are dropped: its reader does not take them in time"
-                );
+                self.tell(&mut untold);
             }
             for line in pieces(&bytes) {
                 // One write for each line: those of several processes do not mix.
-                let written = match &mut file {
+                is_written = match &mut file {
                     Ok(file) => file.write_all(line).is_ok(),
                     Err(_) => false,
                 };
-                if !written {
+                if !is_written {
+                    untold += 1;
                     self.dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }
             bytes.clear();
+            if is_written {
+                self.tell(&mut untold);
+            }
+        }
+    }
+
+    /// Logs that lines were lost.
+    fn tell(&self, untold: &mut u64) {
+        let dropped = std::mem::take(untold);
+        if dropped > 0 && self.descriptor == Descriptor::Error {
+            tracing::warn!(
+                dropped,
+                "lines of the log were lost: its reader did not take them in time, or its disk was full"
+            );
         }
     }
 

@@ -24,11 +24,10 @@ use crate::tools::Tool;
 use crate::wire::{Done, Said};
 
 pub use data::{data, visible};
-pub use shown::{json_line, shown};
+pub use shown::{json_line, one_line, shown};
 
 use fence::Fence;
 use next::Standing;
-use shown::one_line;
 
 /// The name of the hint in JSON. `next` is where a list of members goes on.
 const NEXT: &str = "next_call";

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use server_chat::driver::NodeClient;
+use server_chat::render_text::{json_line, one_line};
 use server_nats::{Calls, Log};
 use server_settings::ClusterSettings;
 
@@ -81,7 +82,7 @@ fn json(members: &[MemberStatus]) -> String {
         })
     };
     let list: Vec<_> = members.iter().map(object).collect();
-    format!("{}\n", serde_json::Value::from(list))
+    format!("{}\n", json_line(&list.into()))
 }
 
 fn table(members: &[MemberStatus]) -> String {
@@ -90,26 +91,59 @@ fn table(members: &[MemberStatus]) -> String {
     }
     let last = members.iter().map(|member| member.sequence).max();
     let last = last.unwrap_or_default();
-    let width = members.iter().map(|member| member.member.len()).max();
+    // They come from the network.
+    let names = members.iter().map(|member| one_line(&member.member));
+    let names: Vec<String> = names.collect();
+    let width = names.iter().map(String::len).max();
     let width = width.unwrap_or_default().max("member".len());
     let mut text = format!(
         "{:width$}  {:9}  {:>5}  {:>10}  {:>6}  {:>10}  {:16}  version\n",
         "member", "role", "epoch", "sequence", "behind", "position", "digest"
     );
-    for member in members {
+    for (member, name) in members.iter().zip(names) {
         let behind = last - member.sequence;
         // A text takes everything.
         let _ = writeln!(
             text,
-            "{:width$}  {:9}  {:>5}  {:>10}  {behind:>6}  {:>10}  {:016x}  {}",
-            member.member,
-            member.role,
+            "{name:width$}  {:9}  {:>5}  {:>10}  {behind:>6}  {:>10}  {:016x}  {}",
+            one_line(&member.role),
             member.epoch,
             member.sequence,
             member.position,
             member.digest,
-            member.version
+            one_line(&member.version)
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_members_say_moves_no_cursor_and_makes_no_line() {
+        let hostile = "a\x1b[2J\nb\u{9b}c\u{202e}";
+        let member = MemberStatus {
+            member: hostile.into(),
+            role: hostile.into(),
+            sequence: 1,
+            epoch: 1,
+            owner: None,
+            position: 1,
+            digest: 1,
+            version: hostile.into(),
+        };
+        let table = table(std::slice::from_ref(&member));
+        assert_eq!(table.lines().count(), 2, "{table}");
+        let json = json(&[member]);
+        for text in [table, json] {
+            assert!(
+                text.trim_end()
+                    .chars()
+                    .all(|c| c == '\n' || c.is_ascii_graphic() || c == ' '),
+                "{text:?}"
+            );
+        }
+    }
 }

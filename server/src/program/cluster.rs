@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 #[cfg(feature = "cluster")]
 use chat_journal::Loss;
+#[cfg(feature = "cluster")]
+use server_chat::render_text;
 use server_settings::cli::ClusterCommand;
 #[cfg(feature = "cluster")]
 use server_settings::cli::{ClusterArgs, ClusterRepairArgs, ServeArgs};
@@ -64,9 +66,11 @@ fn repair(args: ClusterRepairArgs) -> ExitCode {
     })
 }
 
+/// Prints a text, which may quote other programs.
 #[cfg(feature = "cluster")]
 fn print(text: &str) -> Done {
-    std::io::stdout().write_all(text.as_bytes())?;
+    let text = render_text::shown(text);
+    super::output().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

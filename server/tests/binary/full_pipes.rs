@@ -11,12 +11,14 @@ use serde_json::{Value, json};
 use tokio::net::unix::pipe;
 
 use crate::process::{Connection, PATIENCE};
-use crate::program::binary;
+use crate::program::{binary, limited};
 
 /// A full pipe.
 struct FullPipe {
     folder: tempfile::TempDir,
     _reader: File,
+    /// An end that does not wait for the reader.
+    impatient: File,
 }
 
 impl FullPipe {
@@ -49,6 +51,7 @@ impl FullPipe {
         Self {
             folder,
             _reader: reader,
+            impatient: writer,
         }
     }
 
@@ -62,7 +65,12 @@ impl FullPipe {
         end.expect("a pipe with a reader").into()
     }
 
-    /// Reads on, until the last writer is gone.
+    /// The end that is written, for a child, as one that does not wait.
+    fn impatient_end(&self) -> Stdio {
+        self.impatient.try_clone().expect("a descriptor").into()
+    }
+
+    /// Reads on.
     fn lines(&self) -> impl Iterator<Item = String> {
         let pipe = File::open(self.path()).expect("a pipe with a writer");
         BufReader::new(pipe).lines().map_while(Result::ok)
@@ -108,13 +116,21 @@ struct Served {
 
 impl Served {
     fn start(words: &[&str], out: Stdio, log: Stdio) -> Self {
+        Self::start_as(binary, words, (out, log))
+    }
+
+    fn start_as(
+        program: impl Fn(&[&str]) -> Command,
+        words: &[&str],
+        (out, log): (Stdio, Stdio),
+    ) -> Self {
         // A port that nobody listens on: it was free a moment ago. The server cannot say its own.
         let free = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = free.local_addr().expect("bound");
         drop(free);
         let listen = address.to_string();
         let words = [words, &["--listen", &listen]].concat();
-        let process = Started::start(binary(&words).stdout(out).stderr(log));
+        let process = Started::start(program(&words).stdout(out).stderr(log));
         let served = Self { process, address };
         while Connection::try_open(address, PATIENCE).is_none() {
             thread::yield_now();
@@ -153,23 +169,63 @@ const TALKATIVE: [&str; 5] = [
 
 #[test]
 fn a_server_whose_log_nobody_reads_serves_and_says_later_what_is_lost() {
-    let pipe = FullPipe::make();
-    let served = Served::start(&TALKATIVE, Stdio::null(), pipe.end());
+    for end in [FullPipe::end, FullPipe::impatient_end] {
+        let pipe = FullPipe::make();
+        let served = Served::start(&TALKATIVE, Stdio::null(), end(&pipe));
+        let mut connection = Connection::open(served.address);
+        while Served::figure(&mut connection, DROPPED) == 0 {
+            for _ in 0..1_000 {
+                Served::get(&mut connection, "/healthz");
+            }
+            let refused = connection.exchange("GET /users", &[("Origin", "http://x")], "");
+            assert_eq!(refused.expect("it is answered").status, 403);
+        }
+        connection.register("Ann", "lobby");
+        let mut lines = pipe.lines();
+        assert!(lines.any(|line| line.contains("talking_stick::start")));
+        assert!(lines.any(|line| line.contains("\"dropped\":")));
+        served.process.signal("TERM");
+        assert!(lines.any(|line| line.contains("\"stopped\"")));
+        assert_eq!(served.process.end().code(), Some(0));
+    }
+}
+
+#[test]
+fn lines_that_a_full_disk_loses_are_told_when_it_has_room() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("log");
+    let log = OpenOptions::new().append(true).create(true).open(&path);
+    let log = log.expect("a file");
+    let end = log.try_clone().expect("a descriptor").into();
+    let program = |words: &[&str]| limited("-f 16", words);
+    let served = Served::start_as(program, &TALKATIVE, (Stdio::null(), end));
     let mut connection = Connection::open(served.address);
     while Served::figure(&mut connection, DROPPED) == 0 {
-        for _ in 0..1_000 {
-            Served::get(&mut connection, "/healthz");
-        }
-        let refused = connection.exchange("GET /users", &[("Origin", "http://x")], "");
-        assert_eq!(refused.expect("it is answered").status, 403);
+        Served::get(&mut connection, "/healthz");
     }
-    connection.register("Ann", "lobby");
-    let mut lines = pipe.lines();
-    assert!(lines.any(|line| line.contains("talking_stick::start")));
-    assert!(lines.any(|line| line.contains("\"dropped\":")));
+    log.set_len(0).expect("its own file");
+    while !std::fs::read_to_string(&path)
+        .expect("text")
+        .contains("\"dropped\":")
+    {
+        Served::get(&mut connection, "/healthz");
+    }
+}
+
+#[test]
+fn an_export_waits_for_its_reader_also_where_the_pipe_does_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let data = data.to_str().expect("text");
+    let served = Served::start(&["--data", data], Stdio::null(), Stdio::null());
+    Connection::open(served.address).register("Ann", "lobby");
     served.process.signal("TERM");
-    assert!(lines.any(|line| line.contains("\"stopped\"")));
     assert_eq!(served.process.end().code(), Some(0));
+    let pipe = FullPipe::make();
+    let mut command = binary(&["export", "--data", data]);
+    let exported = Started::start(command.stdout(pipe.impatient_end()));
+    assert!(pipe.lines().any(|line| line.contains("\"Ann\"")));
+    assert_eq!(exported.end().code(), Some(0));
 }
 
 #[test]

@@ -38,7 +38,8 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 }
 
 /// The text on one line: line breaks and tabs are escaped, too.
-pub(super) fn one_line(text: &str) -> String {
+#[must_use]
+pub fn one_line(text: &str) -> String {
     shown(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 

@@ -6,6 +6,7 @@ pub mod cli;
 mod durability;
 pub mod manual;
 mod memory_limit;
+pub mod named_file;
 pub mod os_error;
 pub mod realm;
 mod retention;

@@ -23,6 +23,17 @@ pub struct Realm {
     pub host: Option<Authority>,
 }
 
+/// A host, with its port or without. The library takes any text for a port, such as that of
+/// `localhost:1.example.org`, and a user before the host.
+#[must_use]
+pub fn host(text: &str) -> Option<Authority> {
+    let host = Authority::from_str(text).ok()?;
+    let rest = text.strip_prefix(host.host())?;
+    let is_port = |port: &str| !port.starts_with('+') && port.parse::<u16>().is_ok();
+    let is_plain = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
+    (is_plain && !host.host().is_empty() && !text.contains('*')).then_some(host)
+}
+
 /// A text that is no realm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -41,16 +52,11 @@ impl FromStr for Realm {
         };
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let is_name = (1..=MAX_NAME).contains(&name.len()) && name.chars().all(fits);
-        let host = match host.map(Authority::from_str) {
-            Some(Ok(host)) if host.as_str().contains(['@', '*']) => Err(RealmError),
-            Some(Ok(host)) => Ok(Some(host)),
-            Some(Err(_)) => Err(RealmError),
-            None => Ok(None),
-        };
+        let host = host.map(|text| self::host(text).ok_or(RealmError));
         match is_name {
             true => Ok(Self {
                 name: name.into(),
-                host: host?,
+                host: host.transpose()?,
             }),
             false => Err(RealmError),
         }
@@ -76,6 +82,8 @@ mod tests {
             "a=",
             "a=b c",
             "a=u@h",
+            "a=h:80.example.org",
+            "a=h:65536",
             "=h",
             &"a".repeat(33),
         ] {

@@ -16,6 +16,7 @@ use std::net::IpAddr;
 use axum::http::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{Uri, header};
+use server_settings::realm;
 
 use super::http_error::Fault;
 
@@ -54,9 +55,7 @@ impl AllowedHosts {
         let host = |text: &T| {
             let text = text.as_ref().trim();
             let no_host = || HostError::NoHost(text.to_owned());
-            let authority: Authority = text.parse().map_err(|_| no_host())?;
-            let plain = !text.contains(['@', '*']) && !authority.host().is_empty();
-            plain.then_some(authority).ok_or_else(no_host)
+            realm::host(text).ok_or_else(no_host)
         };
         let more = more.iter().map(host).collect::<Result<_, _>>()?;
         Ok(Self { more })
@@ -65,7 +64,7 @@ impl AllowedHosts {
     /// Whether a request for this host and port is answered.
     #[must_use]
     pub fn allows(&self, authority: &Authority) -> Allowed {
-        if authority.as_str().contains('@') {
+        if realm::host(authority.as_str()).is_none() {
             return Allowed::No;
         }
         let host = authority.host();
@@ -216,6 +215,11 @@ mod tests {
             "localhost@evil.example",
             "evil@localhost",
             "chat.example.",
+            "localhost:8894.evil.example",
+            "127.0.0.1:x",
+            "[::1]:8894.evil.example",
+            "localhost:+80",
+            "localhost:65536",
         ] {
             let refused = checked(&allowed, &[host], &[]);
             assert_eq!(refused, Err(Fault::HostNotAllowed), "{host}");
@@ -246,6 +250,10 @@ mod tests {
             "file://localhost",
             "chrome-extension://localhost",
             "localhost",
+            "http://localhost:8894.evil.example",
+            "http://127.0.0.1:8894.evil.example",
+            "http://[::1]:8894.evil.example",
+            "http://localhost:",
         ] {
             assert_eq!(with(&[origin]), Err(Fault::OriginNotAllowed), "{origin}");
         }
@@ -287,7 +295,16 @@ mod tests {
 
     #[test]
     fn a_malformed_host_cannot_be_allowed() {
-        for text in ["", "*", "*.example", "a b", "http://a", "x@y"] {
+        for text in [
+            "",
+            "*",
+            "*.example",
+            "a b",
+            "http://a",
+            "x@y",
+            "a:b",
+            "a:1.b",
+        ] {
             let error = AllowedHosts::new(&[text]).unwrap_err();
             assert_eq!(error, HostError::NoHost(text.into()));
         }

@@ -1,12 +1,13 @@
 //! `token`: a new token, and its line for a file of tokens.
 
 use std::fs::OpenOptions;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use server_settings::named_file;
 use sha2::{Digest as _, Sha256};
 
 use super::tokens::{Tokens, TokensError, Wrong, check_name};
@@ -67,8 +68,7 @@ fn append(path: &Path, line: &str) -> Result<(), NewTokenError> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true).mode(0o600);
     let mut file = options.open(path).map_err(unwritten)?;
-    let mut text = String::new();
-    file.read_to_string(&mut text).map_err(unwritten)?;
+    let text = named_file::text(&file).map_err(unwritten)?;
     let length = text.len() as u64;
     let end = match text.is_empty() || text.ends_with('\n') {
         true => "",

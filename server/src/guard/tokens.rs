@@ -16,16 +16,13 @@ use std::sync::Arc;
 use chat_core::Time;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime};
 use server_chat::scope::CallerScope;
+use server_settings::named_file;
 use server_settings::os_error::{advice, reason};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 /// The largest number of tokens of a file: each request is compared with all of them.
 const MAX_TOKENS: usize = 1_024;
-
-/// The largest size of a file in bytes: enough for the largest number of tokens, each with a
-/// comment.
-const MAX_FILE: u64 = 1 << 20;
 
 /// The largest number of characters of a token.
 const MAX_TOKEN: usize = 512;
@@ -136,12 +133,6 @@ pub enum TokensError {
         /// The file.
         path: PathBuf,
     },
-    /// It is too large.
-    #[error("{}: a file of tokens has at most {MAX_FILE} bytes", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
 }
 
 /// Why a file cannot be read, and what to do.
@@ -205,13 +196,7 @@ impl Tokens {
             path: path(),
             error,
         };
-        let file = std::fs::File::open(path()).map_err(unread)?;
-        let mut text = String::new();
-        let mut file = std::io::Read::take(file, MAX_FILE + 1);
-        std::io::Read::read_to_string(&mut file, &mut text).map_err(unread)?;
-        if text.len() as u64 > MAX_FILE {
-            return Err(TokensError::TooLarge { path: path() });
-        }
+        let text = named_file::read(&path()).map_err(unread)?;
         Self::parse(&text, realms).map_err(|(line, what)| TokensError::Wrong {
             path: path(),
             line,

@@ -62,6 +62,35 @@ fn a_setting_that_cannot_be_is_exit_2_and_says_what_could() {
 }
 
 #[test]
+fn what_is_no_regular_file_is_refused_and_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let large = folder.path().join("large");
+    std::fs::write(&large, vec![b'#'; 2 << 20]).unwrap();
+    let here = folder.path().to_str().unwrap();
+    for (file, wanted) in [
+        (pipe.to_str().unwrap(), "a regular file is wanted"),
+        ("/dev/zero", "a regular file is wanted"),
+        (here, "is a directory"),
+        (large.to_str().unwrap(), "more than 1 MiB"),
+    ] {
+        for words in [
+            &["--config", file][..],
+            &["--auth-tokens", file],
+            &["--operator-tokens", file],
+            &["token", "ann", file],
+        ] {
+            let (code, _, said) = ran(words);
+            assert!(matches!(code, Some(1 | 2)), "{words:?}: {said}");
+            assert!(said.contains(wanted), "{words:?}: {said}");
+            assert!(!said.contains("os error"), "{words:?}: {said}");
+        }
+    }
+}
+
+#[test]
 fn help_fits_a_terminal_of_eighty_columns() {
     for words in [&["--help"][..], &["stdio", "--help"], &["demo", "--help"]] {
         let (code, help, _) = ran(words);

@@ -62,6 +62,12 @@ pub fn load(path: &Path) -> Result<Plan, ScenarioError> {
         };
         ScenarioError::of_file(&file, format!("{file} cannot be read: {why}"), help)
     };
+    // A pipe or a device may have no end, or never answer.
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err(unreadable(std::io::Error::other(
+            "it is a pipe or a device",
+        )));
+    }
     let mut bytes = Vec::new();
     let most = u64::try_from(yaml::MAX_BYTES).unwrap_or(u64::MAX) + 1;
     std::fs::File::open(path)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::SettingsError;
 use super::file::File;
 use crate::cli::{ReadsRule, ServeArgs};
+use crate::named_file;
 
 /// The realm of a cluster that names none.
 const REALM: &str = "main";
@@ -78,7 +79,7 @@ impl ClusterSettings {
 }
 
 fn read(path: &Path) -> Result<String, SettingsError> {
-    let text = fs::read_to_string(path);
+    let text = named_file::read(path);
     let text = text.map_err(|error| SettingsError::Credentials {
         path: path.into(),
         error,

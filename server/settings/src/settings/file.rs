@@ -2,7 +2,6 @@
 //! takes and what it was given.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +14,7 @@ use super::SettingsError;
 use super::limits::{self, GivenLimit};
 use crate::accepted::{self, closest};
 use crate::cli::{LogForm, ReadsRule};
+use crate::named_file;
 use crate::{Bytes, Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
 
 /// The keys of the file, each equal to a flag.
@@ -96,7 +96,7 @@ impl File {
     /// # Errors
     /// It cannot be read, or says what no setting is.
     pub(super) fn read(path: &Path) -> Result<Self, SettingsError> {
-        let text = fs::read_to_string(path).map_err(|error| SettingsError::Unreadable {
+        let text = named_file::read(path).map_err(|error| SettingsError::Unreadable {
             path: path.into(),
             error,
         })?;

@@ -3,6 +3,7 @@
 use chat_types::{Config, Continuity, Time};
 
 use super::Hub;
+use super::lost_life::LostLife;
 use crate::timer::{Timer, TimerKind, Timers};
 
 impl Hub {
@@ -78,8 +79,12 @@ impl Hub {
     pub(super) fn resume(&mut self, at: Time, config: &Config, continuity: Continuity) {
         let down = at.since(self.now);
         self.now = self.now.max(at);
-        if continuity == Continuity::Broken {
-            self.pass_lost_numbers(down);
+        let lost = match continuity {
+            Continuity::Whole => None,
+            Continuity::Broken { draw } => Some(LostLife { down, draw }),
+        };
+        if let Some(lost) = lost {
+            self.pass_lost_numbers(lost);
         }
         let before = self.boss();
         self.config = config.clone();
@@ -95,13 +100,10 @@ impl Hub {
             }
         }
         for room in self.rooms.sorted_keys() {
-            match continuity {
-                Continuity::Whole => {
-                    if let Some(stick) = self.room_mut(room).stick_mut() {
-                        stick.shift(down);
-                    }
-                }
-                Continuity::Broken => self.renew_stick(room, down),
+            if let Some(lost) = lost {
+                self.renew_stick(room, lost);
+            } else if let Some(stick) = self.room_mut(room).stick_mut() {
+                stick.shift(down);
             }
         }
         self.queue.shift(down);

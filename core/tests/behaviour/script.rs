@@ -95,7 +95,7 @@ pub(crate) fn line(words: &mut Words, config: &Config, lookup: Lookup<'_>) -> Li
         "tick" => Line::Entry(Entry::Tick),
         "resume" => Line::Entry(Entry::Resumed {
             continuity: match words.take("lost") {
-                Some(_) => Continuity::Broken,
+                Some(()) => Continuity::Broken { draw: 0 },
                 None => Continuity::Whole,
             },
             config: Box::new(configured(config, words)),

@@ -75,7 +75,7 @@ impl Pipeline {
     /// The server has restarted with an empty journal, after the loss of a life.
     pub(super) fn begun_anew(config: &Config, at: Time, continuity: Continuity) -> Self {
         let mut anew = Self::new(config, at);
-        if continuity == Continuity::Broken {
+        if continuity != Continuity::Whole {
             anew.proposed
                 .extend(Self::resumed(config, at, continuity).proposed); // 2.7
         }
@@ -124,8 +124,7 @@ impl Pipeline {
 
     /// Whether the numbers of a lost life are still to be passed. // 2.7
     pub(super) fn passes_lost_numbers(&self) -> bool {
-        let continuity = Continuity::Broken;
-        let passes = |entry: &BatchEntry| matches!(entry, BatchEntry::Own(Entry::Resumed { continuity: found, .. }) if *found == continuity);
+        let passes = |entry: &BatchEntry| matches!(entry, BatchEntry::Own(Entry::Resumed { continuity, .. }) if *continuity != Continuity::Whole);
         let proposed = self.proposed.iter().map(|(_, entry)| entry);
         self.in_flight.iter().chain(proposed).take(2).any(passes)
     }

@@ -199,7 +199,9 @@ impl Disk {
         let again = self.try_recover(&mut files, config, Loss::Refused).ok()?;
         let state = state_of(&again.hub);
         let (seed, first) = (self.origin.seed, again.hub.position().next());
-        let mut node = Node::with_journal(again.hub, config.clone(), seed, Continuity::Broken);
+        let draw = super::draw(seed, first);
+        let continuity = Continuity::Broken { draw };
+        let mut node = Node::with_journal(again.hub, config.clone(), seed, continuity);
         node.poll_batch(at)?;
         node.committed(first, at, at);
         Some((state, numbers_of(node.hub())))

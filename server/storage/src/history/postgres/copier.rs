@@ -40,12 +40,7 @@ impl Copier {
     pub(super) async fn run(mut self) {
         let mut is_down = false;
         loop {
-            let mut session = pin!(self.session(&mut is_down));
-            let ended = poll_fn(|context| {
-                let polled = catch_unwind(AssertUnwindSafe(|| session.as_mut().poll(context)));
-                polled.unwrap_or(Poll::Ready(Err(CopyError::Panicked)))
-            });
-            let Err(error) = ended.await else {
+            let Err(error) = self.guarded(&mut is_down).await else {
                 return;
             };
             self.reach.send_replace(None);
@@ -54,6 +49,16 @@ impl Copier {
             }
             tokio::time::sleep(RETRY).await;
         }
+    }
+
+    /// A session, whose panic is one more error: the library panics where the system has no thread.
+    async fn guarded(&mut self, is_down: &mut bool) -> Result<(), CopyError> {
+        let mut session = pin!(self.session(is_down));
+        let polled = poll_fn(|context| {
+            let polled = catch_unwind(AssertUnwindSafe(|| session.as_mut().poll(context)));
+            polled.unwrap_or(Poll::Ready(Err(CopyError::Panicked)))
+        });
+        polled.await
     }
 
     /// Copies with one connection. Ends without an error with the server.

@@ -33,7 +33,7 @@ fn counts_are_taken_from_the_least_to_the_most_that_the_error_names() {
         .into_iter()
         .filter(|key| key != "turn_limit")
         .collect();
-    assert_eq!(counts.len(), 26, "{counts:?}");
+    assert_eq!(counts.len(), 27, "{counts:?}");
     for key in counts {
         let told = fault(&key, json!(u32::MAX)).expect(&key).accepted;
         let (least, most) = told.split_once(" to ").expect("two ends");

@@ -14,7 +14,7 @@ use crate::name::room_key;
 use crate::room::Kind;
 
 /// The first bytes of a snapshot: format and version.
-const FORMAT: &str = "talking-stick hub 5";
+const FORMAT: &str = "talking-stick hub 6";
 
 #[derive(Serialize)]
 struct Written<'a> {

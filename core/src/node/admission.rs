@@ -110,7 +110,7 @@ impl Node {
             if matches!(caller, Caller::Handle(_)) && self.hub.wants_seen(user, now) {
                 self.acknowledgements.see(now, user);
             }
-            return self.answer_again(now, ticket, outcome);
+            return self.answer_again(now, (ticket, user), outcome);
         }
         let takes_break = matches!(command, Command::TakeBreak { .. });
         let admitted = self.check_command(now, from, user, &command);
@@ -120,10 +120,10 @@ impl Node {
             command,
         };
         if let Err(reject) = admitted {
-            return self.join(ticket, &entry, reject);
+            return self.join((ticket, user), &entry, reject);
         }
         if takes_break {
-            self.delayed.expect(ticket);
+            self.delayed.expect(ticket, user);
             self.push(Origin::Break(ticket), entry);
         } else {
             self.push(Origin::Call(ticket), entry);
@@ -143,7 +143,7 @@ impl Node {
         self.check_sizes(command)?;
         // The answer to a break may have to be delayed.
         if matches!(command, Command::TakeBreak { .. }) {
-            self.check_delayed_space()?;
+            self.check_delayed_space(user)?;
         }
         self.check_journal(now)
     }

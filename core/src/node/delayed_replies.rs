@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use chat_types::Time;
+use chat_types::{Span, Time};
 
 use super::{Node, OVERLOAD_RETRY, Response, Ticket};
 use crate::breaks::StressStatus;
@@ -15,14 +15,25 @@ use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::table::Table;
 
+/// The delay after which a participant with its share of delayed answers should try again.
+const SHARE_RETRY: Span = Span::secs(1);
+
 /// The delayed answers, and the breaks whose answers may be delayed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DelayedReplies {
-    /// Breaks that are not decided yet: whether the caller is still connected.
-    expected: Table<Ticket, bool>,
+    /// Breaks that are not decided yet.
+    expected: Table<Ticket, Expected>,
     answers: Table<Ticket, Answer>,
     due: BTreeSet<(Time, Ticket)>,
+    /// The answers and the breaks of each participant that is registered.
     by_user: BTreeSet<(UserId, Ticket)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    user: Option<UserId>,
+    /// Whether the caller is still connected.
+    is_wanted: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -37,14 +48,27 @@ impl DelayedReplies {
         self.answers.len() + self.expected.len()
     }
 
-    /// Adds a proposed break.
-    pub(super) fn expect(&mut self, ticket: Ticket) {
-        self.expected.insert(ticket, true);
+    fn of(&self, user: UserId) -> impl Iterator<Item = Ticket> {
+        let whole = (user, Ticket(0))..=(user, Ticket(u64::MAX));
+        self.by_user.range(whole).map(|(_, ticket)| *ticket)
+    }
+
+    /// Adds a proposed break, of a participant or of one who is not registered yet.
+    pub(super) fn expect(&mut self, ticket: Ticket, user: Option<UserId>) {
+        let is_wanted = true;
+        self.expected.insert(ticket, Expected { user, is_wanted });
+        self.by_user.extend(user.map(|user| (user, ticket)));
     }
 
     /// Removes a decided break. Returns whether the caller is still connected.
     pub(super) fn decided(&mut self, ticket: Ticket) -> bool {
-        self.expected.remove(&ticket).unwrap_or(false)
+        let Some(Expected { user, is_wanted }) = self.expected.remove(&ticket) else {
+            return false;
+        };
+        if let Some(user) = user {
+            self.by_user.remove(&(user, ticket));
+        }
+        is_wanted
     }
 
     fn hold(&mut self, ticket: Ticket, answer: Answer) {
@@ -62,23 +86,16 @@ impl DelayedReplies {
 
     /// Drops the answer of a caller that disconnected.
     pub(super) fn cancel(&mut self, ticket: Ticket) {
-        if let Some(wanted) = self.expected.get_mut(&ticket) {
-            *wanted = false;
+        if let Some(expected) = self.expected.get_mut(&ticket) {
+            expected.is_wanted = false;
         }
         self.take(ticket);
     }
 
     /// Removes the delayed calls of a participant whose registration ended.
     pub(super) fn forget(&mut self, user: UserId) -> Vec<Ticket> {
-        let whole = (user, Ticket(0))..=(user, Ticket(u64::MAX));
-        let tickets: Vec<_> = self
-            .by_user
-            .range(whole)
-            .map(|(_, ticket)| *ticket)
-            .collect();
-        for ticket in &tickets {
-            self.take(*ticket);
-        }
+        let mut tickets: Vec<_> = self.of(user).collect();
+        tickets.retain(|ticket| self.take(*ticket).is_some());
         tickets
     }
 
@@ -93,12 +110,20 @@ impl DelayedReplies {
 }
 
 impl Node {
-    /// Checks that one more answer could be delayed.
-    pub(super) fn check_delayed_space(&self) -> Result<(), Reject> {
-        if self.delayed.len() >= self.hub.config().max_held as usize {
+    /// Checks that one more answer could be delayed, of this participant and of all.
+    pub(super) fn check_delayed_space(&self, user: Option<UserId>) -> Result<(), Reject> {
+        let (config, earlier) = (self.hub.config(), Earlier::Unasked);
+        let share = user.map_or(0, |user| self.delayed.of(user).count());
+        if share >= config.max_held_each as usize {
+            return Err(Reject::RateLimited {
+                retry_after: SHARE_RETRY,
+                earlier,
+            });
+        }
+        if self.delayed.len() >= config.max_held as usize {
             return Err(Reject::Overloaded {
                 retry_after: OVERLOAD_RETRY,
-                earlier: Earlier::Unasked,
+                earlier,
             });
         }
         Ok(())

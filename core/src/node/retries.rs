@@ -11,7 +11,7 @@ use chat_types::Time;
 use super::{Call, Node, Origin, Response, Ticket};
 use crate::command::{Caller, Command, Entry};
 use crate::digest::fingerprint;
-use crate::id::{RequestKey, SecretHash};
+use crate::id::{RequestKey, SecretHash, UserId};
 use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::table::Table;
@@ -113,14 +113,14 @@ impl Node {
     pub(super) fn answer_again(
         &mut self,
         now: Time,
-        ticket: Ticket,
+        (ticket, user): (Ticket, UserId),
         outcome: Result<Reply, Reject>,
     ) -> Result<(), Reject> {
         if matches!(outcome, Ok(Reply::OnBreak { answer_at, .. }) if answer_at > now) {
             // The repeated answer is delayed like the first one.
-            self.check_delayed_space()
+            self.check_delayed_space(Some(user))
                 .map_err(|reject| reject.with_earlier(Earlier::Unknown))?;
-            self.delayed.expect(ticket);
+            self.delayed.expect(ticket, Some(user));
             self.answer_break(now, ticket, outcome);
             return Ok(());
         }
@@ -132,7 +132,7 @@ impl Node {
     /// for the journal, or adds to the refusal what is known of earlier attempts.
     pub(super) fn join(
         &mut self,
-        ticket: Ticket,
+        (ticket, user): (Ticket, Option<UserId>),
         entry: &Entry,
         reject: Reject,
     ) -> Result<(), Reject> {
@@ -147,12 +147,12 @@ impl Node {
         };
         let is_break = matches!(command, Command::TakeBreak { .. });
         let has_room = self.retries.len() < self.hub.config().max_pending as usize
-            && (!is_break || self.check_delayed_space().is_ok());
+            && (!is_break || self.check_delayed_space(user).is_ok());
         if request != fingerprint(command) || !has_room {
             return Err(reject.with_earlier(Earlier::Unknown));
         }
         if is_break {
-            self.delayed.expect(ticket);
+            self.delayed.expect(ticket, user);
         }
         self.retries.joined.insert((first, ticket));
         Ok(())

@@ -146,7 +146,7 @@ const TELLING: [(&str, &str, &str); 9] = [
 ];
 
 /// Limits that the node enforces, and durations.
-const ELSEWHERE: [&str; 18] = [
+const ELSEWHERE: [&str; 19] = [
     "matching",
     "interest_patience",
     "idle_timeout",
@@ -163,6 +163,7 @@ const ELSEWHERE: [&str; 18] = [
     "boss_alertness",
     "boss_alertness_cooldown",
     "max_held",
+    "max_held_each",
     "max_pending",
     "max_batch",
 ];

@@ -223,6 +223,45 @@ fn beyond_the_limit_breaks_are_refused_before_they_are_taken() {
 }
 
 #[test]
+fn each_participant_has_a_share_of_the_delayed_answers() {
+    let mut shell = Shell::watched(Config {
+        max_held_each: 2,
+        ..config()
+    });
+    let held = shell.call(keyed("ann", 7));
+    shell.commit();
+    // An undecided break counts, because its answer may have to be delayed.
+    let more = [(); 2].map(|()| shell.call(command("ann", take_break())));
+    let again = shell.call(keyed("ann", 7));
+    assert_eq!(shell.code(more[1]), Some("rate_limited"));
+    assert_eq!(shell.code(again), Some("rate_limited"));
+    shell.commit();
+    assert_eq!(shell.node.load().held, 2);
+    let others = shell.rest("ben");
+    assert_eq!(shell.told(others), Some((0, 1)), "others have their own");
+    shell.node.cancel(held);
+    let third = shell.rest("ann");
+    assert_eq!(shell.code(third), None, "a caller who left has no part");
+    shell.pass(HELD);
+    assert!(shell.told(third).is_some());
+    let lost = [(); 2].map(|()| shell.call(command("ann", take_break())));
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.node.append_failed(shell.now);
+    shell.drain();
+    assert_eq!(
+        lost.map(|one| shell.code(one)),
+        [Some("storage_unavailable"); 2]
+    );
+    shell.pass(Span::secs(1));
+    let anew = [(); 2].map(|()| shell.call(command("ann", take_break())));
+    assert_eq!(
+        anew.map(|one| shell.code(one)),
+        [None; 2],
+        "none of these was held"
+    );
+}
+
+#[test]
 fn a_repeated_call_is_held_until_the_same_instant() {
     let mut shell = Shell::watched(config());
     let first = shell.call(keyed("ann", 7));

@@ -226,6 +226,8 @@ config! {
     max_excuse: u32 = 200, Takes::Count(1, 4_000);
     /// Breaks whose answers are delayed, or may be; beyond it `overloaded`.
     max_held: u32 = 65_536, Takes::Count(1, 10_000_000);
+    /// Breaks of one participant whose answers are delayed, or may be; beyond it `rate_limited`.
+    max_held_each: u32 = 16, Takes::Count(1, 65_536);
     /// Calls of one participant; beyond it `rate_limited`.
     rate_limit: RateLimit = rate(20, 60), Takes::Rate;
     /// Calls from one address; beyond it `rate_limited`.

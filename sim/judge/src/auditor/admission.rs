@@ -16,8 +16,8 @@ use crate::comparison::Comparison;
 /// The `retry_after` of a call that a limit refused.
 const OVERLOADED: Span = Span::millis(250);
 
-/// The `retry_after` of a stream that a limit refused.
-const STREAM_RETRY: Span = Span::secs(1);
+/// The `retry_after` of a stream or a break beyond the participant's share.
+const SHARE_RETRY: Span = Span::secs(1);
 
 /// The rate limits, and the limits on what waits.
 #[derive(Clone, Debug)]
@@ -157,13 +157,13 @@ impl Auditor {
         }
         let admitted = is_charged.and_then(|()| {
             if is_break {
-                self.holds_one_more()?;
+                self.holds_one_more(user)?;
             }
             self.journal_takes(at)
         });
         match admitted {
             Ok(()) => Stage::Proposed,
-            Err(refusal) => self.join(at, ask, refusal),
+            Err(refusal) => self.join((at, user), ask, refusal),
         }
     }
 
@@ -185,7 +185,7 @@ impl Auditor {
         if owed.answer_at <= at {
             return Some(Stage::Owed(owed.outcome, at));
         }
-        if let Err(refusal) = self.holds_one_more() {
+        if let Err(refusal) = self.holds_one_more(Some(user)) {
             let earlier = Earlier::Unknown;
             return Some(Stage::Owed(Err(Refusal { earlier, ..refusal }), at));
         }
@@ -194,7 +194,7 @@ impl Auditor {
 
     /// A call that would be refused joins an earlier attempt that waits for the journal. Otherwise
     /// the refusal tells what is known of earlier attempts.
-    fn join(&self, at: Time, ask: &ServerCall, refusal: Refusal) -> Stage {
+    fn join(&self, (at, user): (Time, Option<User>), ask: &ServerCall, refusal: Refusal) -> Stage {
         if name_of(ask).is_none() {
             return Stage::Owed(Err(refusal), at);
         }
@@ -203,7 +203,7 @@ impl Auditor {
             Some((first, call)) => {
                 let is_same = call.op() == op_of(ask);
                 let has_room = self.in_flight.joined() < self.model.config().max_pending as usize
-                    && (!is_break(ask) || self.holds_one_more().is_ok());
+                    && (!is_break(ask) || self.holds_one_more(user).is_ok());
                 if is_same && has_room {
                     return Stage::Joined(first);
                 }
@@ -251,7 +251,7 @@ impl Auditor {
         self.admission.charge_reader(at, from, user)?;
         self.cursor(user, after)?;
         if self.in_flight.peeking(user) >= self.model.config().max_streams as usize {
-            return Err(retryable("rate_limited", STREAM_RETRY));
+            return Err(retryable("rate_limited", SHARE_RETRY));
         }
         Ok(Stage::Owed(Ok(Answer::Done), at))
     }
@@ -331,8 +331,13 @@ impl Auditor {
     }
 
     /// Whether one more answer to a break can be delayed. // 13.1 (7)
-    fn holds_one_more(&self) -> Result<(), Refusal> {
-        if self.in_flight.held() >= self.model.config().max_held as usize {
+    fn holds_one_more(&self, user: Option<User>) -> Result<(), Refusal> {
+        let is_its = |call: &&Call| user.is_some() && call.user == user;
+        let share = self.in_flight.held().filter(is_its).count();
+        if share >= self.model.config().max_held_each as usize {
+            return Err(retryable("rate_limited", SHARE_RETRY));
+        }
+        if self.in_flight.held().count() >= self.model.config().max_held as usize {
             return Err(retryable("overloaded", OVERLOADED));
         }
         Ok(())

@@ -126,14 +126,14 @@ impl InFlight {
         self.joined
     }
 
-    /// The number of answers to breaks that are delayed, or may be.
-    pub(super) fn held(&self) -> usize {
+    /// The breaks whose answers are delayed, or may be.
+    pub(super) fn held(&self) -> impl Iterator<Item = &Call> {
         let may_be_held = |call: &&Call| {
             let is_held = !matches!(call.stage, Stage::Owed(..) | Stage::Unadmitted);
             is_held && matches!(call.op(), Some(Op::Break { .. }))
         };
         let calls = self.calls.values();
-        calls.filter(may_be_held).count()
+        calls.filter(may_be_held)
     }
 
     pub(super) fn ask(&mut self, ticket: Ticket, call: Call) {

@@ -160,10 +160,12 @@ pub(super) fn crowd(server: &mut Config, dice: &mut Dice) {
 /// joins the first one only where it would otherwise be refused.
 pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
     server.max_held = dice.pick(&[1, 2, server.max_held, server.max_held]);
+    let each = server.max_held_each;
+    server.max_held_each = dice.pick(&[1, 2, each, each]);
     server.max_pending = dice.pick(&[1, 2, server.max_pending, server.max_pending]);
     dice.say(format!(
-        "max_held {}, max_pending {}",
-        server.max_held, server.max_pending
+        "max_held {}, {} each, max_pending {}",
+        server.max_held, server.max_held_each, server.max_pending
     ));
     // A boss that notices every break, and calms down between breaks, or is still alert after a
     // restart.
@@ -192,6 +194,7 @@ pub(super) fn bosses(server: &mut Config, dice: &mut Dice) {
         server.boss_alertness, server.boss_alertness_cooldown
     ));
     limit(&mut server.max_held, "max_held", (1, 4), dice);
+    limit(&mut server.max_held_each, "max_held_each", (1, 2), dice);
     limit(&mut server.max_excuse, "max_excuse", (1, 20), dice);
 }
 

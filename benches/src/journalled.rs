@@ -158,7 +158,11 @@ fn call(population: &Population, entry: Entry) -> Option<Call> {
             after: None,
         }),
         Entry::Operate { operator, act } => Some(Call::Operate { operator, act }),
-        Entry::Implied { .. } | Entry::Tick | Entry::Started { .. } | Entry::Resumed { .. } => None,
+        Entry::Implied { .. }
+        | Entry::Tick
+        | Entry::Started { .. }
+        | Entry::Resumed { .. }
+        | Entry::Stepped => None,
     }
 }
 

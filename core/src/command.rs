@@ -54,6 +54,9 @@ pub enum Entry {
         /// Whether a life of the server may be lost before this entry.
         continuity: Continuity,
     },
+    /// The clock went forward by a step while the server ran, as in a sleep of the machine. Deadlines
+    /// move by it, and streams stay open.
+    Stepped,
 }
 
 /// The caller of a command.

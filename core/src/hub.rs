@@ -261,6 +261,10 @@ impl Hub {
                 self.resume(at, config, *continuity);
                 Ok(Reply::Done)
             }
+            Entry::Stepped => {
+                self.step(at);
+                Ok(Reply::Done)
+            }
         }
     }
 

@@ -14,7 +14,6 @@ mod acknowledgements;
 mod admission;
 mod batch;
 mod call;
-mod clock_step;
 mod delayed_replies;
 mod departure;
 mod gate;
@@ -135,6 +134,8 @@ pub struct Node {
     fate: Fate,
     disk: Disk,
     gate: Gate,
+    /// Whether the clock went forward by a step since the last batch was formed.
+    has_stepped: bool,
     proposed: VecDeque<(Origin, Entry)>,
     /// The batch in flight: its entries, and the origin of each.
     entries: Vec<Entry>,
@@ -197,6 +198,7 @@ impl Node {
             fate: Fate::Known,
             disk: Disk::Healthy,
             gate,
+            has_stepped: false,
             proposed: VecDeque::from([(Origin::Node, first)]),
             entries: Vec::new(),
             origins: Vec::new(),
@@ -363,7 +365,7 @@ impl Node {
             Disk::Healthy => Time(0),
             Disk::Failing { retry_at, .. } => retry_at,
         };
-        let waiting = !self.proposed.is_empty();
+        let waiting = self.has_stepped || !self.proposed.is_empty();
         let read = self.acknowledgements.due();
         // A stop waits for nothing that might join the batch.
         let read = read.map(|due| match self.phase {

@@ -139,18 +139,14 @@ impl Participant {
         self.blocks.binary_search(&other).is_ok()
     }
 
-    /// Shifts the deadlines by a downtime; streams count as just closed.
-    pub(crate) fn shift(&mut self, down: Span, now: Time, grace: Span) {
+    /// Shifts the deadline by a time when nobody was served.
+    pub(crate) fn shift(&mut self, down: Span) {
         match &mut self.presence {
-            Presence::Present { .. } if self.streams > 0 => {
-                self.presence = Presence::Grace { until: now + grace };
-            }
             Presence::Unused { until }
             | Presence::Present { until }
             | Presence::Grace { until }
             | Presence::Away { until } => *until += down,
         }
-        self.streams = 0;
     }
 }
 

@@ -1,9 +1,11 @@
 //! Deadlines: the clock advances, timers fire, and deadlines move by a downtime.
 
-use chat_types::{Config, Continuity, Time};
+use chat_types::{Config, Continuity, Span, Time};
 
 use super::Hub;
 use super::lost_life::LostLife;
+use crate::id::RoomId;
+use crate::participant::Presence;
 use crate::timer::{Timer, TimerKind, Timers};
 
 impl Hub {
@@ -93,19 +95,41 @@ impl Hub {
             let (now, grace) = (self.now, self.config.reconnect_grace);
             let participant = self.user_mut(user);
             participant.breaks.settle(now, before, after);
-            let had_stream = participant.streams > 0;
-            participant.shift(down, now, grace);
-            if had_stream {
+            participant.shift(down);
+            if std::mem::take(&mut participant.streams) > 0 {
+                participant.presence = Presence::Grace { until: now + grace };
                 self.tell_partner_away(user);
             }
         }
         for room in self.rooms.sorted_keys() {
-            if let Some(lost) = lost {
-                self.renew_stick(room, lost);
-            } else if let Some(stick) = self.room_mut(room).stick_mut() {
-                stick.shift(down);
+            match lost {
+                Some(lost) => self.renew_stick(room, lost),
+                None => self.shift_lease(room, down),
             }
         }
+        self.go_on(at, down);
+    }
+
+    /// Goes on after a step of the clock: deadlines move by it, and all else stays.
+    pub(super) fn step(&mut self, at: Time) {
+        let down = at.since(self.now);
+        self.now = self.now.max(at);
+        for user in self.users.sorted_keys() {
+            self.user_mut(user).shift(down);
+        }
+        for room in self.rooms.sorted_keys() {
+            self.shift_lease(room, down);
+        }
+        self.go_on(at, down);
+    }
+
+    fn shift_lease(&mut self, room: RoomId, down: Span) {
+        if let Some(stick) = self.room_mut(room).stick_mut() {
+            stick.shift(down);
+        }
+    }
+
+    fn go_on(&mut self, at: Time, down: Span) {
         self.queue.shift(down);
         self.index.away = self.index_away();
         self.rearm();

@@ -20,6 +20,7 @@ impl Node {
         {
             return None;
         }
+        self.propose_step();
         // Any entry advances the clock. A tick is needed only if there is no other entry.
         if self.proposed.is_empty() && self.hub.poll_timeout().is_some_and(|due| due <= now) {
             self.proposed.push_back((Origin::Node, Entry::Tick));
@@ -41,6 +42,27 @@ impl Node {
             }
         }
         (!self.entries.is_empty()).then_some(&self.entries[..])
+    }
+
+    /// The clock goes forward by a step that nobody lived through, as after a sleep of the machine. As
+    /// after downtime, deadlines move by it; open streams stay open. The next batch has the new time.
+    pub fn clock_stepped(&mut self) {
+        self.has_stepped = true;
+    }
+
+    /// Proposes the entry of a step before all others, which would let deadlines fire first. A batch
+    /// that was in flight at the step is not before it any more.
+    fn propose_step(&mut self) {
+        let moves_deadlines = matches!(
+            self.proposed.front(),
+            Some((
+                _,
+                Entry::Started { .. } | Entry::Resumed { .. } | Entry::Stepped
+            ))
+        );
+        if std::mem::take(&mut self.has_stepped) && !moves_deadlines {
+            self.proposed.push_front((Origin::Node, Entry::Stepped));
+        }
     }
 
     /// The batch in flight: each entry, with the call that it decides, if any.

@@ -95,14 +95,6 @@ impl Streams {
         Some((user, holder))
     }
 
-    /// The participant of each stream that its owner opened.
-    pub(super) fn owners(&self) -> Vec<UserId> {
-        let tickets = self.open.sorted_keys();
-        let streams = tickets.iter().filter_map(|ticket| self.open.get(ticket));
-        let owned = streams.filter(|stream| stream.holder == Opener::Owner);
-        owned.map(|stream| stream.user).collect()
-    }
-
     pub(super) fn of(&self, user: UserId) -> &[Ticket] {
         self.by_user.get(&user).map_or(&[], |streams| streams)
     }

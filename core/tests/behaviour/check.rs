@@ -172,7 +172,8 @@ impl ScriptRun {
             | Entry::Operate { .. }
             | Entry::Tick
             | Entry::Started { .. }
-            | Entry::Resumed { .. } => None,
+            | Entry::Resumed { .. }
+            | Entry::Stepped => None,
         };
         let envelope = caller.map_or(Entry::Tick, |user| Entry::Implied {
             user,

@@ -93,6 +93,7 @@ pub(crate) fn line(words: &mut Words, config: &Config, lookup: Lookup<'_>) -> Li
     let actor = words.next();
     let line = match actor.as_str() {
         "tick" => Line::Entry(Entry::Tick),
+        "step" => Line::Entry(Entry::Stepped),
         "resume" => Line::Entry(Entry::Resumed {
             continuity: match words.take("lost") {
                 Some(()) => Continuity::Broken { draw: 0 },

@@ -90,7 +90,8 @@ pub(crate) fn envelope(hub: &Hub, entry: &Entry) -> Entry {
         | Entry::Operate { .. }
         | Entry::Tick
         | Entry::Started { .. }
-        | Entry::Resumed { .. } => None,
+        | Entry::Resumed { .. }
+        | Entry::Stepped => None,
     };
     seen.map_or(Entry::Tick, |user| Entry::Implied {
         user,

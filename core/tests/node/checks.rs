@@ -200,7 +200,8 @@ fn the_rooms_of_one_who_waits_hear_of_it_every_ten_seconds_at_most() {
             | Entry::Operate { .. }
             | Entry::Tick
             | Entry::Started { .. }
-            | Entry::Resumed { .. } => None,
+            | Entry::Resumed { .. }
+            | Entry::Stepped => None,
         })
         .collect();
     // The node checks it every three seconds.

@@ -244,60 +244,83 @@ fn streams_by_the_reader_id_have_places_of_their_own_and_leave_no_trace() {
     assert_eq!(shell.outcome(again), Some(&Ok(Response::Streaming)));
 }
 
+/// The kinds of the entries behind the first `known`.
+fn kinds(shell: &Shell, known: usize) -> Vec<&'static str> {
+    let kind = |(_, entry): &(Time, Entry)| match entry {
+        Entry::Stepped => "stepped",
+        Entry::Implied { implied, .. } => match implied {
+            Implied::OpenStream => "opened",
+            Implied::CloseStream => "closed",
+            Implied::Seen { .. } | Implied::Read { .. } => "read",
+        },
+        Entry::Call { .. } => "call",
+        Entry::Operate { .. } | Entry::Tick => "another",
+        Entry::Started { .. } | Entry::Resumed { .. } => "begun",
+    };
+    shell.journal[known..].iter().map(kind).collect()
+}
+
 /// The machine slept: the hub was not asked, and the wall clock went on.
 #[test]
 fn a_step_of_the_clock_moves_deadlines_and_keeps_streams_open() {
+    const NIGHT: Span = Span::secs(8 * 3_600);
     let mut shell = Shell::with_pair(Config::default());
     let open = |name| Call::OpenStream {
         reader: handle(name),
         after: Some(Seq(0)),
     };
-    let (kept, closing) = (shell.call(open("ann")), shell.call(open("ben")));
+    let closing = shell.call(open("ben"));
     shell.commit();
-    let before = shell.node.hub().deadlines();
+    // A stream that is being opened, and one that closes, as the clock steps.
+    let opening = shell.call(open("ann"));
+    let known = shell.journal.len();
+    let batch = shell.node.poll_batch(shell.now).unwrap().to_vec();
     let began = shell.now;
-    // This one closes with the step.
+    shell
+        .journal
+        .extend(batch.into_iter().map(|entry| (began, entry)));
     shell.node.close_stream(closing);
-    shell.now += Span::secs(8 * 3_600);
+    shell.now += NIGHT;
     shell.node.clock_stepped();
-    shell.call(send("ann", "good morning"));
-    shell.commit();
-    let entries = shell.journal.iter().filter(|(at, _)| *at > began);
-    let kinds: Vec<_> = entries
-        .map(|(_, entry)| match entry {
-            Entry::Resumed { .. } => "resumed",
-            Entry::Implied {
-                implied: Implied::OpenStream,
-                ..
-            } => "opened",
-            Entry::Call { .. } => "call",
-            Entry::Implied { .. } | Entry::Operate { .. } | Entry::Tick | Entry::Started { .. } => {
-                "another"
-            }
-        })
-        .collect();
-    assert_eq!(kinds, ["resumed", "opened", "call"]);
-    assert!(shell.node.read_stream(kept, 9).is_some());
-    let events = shell
-        .node
-        .hub()
-        .read_inbox(UserId(2), Seq(0), 9)
-        .unwrap()
-        .events;
-    let kinds: Vec<_> = events.iter().map(|(_, event)| event.kind()).collect();
-    assert!(
-        kinds.contains(&"message.received"),
-        "the pair is still one: {kinds:?}"
-    );
-    let due: Vec<_> = shell.node.hub().deadlines();
-    assert!(
-        due.iter().all(|(at, ..)| *at > shell.now),
-        "{before:?} {due:?}"
-    );
     // A second step before the first is in the journal adds nothing.
     shell.node.clock_stepped();
-    shell.node.clock_stepped();
+    let first = shell.node.hub().position().next();
+    shell.node.committed(first, began, shell.now);
+    shell.drain();
+    shell.call(send("ben", "good morning"));
     shell.commit();
-    let resumed = |(_, entry): &&(Time, Entry)| matches!(entry, Entry::Resumed { .. });
-    assert_eq!(shell.journal.iter().filter(resumed).count(), 2);
+    assert_eq!(
+        kinds(&shell, known),
+        ["opened", "stepped", "closed", "call"]
+    );
+    assert_eq!(shell.outcome(opening), Some(&Ok(Response::Streaming)));
+    let page = shell.node.read_stream(opening, 9).unwrap();
+    let events: Vec<_> = page.events.iter().map(|(_, event)| event.kind()).collect();
+    assert!(
+        events.ends_with(&["partner.away", "partner.reconnected", "message.received"]),
+        "the pair is still one: {events:?}"
+    );
+    let hub = shell.node.hub();
+    assert!(hub.deadlines().iter().all(|(at, ..)| *at > shell.now));
+    let of = |user| hub.participant_view(user).unwrap().streams;
+    assert_eq!([of(UserId(1)), of(UserId(2))], [1, 0]);
+}
+
+#[test]
+fn a_step_of_the_clock_precedes_what_a_failed_batch_leaves() {
+    let mut shell = Shell::with_pair(Config::default());
+    let stream = shell.call(Call::OpenStream {
+        reader: handle("ben"),
+        after: None,
+    });
+    shell.commit();
+    let known = shell.journal.len();
+    shell.node.close_stream(stream);
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.now += Span::secs(8 * 3_600);
+    shell.node.clock_stepped();
+    shell.node.append_failed(shell.now);
+    shell.drain();
+    shell.pass(Span::millis(100));
+    assert_eq!(kinds(&shell, known), ["stepped", "closed"]);
 }

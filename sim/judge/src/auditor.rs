@@ -181,6 +181,7 @@ impl Auditor {
             ServerRecord::AppendUnknown { .. } => self.pipeline.halt(),
             ServerRecord::Woken { at } => self.woken(at),
             ServerRecord::ClockJumped { at, .. } => self.jumped_at = at,
+            ServerRecord::ClockStepped { at } => self.pipeline.step(at),
             ServerRecord::Crashed { at } => self.handle_crash(at),
             ServerRecord::Redecided {
                 at,
@@ -310,7 +311,9 @@ impl Auditor {
             self.differ(at, Difference::Position { owed, seen });
         }
         self.position = position;
-        self.count_deadlines(at);
+        if *entry != Entry::Stepped {
+            self.count_deadlines(at);
+        }
         if self.pipeline.is_up() {
             self.follows_batch(since, entry, ticket);
         }
@@ -427,7 +430,11 @@ impl Auditor {
             Entry::OpenStream { .. } | Entry::CloseStream { .. } | Entry::Seen { .. } => {
                 self.tally.add(Comparison::Presence);
             }
-            Entry::Read { .. } | Entry::Tick | Entry::Started { .. } | Entry::Resumed { .. } => {}
+            Entry::Read { .. }
+            | Entry::Tick
+            | Entry::Started { .. }
+            | Entry::Resumed { .. }
+            | Entry::Stepped => {}
         }
     }
 

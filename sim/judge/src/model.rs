@@ -200,6 +200,10 @@ impl Model {
             self.resume(at, config, *continuity); // 2.6
             return self.owe(None, Ok(Answer::Done));
         }
+        if *entry == Entry::Stepped {
+            self.step(at); // 2.8
+            return self.owe(None, Ok(Answer::Done));
+        }
         self.pass(at); // 2.2 (1)
         match entry {
             Entry::Call { caller, key, op } => return self.call(*caller, *key, op),
@@ -238,7 +242,8 @@ impl Model {
             Entry::CloseStream { .. }
             | Entry::Seen { .. }
             | Entry::Tick
-            | Entry::Resumed { .. } => {}
+            | Entry::Resumed { .. }
+            | Entry::Stepped => {}
         }
         self.owe(None, Ok(Answer::Done))
     }

@@ -12,7 +12,8 @@
 //!   client knew before the check was sent.
 //!
 //! The instants of reads and of refusals before the journal are in no journal: these are not
-//! judged. Nor are answers to calls under the key of another call, whose answer they may be. Nor are
+//! judged. Nor are answers to breaks that were held as the clock stepped: these have the figures of the
+//! instant at which they left. Nor are answers to calls under the key of another call, whose answer they may be. Nor are
 //! clients whose handle came to belong to another participant, which a late attempt of a
 //! registration can cause: the client does not know which of the two it is.
 
@@ -62,6 +63,8 @@ struct Client {
     answers: Vec<(Time, &'static str, Answer)>,
     /// The decisions on its calls without an equal answer: it received none, or another.
     unanswered: Vec<Decision>,
+    /// Its breaks among these: until when each answer is held.
+    held: Vec<(Time, &'static str)>,
     /// The latest check that found nothing more: when it was sent, and the end of its page.
     drained: Option<(Time, u64)>,
     /// The place up to which the model's inbox was compared.
@@ -186,6 +189,9 @@ impl Reconciler {
             return self.auditor.record(record);
         };
         let before = self.caller(entry);
+        if *entry == Entry::Stepped {
+            self.leave_held_unjudged();
+        }
         let grown = self
             .auditor
             .committed((position, at), at, (entry, None, said));
@@ -208,6 +214,7 @@ impl Reconciler {
                 self.known.push((answered_at, position));
                 self.tally.add(Comparison::Journaled);
             } else if !client.answers.is_empty() {
+                client.held.push((said.answer_at, op.verb()));
                 let owed = said.outcome.clone();
                 client.unanswered.push(Decision {
                     position,
@@ -227,6 +234,22 @@ impl Reconciler {
         };
         for user in grown.into_iter().chain(reader) {
             self.compare(user, position);
+        }
+    }
+
+    /// The clock steps: of each break whose answer is held, one answer has later figures.
+    fn leave_held_unjudged(&mut self) {
+        let now = self.auditor.model().now();
+        for client in self.clients.values_mut() {
+            for (until, verb) in std::mem::take(&mut client.held) {
+                let is_its = |(_, of, _): &(Time, &str, Answer)| *of == verb;
+                if until > now
+                    && let Some(index) = client.answers.iter().position(is_its)
+                {
+                    client.answers.remove(index);
+                    self.unjudged += 1;
+                }
+            }
         }
     }
 

@@ -164,6 +164,8 @@ pub enum ServerRecord<'a> {
     },
     /// The server's clock was set ahead, to `at`.
     ClockJumped { at: Time, by: Span },
+    /// The server noticed that its clock was set ahead by a step.
+    ClockStepped { at: Time },
 }
 
 impl ServerRecord<'_> {
@@ -196,7 +198,8 @@ impl ServerRecord<'_> {
         | Self::Stopping { at }
         | Self::Finished { at }
         | Self::Restarted { at, .. }
-        | Self::ClockJumped { at, .. }) = self;
+        | Self::ClockJumped { at, .. }
+        | Self::ClockStepped { at }) = self;
         *at
     }
 }
@@ -293,6 +296,8 @@ pub enum Entry {
         config: Box<Config>,
         continuity: Continuity,
     },
+    /// The server's clock went forward by a step.
+    Stepped,
 }
 
 /// An operator's act.

@@ -15,6 +15,9 @@ use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, FaultKind, Milestone, Outage, Reached, Victims};
 use sim_model::protocol::User;
 
+/// The least jump of a clock that a server takes for a step, as `server/storage/src/clock.rs` does.
+const STEP: Span = Span::secs(1);
+
 /// The active faults.
 #[derive(Clone, Debug)]
 pub(super) struct ActiveFaults {
@@ -240,6 +243,11 @@ impl World<'_, '_> {
             return;
         }
         self.hand_out();
+        if self.server.appending {
+            // The batch in flight has the time of before, which the server wrote with it.
+            let before = self.server_now();
+            self.server.batch_at.get_or_insert(before);
+        }
         self.server.clock_ahead = self.server.clock_ahead + by;
         let at = self.now();
         self.observers
@@ -247,6 +255,13 @@ impl World<'_, '_> {
         let at = self.server_now();
         self.observers
             .observe_server(&ServerRecord::ClockJumped { at, by });
+        if by >= STEP
+            && let Some(node) = self.server.node_mut()
+        {
+            node.clock_stepped();
+            self.observers
+                .observe_server(&ServerRecord::ClockStepped { at });
+        }
         match self.server.cluster {
             Some(_) => self.wake_owner(),
             None => self.node_due(),

@@ -50,6 +50,8 @@ pub(super) struct Server {
     /// How far its clock is ahead.
     pub(super) clock_ahead: Span,
     pub(super) append_began: Time,
+    /// The time of the batch in flight, if the clock has jumped since. Else it has that of its commit.
+    pub(super) batch_at: Option<Time>,
     /// The number of appends in all its lives.
     appends: u32,
     pub(super) appending: bool,
@@ -102,6 +104,7 @@ impl Server {
             turns: Vec::new(),
             clock_ahead: Span::ZERO,
             append_began: START,
+            batch_at: None,
             appends: 0,
             appending: false,
             append_is_unknown: false,

@@ -30,6 +30,7 @@ const fn kind(entry: &Entry) -> &'static str {
         Entry::Tick => "tick",
         Entry::Started { .. } => "started",
         Entry::Resumed { .. } => "resumed",
+        Entry::Stepped => "stepped",
     }
 }
 

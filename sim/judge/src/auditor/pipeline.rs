@@ -37,6 +37,8 @@ pub(super) struct Pipeline {
     is_busy: bool,
     /// Whether the server accepts no new calls.
     is_stopping: bool,
+    /// Since when the clock's step is to be written.
+    stepped_at: Option<Time>,
     /// The instant since when no batch is in flight.
     free_since: Time,
 }
@@ -68,6 +70,7 @@ impl Pipeline {
             is_halted: false,
             is_busy: false,
             is_stopping: false,
+            stepped_at: None,
             free_since: at,
         }
     }
@@ -91,6 +94,7 @@ impl Pipeline {
         self.is_halted = false;
         self.is_busy = false;
         self.is_stopping = false;
+        self.stepped_at = None;
     }
 
     pub(super) const fn is_up(&self) -> bool {
@@ -105,6 +109,11 @@ impl Pipeline {
     /// The server adds an entry of its own.
     pub(super) fn imply(&mut self, at: Time, entry: Entry) {
         self.proposed.push_back((at, BatchEntry::Own(entry)));
+    }
+
+    /// The clock went forward by a step. // 2.8
+    pub(super) fn step(&mut self, at: Time) {
+        self.stepped_at.get_or_insert(at);
     }
 
     /// Adds a *seen* entry of a waiting check, unless one of its participant already waits or is in
@@ -155,6 +164,17 @@ impl Pipeline {
         let first = self.in_flight.len();
         if first > 0 || self.closed_for(at).is_some() {
             return first;
+        }
+        let moves_deadlines = matches!(
+            self.proposed.front(),
+            Some((
+                _,
+                BatchEntry::Own(Entry::Started { .. } | Entry::Resumed { .. } | Entry::Stepped)
+            ))
+        );
+        if self.stepped_at.take().is_some() && !moves_deadlines {
+            let stepped = BatchEntry::Own(Entry::Stepped); // 2.8
+            self.proposed.push_front((at, stepped));
         }
         let calls = self.proposed.len().min(max_batch);
         let calls = self.proposed.drain(..calls).map(|(_, entry)| entry);
@@ -263,7 +283,8 @@ impl Pipeline {
         let since = first.map(|(since, _)| *since);
         // A server that stops does not wait for further entries.
         let read = self.acknowledgements.due(self.is_stopping);
-        let since = since.into_iter().chain(deadline()).chain(read);
+        let since = since.into_iter().chain(self.stepped_at);
+        let since = since.chain(deadline()).chain(read);
         let since = since.min()?;
         Some((since.max(able_since), first.map(|(_, entry)| entry)))
     }

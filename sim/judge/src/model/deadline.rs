@@ -106,6 +106,20 @@ impl Model {
         self.fire(self.now); // 2.6 (5)
     }
 
+    /// The clock went forward by a step. // 2.8
+    pub(super) fn step(&mut self, at: Time) {
+        let step = at.since(self.now);
+        self.now = self.now.max(at);
+        for user in self.participants.numbers().into_iter().map(User) {
+            self.change_presence(user, |presence: &mut Presence| presence.until += step);
+        }
+        for room in self.rooms.numbers().into_iter().map(Room) {
+            self.shift_lease(room, step);
+        }
+        self.shift_line(step);
+        self.fire(self.now);
+    }
+
     /// The time until an alert boss calms down by one level. // 10.2
     pub(super) fn cooldown(&self) -> Span {
         match self.config.boss_alertness_cooldown {

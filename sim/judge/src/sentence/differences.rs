@@ -270,6 +270,7 @@ impl Describe for Written<'_> {
             Entry::Tick => describe!(to; "an entry that lets time pass"),
             Entry::Started { .. } => describe!(to; "the entry that the journal begins"),
             Entry::Resumed { .. } => describe!(to; "the entry that the server is up again"),
+            Entry::Stepped => describe!(to; "the entry that the clock went forward by a step"),
         }
     }
 }

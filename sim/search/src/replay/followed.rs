@@ -102,9 +102,11 @@ impl FollowedParticipant {
                 (hub.user_by_handle(handle).or_else(left)?, Some(handle))
             }
             Entry::Implied { user, .. } => (*user, None),
-            Entry::Operate { .. } | Entry::Tick | Entry::Started { .. } | Entry::Resumed { .. } => {
-                return None;
-            }
+            Entry::Operate { .. }
+            | Entry::Tick
+            | Entry::Started { .. }
+            | Entry::Resumed { .. }
+            | Entry::Stepped => return None,
         };
         let is_followed = self.inboxes.contains_key(&user) || self.is_meant(hub, user);
         if is_followed && let Some(handle) = handle {
@@ -156,5 +158,6 @@ pub(super) const fn kind(entry: &server::Entry) -> &'static str {
         server::Entry::Tick => "deadline",
         server::Entry::Started { .. } => "start",
         server::Entry::Resumed { .. } => "restart",
+        server::Entry::Stepped => "step of the clock",
     }
 }

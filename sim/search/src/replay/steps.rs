@@ -1,7 +1,7 @@
 //! The last calls of a journal as a scenario in the steps form.
 //!
-//! Each participant becomes a user, each call a step at its instant, each restart a crash, each act
-//! of an operator a fault. Rooms that a participant is in before the first of these calls, and its
+//! Each participant becomes a user, each call a step at its instant, each restart a crash, each step of
+//! the clock a jump, each act of an operator a fault. Rooms that a participant is in before the first of these calls, and its
 //! partner, are entered first. A journal has neither the network nor the reads, so each call takes
 //! a millisecond each way. What the steps form cannot say is counted.
 
@@ -44,6 +44,8 @@ pub(super) struct Steps {
     addresses: BTreeSet<u64>,
     /// The keys of calls, each with its caller's handle.
     keys: BTreeSet<(Handle, u128)>,
+    /// How far the clock has stepped.
+    ahead: Span,
     /// Since when a user has no stream.
     closed: BTreeMap<Agent, Time>,
     faults: Vec<Fault>,
@@ -74,6 +76,7 @@ impl Steps {
             calls: 0,
             addresses: BTreeSet::new(),
             keys: BTreeSet::new(),
+            ahead: Span::ZERO,
             closed: BTreeMap::new(),
             faults: Vec::new(),
             left_out: OmittedEntries::default(),
@@ -93,7 +96,7 @@ impl Steps {
     /// Adds an entry with its outcome.
     pub(super) fn entry(&mut self, at: Time, entry: &Entry, said: &Decided) {
         let before = self.last_at;
-        let at = at.max(before + APART);
+        let at = Time(at.0.saturating_sub(self.ahead.0)).max(before + APART);
         match entry {
             Entry::Call { caller, key, op } => {
                 let handle = caller.handle();
@@ -119,6 +122,7 @@ impl Steps {
             }
             Entry::Operate(act) => self.operates(at, act),
             Entry::Resumed { config, .. } => self.restarts(before, at, config),
+            Entry::Stepped => return self.steps_clock(before, at),
             Entry::Started { config } => self.config = (**config).clone(),
             Entry::Seen { .. } | Entry::Read { .. } | Entry::Tick => return,
         }
@@ -211,26 +215,33 @@ impl Steps {
         });
     }
 
+    fn fault(&mut self, at: Time, kind: FaultKind) {
+        self.faults.push(Fault {
+            at: at.since(self.start),
+            milestone: None,
+            repeats: None,
+            kind,
+            need: Need::Required,
+        });
+    }
+
     fn restarts(&mut self, before: Time, at: Time, config: &Config) {
         let down_at = (before + BEFORE_CRASH).min(at);
-        let mut fault = |kind| {
-            self.faults.push(Fault {
-                at: down_at.since(self.start),
-                milestone: None,
-                repeats: None,
-                kind,
-                need: Need::Required,
-            });
-        };
         if *config != self.config {
-            fault(FaultKind::Configure(Box::new(config.clone())));
+            self.fault(down_at, FaultKind::Configure(Box::new(config.clone())));
         }
-        fault(FaultKind::Down {
-            down_for: at.since(down_at),
-            how: Outage::Crash,
-        });
+        let (down_for, how) = (at.since(down_at), Outage::Crash);
+        self.fault(down_at, FaultKind::Down { down_for, how });
         // Clients open their streams again by themselves.
         self.closed.clear();
+    }
+
+    /// The clock steps right after the entry before, which is the last that the journal tells of it.
+    fn steps_clock(&mut self, before: Time, at: Time) {
+        self.last_at = before + BEFORE_CRASH;
+        let by = at.since(self.last_at);
+        self.fault(self.last_at, FaultKind::ClockJump { by });
+        self.ahead = self.ahead + by;
     }
 
     fn operates(&mut self, at: Time, act: &Act) {
@@ -252,18 +263,13 @@ impl Steps {
             self.left_out.acts += 1;
             return;
         };
-        self.faults.push(Fault {
-            at: at.since(self.start),
-            milestone: None,
-            repeats: None,
-            kind: FaultKind::Operator(OperatorAct {
-                verb,
-                user: Some(user),
-                room: None,
-                reason: None,
-            }),
-            need: Need::Required,
-        });
+        let act = OperatorAct {
+            verb,
+            user: Some(user),
+            room: None,
+            reason: None,
+        };
+        self.fault(at, FaultKind::Operator(act));
     }
 }
 

@@ -155,7 +155,7 @@ fn claim() -> Command {
     }
 }
 
-/// Two talk with the stick, two are paired, the server restarts, and an operator mutes.
+/// Two talk with the stick, two are paired, the server restarts, an operator mutes, and the machine sleeps.
 fn conversation() -> Journal {
     let mut journal = Journal::new();
     journal.call(new(1), login("ann"));
@@ -195,6 +195,7 @@ fn conversation() -> Journal {
     let operator = "root".into();
     journal.entry(Span::secs(2), Entry::Operate { operator, act });
     journal.call(known(4), say("am I heard?"));
+    journal.entry(Span::secs(3_600), Entry::Stepped);
     journal.call(known(2), Command::Reset { room, epoch });
     journal
 }
@@ -274,7 +275,7 @@ fn a_journal_without_its_beginning_is_checked_but_not_judged() {
     assert!(
         found
             .unjudged
-            .is_some_and(|why| why.contains("position 21"))
+            .is_some_and(|why| why.contains("position 22"))
     );
     assert!(found.properties.is_empty() && found.validated > 0);
     assert_eq!(found.exit_code, 4);
@@ -292,7 +293,7 @@ fn a_journal_is_reported_if_its_first_record_is_there_or_none_is_yet() {
     writer.end(&mut empty);
     assert_eq!(reported(&empty), (Some(0), 0));
     let mut journal = conversation();
-    assert_eq!(reported(&journal.bundle()), (Some(20), 13));
+    assert_eq!(reported(&journal.bundle()), (Some(21), 13));
     journal.forget();
     journal.call(known(1), say("after that"));
     assert_eq!(reported(&journal.bundle()), (None, 0));

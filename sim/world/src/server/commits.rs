@@ -38,6 +38,7 @@ impl World<'_, '_> {
         self.server.appending = true;
         self.server.append_is_unknown = false;
         self.server.append_began = now;
+        self.server.batch_at = None;
         self.server.appends += 1;
         let (life, append) = (self.server.life, self.server.appends);
         let took = self.plan.capacity.commit.draw(&mut self.server.draw);
@@ -92,11 +93,12 @@ impl World<'_, '_> {
             }
             None => {
                 let first = node.hub().position().next();
+                let at = self.server.batch_at.unwrap_or(server_now);
                 let (observers, disk) = (&mut self.observers, &mut self.server.disk);
                 let (mut reporter, mut position) = (EntryReporter { observers }, first);
-                node.committed_and(first, (server_now, server_now), |entry, ticket, outcome| {
-                    disk.commit(server_now, outcome);
-                    let place = (position, server_now);
+                node.committed_and(first, (at, server_now), |entry, ticket, outcome| {
+                    disk.commit(at, outcome);
+                    let place = (position, at);
                     reporter.entry(place, server_now, entry, (ticket, outcome));
                     position = position.next();
                 });

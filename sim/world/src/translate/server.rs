@@ -94,6 +94,7 @@ pub fn entry(entry: &Entry) -> server::Entry {
             config: config.clone(),
             continuity: *continuity,
         },
+        Entry::Stepped => server::Entry::Stepped,
     }
 }
 

@@ -14,5 +14,6 @@ pub mod scope;
 pub mod service;
 pub mod task;
 pub mod tools;
+pub mod user;
 pub mod view;
 pub mod wire;

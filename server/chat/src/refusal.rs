@@ -1,10 +1,9 @@
 //! Refusals on the wire.
 
-use chat_core::{Earlier, NameFault, NameHolder, Reject};
+use chat_core::{Earlier, Reject};
 use serde::Serialize;
 
-use crate::driver::{AnswerFacts, CallerContext, RoomKind, RoomLabel};
-use crate::wire::{User, timestamp};
+use crate::user::User;
 
 /// A refusal: a code for programs, and a sentence to read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,20 +53,6 @@ pub struct OwnRoom {
     /// The other member of a pair room.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partner: Option<User>,
-}
-
-impl From<&RoomLabel> for OwnRoom {
-    fn from(label: &RoomLabel) -> Self {
-        let (room, partner) = match &label.kind {
-            RoomKind::Named(name) => (Some(name.to_string()), None),
-            RoomKind::Pair(partner) => (None, partner.as_deref().map(User::from)),
-        };
-        Self {
-            room_id: label.id.to_string(),
-            room,
-            partner,
-        }
-    }
 }
 
 impl From<Reject> for Refusal {
@@ -121,49 +106,11 @@ impl Refusal {
         })
     }
 
-    fn with(self, facts: RefusalFacts) -> Self {
+    /// The refusal with these facts.
+    #[must_use]
+    pub fn with(self, facts: RefusalFacts) -> Self {
         let facts = Some(Box::new(facts));
         Self { facts, ..self }
-    }
-
-    /// A refusal of a call, with what its caller needs to call again and the core does not say.
-    #[must_use]
-    pub fn in_context(reject: Reject, context: &CallerContext) -> Self {
-        if reject == Reject::UnknownHandle
-            && let AnswerFacts::Banned(reason) = &context.more
-        {
-            return Self::banned(reject, reason);
-        }
-        let mut refusal = Self::from(reject);
-        let mut facts = RefusalFacts::default();
-        if let Some(me) = &context.me {
-            let kept = NameFault::Kept;
-            if reject == (Reject::NameNotAllowed { why: kept }) {
-                refusal.message = format!("{}: {}", refusal.message, me.who.name);
-            }
-            if let Reject::RoomAmbiguous { .. } | Reject::RoomNotFound | Reject::NotInRoom = reject
-            {
-                facts.rooms = me.rooms.iter().map(OwnRoom::from).collect();
-            }
-        }
-        if reject == (Reject::RoomAmbiguous { rooms: 0 }) {
-            refusal.message = "You are in no room; log in to one, or enter the queue".into();
-        }
-        if let Reject::NameTaken { holder } = reject {
-            match holder {
-                NameHolder::SameAddress(silence) => {
-                    facts.free_at = Some(timestamp(context.at + silence));
-                }
-                NameHolder::Other(away) => {
-                    facts.free_after_away_seconds = Some(away.as_secs_ceil());
-                }
-                NameHolder::Server => {}
-            }
-        }
-        match facts == RefusalFacts::default() {
-            true => refusal,
-            false => refusal.with(facts),
-        }
     }
 
     /// A refusal of invalid arguments.

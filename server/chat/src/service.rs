@@ -322,7 +322,7 @@ impl Service {
             tool,
             result: outcome
                 .map(|response| wire::result(&response, &context, facts))
-                .map_err(|reject| Refusal::in_context(reject, &context)),
+                .map_err(|reject| wire::refused(reject, &context)),
             context: Some(context),
             implicit: origin.use_of(handle),
             caller: Some(handle.clone()),

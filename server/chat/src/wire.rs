@@ -3,60 +3,21 @@
 
 mod break_words;
 mod event;
+mod refused;
 mod result;
 
-use chat_core::{Time, UserId, Who};
+use chat_core::Time;
 use chrono::{DateTime, SecondsFormat};
-use serde::Serialize;
 
+pub use crate::user::{User, public_id};
 pub use break_words::{Spoken, spoken};
 pub use event::{Event, Lost, Notice, Payload, events, notice, notices};
+pub use refused::refused;
 pub use result::{
     CallFacts, Credentials, Done, FoundMessage, Member, Members, Newcomer, PastMessage, Said,
     presence, result,
 };
 pub use result::{found, past};
-
-/// A participant as others see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct User {
-    /// The public id.
-    pub user_id: String,
-    /// The display name. A peer chose it, so it must never pass for the server's words.
-    pub display_name: String,
-    /// Whether it is the reader itself.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub you: bool,
-}
-
-impl From<&Who> for User {
-    fn from(who: &Who) -> Self {
-        Self {
-            user_id: public_id(who),
-            display_name: who.name.to_string(),
-            you: false,
-        }
-    }
-}
-
-impl User {
-    /// A participant as this reader sees it.
-    pub(crate) fn seen_by(who: &Who, reader: UserId) -> Self {
-        Self {
-            you: who.id == reader,
-            ..Self::from(who)
-        }
-    }
-}
-
-/// A participant's public id.
-#[must_use]
-pub fn public_id(who: &Who) -> String {
-    match &who.chosen_id {
-        Some(chosen) => chosen.to_string(),
-        None => who.id.to_string(),
-    }
-}
 
 /// An instant on the wire: `2026-11-20T18:29:13.250Z`.
 #[must_use]

@@ -54,7 +54,7 @@ impl std::fmt::Debug for Followed {
 
 /// What a stream is for, and by which secret it reads the inbox.
 #[derive(Clone, Debug)]
-pub(super) enum Follow {
+pub(super) enum FollowedInbox {
     /// The client calls as this participant, which is present while the stream is open. Its events go to
     /// a client that takes them.
     Own(Handle),
@@ -62,7 +62,7 @@ pub(super) enum Follow {
     Subscribed(ReaderId),
 }
 
-impl Follow {
+impl FollowedInbox {
     fn secret(&self) -> &str {
         match self {
             Self::Own(handle) => handle.expose(),
@@ -121,10 +121,10 @@ impl Pushes {
     /// Follows the inbox of the client's participant, which is present while the stream is open.
     /// For a new registration all events are pushed; otherwise only those from now on.
     pub(super) fn participates(&self, handle: &Handle, from: Start) {
-        self.begin(Follow::Own(handle.clone()), from);
+        self.begin(FollowedInbox::Own(handle.clone()), from);
     }
 
-    fn begin(&self, what: Follow, from: Start) {
+    fn begin(&self, what: FollowedInbox, from: Start) {
         let mut followed = self.followed();
         let streams = &mut followed.streams;
         if streams.contains_key(what.secret()) || streams.len() >= 2 * MAX_FOLLOWED {
@@ -146,7 +146,7 @@ impl Pushes {
     }
 
     pub(super) fn subscribe(&self, reader: &ReaderId) {
-        self.begin(Follow::Subscribed(reader.clone()), Start::Now);
+        self.begin(FollowedInbox::Subscribed(reader.clone()), Start::Now);
     }
 
     pub(super) fn unsubscribe(&self, reader: &ReaderId) {
@@ -164,7 +164,7 @@ impl Pushes {
     ) {
         let mut streams = tokio::task::JoinSet::new();
         for reader in readers {
-            let what = Follow::Subscribed(reader.clone());
+            let what = FollowedInbox::Subscribed(reader.clone());
             let (pushes, sink) = (self.clone(), sink.clone());
             streams.spawn(async move {
                 let told = Destination::Subscription(&sink);
@@ -180,7 +180,7 @@ impl Pushes {
     }
 
     /// Follows an inbox until it does not exist any more, or until the destination is gone.
-    async fn follow(&self, what: &Follow, from: Start, told: &Destination<'_>) {
+    async fn follow(&self, what: &FollowedInbox, from: Start, told: &Destination<'_>) {
         let mut last = match from {
             Start::Beginning => Some("0".to_owned()),
             Start::Now => None,
@@ -208,7 +208,7 @@ impl Pushes {
 
     async fn tell(
         &self,
-        what: &Follow,
+        what: &FollowedInbox,
         told: &Destination<'_>,
         event: &sse_stream::Sse,
     ) -> Result<(), ClientGone> {
@@ -217,15 +217,15 @@ impl Pushes {
             return Ok(());
         };
         let pushed = match what {
-            Follow::Subscribed(reader) => grew(reader.inbox_uri()),
-            Follow::Own(_) if self.takes_events() && PUSHED.contains(&kind) => {
+            FollowedInbox::Subscribed(reader) => grew(reader.inbox_uri()),
+            FollowedInbox::Own(_) if self.takes_events() && PUSHED.contains(&kind) => {
                 let told = event.data.as_deref().map(str::as_bytes);
                 let told = told.and_then(|told| upstream::parse(told).ok());
                 let params = told.map(|told| render_text::data(&told));
                 let pushed = CustomNotification::new(kind.to_owned(), params);
                 ServerNotification::CustomNotification(pushed)
             }
-            Follow::Own(_) => return Ok(()),
+            FollowedInbox::Own(_) => return Ok(()),
         };
         match told {
             Destination::Subscription(sink) => sink.send(pushed).await.map_err(|_| ClientGone),

@@ -20,7 +20,7 @@ use sse_stream::SseStream;
 
 use super::bounded::Bounded;
 use super::progress::ClientProgress;
-use super::pushes::Follow;
+use super::pushes::FollowedInbox;
 use crate::guard::has_few_values;
 use crate::http::{HANDLE_HEADER, TITLE};
 
@@ -346,14 +346,14 @@ impl Upstream {
     /// The server is not reachable, or refuses.
     pub(super) async fn events(
         &self,
-        what: &Follow,
+        what: &FollowedInbox,
         after: Option<&str>,
     ) -> Result<Events, UpstreamError> {
         let request = match what {
-            Follow::Own(handle) => self
+            FollowedInbox::Own(handle) => self
                 .request(Method::GET, "/events")
                 .header(HANDLE_HEADER, self.secret(handle)?),
-            Follow::Subscribed(reader) => {
+            FollowedInbox::Subscribed(reader) => {
                 let path = format!("/events?reader={}", reader.expose());
                 self.request(Method::GET, &path)
             }

@@ -132,10 +132,15 @@ fn any_user_of_a_passing_run_can_be_followed() {
     assert!(events.iter().all(|event| event["blamed"].is_null()));
 }
 
-fn stage(rate_scale: f64, offered: f64, achieved: f64, verdict: Verdict) -> StageResult {
+fn stage(
+    (rate_scale, users): (f64, u64),
+    offered: f64,
+    achieved: f64,
+    verdict: Verdict,
+) -> StageResult {
     StageResult {
         rate_scale,
-        users: (60.0 * rate_scale) as u64,
+        users,
         offered_per_second: offered,
         achieved_per_second: achieved,
         message_p99: 30.0,
@@ -171,9 +176,9 @@ fn a_live_run_says_what_was_not_judged_and_shows_its_stages() {
         nemesis: None,
         remarks: Vec::new(),
         stages: vec![
-            stage(1.0, 116.0, 116.0, Verdict::Pass),
-            stage(2.0, 232.0, 230.0, Verdict::Pass),
-            stage(4.0, 464.0, 310.0, Verdict::Threshold),
+            stage((1.0, 60), 116.0, 116.0, Verdict::Pass),
+            stage((2.0, 120), 232.0, 230.0, Verdict::Pass),
+            stage((4.0, 240), 464.0, 310.0, Verdict::Threshold),
         ],
     });
     let page = html(&[run], "0.1.0").unwrap();

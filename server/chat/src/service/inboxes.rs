@@ -7,6 +7,7 @@ use crate::capacity::{Reservation, Source};
 use crate::driver::{Answered, CallerContext, EventStream, Request};
 use crate::identity::{Handle, ReaderId};
 use crate::refusal::Refusal;
+use crate::wire::refused;
 
 impl Service {
     /// Takes a permit for one more stream of this source.
@@ -61,7 +62,7 @@ impl Service {
                 };
                 let reject = answered.outcome.as_ref().err().copied().unwrap_or(shut);
                 self.tell_banned(address, Some(&reject));
-                Err(Refusal::in_context(reject, &answered.context))
+                Err(refused(reject, &answered.context))
             }
         }
     }

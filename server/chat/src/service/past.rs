@@ -14,6 +14,7 @@ use crate::driver::{AnswerFacts, Answered, CallerContext};
 use crate::refusal::Refusal;
 use crate::task;
 use crate::tools::{Ask, Search};
+use crate::wire::refused;
 
 /// The work that a read of the archive costs at least, in milliseconds.
 const LEAST_WORK: u64 = 5;
@@ -112,7 +113,7 @@ impl Service {
             .await;
         let Answered { outcome, context } = answered;
         let found = match (outcome, user(&context)) {
-            (Err(reject), _) => Err(Refusal::in_context(reject, &context)),
+            (Err(reject), _) => Err(refused(reject, &context)),
             (Ok(_), Some(user)) => self.found(user, search, origin.source).await,
             (Ok(_), None) => Err(Reject::UnknownHandle.into()),
         };

@@ -22,25 +22,29 @@ fn rows() -> Vec<[String; 3]> {
     table.map(cells).collect()
 }
 
+fn whole(text: &str) -> u32 {
+    text.parse().expect("a whole number")
+}
+
 /// `65536`, `10^8` or `2·10^8`.
 fn number(text: &str) -> u32 {
     let (factor, power) = text.split_once('·').unwrap_or(("1", text));
     let power = match power.split_once('^') {
-        Some((base, exponent)) => base.parse::<u32>().unwrap().pow(exponent.parse().unwrap()),
-        None => power.parse().unwrap(),
+        Some((base, exponent)) => whole(base).pow(whole(exponent)),
+        None => whole(power),
     };
-    factor.parse::<u32>().unwrap() * power
+    whole(factor) * power
 }
 
 fn usual(text: &str, takes: Takes) -> Value {
     let word = text.trim_matches('`');
     match (takes, word) {
         (Takes::Limit | Takes::Rate, "none") | (Takes::Word(_), _) => json!(word),
-        (Takes::Count(..) | Takes::Limit, number) => json!(number.parse::<u32>().unwrap()),
-        (Takes::Time(_), span) => json!(Span::parse(span).unwrap()),
+        (Takes::Count(..) | Takes::Limit, number) => json!(whole(number)),
+        (Takes::Time(_), span) => json!(Span::parse(span).expect("a span")),
         (Takes::Rate, rate) => {
-            let (rate, burst) = rate.split_once("/s, burst ").unwrap();
-            let [per_second, burst] = [rate, burst].map(|n| n.parse::<u32>().unwrap());
+            let (rate, burst) = rate.split_once("/s, burst ").expect("a rate");
+            let [per_second, burst] = [rate, burst].map(whole);
             json!({ "per_second": per_second, "burst": burst })
         }
     }

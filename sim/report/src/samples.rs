@@ -131,8 +131,21 @@ fn groups() -> GroupResults {
     }
 }
 
-fn result(plan: &Plan) -> RunResult {
+fn metrics() -> BTreeMap<String, MetricResult> {
     let named = |(name, metric): (&str, MetricResult)| (name.to_owned(), metric);
+    [
+        ("message_latency", metric(58.0, 310.0, 640.0, 3_210.0)),
+        ("queue_wait", metric(41.0, 390.0, 1_100.0, 1_940.0)),
+        ("stick_wait", metric(1_200.0, 6_100.0, 9_800.0, 9_900.0)),
+        ("request_latency", metric(43.0, 290.0, 510.0, 2_100.0)),
+        ("bytes_per_message", metric(212.0, 804.0, 1_310.0, 4_096.0)),
+    ]
+    .into_iter()
+    .map(named)
+    .collect()
+}
+
+fn result(plan: &Plan) -> RunResult {
     RunResult {
         scenario: plan.name.clone(),
         scenario_hash: "5be3a1c0f2d94e77".to_owned(),
@@ -157,16 +170,7 @@ fn result(plan: &Plan) -> RunResult {
         },
         properties: properties(),
         sometimes: sometimes(),
-        metrics: [
-            ("message_latency", metric(58.0, 310.0, 640.0, 3_210.0)),
-            ("queue_wait", metric(41.0, 390.0, 1_100.0, 1_940.0)),
-            ("stick_wait", metric(1_200.0, 6_100.0, 9_800.0, 9_900.0)),
-            ("request_latency", metric(43.0, 290.0, 510.0, 2_100.0)),
-            ("bytes_per_message", metric(212.0, 804.0, 1_310.0, 4_096.0)),
-        ]
-        .into_iter()
-        .map(named)
-        .collect(),
+        metrics: metrics(),
         groups: groups(),
         fairness: BTreeMap::from([(
             "stick_turns".to_owned(),

@@ -19,9 +19,9 @@ fn a_holder_keeps_the_stick_over_a_pause_of_the_server() {
     let (_, claim) = claim.expect("it is answered");
     assert_eq!(claim["status"], "granted", "{claim}");
     server.signal("STOP");
+    // A signal arrives a moment later: what is asked then is answered for the last time.
     let mut waiting = Connection::try_open(server.address, PAUSE).expect("it listens");
-    let answered = waiting.exchange("GET /healthz", &[], "");
-    assert!(answered.is_none(), "it is stopped: {answered:?}");
+    while waiting.exchange("GET /healthz", &[], "").is_some() {}
     server.signal("CONT");
     let said = connection.post("/send", &ann, &json!({ "message": "still mine" }));
     let (status, said) = said.expect("it is answered");

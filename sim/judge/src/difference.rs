@@ -165,8 +165,9 @@ impl InboxPosition {
             let seen = seen.as_ref();
             seen.is_some_and(|seen| event.room_seq == seen.room_seq)
         };
-        let mut later = (seq + 1..=inbox.end()).filter_map(|seq| inbox.event(seq));
-        let mut before = (1..seq).rev().filter_map(|seq| inbox.event(seq));
+        let mut later = inbox.behind(seq).map(|(_, event)| event);
+        let before = inbox.behind(0).take_while(|(place, _)| *place < seq);
+        let mut before = before.map(|(_, event)| event);
         Self {
             reader,
             seq,

@@ -188,8 +188,10 @@ pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
         let label = if lines.is_empty() { "try" } else { "" };
         lines.extend(paragraph(label, words, INDENT));
     }
-    // No number of seeds helps against a limit, and a live run has one seed.
-    if result.live.is_some() || (unreached.is_empty() && !all.is_empty()) {
+    // No number of seeds helps against a limit or gives a lone user a partner, and a live run has one
+    // seed.
+    let is_lone = result.users <= result.seeds;
+    if result.live.is_some() || is_lone || (unreached.is_empty() && !all.is_empty()) {
         return lines;
     }
     let (label, words) = match lines.is_empty() {

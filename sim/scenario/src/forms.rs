@@ -246,10 +246,18 @@ fn wrong_number(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
     if !node.is_number() {
         return expected(node, what, accepted);
     }
+    // A whole number with a leading zero, a point or an exponent is in the range, and yet refused.
+    let mut plainly = String::new();
+    if let Value::Fraction(n) = node.value
+        && n == libm::trunc(n)
+        && n < 1e15
+    {
+        plainly = format!("; write it in plain digits, as in {n}");
+    }
     Problem::new(
         node.place,
         format!("{} is not possible here", node.described()),
-        format!("accepted here: {accepted}"),
+        format!("accepted here: {accepted}{plainly}"),
     )
 }
 

@@ -56,7 +56,7 @@ impl Inbox {
     }
 
     /// The kept events after a position.
-    fn behind(&self, after: u64) -> Iter<'_, (u64, Arc<Event>)> {
+    pub(crate) fn behind(&self, after: u64) -> Iter<'_, (u64, Arc<Event>)> {
         let first = self.kept.partition_point(|one| one.0 <= after);
         self.kept.range(first..)
     }

@@ -15,7 +15,12 @@ fn numbered(name: &str, numbers: std::ops::Range<u32>) -> Vec<String> {
 }
 
 fn found(server: &Server, handle: &str, query: &str) -> Vec<String> {
-    let answer = server.done("search", handle, &json!({ "query": query }));
+    // A search waits for a history that is still being written, for a while: then it is to be repeated.
+    let search = || server.call("search", handle, &json!({ "query": query }));
+    let mut tries = std::iter::repeat_with(search).take(30);
+    let answer = tries.find(|(status, _)| *status != 503);
+    let (status, answer) = answer.expect("it is written in the end");
+    assert_eq!(status, 200, "search {query}: {answer}");
     let messages = answer["messages"].as_array().expect("a page");
     messages.iter().map(text_of).collect()
 }

@@ -179,7 +179,7 @@ impl Node {
     pub fn with_journal(hub: Hub, config: Config, seed: u64, continuity: Continuity) -> Self {
         match (hub.position(), continuity) {
             (Position(0), Continuity::Whole) => Self::start(config, seed),
-            (Position(0), Continuity::Broken { .. }) => {
+            (Position(0), Continuity::Broken) => {
                 let mut node = Self::resume(hub, config.clone(), continuity);
                 let started = started(config, seed);
                 node.proposed.push_front((Origin::Node, started));

@@ -290,7 +290,7 @@ mod tests {
         let origin = origin();
         let (old, after) = claim(&Place::new(&origin));
         let chain = after.chain().seal(Time(5), &[Entry::Tick]).after;
-        let place = Place::after_journal(&origin, &chain).after(Continuity::Broken { draw: 3 });
+        let place = Place::after_journal(&origin, &chain).after(Continuity::Broken);
         assert_eq!((place.sequence(), place.chain()), (0, &chain));
         assert_eq!(place.open(&old), Err(Unfit::Link));
         let (record, after) = claim(&place);
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!((&next.after, next.news), (&after, News::Claimed));
         assert_eq!(after.epoch(), chain.owner() + 1);
         // Whichever member forms the first batch, it passes the numbers of the lost life.
-        assert_eq!(after.continuity(), Continuity::Broken { draw: 3 });
+        assert_eq!(after.continuity(), Continuity::Broken);
         let batch = after.chain().seal(Time(6), &[Entry::Tick]);
         let record = &batch.bytes;
         let (bytes, sealed) = after.seal(ONE, Body::Batch { record });

@@ -12,7 +12,7 @@ use crate::envelope::at_once;
 use crate::place::Place;
 
 const MAGIC: &[u8; 8] = b"TSCLSNAP";
-const FORMAT: u16 = 3;
+const FORMAT: u16 = 2;
 
 /// The link before a snapshot, which belongs to no chain.
 fn start(origin: &Origin) -> Link {

@@ -16,8 +16,8 @@ use crate::link::Link;
 const MAGIC: &[u8; 8] = b"TSJOURNL";
 
 /// The version of the record format. Format 1 had one more command, so that its numbers of commands
-/// are others. In format 2 *resumed* did not say whether a life is lost. In format 3 it had no draw, and a
-/// configuration no share of delayed answers.
+/// are others. In format 2 *resumed* did not say whether a life is lost. In format 3 a configuration had
+/// no share of delayed answers, and no entry was *stepped*.
 pub const FORMAT: u16 = 4;
 
 /// The size limit for reading a record. A batch has at most `max_batch` entries, each with a text

@@ -3,7 +3,6 @@
 use chat_types::{Config, Continuity, Span, Time};
 
 use super::Hub;
-use super::lost_life::LostLife;
 use crate::id::RoomId;
 use crate::participant::Presence;
 use crate::timer::{Timer, TimerKind, Timers};
@@ -81,12 +80,8 @@ impl Hub {
     pub(super) fn resume(&mut self, at: Time, config: &Config, continuity: Continuity) {
         let down = at.since(self.now);
         self.now = self.now.max(at);
-        let lost = match continuity {
-            Continuity::Whole => None,
-            Continuity::Broken { draw } => Some(LostLife { down, draw }),
-        };
-        if let Some(lost) = lost {
-            self.pass_lost_numbers(lost);
+        if continuity == Continuity::Broken {
+            self.pass_lost_numbers(down);
         }
         let before = self.boss();
         self.config = config.clone();
@@ -102,9 +97,9 @@ impl Hub {
             }
         }
         for room in self.rooms.sorted_keys() {
-            match lost {
-                Some(lost) => self.renew_stick(room, lost),
-                None => self.shift_lease(room, down),
+            match continuity {
+                Continuity::Whole => self.shift_lease(room, down),
+                Continuity::Broken => self.renew_stick(room, down),
             }
         }
         self.go_on(at, down);

@@ -1,7 +1,9 @@
 //! The talking stick in the Hub: transitions and their events.
 
+use chat_types::Span;
+
 use super::Hub;
-use super::lost_life::LostLife;
+use super::lost_life::place_behind;
 use crate::counters::{ReleaseCause, StickMove};
 use crate::event::Body;
 use crate::id::{Epoch, RoomId, UserId};
@@ -92,12 +94,12 @@ impl Hub {
 
     /// Ends the grant of a room's stick after the loss of a life, in which it may have passed on,
     /// and continues behind every epoch that may have been given.
-    pub(super) fn renew_stick(&mut self, room: RoomId, lost: LostLife) {
+    pub(super) fn renew_stick(&mut self, room: RoomId, down: Span) {
         let Some(stick) = self.room_mut(room).stick_mut() else {
             return;
         };
         let epoch = stick.epoch();
-        if let Some(user) = stick.pass_to(Epoch(lost.place_behind(epoch.0))) {
+        if let Some(user) = stick.pass_to(Epoch(place_behind(epoch.0, down))) {
             self.grant_expired(room, user, epoch);
         }
     }

@@ -96,7 +96,7 @@ pub(crate) fn line(words: &mut Words, config: &Config, lookup: Lookup<'_>) -> Li
         "step" => Line::Entry(Entry::Stepped),
         "resume" => Line::Entry(Entry::Resumed {
             continuity: match words.take("lost") {
-                Some(()) => Continuity::Broken { draw: 0 },
+                Some(_) => Continuity::Broken,
                 None => Continuity::Whole,
             },
             config: Box::new(configured(config, words)),

@@ -8,9 +8,5 @@ pub enum Continuity {
     /// The journal has all of them.
     Whole,
     /// It was restored from a backup, or its damaged end was given up: a life of the server is lost.
-    Broken {
-        /// A number by chance, which the server's shell draws at the start: the next life goes on
-        /// elsewhere than others that began at the same instant by their clocks.
-        draw: u16,
-    },
+    Broken,
 }

@@ -14,7 +14,7 @@ use chat_cluster::{LogSnapshot, Place, Unfit};
 use chat_core::{Config, Continuity, Hub, Position};
 use chat_journal::{Identity, Mark, Origin};
 use server_nats::{Extent, Log, LogReader, OpenError, ReadTwice, RecordCopy};
-use server_storage::journal::{FoundJournal, lost_life, new_identity};
+use server_storage::journal::{FoundJournal, new_identity};
 
 use super::ClusterError;
 
@@ -98,7 +98,7 @@ async fn choose_by_journal(
     let Some(start) = stored(reader, origin).await? else {
         return match own.last() {
             Position(0) => Ok(first(origin, limits, Continuity::Whole)),
-            _ if own.is_loss_accepted() => Ok(first(origin, limits, lost_life()?)),
+            _ if own.is_loss_accepted() => Ok(first(origin, limits, Continuity::Broken)),
             _ => Err(lost(own)),
         };
     };

@@ -14,7 +14,7 @@ pub(crate) mod space;
 
 use chat_core::{Entry, Hub, Position, Time};
 
-pub use database::{DatabaseError, lost_life, new_identity};
+pub use database::{DatabaseError, new_identity};
 pub use durable::DurableJournal;
 pub use folder::{FolderError, database_in, is_no_folder};
 #[cfg(feature = "cluster")]

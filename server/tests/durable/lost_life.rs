@@ -157,31 +157,3 @@ fn what_is_said_after_an_accepted_loss_has_numbers_that_no_lost_message_had() {
     let server = Server::start(folder.path(), &["--accept-loss"]);
     listener.goes_on(&server, &speaker);
 }
-
-#[test]
-fn two_lives_that_begin_at_one_instant_give_different_numbers() {
-    let home = tempfile::tempdir().expect("a folder");
-    let server = Server::start(&home.path().join("data"), &[]);
-    let speaker = server.register("speaker", "lobby");
-    assert_eq!(server.stop(), Some(0));
-    let lives = ["one", "other"].map(|name| {
-        let folder = home.path().join(name);
-        let (from, to) = (home.path().join("data"), &folder);
-        let ran = run(&[
-            "restore".as_ref(),
-            from.as_ref(),
-            "--data".as_ref(),
-            to.as_ref(),
-        ]);
-        assert_eq!(ran.code, Some(0), "{}", ran.why);
-        let server = Server::start(&folder, &[]);
-        let message = json!({ "message": "x", "room_id": "room_1" });
-        let sent = server.done("send_message", &speaker, &message);
-        let login = server.done("login", "", &json!({ "username": "lost", "room": "attic" }));
-        let numbers = [&sent["room_seq"], &login["user_id"], &login["room_id"]];
-        numbers.map(Value::to_string)
-    });
-    for (one, other) in lives[0].iter().zip(&lives[1]) {
-        assert_ne!(one, other, "{lives:?}");
-    }
-}

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use chat_core::{Entry, Hub, Node, Position, Reject, Reply};
 use chat_journal::{Chain, Files, Identity, Loss, Mark, Origin, Recovered, Snapshot, recover};
-use chat_types::{Config, Continuity, Time, mix};
+use chat_types::{Config, Continuity, Time};
 
 pub(crate) use damage::Damaged;
 use strikes::Strike;
@@ -95,12 +95,6 @@ pub(crate) enum Unsynced {
     Written,
 }
 
-/// What a server's shell draws at a start after a loss.
-fn draw(seed: u64, end: Position) -> u16 {
-    let [low, high, ..] = mix(seed, end.0).to_le_bytes();
-    u16::from_le_bytes([low, high])
-}
-
 impl Disk {
     pub(crate) fn new(keep: Keep, snapshot_every: u32, seed: u64) -> Self {
         let identity = Identity {
@@ -131,9 +125,7 @@ impl Disk {
     /// gone on since.
     pub(crate) fn continuity(&self) -> Continuity {
         match self.restored == Some(self.end()) {
-            true => Continuity::Broken {
-                draw: draw(self.origin.seed, self.end()),
-            },
+            true => Continuity::Broken,
             false => Continuity::Whole,
         }
     }

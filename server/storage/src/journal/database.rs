@@ -87,18 +87,6 @@ pub(super) struct KeptRow {
     pub(super) kinds: String,
 }
 
-/// That a life is lost. Each start draws where the next one goes on.
-///
-/// # Errors
-/// The machine has no randomness.
-pub fn lost_life() -> Result<Continuity, getrandom::Error> {
-    let mut draw = [0; 2];
-    getrandom::fill(&mut draw)?;
-    Ok(Continuity::Broken {
-        draw: u16::from_le_bytes(draw),
-    })
-}
-
 /// An open database.
 #[derive(Debug)]
 pub(super) struct Database {
@@ -319,14 +307,14 @@ impl Database {
     }
 
     /// Whether a life was lost behind `end`, the end of the journal.
-    pub(super) fn continuity(&self, end: Position) -> Result<Continuity, DatabaseError> {
+    pub(super) fn continuity(&self, end: Position) -> rusqlite::Result<Continuity> {
         if !self.has_table("lost_life")? {
             return Ok(Continuity::Whole);
         }
         let lost = "SELECT 1 FROM lost_life WHERE position = ?1";
         let lost = self.connection.prepare(lost)?.exists([key(end)])?;
         Ok(match lost {
-            true => lost_life()?,
+            true => Continuity::Broken,
             false => Continuity::Whole,
         })
     }

@@ -11,7 +11,7 @@ use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Config, Continuity, Hub, Position};
 use chat_journal::{Broken, Chain, Identity, Loss, Mark, Marks, Origin, Snapshot, recover};
 
-use super::database::{Database, DatabaseError, KeptRow, lost_life};
+use super::database::{Database, DatabaseError, KeptRow};
 use super::durable::Writer;
 use super::folder::{self, Folder, MarkFile};
 use super::forgetting::Forgetting;
@@ -95,10 +95,9 @@ pub fn find(options: &Options, config: &Config) -> Result<FoundJournal, OpenErro
             let found = state(found, &origin, (options, config), place.as_ref())?;
             let noted = database.continuity(found.chain.last());
             continuity = match place.is_some() || found.is_damaged {
-                true => lost_life().map_err(DatabaseError::from),
-                false => noted,
-            }
-            .map_err(wrong)?;
+                true => Continuity::Broken,
+                false => noted.map_err(|error| wrong(error.into()))?,
+            };
             end = Some(found);
         }
     }

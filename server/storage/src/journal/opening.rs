@@ -221,7 +221,7 @@ fn leave_lost_life(
         database.set_lost_life(end)?;
         database.forget_log_place()?;
     }
-    database.continuity(end)
+    Ok(database.continuity(end)?)
 }
 
 /// Notes in the folder of a journal that a life of its server was lost: it ends at this position, and

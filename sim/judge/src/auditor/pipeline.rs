@@ -78,7 +78,7 @@ impl Pipeline {
     /// The server has restarted with an empty journal, after the loss of a life.
     pub(super) fn begun_anew(config: &Config, at: Time, continuity: Continuity) -> Self {
         let mut anew = Self::new(config, at);
-        if continuity != Continuity::Whole {
+        if continuity == Continuity::Broken {
             anew.proposed
                 .extend(Self::resumed(config, at, continuity).proposed); // 2.7
         }
@@ -133,7 +133,8 @@ impl Pipeline {
 
     /// Whether the numbers of a lost life are still to be passed. // 2.7
     pub(super) fn passes_lost_numbers(&self) -> bool {
-        let passes = |entry: &BatchEntry| matches!(entry, BatchEntry::Own(Entry::Resumed { continuity, .. }) if *continuity != Continuity::Whole);
+        let continuity = Continuity::Broken;
+        let passes = |entry: &BatchEntry| matches!(entry, BatchEntry::Own(Entry::Resumed { continuity: found, .. }) if *found == continuity);
         let proposed = self.proposed.iter().map(|(_, entry)| entry);
         self.in_flight.iter().chain(proposed).take(2).any(passes)
     }

@@ -74,12 +74,9 @@ impl Model {
     pub(super) fn resume(&mut self, at: Time, config: &Config, continuity: Continuity) {
         let down = at.since(self.now);
         self.now = self.now.max(at); // 2.6 (1)
-        let lost = match continuity {
-            Continuity::Whole => None,
-            Continuity::Broken { draw } => Some((down, draw)),
-        };
-        if let Some(lost) = lost {
-            self.pass_numbers(lost); // 2.7
+        let is_lost = continuity == Continuity::Broken;
+        if is_lost {
+            self.pass_numbers(down); // 2.7
         }
         let users: Vec<User> = self.participants.numbers().into_iter().map(User).collect();
         let was = self.cooldown();
@@ -97,9 +94,9 @@ impl Model {
             }
         }
         for room in self.rooms.numbers().into_iter().map(Room) {
-            match lost {
-                Some(lost) => self.pass_epochs(room, lost), // 2.7
-                None => self.shift_lease(room, down),       // 2.6 (4)
+            match is_lost {
+                true => self.pass_epochs(room, down),  // 2.7
+                false => self.shift_lease(room, down), // 2.6 (4)
             }
         }
         self.shift_line(down); // 2.6 (4)

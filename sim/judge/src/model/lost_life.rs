@@ -37,33 +37,32 @@ pub enum Numbered {
     Grants(Room),
 }
 
-/// The place after a step of the microseconds of `down`, and of the draw. // 2.7
-pub(super) fn pass(last: u64, (down, draw): (Span, u16)) -> u64 {
-    pass_step(last, (down.0, draw), 1_000_000, LAST_PLACE)
+/// The place after a step of the microseconds of `down`. // 2.7
+pub(super) fn pass(last: u64, down: Span) -> u64 {
+    pass_step(last, down.0, 1_000_000, LAST_PLACE)
 }
 
-fn pass_step(last: u64, (n, draw): (u64, u16), second: u64, limit: u64) -> u64 {
-    let most = (limit - last) / 16;
+fn pass_step(last: u64, n: u64, second: u64, limit: u64) -> u64 {
+    let most = (limit - last) / 8;
     if most < second {
         return last;
     }
-    let drawn = (second * u64::from(draw)).min(most);
-    (last + n.max(second).min(most) + drawn).div_ceil(second) * second
+    (last + n.max(second).min(most)).div_ceil(second) * second
 }
 
-fn pass_number(last: u32, (down, draw): (Span, u16)) -> u32 {
-    let next = pass_step(last.into(), (down.0 / 1_000, draw), 1_000, LAST_NUMBER);
+fn pass_number(last: u32, down: Span) -> u32 {
+    let next = pass_step(last.into(), down.0 / 1_000, 1_000, LAST_NUMBER);
     u32::try_from(next).expect("it is below the limit")
 }
 
 impl Model {
     /// The numbers of participants, rooms and events pass those of a lost life. // 2.7
-    pub(super) fn pass_numbers(&mut self, lost: (Span, u16)) {
-        self.participants.pass(|last| pass_number(last, lost));
-        self.rooms.pass(|last| pass_number(last, lost));
+    pub(super) fn pass_numbers(&mut self, down: Span) {
+        self.participants.pass(|last| pass_number(last, down));
+        self.rooms.pass(|last| pass_number(last, down));
         for user in self.participants.numbers().into_iter().map(User) {
             let participant = self.participant_mut(user);
-            let end = pass(participant.inbox.end(), lost);
+            let end = pass(participant.inbox.end(), down);
             participant.inbox.pass_to(end);
             if !std::mem::replace(&mut participant.grown, true) {
                 self.grown.push(user);
@@ -71,7 +70,7 @@ impl Model {
         }
         for room in self.rooms.numbers().into_iter().map(Room) {
             let place = self.place_mut(room);
-            place.last_seq = pass(place.last_seq, lost);
+            place.last_seq = pass(place.last_seq, down);
         }
     }
 

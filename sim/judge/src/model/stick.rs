@@ -215,10 +215,10 @@ impl Model {
     }
 
     /// The epochs of a lost life are passed, and its grant ends. // 2.7
-    pub(super) fn pass_epochs(&mut self, room: Room, lost: (Span, u16)) {
+    pub(super) fn pass_epochs(&mut self, room: Room, down: Span) {
         let held = self.take_from_holder(room);
         if let Some(stick) = self.stick_mut(room) {
-            stick.epoch = pass(stick.epoch, lost);
+            stick.epoch = pass(stick.epoch, down);
         }
         if let Some((user, epoch)) = held {
             let change = StickChange::Expired { epoch };

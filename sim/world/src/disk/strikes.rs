@@ -199,9 +199,7 @@ impl Disk {
         let again = self.try_recover(&mut files, config, Loss::Refused).ok()?;
         let state = state_of(&again.hub);
         let (seed, first) = (self.origin.seed, again.hub.position().next());
-        let draw = super::draw(seed, first);
-        let continuity = Continuity::Broken { draw };
-        let mut node = Node::with_journal(again.hub, config.clone(), seed, continuity);
+        let mut node = Node::with_journal(again.hub, config.clone(), seed, Continuity::Broken);
         node.poll_batch(at)?;
         node.committed(first, at, at);
         Some((state, numbers_of(node.hub())))

@@ -46,12 +46,11 @@ fn numbers_of_a_lost_life_are_passed() {
     }
     assert_eq!(s.events(2, 0).len(), 2);
     let config = Box::new(s.model.config().clone());
-    let continuity = Continuity::Broken { draw: 4 };
+    let continuity = Continuity::Broken;
     let lost = s.model.clone();
-    // Two seconds and four of chance: participants and rooms pass six thousand numbers, all else six
-    // million.
+    // Two seconds: participants and rooms pass two thousand numbers, all else two million.
     s.entry(2, &Entry::Resumed { config, continuity });
-    let (place, lobby) = (7_000_000, Room(1));
+    let (place, lobby) = (3_000_000, Room(1));
     let after = [
         (2, place + 1, "stick.expired"),
         (2, place + 2, "stick.granted"),
@@ -62,7 +61,7 @@ fn numbers_of_a_lost_life_are_passed() {
     let gap = &inbox.page(User(2), 51, most(9)).gaps[0];
     assert_eq!((gap.from, gap.to, gap.rooms_omitted), (52, place, true));
     let joined = s.call(2, 'c', login("cec"));
-    let (user, room) = (User(7_001), lobby);
+    let (user, room) = (User(3_001), lobby);
     assert_eq!(joined, Ok(Answer::LoggedIn { user, room }));
     let next = NextNumbers {
         user,

@@ -217,8 +217,8 @@ impl Hub {
         }
     }
 
-    /// The length in characters of the member's draft in the room, and its end, with which it is told
-    /// again; none without text.
+    /// The member's draft in the room: its length in characters, and its last characters, as a cut
+    /// append shows them. `None` if the member has no draft, or an empty one.
     #[must_use]
     pub fn draft_of(&self, user: UserId, room: RoomId) -> Option<(u32, &str)> {
         let draft = self.rooms.get(&room)?.draft(user)?;

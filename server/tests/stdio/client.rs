@@ -68,7 +68,7 @@ impl Client {
         Self::declaring(arguments, &json!({ "org.talking-stick/events": {} }))
     }
 
-    /// The same with these experimental capabilities.
+    /// Starts the server, and initializes as a client that declares these experimental capabilities.
     pub(crate) fn declaring(arguments: &[&str], experimental: &Value) -> Self {
         let mut client = Self::start(arguments);
         let hello = client.ask(

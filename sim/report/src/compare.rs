@@ -19,11 +19,11 @@ use sim_model::outcome::Class;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Worse.
+    /// The figure moved in its worse direction.
     Worse,
-    /// Better.
+    /// The figure moved in its better direction.
     Better,
-    /// Neither better nor worse, but not the same.
+    /// The figure changed, and neither direction is worse.
     Different,
 }
 

@@ -256,7 +256,8 @@ impl Turn {
     }
 
     fn drain(&mut self) {
-        // Before the answers: whoever is told of a ban or of its end meets it from then on.
+        // The banned addresses are updated before an answer leaves: after an operator read that an
+        // address is banned or admitted, the guard already refuses or admits it.
         self.follow_bans();
         while let Some(output) = self.engine.poll_output() {
             let output = match output {

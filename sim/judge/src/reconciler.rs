@@ -12,10 +12,10 @@
 //!   client knew before the check was sent.
 //!
 //! The instants of reads and of refusals before the journal are in no journal: these are not
-//! judged. Nor are answers to breaks that were held as the clock stepped: these have the figures of the
-//! instant at which they left. Nor are answers to calls under the key of another call, whose answer they may be. Nor are
-//! clients whose handle came to belong to another participant, which a late attempt of a
-//! registration can cause: the client does not know which of the two it is.
+//! judged. Nor are answers to breaks that were held as the clock stepped: these have the figures of
+//! the instant at which they left. Nor are answers to calls under the key of another call, whose
+//! answer they may be. Nor are clients whose handle came to belong to another participant, which a
+//! late attempt of a registration can cause: the client does not know which of the two it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -70,16 +70,9 @@ impl Metrics {
                     self.count_unanswered(agent, &call, now);
                 }
             }
-            let waits = [
-                (Measured::QueueWait, None, in_line),
-                (
-                    Measured::StickWait,
-                    claim.map(|(room, _)| room),
-                    claim.map(|(_, since)| since),
-                ),
-            ];
-            for (what, room, since) in waits {
-                let Some(since) = since else { continue };
+            let in_line = in_line.map(|since| (Measured::QueueWait, None, since));
+            let claim = claim.map(|(room, since)| (Measured::StickWait, Some(room), since));
+            for (what, room, since) in in_line.into_iter().chain(claim) {
                 self.measure(Sample {
                     what,
                     agent,

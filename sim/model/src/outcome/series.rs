@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use chat_types::Span;
-
 use serde::{Serialize, Serializer};
 
 use super::as_milliseconds;
-
 use crate::protocol::Room;
 use crate::user_name::UserName;
 

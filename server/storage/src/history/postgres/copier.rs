@@ -1,12 +1,10 @@
 //! Copies the rows of `history.db` as they come.
 
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::Poll;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use chat_core::Position;
+use futures_util::FutureExt as _;
 use server_settings::Keep;
 use tokio::sync::watch;
 use tokio_postgres::{Client, Config};
@@ -40,7 +38,9 @@ impl Copier {
     pub(super) async fn run(mut self) {
         let mut is_down = false;
         loop {
-            let Err(error) = self.guarded(&mut is_down).await else {
+            // The library panics where the system has no thread: one more error.
+            let session = AssertUnwindSafe(self.session(&mut is_down)).catch_unwind();
+            let Err(error) = session.await.unwrap_or(Err(CopyError::Panicked)) else {
                 return;
             };
             self.reach.send_replace(None);
@@ -49,16 +49,6 @@ impl Copier {
             }
             tokio::time::sleep(RETRY).await;
         }
-    }
-
-    /// A session, whose panic is one more error: the library panics where the system has no thread.
-    async fn guarded(&mut self, is_down: &mut bool) -> Result<(), CopyError> {
-        let mut session = pin!(self.session(is_down));
-        let polled = poll_fn(|context| {
-            let polled = catch_unwind(AssertUnwindSafe(|| session.as_mut().poll(context)));
-            polled.unwrap_or(Poll::Ready(Err(CopyError::Panicked)))
-        });
-        polled.await
     }
 
     /// Copies with one connection. Ends without an error with the server.

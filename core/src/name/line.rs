@@ -18,9 +18,12 @@ pub(crate) fn is_line(text: &str, limit: usize) -> bool {
 
 /// What keeps a text from being such a line.
 pub(crate) fn line_fault(text: &str, limit: usize) -> Option<LineFault> {
+    // Nearly every text is a line, and is looked at once.
+    if is_line(text, limit) {
+        return None;
+    }
     let count = text.chars().count();
     Some(match count {
-        _ if is_line(text, limit) => return None,
         0 => LineFault::Empty,
         _ if count > limit => LineFault::Long,
         _ if !text.chars().all(is_visible) => LineFault::Hidden,

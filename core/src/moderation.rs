@@ -280,8 +280,9 @@ impl Moderation {
         kept.map(|name| name.ban.measure).max()
     }
 
-    /// Removes the participant's mutes.
-    pub(crate) fn unmute(&mut self, known: &Known) {
+    /// Removes the participant's mutes. Returns whether there was one.
+    pub(crate) fn unmute(&mut self, known: &Known) -> bool {
+        let before = self.bans();
         let mut names = vec![known.name.lower.clone()];
         names.extend(known.id.as_ref().map(|id| id.lower.clone()));
         if self.of_handle(&known.handle) == Some(Measure::Mute)
@@ -296,20 +297,16 @@ impl Moderation {
                 self.forget_name(&name);
             }
         }
-    }
-
-    /// Whether a measure against the name with this lower-case key is kept, or against a handle of its
-    /// owner.
-    pub(crate) fn keeps_name(&self, lower: &str) -> bool {
-        self.names.contains_key(lower)
-            || self.handles.values().any(|handle| *handle.lower == *lower)
+        self.bans() < before
     }
 
     /// Removes the measure against the name with this lower-case key, and against handles of its
-    /// owner.
-    pub(crate) fn drop_name(&mut self, lower: &str) {
+    /// owner. Returns whether there was one.
+    pub(crate) fn drop_name(&mut self, lower: &str) -> bool {
+        let before = self.bans();
         self.forget_name(lower);
         self.handles.retain(|_, handle| *handle.lower != *lower);
+        self.bans() < before
     }
 
     fn forget_name(&mut self, lower: &str) {

@@ -95,6 +95,11 @@ pub enum Reply {
     },
     /// The command is done, and has no result.
     Done,
+    /// The act lifts mutes or bans.
+    Lifted {
+        /// Whether there was one to lift.
+        found: bool,
+    },
 }
 
 /// Whether a participant was in the queue.

@@ -58,9 +58,10 @@ impl Hub {
             Operate::Mute { user, reason } => self.mute(operator, *user, reason),
             Operate::Unmute { user } => {
                 let participant = self.users.get_mut(user).ok_or(Reject::UserNotFound)?;
-                participant.voice = SpeechPermission::Free;
-                self.moderation.unmute(&participant.known());
-                Ok(Reply::Done)
+                let voice = std::mem::replace(&mut participant.voice, SpeechPermission::Free);
+                let kept = self.moderation.unmute(&participant.known());
+                let found = kept || voice == SpeechPermission::Muted;
+                Ok(Reply::Lifted { found })
             }
             Operate::Kick { user, room, reason } => self.kick(*user, *room, reason),
             Operate::Close { room, reason } => self.close(*room, reason),
@@ -78,12 +79,12 @@ impl Hub {
                 Ok(Reply::Done)
             }
             Operate::Unban { name } => {
-                self.moderation.drop_name(&fold(name));
-                Ok(Reply::Done)
+                let found = self.moderation.drop_name(&fold(name));
+                Ok(Reply::Lifted { found })
             }
             Operate::UnbanAddress { address } => {
-                self.moderation.addresses.remove(address);
-                Ok(Reply::Done)
+                let found = self.moderation.addresses.remove(address).is_some();
+                Ok(Reply::Lifted { found })
             }
         }
     }
@@ -92,27 +93,6 @@ impl Hub {
     #[must_use]
     pub fn why_banned(&self, handle: &SecretHash) -> Option<&Arc<str>> {
         self.moderation.ban_of(handle).map(|ban| &ban.reason)
-    }
-
-    /// Whether this act would lift a measure now; none if it is not one that lifts measures.
-    #[must_use]
-    pub fn would_lift(&self, act: &Operate) -> Option<bool> {
-        match act {
-            Operate::Unmute { user } => {
-                let participant = self.users.get(user);
-                Some(participant.is_some_and(|one| one.voice == SpeechPermission::Muted))
-            }
-            Operate::Unban { name } => Some(self.moderation.keeps_name(&fold(name))),
-            Operate::UnbanAddress { address } => {
-                Some(self.moderation.of_address(*address).is_some())
-            }
-            Operate::Mute { .. }
-            | Operate::Kick { .. }
-            | Operate::Close { .. }
-            | Operate::BanUser { .. }
-            | Operate::MuteAddress { .. }
-            | Operate::BanAddress { .. } => None,
-        }
     }
 
     /// Mutes the participant in all its rooms, and under later registrations.

@@ -275,7 +275,7 @@ fn a_muted_participant_that_a_ban_puts_out_is_banned_and_not_muted() {
     ben login as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
     ben login as=Ben ⇒ user_2 in room_2; next 1m
         room_2/1 user.joined Ben → Ben#1
-    operator unmute ben ⇒ done
+    operator unmute ben ⇒ nothing to lift
     bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
     "#);
 }

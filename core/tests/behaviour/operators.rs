@@ -242,7 +242,7 @@ fn banning_an_address_again_changes_its_reason() {
     operator ban_address 7 'flood again' ⇒ done
     operator ban_address 8 'flood' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 1
     operator unban_address 7 ⇒ done
-    operator unban_address 7 ⇒ done
+    operator unban_address 7 ⇒ nothing to lift
     operator ban_address 8 'flood' ⇒ done
     ");
 }
@@ -289,7 +289,7 @@ fn a_muted_address_silences_all_that_are_registered_from_it() {
     dan talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one; next 2m
     ben send bye ⇒ sent room_1/12 at 0s
         room_1/12 message.received ben: "bye" under epoch 2 → ann#12 cat#10 dan#2
-    operator unmute ann ⇒ done
+    operator unmute ann ⇒ nothing to lift
     ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     operator unban_address 7 ⇒ done
     ann talking_stick ⇒ place 1 in room_1; ben holds epoch 2 until 2m
@@ -379,6 +379,37 @@ fn a_mute_of_an_address_stands_beside_one_of_a_participant_and_in_place_of_a_ban
 }
 
 #[test]
+fn who_lifts_nothing_is_told() {
+    assert_snapshot!(check("
+        0s ann login lobby as=Ann
+           operator unmute ann
+           operator mute ann 'x'
+           operator unban ANN
+           operator unban Ann
+           operator unmute ann
+           operator unmute ann
+           operator unban_address 7
+           operator mute_address 7 'x'
+           operator unban_address 7
+           operator unban_address 7
+    "), @r#"
+    0s ann login lobby as=Ann ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined Ann → Ann#1
+    operator unmute ann ⇒ nothing to lift
+    operator mute ann 'x' ⇒ done
+        room_1/2 moderation.muted Ann "x" → Ann#2
+    operator unban ANN ⇒ done
+    operator unban Ann ⇒ nothing to lift
+    operator unmute ann ⇒ done
+    operator unmute ann ⇒ nothing to lift
+    operator unban_address 7 ⇒ nothing to lift
+    operator mute_address 7 'x' ⇒ done
+    operator unban_address 7 ⇒ done
+    operator unban_address 7 ⇒ nothing to lift
+    "#);
+}
+
+#[test]
 fn operators_name_a_participant_a_room_and_a_reason() {
     assert_snapshot!(check("
         0s ann login lobby
@@ -428,10 +459,10 @@ fn an_operators_act_is_no_sign_of_life() {
     0s   ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ann seen ⇒ done; next 5m
-    250s operator unmute ann ⇒ done
+    250s operator unmute ann ⇒ nothing to lift
     ben login ⇒ user_2 in room_1
         room_1/2 user.joined ben → ann#2 ben#1
-    300s operator unmute ben ⇒ done; next 310s
+    300s operator unmute ben ⇒ nothing to lift; next 310s
         room_1/3 user.away ann → ann#3 ben#2
     310s tick ⇒ done; next 1445m
         user_2 is forgotten

@@ -104,7 +104,8 @@ fn accepted(hub: &Hub, reply: &Reply) -> String {
             kind.name(),
             time(*answer_at)
         ),
-        Reply::Done => "done".into(),
+        Reply::Done | Reply::Lifted { found: true } => "done".into(),
+        Reply::Lifted { found: false } => "nothing to lift".into(),
     }
 }
 

@@ -437,6 +437,7 @@ impl Metrics {
                 Answer::LeftQueue { left: false }
                 | Answer::LoggedIn { .. }
                 | Answer::LeftChat
+                | Answer::Lifted { .. }
                 | Answer::Draft { .. }
                 | Answer::OnBreak { .. }
                 | Answer::Mood { .. }

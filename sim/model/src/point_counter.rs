@@ -319,6 +319,7 @@ impl PointCounter {
             | Answer::Sent { .. }
             | Answer::LeftChat
             | Answer::Done
+            | Answer::Lifted { .. }
             | Answer::Read { .. } => {}
         }
     }

@@ -109,7 +109,8 @@ pub fn answer_words(answer: &Answer) -> String {
             stress, boss_alert, ..
         }
         | Answer::Mood { stress, boss_alert } => format!("stress {stress}, boss {boss_alert}"),
-        Answer::Done => "done".to_owned(),
+        Answer::Done | Answer::Lifted { found: true } => "done".to_owned(),
+        Answer::Lifted { found: false } => "nothing to lift".to_owned(),
         Answer::History { ref messages, .. } => format!("{} past messages", messages.len()),
         Answer::Members { ref members, .. } => format!("{} members", members.len()),
         Answer::Read { cursor, .. } => format!("read up to {cursor}"),

@@ -151,6 +151,7 @@ impl VirtualUser {
                 | Answer::OnBreak { .. }
                 | Answer::Mood { .. }
                 | Answer::Done
+                | Answer::Lifted { .. }
                 | Answer::Read { .. }
                 | Answer::History { .. }
                 | Answer::Members { .. },

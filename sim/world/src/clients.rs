@@ -441,7 +441,7 @@ fn outcome_word(outcome: &sim_model::protocol::Outcome) -> u64 {
         Ok(Answer::Waiting { position, .. }) => (u64::from(*position) << 8) ^ 5,
         Ok(Answer::LoggedIn { user, room }) => (u64::from(room.0) << 32) ^ u64::from(user.0) ^ 6,
         Ok(Answer::Draft { length, .. }) => (u64::from(*length) << 8) ^ 7,
-        Ok(Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Done) => 8,
+        Ok(Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Done | Answer::Lifted { .. }) => 8,
         Ok(Answer::OnBreak {
             user,
             stress,

@@ -230,6 +230,7 @@ fn more(view: View<'_>, secret: CallerSecret, reply: &Reply) -> AnswerFacts {
         | Reply::LeftChat
         | Reply::Draft { .. }
         | Reply::OnBreak { .. }
-        | Reply::Done => AnswerFacts::Nothing,
+        | Reply::Done
+        | Reply::Lifted { .. } => AnswerFacts::Nothing,
     }
 }

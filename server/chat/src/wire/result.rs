@@ -346,7 +346,7 @@ fn done(reply: &Reply, context: &CallerContext, facts: CallFacts<'_>) -> Said {
             let words = spoken(*kind, *flavour, facts.own_words);
             on_break(words, (*stress, *boss_alert), minted(context, facts))
         }
-        Reply::LeftChat | Reply::Done => Said::Success { success: true },
+        Reply::LeftChat | Reply::Done | Reply::Lifted { .. } => Said::Success { success: true },
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use chat_core::{Address, Call, Operate, Reject, RoomId, UserId};
+use chat_core::{Address, Call, Operate, Reject, Reply, Response as Outcome, RoomId, UserId};
 use serde_json::{Value, json};
 use server_chat::driver::Request as NodeRequest;
 use server_chat::refusal::Refusal;
@@ -211,20 +211,17 @@ async fn operate(
         Ok(act) => act,
         Err(refusal) => return HttpError::from(refusal).into_response(),
     };
-    let node = http.service.node();
-    let lifting = act.clone();
-    let lifts = node.look(move |view| view.hub().would_lift(&lifting)).await;
     let request = NodeRequest::Call(Call::Operate { operator, act });
-    match (node.call(from, request).await.outcome, lifts.flatten()) {
-        (Ok(_), None) => ok(&json!({ "success": true })),
-        (Ok(_), Some(lifts)) => {
-            let mut answer = ok(&json!({ "success": true, "lifted": lifts }));
-            if !lifts {
+    match http.service.node().call(from, request).await.outcome {
+        Ok(Outcome::Done(Reply::Lifted { found })) => {
+            let mut answer = ok(&json!({ "success": true, "lifted": found }));
+            if !found {
                 answer.extensions_mut().insert(NothingLifted);
             }
             answer
         }
-        (Err(reject), _) => {
+        Ok(_) => ok(&json!({ "success": true })),
+        Err(reject) => {
             let is_elsewhere = matches!(reject, Reject::NotInRoom);
             let mut refusal = Refusal::from(reject);
             if is_elsewhere {

@@ -213,8 +213,9 @@ impl Model {
             Act::Mute { user, reason } => self.mute(*user, reason)?,
             Act::Unmute { user } => {
                 self.check_user(*user)?;
+                let before = self.measures.len();
                 let participant = self.participant_mut(*user);
-                participant.muted = false;
+                let was_muted = std::mem::take(&mut participant.muted);
                 let (handle, mut names) = (participant.handle, vec![fold(&participant.shown.name)]);
                 names.extend(participant.shown.chosen_id.as_deref().map(fold));
                 if self.measures.of_handle(handle) == Some(Measure::Muted)
@@ -226,6 +227,8 @@ impl Model {
                 self.measures.names.retain(|of, name| {
                     !names.contains(of) || name.decreed.measure != Measure::Muted
                 });
+                let found = was_muted || self.measures.len() < before;
+                return Ok(Answer::Lifted { found });
             }
             Act::Kick { user, room, reason } => self.kick(*user, *room, reason)?,
             Act::Close { room, reason } => self.close(*room, reason)?,
@@ -237,11 +240,13 @@ impl Model {
                 self.forget(*user);
             }
             Act::Unban { name } => {
-                let folded = fold(name);
+                let (folded, before) = (fold(name), self.measures.len());
                 self.measures.names.remove(&folded);
                 self.measures
                     .handles
                     .retain(|_, handle| handle.folded() != folded);
+                let found = self.measures.len() < before;
+                return Ok(Answer::Lifted { found });
             }
             Act::MuteAddress { address, reason } => {
                 check_reason(reason)?;
@@ -257,7 +262,8 @@ impl Model {
                 self.keep_address(*address, Measure::Banned, reason)?;
             }
             Act::UnbanAddress { address } => {
-                self.measures.addresses.remove(address);
+                let found = self.measures.addresses.remove(address).is_some();
+                return Ok(Answer::Lifted { found });
             }
         }
         Ok(Answer::Done)

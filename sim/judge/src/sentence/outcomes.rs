@@ -96,6 +96,8 @@ impl Describe for Answer {
                 describe!(to; "answered: stress ", stress, ", boss alert ", boss_alert);
             }
             Self::Done => describe!(to; "accepted"),
+            Self::Lifted { found: true } => describe!(to; "answered: a measure is lifted"),
+            Self::Lifted { found: false } => describe!(to; "answered: there was nothing to lift"),
             Self::Read { .. } | Self::History { .. } | Self::Members { .. } => tell_read(self, to),
         }
     }

@@ -65,6 +65,8 @@ pub enum Answer {
     Mood { stress: u8, boss_alert: u8 },
     /// The command is done, and has no result.
     Done,
+    /// An operator's act lifts mutes or bans, and found one or none.
+    Lifted { found: bool },
     /// The inbox was read; the world has passed its events one by one before this. `cursor` is the
     /// seq of the last event, or the given cursor if there was none; `unread` is the number of
     /// events after it.

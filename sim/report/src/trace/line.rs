@@ -286,7 +286,11 @@ impl<'a> TraceLine<'a> {
             Answer::History { room, .. } | Answer::Members { room, .. } => {
                 self.room = Some(show_room(room));
             }
-            Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Draft { .. } | Answer::Done => {}
+            Answer::LeftQueue { .. }
+            | Answer::LeftChat
+            | Answer::Draft { .. }
+            | Answer::Done
+            | Answer::Lifted { .. } => {}
         }
     }
 

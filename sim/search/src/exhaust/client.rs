@@ -133,6 +133,7 @@ impl Client {
             | Answer::Sent { .. }
             | Answer::Mood { .. }
             | Answer::Done
+            | Answer::Lifted { .. }
             | Answer::Read { .. }
             | Answer::History { .. }
             | Answer::Members { .. } => {}

@@ -81,6 +81,7 @@ pub(super) fn answer(reply: &Reply) -> Answer {
             flavour: *flavour,
         },
         Reply::Done => Answer::Done,
+        Reply::Lifted { found } => Answer::Lifted { found: *found },
     }
 }
 

@@ -124,7 +124,7 @@ fn random_journals_reach_every_refusal_every_event_and_every_limit() {
         full: BTreeSet::from(["stick_line"]),
         ..Reached::default()
     };
-    for _ in 0..1_000 {
+    for _ in 0..4_000 {
         let tree = journal().new_tree(&mut runner).expect("a journal");
         reached.look(
             &tree

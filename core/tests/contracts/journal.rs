@@ -112,7 +112,7 @@ pub(crate) fn journal() -> impl Strategy<Value = Journal> {
     })
 }
 
-/// A `journal` without random matching, breaks and downtime, which depend on the position of
+/// A `journal` without random matching, breaks, downtime and steps of the clock, which depend on the position of
 /// entries or on the time of the last one.
 pub(crate) fn steady_journal() -> impl Strategy<Value = Journal> {
     journal().prop_map(|mut journal| {
@@ -120,7 +120,7 @@ pub(crate) fn steady_journal() -> impl Strategy<Value = Journal> {
             journal.config.matching = Matching::Fifo;
         }
         for (_, entry) in &mut journal.entries {
-            if matches!(entry, Entry::Resumed { .. }) {
+            if matches!(entry, Entry::Resumed { .. } | Entry::Stepped) {
                 *entry = Entry::Tick;
             }
             if let Entry::Call { command, .. } = entry
@@ -240,7 +240,8 @@ fn entry() -> impl Strategy<Value = Entry> {
         20 => call,
         9 => (user(), implied()).prop_map(|(user, implied)| Entry::Implied { user, implied }),
         2 => operate().prop_map(|act| Entry::Operate { operator: "olga".into(), act }),
-        2 => Just(Entry::Tick),
+        1 => Just(Entry::Tick),
+        1 => Just(Entry::Stepped),
         1 => Just(Entry::Resumed { config: Box::default(), version: "test".into(), continuity: Continuity::Whole }),
     ]
 }

@@ -50,7 +50,10 @@ pub(crate) async fn connect(options: &LogOptions) -> Result<Client, OpenError> {
         })
         .reconnect_to_server_callback(in_turn())
         .event_callback(|event| async move { report(&event) });
-    let settings = with_authority(with_credentials(settings, options)?, options)?;
+    let mut settings = with_credentials(settings, options)?;
+    if let Some(authority) = &options.authority {
+        settings = settings.add_root_certificates(authority.clone());
+    }
     let servers = options.servers.join(",");
     let until = Instant::now() + PATIENCE;
     loop {
@@ -101,23 +104,6 @@ fn with_credentials(
         Some((user, password)) => settings.user_and_password(user.into(), password.into()),
         None => settings.token(text.into()),
     })
-}
-
-fn with_authority(
-    settings: ConnectOptions,
-    options: &LogOptions,
-) -> Result<ConnectOptions, OpenError> {
-    let Some(path) = &options.authority else {
-        return Ok(settings);
-    };
-    // The library reads it at each connection, and would say only that it cannot connect.
-    match std::fs::read(path) {
-        Ok(_) => Ok(settings.add_root_certificates(path.clone())),
-        Err(error) => Err(OpenError::Authority {
-            path: path.clone(),
-            why: error.to_string(),
-        }),
-    }
 }
 
 fn report(event: &Event) {

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_nats::jetstream;
@@ -25,8 +24,8 @@ use crate::{append, connection, follow, monitor, streams};
 pub struct Log {
     endpoint: Endpoint,
     following: Option<JoinHandle<()>>,
-    /// The number of snapshots that are being stored.
-    storing: Arc<AtomicUsize>,
+    /// Each task that stores a snapshot has a copy.
+    storing: Arc<()>,
 }
 
 impl fmt::Debug for Log {
@@ -166,7 +165,6 @@ impl Log {
     /// Stores a snapshot, and purges the log below the last two.
     pub fn store(&self, snapshot: StoredSnapshot) {
         let (endpoint, storing) = (self.endpoint.clone(), Arc::clone(&self.storing));
-        storing.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
             let StoredSnapshot {
                 sequence, position, ..
@@ -175,7 +173,7 @@ impl Log {
                 Ok(()) => tracing::info!(sequence, position, "a snapshot is stored"),
                 Err(why) => tracing::error!(sequence, %why, "a snapshot is not stored"),
             }
-            storing.fetch_sub(1, Ordering::Relaxed);
+            drop(storing);
             endpoint.tell(Report::Stored);
         });
     }
@@ -183,7 +181,7 @@ impl Log {
     /// Whether a snapshot is being stored. A report follows when it is not any more.
     #[must_use]
     pub fn is_storing(&self) -> bool {
-        self.storing.load(Ordering::Relaxed) > 0
+        Arc::strong_count(&self.storing) > 1
     }
 
     /// Reports the newest stored snapshot, if there is one.

@@ -1,6 +1,5 @@
 //! The streams of a realm: made with the settings that the log needs, or refused with others.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use async_nats::Client;
@@ -35,8 +34,6 @@ pub enum OpenError {
     Unreachable { servers: String, why: String },
     #[error("--cluster-credentials: the key file is not usable: {why}")]
     Credentials { why: String },
-    #[error("--cluster-ca: {path} cannot be read: {why}", path = path.display())]
-    Authority { path: PathBuf, why: String },
     #[error("--cluster: {0}")]
     Server(#[from] ServerFault),
     #[error("--cluster: the stream {stream} {fault}")]

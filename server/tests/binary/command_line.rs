@@ -81,7 +81,11 @@ fn what_is_no_regular_file_is_refused_and_not_read() {
             &["--auth-tokens", file],
             &["--operator-tokens", file],
             &["token", "ann", file],
+            &["--cluster", "nats://127.0.0.1:1", "--cluster-ca", file],
         ] {
+            if words[0] == "--cluster" && !cfg!(feature = "cluster") {
+                continue;
+            }
             let (code, _, said) = ran(words);
             assert!(matches!(code, Some(1 | 2)), "{words:?}: {said}");
             assert!(said.contains(wanted), "{words:?}: {said}");

@@ -147,13 +147,4 @@ async fn a_server_with_tls_is_trusted_by_the_authority_that_is_named() {
         };
         assert_refused(&wrong).await;
     }
-    let absent = LogOptions {
-        authority: Some(file("absent")),
-        ..given
-    };
-    let opened = Log::open(&absent).await;
-    assert!(
-        matches!(opened, Err(OpenError::Authority { .. })),
-        "{opened:?}"
-    );
 }

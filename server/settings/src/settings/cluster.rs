@@ -58,14 +58,20 @@ impl ClusterSettings {
         }
         let credentials = args.cluster_credentials.as_ref();
         let credentials = credentials.or(file.cluster_credentials.as_ref());
+        let credentials = credentials.map(|path| read("--cluster-credentials", path));
+        let authority = args.cluster_ca.clone().or_else(|| file.cluster_ca.clone());
+        if let Some(path) = &authority {
+            // The library reads it at each connection, and would say only that it cannot connect.
+            read("--cluster-ca", path)?;
+        }
         let member = args.cluster_member.clone();
         let member = member.or_else(|| file.cluster_member.clone());
         let realm = args.cluster_realm.clone();
         let realm = realm.or_else(|| file.cluster_realm.clone());
         Ok(Some(Self {
             servers,
-            credentials: credentials.map(|path| read(path)).transpose()?,
-            authority: args.cluster_ca.clone().or_else(|| file.cluster_ca.clone()),
+            credentials: credentials.transpose()?,
+            authority,
             realm: realm.unwrap_or_else(|| REALM.into()),
             member: member.unwrap_or_else(|| format!("{}:{port}", host())),
             monitors: super::first(&args.cluster_monitor, file.cluster_monitor.clone(), &[]),
@@ -78,9 +84,10 @@ impl ClusterSettings {
     }
 }
 
-fn read(path: &Path) -> Result<String, SettingsError> {
+fn read(flag: &'static str, path: &Path) -> Result<String, SettingsError> {
     let text = named_file::read(path);
-    let text = text.map_err(|error| SettingsError::Credentials {
+    let text = text.map_err(|error| SettingsError::OfCluster {
+        flag,
         path: path.into(),
         error,
     })?;

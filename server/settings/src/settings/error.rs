@@ -40,8 +40,9 @@ pub enum SettingsError {
          `cargo install --path server --features cluster`"
     )]
     NoCluster,
-    #[error("cannot read the file of --cluster-credentials, {path}: {}", reason(error), path = path.display())]
-    Credentials {
+    #[error("cannot read the file of {flag}, {path}: {}", reason(error), path = path.display())]
+    OfCluster {
+        flag: &'static str,
         path: PathBuf,
         error: std::io::Error,
     },

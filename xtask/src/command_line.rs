@@ -259,17 +259,17 @@ in lanes beside each other; their output is shown when they end. The last line r
 `N passed, N failed, N skipped`, counted in steps. Exit code 0: no step failed. 1: a step failed.
 2: the command line is invalid. With CI=true a skipped step fails the run.
 
-`mutants` tests the checks: it plants the bugs of mutants/*.patch in a copy of the workspace below
+`mutants` tests the checks: it plants the bugs of core/mutants/*.yaml in a copy of the workspace below
 target/copy, one at a time, and runs the simulator on each with at most N seeds (10,000). The
 last line reads `N caught, N missed`. Exit code 1: a bug was missed, or caught only by a property
-that its patch does not name. The table is also written to target/mutants/curated.json.
+that it does not name. The table is also written to target/mutants/curated.json.
 
 With --generated, `cargo mutants` (installed if missing) changes the core in all ways that it
 knows. The simulator runs on the changes that the core's own tests do not catch. Those that it does
-not catch either must be explained in mutants/survivors.txt. A run takes hours; another call
+not catch either must be explained in core/mutants/survivors.txt. A run takes hours; another call
 continues it.
 
-With --cluster, the bugs whose patches name faults (`nemesis:`) are planted in the servers of a real cluster,
+With --cluster, the bugs with a `nemesis` are planted in the servers of a real cluster,
 in which the nemesis of `cargo xtask cluster` makes these faults. Its judge must accuse a rule that the patch
 names, and nothing without the bugs.
 

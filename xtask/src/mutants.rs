@@ -1,9 +1,9 @@
 //! `cargo xtask mutants`: plants bugs in a copy of the core, one at a time, and requires the
 //! simulator to catch each.
 //!
-//! Curated mutants are small patches under `mutants/`, each with the properties that must catch it.
+//! Curated mutants are rows in `core/mutants`, each with the properties that must catch it.
 //! Generated mutants come from `cargo mutants`. Those that neither the core's tests nor the
-//! simulator catch must be explained in `mutants/survivors.txt`.
+//! simulator catch must be explained in `core/mutants/survivors.txt`.
 //!
 //! Mutants of a cluster may also name faults of real processes, by which the nemesis must catch them.
 //!
@@ -14,7 +14,7 @@ mod curated;
 mod generated;
 mod hunt;
 mod live;
-mod patch;
+mod mutant;
 mod processes;
 mod survivors;
 mod verdict;

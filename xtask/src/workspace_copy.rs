@@ -72,7 +72,7 @@ impl<'a> WorkspaceCopy<'a> {
     ///
     /// # Errors
     /// The file cannot be read or written.
-    fn restore(&self, path: &str) -> Result<(), String> {
+    pub(crate) fn restore(&self, path: &str) -> Result<(), String> {
         let said = |error| format!("cannot copy {path}: {error}");
         let wanted = fs::read(self.cargo.root().join(path)).map_err(said)?;
         let to = self.root.join(path);
@@ -85,28 +85,14 @@ impl<'a> WorkspaceCopy<'a> {
         fs::write(&to, wanted).map_err(said)
     }
 
-    /// Plants a mutant.
+    /// Applies a diff.
     ///
     /// # Errors
-    /// The patch does not apply.
+    /// It does not apply.
     pub(crate) fn plant(&self, diff: &str) -> Result<(), String> {
-        self.apply(&[], diff)
-    }
-
-    /// Checks that a mutant could be planted.
-    ///
-    /// # Errors
-    /// The patch does not apply.
-    pub(crate) fn check(&self, diff: &str) -> Result<(), String> {
-        self.apply(&["--check"], diff)
-    }
-
-    fn apply(&self, words: &[&str], diff: &str) -> Result<(), String> {
         let ceiling = self.root.parent().unwrap_or(&self.root);
         let mut git = Command::new("git")
-            .arg("apply")
-            .args(words)
-            .arg("-")
+            .args(["apply", "-"])
             .current_dir(&self.root)
             // Without this, git would find the repository around the copy, and resolve the paths
             // there.
@@ -129,14 +115,6 @@ impl<'a> WorkspaceCopy<'a> {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         Err(format!("the patch does not apply: {}", said.trim()))
-    }
-
-    /// Removes the mutant from these files.
-    ///
-    /// # Errors
-    /// A file that cannot be read or written.
-    pub(crate) fn heal(&self, files: &[String]) -> Result<(), String> {
-        files.iter().try_for_each(|path| self.restore(path))
     }
 
     /// Builds packages of the copy.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::patch::{Mutant, PANIC};
+use super::mutant::{Mutant, PANIC};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
@@ -84,11 +84,7 @@ impl CoverageTargets {
             .flat_map(|mutant| &mutant.caught_by)
             .map(String::as_str)
             .collect();
-        let changed: BTreeSet<&str> = mutants
-            .iter()
-            .flat_map(|mutant| &mutant.files)
-            .map(String::as_str)
-            .collect();
+        let changed: BTreeSet<&str> = mutants.iter().flat_map(Mutant::files).collect();
         found.extend(compare("property", &self.properties, &caught, &[]));
         found.extend(compare("file", &self.files, &changed, &WITHOUT));
         found
@@ -100,7 +96,7 @@ impl CoverageTargets {
             for name in &mutant.caught_by {
                 if name != PANIC && !self.properties.contains(name) {
                     found.push(format!(
-                        "mutants/{}.patch: `{name}` is not a property of {ARCHITECTURE}",
+                        "{}: `{name}` is not a property of {ARCHITECTURE}",
                         mutant.name
                     ));
                 }
@@ -167,7 +163,7 @@ fn gather(root: &Path, folder: &str, files: &mut Vec<String>) -> Result<(), Stri
 
 #[cfg(test)]
 mod tests {
-    use super::super::patch::tests::mutant;
+    use super::super::mutant::tests::mutant;
     use super::{CoverageTargets, WITHOUT, compare, table};
 
     fn targets() -> CoverageTargets {
@@ -199,7 +195,7 @@ mod tests {
         let one = mutant("a", "core/src/queue.rs", "bounded, bonded");
         assert_eq!(
             targets().check(&[one]),
-            ["mutants/a.patch: `bonded` is not a property of ARCHITECTURE.md"]
+            ["a: `bonded` is not a property of ARCHITECTURE.md"]
         );
     }
 

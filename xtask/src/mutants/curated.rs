@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::coverage::CoverageTargets;
 use super::hunt::{self, Effort};
-use super::patch::{self, Mutant};
+use super::mutant::{self, Mutant};
 use super::survivors;
 use super::verdict::{self, Fate, Row};
 use crate::cargo::Cargo;
@@ -47,9 +47,9 @@ impl Default for HuntRequest {
 /// Lists the curated mutants, a line each.
 ///
 /// # Errors
-/// Invalid patches.
+/// Invalid rows.
 pub(crate) fn list(cargo: &Cargo, out: &mut impl Write) -> Result<(), String> {
-    for mutant in patch::read_all(cargo.root())? {
+    for mutant in mutant::read_all(cargo.root())? {
         let by = mutant.caught_by.join(", ");
         writeln!(
             out,
@@ -70,7 +70,7 @@ pub(crate) fn run(
     request: &HuntRequest,
     out: &mut impl Write,
 ) -> Result<bool, String> {
-    let all = patch::read_all(cargo.root())?;
+    let all = mutant::read_all(cargo.root())?;
     let chosen = choose(&all, &request.only)?;
     if request.only.is_empty() {
         let uncovered = CoverageTargets::collect(cargo.root())?.check(&all);
@@ -135,28 +135,28 @@ fn hunt_all(
 
 /// Plants one mutant, hunts it, and removes it again in any case.
 fn try_one(copy: &WorkspaceCopy<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, String> {
-    let hunted = copy
-        .plant(&mutant.diff)
+    let hunted = mutant
+        .plant(copy)
         .and_then(|()| copy.build())
         .and_then(|()| hunt::hunt(copy, &mutant.hunt, &mutant.caught_by, effort));
-    copy.heal(&mutant.files)?;
+    mutant.heal(copy)?;
     Ok(match hunted {
         Ok(finds) => Fate::of(finds, &mutant.caught_by),
         Err(why) => Fate::Broken(why),
     })
 }
 
-/// The canary check: every patch applies, coverage is complete, the survivors' list is valid, and
+/// The canary check: every edit applies, coverage is complete, the survivors' list is valid, and
 /// the simulator catches some mutants that are quick to find.
 pub(crate) fn canary(cargo: &Cargo) -> Outcome {
     let done = (|| {
-        let all = patch::read_all(cargo.root())?;
+        let all = mutant::read_all(cargo.root())?;
         let mut findings = CoverageTargets::collect(cargo.root())?.check(&all);
         findings.extend(survivors::load(cargo.root()).err());
         let copy = WorkspaceCopy::refresh(cargo)?;
         for mutant in &all {
-            if let Err(why) = copy.check(&mutant.diff) {
-                findings.push(format!("mutants/{}.patch: {why}", mutant.name));
+            if let Err(why) = mutant.changed(cargo.root()) {
+                findings.push(format!("{}: {why}", mutant.name));
             }
         }
         let chosen = choose(&all, &CANARIES.map(str::to_owned))?;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::curated::HuntRequest;
 use super::hunt::{self, Effort};
-use super::patch::Hunt;
+use super::mutant::Hunt;
 use super::survivors::{self, Keys};
 use crate::cargo::{self, Cargo};
 use crate::workspace_copy::WorkspaceCopy;
@@ -269,7 +269,7 @@ fn hunt_one(
         .plant(diff)
         .and_then(|()| copy.build())
         .and_then(|()| hunt::hunt(copy, &Hunt::Explore(Vec::new()), &[], effort));
-    copy.heal(std::slice::from_ref(&mutant.file))?;
+    copy.restore(&mutant.file)?;
     let finds = hunted.map_err(|why| format!("{}: {why}", mutant.name))?;
     Ok(finds.into_iter().next().map(|find| find.property))
 }

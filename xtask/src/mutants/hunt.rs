@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::patch::Hunt;
+use super::mutant::Hunt;
 use crate::scenarios;
 use crate::workspace_copy::WorkspaceCopy;
 

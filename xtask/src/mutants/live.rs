@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::hunt::{self, Effort};
-use super::patch::{self, Mutant};
+use super::mutant::{self, Mutant};
 use crate::cargo::Cargo;
 use crate::server::{FOR_ONE_ADDRESS, Server};
 use crate::workspace_copy::WorkspaceCopy;
@@ -32,12 +32,12 @@ const SHORT_LEASES: [&str; 2] = ["--limit", "stick_lease=100ms"];
 /// # Errors
 /// Why the run could not be done.
 pub(crate) fn run(cargo: &Cargo, out: &mut impl Write) -> Result<bool, String> {
-    let all = patch::read_all(cargo.root())?;
+    let all = mutant::read_all(cargo.root())?;
     let mutant = all.iter().find(|mutant| mutant.name == MUTANT);
-    let mutant = mutant.ok_or_else(|| format!("mutants/{MUTANT}.patch is missing"))?;
+    let mutant = mutant.ok_or_else(|| format!("there is no mutant {MUTANT}"))?;
     let copy = WorkspaceCopy::refresh(cargo)?;
     let followed = follow(&copy, mutant, out);
-    copy.heal(&mutant.files)?;
+    mutant.heal(&copy)?;
     let scenario = match followed? {
         Ok(scenario) => scenario,
         Err(why) => return verdict(out, Some(why)),
@@ -67,7 +67,7 @@ fn follow(
     mutant: &Mutant,
     out: &mut impl Write,
 ) -> Result<Result<String, String>, String> {
-    copy.plant(&mutant.diff)?;
+    mutant.plant(copy)?;
     copy.build_with(&["server"])?;
     let folder = copy.root().with_file_name("race");
     let _ = fs::remove_dir_all(&folder);

@@ -1,4 +1,4 @@
-//! Bugs on real processes: builds the server with each mutant whose head names faults of the nemesis, lets
+//! Bugs on real processes: builds the server with each mutant that names faults of the nemesis, lets
 //! the nemesis make these faults, and requires that its judge accuses one of the mutant's rules. Without a
 //! bug, the same faults must pass.
 
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use super::patch::{self, Mutant};
+use super::mutant::{self, Mutant};
 use crate::cargo::Cargo;
 use crate::cluster::{self, ClusterRequest};
 use crate::workspace_copy::WorkspaceCopy;
@@ -34,13 +34,13 @@ enum Verdict {
     Failed(String),
 }
 
-/// Plants each of these mutants, and plays the faults that its head names. Returns whether all were
+/// Plants each of these mutants, and plays the faults that it names. Returns whether all were
 /// caught by their rules, and the server without them passed.
 ///
 /// # Errors
 /// Why the run could not be done.
 pub(crate) fn run(cargo: &Cargo, out: &mut impl Write) -> Result<bool, String> {
-    let all = patch::read_all(cargo.root())?;
+    let all = mutant::read_all(cargo.root())?;
     let chosen: Vec<_> = all
         .iter()
         .filter(|mutant| !mutant.nemesis.is_empty())
@@ -51,11 +51,11 @@ pub(crate) fn run(cargo: &Cargo, out: &mut impl Write) -> Result<bool, String> {
     let mut is_good = true;
     for mutant in &chosen {
         let began = Instant::now();
-        let played = copy
-            .plant(&mutant.diff)
+        let played = mutant
+            .plant(&copy)
             .and_then(|()| copy.build_alone("server", FEATURE))
             .and_then(|()| play(cargo, &program, &mutant.nemesis, &SEEDS));
-        copy.heal(&mutant.files)?;
+        mutant.heal(&copy)?;
         let (verdict, seconds) = (played?, began.elapsed().as_secs());
         is_good &= is_caught(mutant, &verdict);
         say(line(mutant, &verdict, seconds))?;

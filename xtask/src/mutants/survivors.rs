@@ -14,7 +14,7 @@ use std::fs;
 use std::path::Path;
 
 /// The path of the list.
-const FILE: &str = "mutants/survivors.txt";
+const FILE: &str = "core/mutants/survivors.txt";
 
 /// The keys of mutants, by their full names with line numbers.
 pub(crate) type Keys = BTreeMap<String, String>;
@@ -169,9 +169,9 @@ core/src/b.rs:1:1: replace b -> u8 with 1
         let listed = listed.expect("a good list");
         let first = "core/src/a.rs: replace == with != in <impl Display for A>::fmt #1";
         let [unexplained, killed, gone] = [
-            "survives, and mutants/survivors.txt does not say why",
-            "mutants/survivors.txt lists what no longer survives",
-            "mutants/survivors.txt lists what is not there",
+            "survives, and core/mutants/survivors.txt does not say why",
+            "core/mutants/survivors.txt lists what no longer survives",
+            "core/mutants/survivors.txt lists what is not there",
         ];
         assert_eq!(
             compare(&listed, &[first.to_owned()], &all),

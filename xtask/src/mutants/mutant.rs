@@ -1,0 +1,315 @@
+//! A curated mutant: a row of a file in `core/mutants`. It says what the bug is, which properties must
+//! catch it, and which text of a source it replaces:
+//!
+//! ```yaml
+//! file: core/src/queue.rs
+//! mutants:
+//!   queue_own_partner:
+//!     about: A waiter may be found as its own partner.
+//!     caught_by: [single_match, panic]
+//!     edits:
+//!       - find: if other != user {
+//!         replace: if other <= user {
+//! ```
+//!
+//! White space does not count where `find` is looked for, and it must be there once. So a row outlives
+//! changes around it, and those of its file's layout.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::workspace_copy::WorkspaceCopy;
+
+/// The folder of the files.
+pub(crate) const FOLDER: &str = "core/mutants";
+
+/// The folders of the sources that mutants may change.
+const CORE: [&str; 3] = ["core/src/", "core/cluster/src/", "core/journal/src/"];
+
+/// The word for a panic of the core's own invariant checks, beside the properties' names.
+pub(crate) const PANIC: &str = "panic";
+
+/// How the simulator hunts the mutant.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Hunt {
+    /// By `sim explore` over these files; if none, over the shipped scenarios with drawn flows.
+    Explore(Vec<String>),
+    /// By `sim run` over these files as written, with their thresholds.
+    Run(Vec<String>),
+    /// By `sim cluster`.
+    Cluster,
+}
+
+impl Default for Hunt {
+    fn default() -> Self {
+        Self::Explore(Vec::new())
+    }
+}
+
+/// One bug to plant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mutant {
+    pub(crate) name: String,
+    pub(crate) about: String,
+    /// The properties of which one must catch it.
+    pub(crate) caught_by: Vec<String>,
+    pub(crate) hunt: Hunt,
+    /// The faults by which the nemesis of a real cluster must catch it, too.
+    pub(crate) nemesis: Vec<String>,
+    edits: Vec<Edit>,
+}
+
+/// A text of a file, and what takes its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Edit {
+    file: String,
+    find: String,
+    replace: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileOfMutants {
+    file: String,
+    mutants: BTreeMap<String, Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    about: String,
+    caught_by: Vec<String>,
+    #[serde(default)]
+    hunt: Hunt,
+    #[serde(default)]
+    nemesis: Vec<String>,
+    edits: Vec<EditRow>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EditRow {
+    /// The file's own source if it is left out.
+    file: Option<String>,
+    find: String,
+    replace: String,
+}
+
+/// Reads every file of the folder. The mutants are in the order of their names.
+///
+/// # Errors
+/// All files that cannot be read, a line each.
+pub(crate) fn read_all(root: &Path) -> Result<Vec<Mutant>, String> {
+    let folder = root.join(FOLDER);
+    let entries =
+        fs::read_dir(&folder).map_err(|error| format!("cannot read {FOLDER}/: {error}"))?;
+    let names = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".yaml"));
+    let (mut mutants, mut wrong) = (BTreeMap::new(), Vec::new());
+    for name in names.collect::<BTreeSet<_>>() {
+        let text = fs::read_to_string(folder.join(&name)).map_err(|error| error.to_string());
+        match text.and_then(|text| read(&text)) {
+            Ok(read) => {
+                for mutant in read {
+                    if let Some(other) = mutants.insert(mutant.name.clone(), mutant) {
+                        wrong.push(format!("{FOLDER}/{name}: {} stands twice", other.name));
+                    }
+                }
+            }
+            Err(why) => wrong.push(format!("{FOLDER}/{name}: {why}")),
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(wrong.join("\n"));
+    }
+    if mutants.is_empty() {
+        return Err(format!("{FOLDER}/ holds no mutant"));
+    }
+    Ok(mutants.into_values().collect())
+}
+
+/// Reads the mutants of one file.
+///
+/// # Errors
+/// What is wrong with it.
+fn read(text: &str) -> Result<Vec<Mutant>, String> {
+    let read = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+    let FileOfMutants { file, mutants } = read;
+    let rows = mutants.into_iter().map(|(name, row)| {
+        if row.caught_by.is_empty() || row.edits.is_empty() {
+            return Err(format!("{name} needs a property and an edit"));
+        }
+        let edits = row.edits.into_iter().map(|edit| Edit {
+            file: edit.file.unwrap_or_else(|| file.clone()),
+            find: edit.find,
+            replace: edit.replace,
+        });
+        let edits: Vec<_> = edits.collect();
+        for Edit { file, .. } in &edits {
+            if !CORE.iter().any(|folder| file.starts_with(folder)) {
+                let folders = CORE.join(" or ");
+                return Err(format!(
+                    "{name} changes {file}, which is not below {folders}"
+                ));
+            }
+        }
+        Ok(Mutant {
+            name,
+            about: row.about,
+            caught_by: row.caught_by,
+            hunt: row.hunt,
+            nemesis: row.nemesis,
+            edits,
+        })
+    });
+    rows.collect()
+}
+
+impl Mutant {
+    /// The files that it changes, each once.
+    pub(crate) fn files(&self) -> BTreeSet<&str> {
+        self.edits.iter().map(|edit| edit.file.as_str()).collect()
+    }
+
+    /// The changed sources, by their paths from the root.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a text that is not there once.
+    pub(crate) fn changed(&self, root: &Path) -> Result<BTreeMap<&str, String>, String> {
+        let mut sources = BTreeMap::new();
+        for edit in &self.edits {
+            let source = match sources.remove(edit.file.as_str()) {
+                Some(source) => source,
+                None => fs::read_to_string(root.join(&edit.file))
+                    .map_err(|error| format!("cannot read {}: {error}", edit.file))?,
+            };
+            let changed = edit.apply(&source)?;
+            sources.insert(edit.file.as_str(), changed);
+        }
+        Ok(sources)
+    }
+
+    /// Plants it.
+    ///
+    /// # Errors
+    /// As of `changed`, or a file that cannot be written.
+    pub(crate) fn plant(&self, copy: &WorkspaceCopy<'_>) -> Result<(), String> {
+        for (file, source) in self.changed(copy.root())? {
+            fs::write(copy.root().join(file), source)
+                .map_err(|error| format!("cannot write {file}: {error}"))?;
+        }
+        Ok(())
+    }
+
+    /// Removes it again.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written.
+    pub(crate) fn heal(&self, copy: &WorkspaceCopy<'_>) -> Result<(), String> {
+        self.files()
+            .into_iter()
+            .try_for_each(|file| copy.restore(file))
+    }
+}
+
+impl Edit {
+    fn apply(&self, source: &str) -> Result<String, String> {
+        let is_dark = |(_, letter): &(usize, char)| !letter.is_whitespace();
+        let (mut dark, mut places) = (String::new(), Vec::new());
+        for (place, letter) in source.char_indices().filter(is_dark) {
+            dark.push(letter);
+            places.extend(std::iter::repeat_n(place, letter.len_utf8()));
+        }
+        let find: String = self.find.split_whitespace().collect();
+        let found: Vec<_> = dark.match_indices(&find).collect();
+        let [(begin, _)] = found[..] else {
+            let (file, times) = (&self.file, found.len());
+            let find = &self.find;
+            return Err(format!("{times} times in {file}, and not once:\n{find}"));
+        };
+        let end = begin + find.len() - 1;
+        let letter = source[places[end]..].chars().next();
+        let end = places[end] + letter.map_or(0, char::len_utf8);
+        let (before, after) = (&source[..places[begin]], &source[end..]);
+        Ok([before, &self.replace, after].concat())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{Edit, Hunt, Mutant, read};
+
+    /// A mutant of this file that this property must catch.
+    pub(crate) fn mutant(name: &str, file: &str, caught_by: &str) -> Mutant {
+        let text = format!(
+            "file: {file}\nmutants:\n  {name}:\n    about: A bug.\n    caught_by: [{caught_by}]\n    \
+             edits: [{{ find: a, replace: b }}]\n"
+        );
+        let mut read = read(&text).expect("a good file");
+        read.remove(0)
+    }
+
+    #[test]
+    fn a_row_names_the_bug_its_properties_and_how_it_is_hunted() {
+        let one = mutant("self", "core/src/queue.rs", "single_match, panic");
+        assert_eq!((&*one.name, &*one.about), ("self", "A bug."));
+        assert_eq!(one.caught_by, ["single_match", "panic"]);
+        assert_eq!(one.hunt, Hunt::Explore(Vec::new()), "the shipped scenarios");
+        assert!(one.files().contains("core/src/queue.rs"));
+        let rows = read(
+            "file: core/src/a.rs\nmutants:\n  b:\n    about: x\n    caught_by: [y]\n    hunt: cluster\n    \
+             nemesis: [owner killed]\n    edits: [{ file: core/cluster/src/b.rs, find: a, replace: b }]\n  \
+             a:\n    about: x\n    caught_by: [y]\n    hunt: { run: [a.yaml] }\n    \
+             edits: [{ find: a, replace: b }]\n",
+        );
+        let rows = rows.expect("a good file");
+        assert_eq!(rows[0].hunt, Hunt::Run(vec!["a.yaml".into()]));
+        assert_eq!(
+            (&rows[1].hunt, &rows[1].nemesis[..]),
+            (&Hunt::Cluster, &["owner killed".to_owned()][..])
+        );
+        assert!(rows[1].files().contains("core/cluster/src/b.rs"));
+    }
+
+    #[test]
+    fn errors_of_wrong_rows_name_what_is_expected() {
+        for (row, told) in [
+            ("caught_by: [x], edits: [{ find: a, replace: b }]", "about"),
+            (
+                "about: x, caught_by: [], edits: []",
+                "needs a property and an edit",
+            ),
+            ("about: x, caught_by: [x], edits: [], seeds: 4", "seeds"),
+            (
+                "about: x, caught_by: [x], edits: [{ file: sim/src/a.rs, find: a, replace: b }]",
+                "changes sim/src/a.rs, which is not below core/src/",
+            ),
+        ] {
+            let text = format!("file: core/src/a.rs\nmutants:\n  a: {{ {row} }}\n");
+            let why = read(&text).expect_err(told);
+            assert!(why.contains(told), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_found_once_however_it_is_laid_out() {
+        let edit = |find: &str| Edit {
+            file: "a.rs".into(),
+            find: find.into(),
+            replace: "new".into(),
+        };
+        let source = "fn ä() {\n    one(\n        two, é,\n    );\n}\n";
+        let changed = edit("one( two, é,\n)").apply(source);
+        assert_eq!(changed.as_deref(), Ok("fn ä() {\n    new;\n}\n"));
+        let why = edit("three").apply(source).expect_err("is absent");
+        assert!(why.starts_with("0 times in a.rs"), "{why}");
+        let why = edit("o").apply(source).expect_err("occurs twice");
+        assert!(why.starts_with("2 times in a.rs"), "{why}");
+    }
+}

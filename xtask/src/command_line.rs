@@ -51,6 +51,8 @@ pub(crate) enum MutantsRequest {
     Processes,
     /// Follow one from a live server to a scenario.
     Live,
+    /// Write the table of the judge's figures.
+    Table(mutants::HuntRequest),
 }
 
 /// The first words.
@@ -152,6 +154,7 @@ fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
             }
             "--curated" => which = MutantsRequest::Curated,
             "--generated" => which = MutantsRequest::Generated,
+            "--table" => which = MutantsRequest::Table,
             "--only" => {
                 let names = words.next().ok_or("`--only` needs names of mutants")?;
                 request.only = names.split(',').map(str::to_owned).collect();
@@ -161,14 +164,18 @@ fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
             other => {
                 return Err(format!(
                     "unknown word `{other}` after `mutants`: expected `--curated`, `--generated`, \
-                     `--cluster`, `--live`, `--only NAME,NAME`, `--seeds N`, `--jobs N`, `--list` or `--help`"
+                     `--cluster`, `--live`, `--table`, `--only NAME,NAME`, `--seeds N`, `--jobs N`, `--list` or `--help`"
                 ));
             }
         }
     }
     let all = which(request);
-    if matches!(&all, MutantsRequest::Generated(request) if !request.only.is_empty()) {
-        return Err("`--only` names curated mutants, and does not go with `--generated`".into());
+    let (MutantsRequest::Generated(request) | MutantsRequest::Table(request)) = &all else {
+        return Ok(Request::MutantsRequest(all));
+    };
+    if !request.only.is_empty() {
+        let why = "`--only` names curated mutants to hunt, and goes with `--curated` alone";
+        return Err(why.into());
     }
     Ok(Request::MutantsRequest(all))
 }
@@ -243,6 +250,7 @@ Usage:
   cargo xtask mutants --generated [--seeds N] [--jobs N]
   cargo xtask mutants --cluster
   cargo xtask mutants --live
+  cargo xtask mutants --table [--seeds N] [--jobs N]
   cargo xtask bench [--compare | --accept | --growth | --flame]
   cargo xtask load WHAT [--help]    WHAT: requests, relay, hostile, durable, cluster, start,
                                     streams, driver or turmoil
@@ -262,7 +270,7 @@ in lanes beside each other; their output is shown when they end. The last line r
 `mutants` tests the checks: it plants the bugs of core/mutants/*.yaml in a copy of the workspace below
 target/copy, one at a time, and runs the simulator on each with at most N seeds (10,000). The
 last line reads `N caught, N missed`. Exit code 1: a bug was missed, or caught only by a property
-that it does not name. The table is also written to target/mutants/curated.json.
+that it does not name. The result of each mutant's last hunt is kept in target/mutants/curated.json.
 
 With --generated, `cargo mutants` (installed if missing) changes the core in all ways that it
 knows. The simulator runs on the changes that the core's own tests do not catch. Those that it does
@@ -276,6 +284,9 @@ names, and nothing without the bugs.
 With --live, a race is planted in a server, too, which is then put under load. The replay of its
 journal must accuse it, and the scenario that `sim replay --to-scenario` makes must fail by the same
 property, and pass without the race.
+
+With --table, the simulator explores N seeds of the core without a bug, and the table of docs/judge.md
+is written from that and from the results of the last hunts. Exit code 1: a seed failed.
 
 `bench` counts the instructions of the core's commands, the node and the virtual world, and
 compares them with benches/baseline.json. Exit code 1: a count grew by more than 2 %. --accept
@@ -368,7 +379,9 @@ mod tests {
         );
         assert_eq!(
             check("mutants --generated"),
-            Ok(Request::MutantsRequest(MutantsRequest::Generated(plain)))
+            Ok(Request::MutantsRequest(MutantsRequest::Generated(
+                plain.clone()
+            )))
         );
         assert_eq!(
             check("mutants --list"),
@@ -377,6 +390,10 @@ mod tests {
         assert_eq!(
             check("mutants --cluster"),
             Ok(Request::MutantsRequest(MutantsRequest::Processes))
+        );
+        assert_eq!(
+            check("mutants --table"),
+            Ok(Request::MutantsRequest(MutantsRequest::Table(plain)))
         );
         assert_eq!(
             check("mutants --live"),

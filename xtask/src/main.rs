@@ -133,6 +133,7 @@ fn mutate(which: &MutantsRequest) -> ExitCode {
         MutantsRequest::Generated(request) => mutants::run_generated(&cargo, request, &mut out),
         MutantsRequest::Processes => mutants::run_processes(&cargo, &mut out),
         MutantsRequest::Live => mutants::run_live(&cargo, &mut out),
+        MutantsRequest::Table(request) => mutants::write_table(&cargo, request, &mut out),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

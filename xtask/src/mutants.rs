@@ -17,9 +17,11 @@ mod live;
 mod mutant;
 mod processes;
 mod survivors;
+mod table;
 mod verdict;
 
 pub(crate) use curated::{HuntRequest, canary, list, run};
 pub(crate) use generated::run as run_generated;
 pub(crate) use live::run as run_live;
 pub(crate) use processes::run as run_processes;
+pub(crate) use table::run as write_table;

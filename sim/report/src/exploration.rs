@@ -240,6 +240,8 @@ struct ExplorationJson<'a> {
     scenarios: &'a [String],
     seed: u64,
     seeds: u64,
+    /// None if it was guided.
+    virtual_ms: Option<f64>,
     wall_ms: f64,
     seeds_per_second: f64,
     steps: u64,
@@ -306,6 +308,7 @@ pub fn exploration_json(run: &ExplorationReport<'_>) -> serde_json::Result<Strin
         scenarios: run.files,
         seed: run.found.first,
         seeds: found.tried,
+        virtual_ms: found.virtual_span.map(|span| span.0 as f64 / 1_000.0),
         wall_ms: seconds * 1_000.0,
         seeds_per_second: found.tried as f64 / seconds,
         steps: found.steps,

@@ -12,6 +12,7 @@ mod worst_search;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
+use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_model::outcome::{
     Class, Effort, ExplorationResult, FailureResult, HuntResult, Interrupt, Mix, PANIC, Point,
@@ -79,6 +80,8 @@ pub enum OnFailure {
 pub struct Exploration {
     /// The number of trials; of families, if it was guided.
     pub tried: u64,
+    /// The virtual time of all trials; of none that was guided.
+    pub virtual_span: Span,
     /// The number of runs, including branches.
     pub runs: u64,
     /// The number of steps.
@@ -97,6 +100,7 @@ pub struct Exploration {
 
 /// The kept part of a trial's result.
 struct TrialRun {
+    virtual_span: Span,
     steps: u64,
     trace_hash: u64,
     violations: Vec<(Class, Violation)>,
@@ -175,6 +179,7 @@ impl ExploreOptions<'_> {
         }
         let seek = self.seek.map_or(Seek::QueueWait, |(seek, _)| seek);
         TrialRun {
+            virtual_span: outcome.virtual_span,
             steps: outcome.steps,
             trace_hash: outcome.trace_hash,
             violations: self.violations(&outcome),
@@ -246,6 +251,7 @@ impl Exploration {
         let failed = match ended {
             Err(words) => self.take_panic(trial, &words, what),
             Ok(tried) => {
+                self.virtual_span = self.virtual_span + tried.virtual_span;
                 self.steps += tried.steps;
                 self.tally.add(&tried.tally);
                 if let Some(hunted) = &mut self.hunted {
@@ -321,6 +327,7 @@ impl Exploration {
             mix: what.mix,
             scenarios: what.plans.iter().map(|plan| plan.name.clone()).collect(),
             tried: self.tried,
+            virtual_span: self.guided.is_none().then_some(self.virtual_span),
             runs: self.runs,
             steps: self.steps,
             failures: failures.collect(),

@@ -2,7 +2,10 @@
 
 use std::fs;
 use std::io::{self, IsTerminal as _, Write};
+use std::path::Path;
 use std::time::Instant;
+
+use serde_json::Value;
 
 use super::coverage::CoverageTargets;
 use super::hunt::{self, Effort};
@@ -22,8 +25,8 @@ const CANARIES: [&str; 2] = ["hub_retry_applied_twice", "speech_stale_push_accep
 /// The number of seeds for each of them.
 const CANARY_SEEDS: u64 = 60;
 
-/// The file of the results.
-const RESULTS: &str = "curated.json";
+/// The file of the results: of each mutant, that of its last hunt.
+const RESULTS: &str = "target/mutants/curated.json";
 
 /// The requested mutants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,14 +86,25 @@ pub(crate) fn run(
         seeds: request.seeds,
         jobs: request.jobs,
     };
-    let rows = hunt_all(&copy, &chosen, effort, out)?;
-    let folder = cargo.root().join("target").join("mutants");
-    let file = folder.join(RESULTS);
-    let json = format!("{:#}\n", verdict::to_json(&rows));
-    fs::create_dir_all(&folder)
-        .and_then(|()| fs::write(&file, json))
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    let rows = hunt_all(&copy, &chosen, effort, out, |row| keep(cargo.root(), row))?;
     verdict::write_sum(&rows, out).map_err(|error| error.to_string())
+}
+
+/// The results of the last hunts; none if they cannot be read.
+pub(super) fn results(root: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(root.join(RESULTS)).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Keeps the result of a hunt in place of the mutant's last one.
+fn keep(root: &Path, row: &Row) -> Result<(), String> {
+    let mut all = results(root);
+    all.retain(|kept| kept["mutant"] != *row.mutant);
+    all.push(verdict::to_json(row));
+    let file = root.join(RESULTS);
+    fs::create_dir_all(root.join("target/mutants"))
+        .and_then(|()| fs::write(&file, format!("{:#}\n", Value::Array(all))))
+        .map_err(|error| format!("cannot write {RESULTS}: {error}"))
 }
 
 fn choose<'a>(all: &'a [Mutant], only: &[String]) -> Result<Vec<&'a Mutant>, String> {
@@ -111,6 +125,7 @@ fn hunt_all(
     mutants: &[&Mutant],
     effort: Effort,
     out: &mut impl Write,
+    keep: impl Fn(&Row) -> Result<(), String>,
 ) -> Result<Vec<Row>, String> {
     let said = |error: io::Error| error.to_string();
     verdict::write_head(out).map_err(said)?;
@@ -126,6 +141,7 @@ fn hunt_all(
             fate: fate?,
             took: started.elapsed(),
         };
+        keep(&row)?;
         verdict::write_row(&row, out).map_err(said)?;
         out.flush().map_err(said)?;
         rows.push(row);
@@ -164,7 +180,7 @@ pub(crate) fn canary(cargo: &Cargo) -> Outcome {
             seeds: CANARY_SEEDS,
             jobs: None,
         };
-        let rows = hunt_all(&copy, &chosen, effort, &mut io::stdout())?;
+        let rows = hunt_all(&copy, &chosen, effort, &mut io::stdout(), |_| Ok(()))?;
         for row in rows.iter().filter(|row| !row.fate.is_good()) {
             findings.push(format!(
                 "the harness does not see {} within {CANARY_SEEDS} seeds: {:?}",

@@ -290,7 +290,7 @@ fn text(value: &Value) -> String {
 }
 
 /// The files of the shipped scenarios.
-fn shipped(root: &Path) -> Result<Vec<String>, String> {
+pub(super) fn shipped(root: &Path) -> Result<Vec<String>, String> {
     let mut files = scenarios::files(root, scenarios::FOLDER);
     files.retain(|file| !HEAVY.contains(&file.as_str()));
     if files.is_empty() {

@@ -158,37 +158,31 @@ fn figures(rows: &[Row], figure: impl Fn(&Detection) -> Option<u64>) -> Vec<u64>
 }
 
 /// The median; the larger of two middle values.
-fn median(ordered: &[u64]) -> Option<u64> {
+pub(crate) fn median(ordered: &[u64]) -> Option<u64> {
     ordered.get(ordered.len() / 2).copied()
 }
 
-/// The table as JSON.
-pub(crate) fn to_json(rows: &[Row]) -> Value {
-    let rows: Vec<Value> = rows
-        .iter()
-        .map(|row| {
-            let (fate, find, why) = match &row.fate {
-                Fate::Caught(find) => ("caught", Some(find), None),
-                Fate::Misread(find) => ("misread", Some(find), None),
-                Fate::Missed => ("missed", None, None),
-                Fate::Broken(why) => ("broken", None, Some(why)),
-            };
-            json!({
-                "mutant": row.mutant,
-                "wanted": row.wanted,
-                "fate": fate,
-                "why": why,
-                "property": find.map(|find| &find.property),
-                "detail": find.map(|find| &find.detail),
-                "scenario": find.map(|find| &find.scenario),
-                "seed": find.map(|find| find.seed),
-                "seeds": find.map(|find| find.seeds),
-                "steps": find.and_then(|find| find.steps),
-                "seconds": row.took.as_secs_f64(),
-            })
-        })
-        .collect();
-    json!({ "mutants": rows })
+/// A row as JSON.
+pub(crate) fn to_json(row: &Row) -> Value {
+    let (fate, find, why) = match &row.fate {
+        Fate::Caught(find) => ("caught", Some(find), None),
+        Fate::Misread(find) => ("misread", Some(find), None),
+        Fate::Missed => ("missed", None, None),
+        Fate::Broken(why) => ("broken", None, Some(why)),
+    };
+    json!({
+        "mutant": row.mutant,
+        "wanted": row.wanted,
+        "fate": fate,
+        "why": why,
+        "property": find.map(|find| &find.property),
+        "detail": find.map(|find| &find.detail),
+        "scenario": find.map(|find| &find.scenario),
+        "seed": find.map(|find| find.seed),
+        "seeds": find.map(|find| find.seeds),
+        "steps": find.and_then(|find| find.steps),
+        "seconds": row.took.as_secs_f64(),
+    })
 }
 
 #[cfg(test)]
@@ -295,8 +289,7 @@ mod tests {
 
     #[test]
     fn the_json_equals_the_table() {
-        let json = to_json(&[row("one", Fate::Caught(find("bounded", 2, Some(6))))]);
-        let one = &json["mutants"][0];
+        let one = to_json(&row("one", Fate::Caught(find("bounded", 2, Some(6)))));
         assert_eq!((&one["fate"], &one["steps"]), (&"caught".into(), &6.into()));
         assert_eq!(one["seconds"], 1.5);
     }

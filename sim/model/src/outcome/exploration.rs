@@ -1,5 +1,6 @@
 //! The result of an exploration: each failure once, the worst trials, and the coverage.
 
+use chat_types::Span;
 use serde::{Deserialize, Serialize};
 
 use super::{Class, Seek, Worst};
@@ -70,6 +71,8 @@ pub struct ExplorationResult {
     pub scenarios: Vec<String>,
     /// The number of trials; of families, if it was guided.
     pub tried: u64,
+    /// The virtual time of all trials; none if it was guided, as branches share their beginnings.
+    pub virtual_span: Option<Span>,
     /// The number of runs, including branches.
     pub runs: u64,
     /// The number of steps.

@@ -1,6 +1,7 @@
 //! House rules that no other tool checks. Each rule is a pure function from files to findings, with
 //! tests that show a violation.
 
+mod budget;
 mod circles;
 mod docs;
 mod layers;
@@ -66,6 +67,7 @@ pub(crate) fn check(root: &Path) -> Outcome {
 /// All findings, file by file.
 fn findings(files: &[Source]) -> Vec<Finding> {
     let mut found: Vec<Finding> = files.iter().flat_map(text::check).collect();
+    found.extend(budget::check(files));
     found.extend(docs::check(files));
     found.extend(layers::check(files));
     found.extend(circles::check(files));

@@ -1,10 +1,10 @@
+//! The properties, one file each: the comparisons that check it, and the differences that break its
+//! rule. A difference belongs to the first property, in the order below, whose rule it breaks.
+
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "a rule names the differences that break it; all others do not"
 )]
-
-//! The properties, one file each: the comparisons that check it, and the differences that break its
-//! rule. A difference belongs to the first property, in the order below, whose rule it breaks.
 
 mod admission;
 mod bounded;

@@ -40,7 +40,7 @@ impl Apart {
 
     /// Runs a step, and returns its outcome and output.
     pub(crate) fn run(&self, step: Step) -> (Outcome, String) {
-        let of_step = |end: &str| self.folder.join(format!("{}.{end}", step.name()));
+        let of_step = |end: &str| self.folder.join(format!("{}.{end}", step.name));
         let (output, outcome) = (of_step("log"), of_step("outcome"));
         let done = self.run_into(step, &output, &outcome);
         let said = fs::read(&output).unwrap_or_default();
@@ -54,7 +54,7 @@ impl Apart {
         let _ = fs::remove_file(outcome);
         let shown = File::create(output).map_err(said)?;
         let status = Command::new(&self.program)
-            .args([WORD, step.name()])
+            .args([WORD, step.name])
             .arg(outcome)
             .stdin(Stdio::null())
             .stderr(shown.try_clone().map_err(said)?)
@@ -93,11 +93,11 @@ mod tests {
             fs::set_permissions(&apart.program, mode).expect("it is ours");
         };
         program("echo ran $2; echo also >&2; printf 'skipped\\nno such tool' > $3");
-        let (outcome, said) = apart.run(Step::Page);
+        let (outcome, said) = apart.run(Step::named("page").expect("a step"));
         assert_eq!(outcome, Outcome::Skipped("no such tool".into()));
         assert_eq!(said, "ran page\nalso\n");
         program("exit 101");
-        let (outcome, _) = apart.run(Step::Page);
+        let (outcome, _) = apart.run(Step::named("page").expect("a step"));
         let why = "the step's own process ended with exit code 101";
         assert_eq!(outcome, Outcome::Failed(why.into()));
         let folder = apart.folder.clone();

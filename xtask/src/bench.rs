@@ -10,7 +10,7 @@ mod flame;
 mod growth;
 mod verdict;
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use crate::bench::baseline::Baseline;
 use crate::bench::counting::Machine;
@@ -48,8 +48,12 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
 /// Counts, and prints the table or writes the baseline. Returns whether the verdict is good.
 ///
 /// # Errors
-/// The output cannot be written.
-pub(crate) fn run(cargo: &Cargo, request: BenchRequest, out: &mut impl Write) -> io::Result<bool> {
+/// Why it could not be done.
+pub(crate) fn run(
+    cargo: &Cargo,
+    request: BenchRequest,
+    out: &mut impl Write,
+) -> Result<bool, String> {
     let shown = |verdict: CountVerdict| (verdict.table(), verdict.findings());
     let done = counting::ready(cargo).and_then(|()| match request {
         BenchRequest::Compare => judged(cargo).map(shown),
@@ -60,19 +64,11 @@ pub(crate) fn run(cargo: &Cargo, request: BenchRequest, out: &mut impl Write) ->
         }),
         BenchRequest::Flame => flame::draw(cargo).map(|table| (table, Vec::new())),
     });
-    match done {
-        Ok((table, findings)) => {
-            write!(out, "{table}")?;
-            for finding in &findings {
-                writeln!(out, "{finding}")?;
-            }
-            Ok(findings.is_empty())
-        }
-        Err(why) => {
-            writeln!(out, "error: {why}")?;
-            Ok(false)
-        }
-    }
+    let (table, findings) = done?;
+    let lines = findings.iter().map(|finding| format!("{finding}\n"));
+    let lines = lines.collect::<String>();
+    write!(out, "{table}{lines}").map_err(|error| error.to_string())?;
+    Ok(findings.is_empty())
 }
 
 /// Counts, and compares with the baseline.

@@ -1,8 +1,7 @@
 //! Runs all checks of the project: `cargo xtask test`.
 //!
-//! It depends on the standard library and on parsers of JSON and Markdown only, so it builds fast
-//! on a fresh machine. `steps.rs` lists the checks, and each has its own file. `cargo xtask
-//! mutants` tests the checks themselves: see `mutants.rs`.
+//! `steps.rs` lists the checks, and each has its own file. `cargo xtask mutants` tests the checks themselves:
+//! see `mutants.rs`.
 
 mod apart;
 mod bench;
@@ -38,130 +37,109 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use clap::Parser as _;
+
 use crate::apart::Apart;
+use crate::bench::BenchRequest;
 use crate::cargo::Cargo;
-use crate::command_line::{MutantsRequest, Request};
+use crate::cluster::ClusterRequest;
+use crate::command_line::{BenchWords, ClusterWords, CommandLine, MutantsWords, Word};
+use crate::mutants::HuntRequest;
 use crate::outcome::Outcome;
-use crate::steps::Step;
+use crate::steps::{STEPS, Step};
 
-/// The exit code of an invalid command line.
-const USAGE: u8 = 2;
-
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is where the program speaks"
-)]
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let steps = match command_line::read(&words) {
-        Ok(Request::Help) => {
-            print!("{}", command_line::help());
-            return ExitCode::SUCCESS;
-        }
-        Ok(Request::List) => {
-            print!("{}", command_line::list());
-            return ExitCode::SUCCESS;
-        }
-        Ok(Request::MutantsRequest(which)) => return mutate(&which),
-        Ok(Request::Bench(request)) => return count(request),
-        Ok(Request::Load(words)) => return load(&words),
-        Ok(Request::Cluster(request)) => {
-            return ended(cluster::run_rounds(&Cargo::new(root()), &request));
-        }
-        Ok(Request::Upgrade(revision)) => {
-            return ended(cluster::upgrade(&Cargo::new(root()), &revision));
-        }
-        Ok(Request::Book) => return write_book(),
-        Ok(Request::Package) => return make_packages(),
-        Ok(Request::Step(step, outcome)) => return one(step, &outcome),
-        Ok(Request::Test(steps)) => steps,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::from(USAGE);
-        }
-    };
-    match test(&steps) {
-        Ok(run::Verdict::Good) => ExitCode::SUCCESS,
-        Ok(run::Verdict::Bad) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}");
+    match perform(CommandLine::parse().word, &Cargo::new(root())) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("error: {why}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// Runs steps, and prints the summary.
+/// Does what the words say. Returns whether all is well.
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+fn perform(word: Word, cargo: &Cargo) -> Result<bool, String> {
+    match word {
+        Word::Test { list: true, .. } => print!("{}", command_line::list()),
+        Word::Test { only, .. } => return test(&only, cargo),
+        Word::Step { step, outcome } => fs::write(&outcome, (step.run)(cargo).text())
+            .map_err(|error| format!("cannot write {}: {error}", outcome.display()))?,
+        Word::Mutants(words) => return mutate(words, cargo),
+        Word::Bench(words) => return bench::run(cargo, counting(&words), &mut io::stdout()),
+        Word::Load { what } => load(&what, cargo)?,
+        Word::Cluster(words) => done(fail(words, cargo))?,
+        Word::Book => {
+            let folder = match book::build(cargo) {
+                Ok(folder) => folder,
+                Err(outcome) => return done(outcome).map(|()| false),
+            };
+            println!("{}", folder.join("index.html").display());
+        }
+        Word::Package => println!("{}", package::make(cargo)?.display()),
+    }
+    Ok(true)
+}
+
+/// Runs these steps, or all if there are none, and prints the summary.
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn test(steps: &[Step]) -> Result<run::Verdict, String> {
-    let cargo = Cargo::new(root());
+fn test(only: &[Step], cargo: &Cargo) -> Result<bool, String> {
+    let is_wanted = |step: &Step| only.is_empty() || only.contains(step);
+    let steps: Vec<_> = STEPS.into_iter().filter(is_wanted).collect();
     let apart = Apart::new(&cargo.scratch()?)?;
     let mut out = io::stdout();
-    if let Some(warning) = disk_space::warning(steps, &root()) {
+    if let Some(warning) = disk_space::warning(&steps, &root()) {
         eprintln!("{warning}");
     }
-    run::all(
-        steps,
+    let report = run::all(
+        &steps,
         &mut out,
-        |step| step.run(&cargo),
+        |step| (step.run)(cargo),
         |step| apart.run(step),
-    )
-    .and_then(|report| report.write(&mut out, outcome::Strictness::from_environment()))
-    .map_err(|error| format!("cannot write the summary: {error}"))
-}
-
-/// Runs one step, and writes its outcome to a file.
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn one(step: Step, file: &Path) -> ExitCode {
-    match fs::write(file, step.run(&Cargo::new(root())).text()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: cannot write {}: {error}", file.display());
-            ExitCode::FAILURE
-        }
-    }
+    );
+    report
+        .and_then(|report| report.write(&mut out, outcome::Strictness::from_environment()))
+        .map(|verdict| verdict == run::Verdict::Good)
+        .map_err(|error| format!("cannot write the summary: {error}"))
 }
 
 /// Runs or lists mutants.
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn mutate(which: &MutantsRequest) -> ExitCode {
-    let cargo = Cargo::new(root());
-    let mut out = io::stdout();
-    let done = match which {
-        MutantsRequest::List => mutants::list(&cargo, &mut out).map(|()| true),
-        MutantsRequest::Curated(request) => mutants::run(&cargo, request, &mut out),
-        MutantsRequest::Generated(request) => mutants::run_generated(&cargo, request, &mut out),
-        MutantsRequest::Processes => mutants::run_processes(&cargo, &mut out),
-        MutantsRequest::Live => mutants::run_live(&cargo, &mut out),
-        MutantsRequest::Table(request) => mutants::write_table(&cargo, request, &mut out),
+fn mutate(words: MutantsWords, cargo: &Cargo) -> Result<bool, String> {
+    let (which, out) = (words.which, &mut io::stdout());
+    let request = HuntRequest {
+        only: words.only,
+        seeds: words.seeds,
+        jobs: words.jobs,
     };
-    match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
+    if which.list {
+        mutants::list(cargo, out).map(|()| true)
+    } else if which.generated {
+        mutants::run_generated(cargo, &request, out)
+    } else if which.cluster {
+        mutants::run_processes(cargo, out)
+    } else if which.live {
+        mutants::run_live(cargo, out)
+    } else if which.table {
+        mutants::write_table(cargo, &request, out)
+    } else {
+        mutants::run(cargo, &request, out)
     }
 }
 
-/// Counts instructions.
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn count(request: bench::BenchRequest) -> ExitCode {
-    match bench::run(&Cargo::new(root()), request, &mut io::stdout()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
+const fn counting(words: &BenchWords) -> BenchRequest {
+    match words {
+        BenchWords { accept: true, .. } => BenchRequest::Accept,
+        BenchWords { growth: true, .. } => BenchRequest::Growth,
+        BenchWords { flame: true, .. } => BenchRequest::Flame,
+        BenchWords { .. } => BenchRequest::Compare,
     }
 }
 
 /// Builds the programs of the load test, and runs them.
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn load(words: &[String]) -> ExitCode {
-    let cargo = Cargo::new(root());
+fn load(what: &[String], cargo: &Cargo) -> Result<(), String> {
     let build = [
         "build",
         "--profile",
@@ -175,68 +153,30 @@ fn load(words: &[String]) -> ExitCode {
         "--features",
         "server/cluster",
     ];
-    let program = cargo.root().join("target/dist/load");
-    let done = match cargo.run(&build) {
-        Outcome::Passed => programs::run(Command::new(program).args(words)),
-        Outcome::Failed(why) | Outcome::Skipped(why) => Err(why),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
+    done(cargo.run(&build))?;
+    programs::run(Command::new(cargo.root().join("target/dist/load")).args(what))
+}
+
+/// Lets a cluster fail, or upgrades it.
+fn fail(words: ClusterWords, cargo: &Cargo) -> Outcome {
+    match words.from {
+        Some(revision) => cluster::upgrade(cargo, &revision),
+        None => cluster::run_rounds(
+            cargo,
+            &ClusterRequest {
+                rounds: words.rounds,
+                seed: words.seed,
+                faults: words.faults,
+            },
+        ),
     }
 }
 
-/// The exit code of an outcome, whose reason is printed.
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn ended(outcome: Outcome) -> ExitCode {
+/// Nothing, or the reason of an outcome that is none.
+fn done(outcome: Outcome) -> Result<(), String> {
     match outcome {
-        Outcome::Passed => ExitCode::SUCCESS,
-        Outcome::Failed(why) | Outcome::Skipped(why) => {
-            eprintln!("error: {why}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Builds the book, and prints the path of its first page.
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is where the program speaks"
-)]
-fn write_book() -> ExitCode {
-    match book::build(&Cargo::new(root())) {
-        Ok(folder) => {
-            println!("{}", folder.join("index.html").display());
-            ExitCode::SUCCESS
-        }
-        Err(Outcome::Failed(why) | Outcome::Skipped(why)) => {
-            eprintln!("error: {why}");
-            ExitCode::FAILURE
-        }
-        Err(Outcome::Passed) => ExitCode::FAILURE,
-    }
-}
-
-/// Makes the published packages, and prints the folder from which they are published.
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is where the program speaks"
-)]
-fn make_packages() -> ExitCode {
-    match package::make(&Cargo::new(root())) {
-        Ok(folder) => {
-            println!("{}", folder.display());
-            ExitCode::SUCCESS
-        }
-        Err(why) => {
-            eprintln!("error: {why}");
-            ExitCode::FAILURE
-        }
+        Outcome::Passed => Ok(()),
+        Outcome::Failed(why) | Outcome::Skipped(why) => Err(why),
     }
 }
 

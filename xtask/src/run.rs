@@ -82,19 +82,19 @@ pub(crate) fn all(
 
 fn of_lane(steps: &[Step], lane: Option<Lane>) -> Vec<Step> {
     let mut steps = steps.to_vec();
-    steps.retain(|step| step.lane() == lane);
+    steps.retain(|step| step.lane == lane);
     steps
 }
 
 fn begin(out: &mut impl Write, steps: &[Step], step: Step) -> io::Result<()> {
     let number = steps.iter().take_while(|other| **other != step).count() + 1;
-    let (of, name, about) = (steps.len(), step.name(), step.about());
+    let (of, name, about) = (steps.len(), step.name, step.about);
     writeln!(out, "\n=== {number}/{of} {name}: {about}")?;
     out.flush()
 }
 
 fn end(out: &mut impl Write, step: Step, outcome: &Outcome, took: Duration) -> io::Result<()> {
-    let (name, took) = (step.name(), seconds(took));
+    let (name, took) = (step.name, seconds(took));
     match outcome {
         Outcome::Passed => writeln!(out, "{name}: passed in {took}"),
         Outcome::Failed(why) => writeln!(out, "{why}\n{name}: FAILED in {took}"),
@@ -116,7 +116,7 @@ impl Report {
         let mut unexcused = 0_u32;
         writeln!(out, "\n=== summary")?;
         for (step, outcome, took) in &self.steps {
-            let (name, took) = (step.name(), seconds(*took));
+            let (name, took) = (step.name, seconds(*took));
             match outcome {
                 Outcome::Passed => {
                     passed += 1;
@@ -172,6 +172,10 @@ mod tests {
     use super::{Report, Strictness, Verdict, all};
     use crate::outcome::Outcome;
     use crate::steps::Step;
+
+    fn named(name: &str) -> Step {
+        Step::named(name).expect("a step")
+    }
     use std::sync::Barrier;
     use std::time::Duration;
 
@@ -195,10 +199,10 @@ mod tests {
     fn a_failing_step_does_not_stop_the_others() {
         let mut ran = Vec::new();
         let mut out = Vec::new();
-        let steps = [Step::Fmt, Step::Tidy, Step::Doc];
+        let steps = [named("fmt"), named("tidy"), named("doc")];
         let run = |step| {
             ran.push(step);
-            if step == Step::Tidy {
+            if step == named("tidy") {
                 Outcome::Failed("a.rs: too long".into())
             } else {
                 Outcome::Passed
@@ -218,7 +222,12 @@ mod tests {
 
     #[test]
     fn lanes_run_beside_each_other_after_all_others() {
-        let steps = [Step::Schema, Step::Browser, Step::Exhaust, Step::Tidy];
+        let steps = [
+            named("schema"),
+            named("browser"),
+            named("exhaust"),
+            named("tidy"),
+        ];
         // Each waits for the other lane, and would wait for ever if the lanes ran in turns.
         let together = Barrier::new(2);
         let (mut alone, mut out) = (Vec::new(), Vec::new());
@@ -227,13 +236,13 @@ mod tests {
             Outcome::Passed
         };
         let report = all(&steps, &mut out, run, |step| {
-            if step != Step::Exhaust {
+            if step != named("exhaust") {
                 together.wait();
             }
-            (Outcome::Passed, format!("the output of {}\n", step.name()))
+            (Outcome::Passed, format!("the output of {}\n", step.name))
         })
         .expect("a vector takes all");
-        assert_eq!(alone, [Step::Tidy]);
+        assert_eq!(alone, [named("tidy")]);
         let done: Vec<Step> = report.steps.iter().map(|(step, ..)| *step).collect();
         assert_eq!(done, steps);
         let shown = String::from_utf8(out).expect("text");
@@ -248,10 +257,10 @@ mod tests {
     fn the_summary_ends_with_the_counts_alone_on_a_line() {
         let (text, verdict) = summary(
             &[
-                (Step::Fmt, Outcome::Passed),
-                (Step::Tidy, Outcome::Failed("one\ntwo\nthree".into())),
-                (Step::Deny, Outcome::Skipped("not installed".into())),
-                (Step::Doc, Outcome::Failed("four".into())),
+                (named("fmt"), Outcome::Passed),
+                (named("tidy"), Outcome::Failed("one\ntwo\nthree".into())),
+                (named("deny"), Outcome::Skipped("not installed".into())),
+                (named("doc"), Outcome::Failed("four".into())),
             ],
             Strictness::Lenient,
         );
@@ -273,8 +282,8 @@ mod tests {
     #[test]
     fn a_skipped_step_fails_the_run_only_in_ci() {
         let outcomes = [
-            (Step::Fmt, Outcome::Passed),
-            (Step::Deny, Outcome::Skipped("not installed".into())),
+            (named("fmt"), Outcome::Passed),
+            (named("deny"), Outcome::Skipped("not installed".into())),
         ];
         let (text, verdict) = summary(&outcomes, Strictness::Lenient);
         assert!(
@@ -287,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_step_without_the_internet_is_skipped() {
-        let outcomes = [(Step::Advisories, Outcome::Skipped("no network".into()))];
+        let outcomes = [(named("advisories"), Outcome::Skipped("no network".into()))];
         let (text, verdict) = summary(&outcomes, Strictness::Strict);
         assert!(text.contains("skipped  advisories"), "{text}");
         assert_eq!(verdict, Verdict::Good);
@@ -295,7 +304,7 @@ mod tests {
 
     #[test]
     fn all_passed_is_good_even_in_ci() {
-        let outcomes = [(Step::Fmt, Outcome::Passed)];
+        let outcomes = [(named("fmt"), Outcome::Passed)];
         assert_eq!(summary(&outcomes, Strictness::Strict).1, Verdict::Good);
     }
 }

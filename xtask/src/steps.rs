@@ -11,31 +11,21 @@ use crate::{
 };
 
 /// One step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    Fmt,
-    Clippy,
-    Test,
-    Doc,
-    Deny,
-    Advisories,
-    Unit,
-    Deploy,
-    Package,
-    Postgres,
-    Tidy,
-    Book,
-    Schema,
-    Scenarios,
-    Determinism,
-    Exhaust,
-    Canary,
-    Live,
-    Cluster,
-    Bench,
-    Browser,
-    Page,
-    Clients,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// Its name on the command line and in the summary.
+    pub(crate) name: &'static str,
+    /// What it checks, in one line.
+    pub(crate) about: &'static str,
+    /// A step without a lane uses all cores, or is over at once.
+    pub(crate) lane: Option<Lane>,
+    pub(crate) run: fn(&Cargo) -> Outcome,
+}
+
+impl PartialEq for Step {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
 }
 
 /// Steps that share what only one at a time can use, and run beside those of the other lanes.
@@ -54,185 +44,91 @@ impl Lane {
     pub(crate) const ALL: [Self; 3] = [Self::Optimised, Self::Programs, Self::Servers];
 }
 
+/// Every step, in order.
+#[rustfmt::skip]
+pub(crate) const STEPS: [Step; 23] = {
+    use Lane::{Optimised, Programs, Servers};
+    [
+        step("fmt", None, fmt, "every file is formatted by rustfmt"),
+        step("clippy", None, clippy, "no warning from the compiler or clippy, in any target"),
+        step("test", None, test, "unit, integration and documentation tests"),
+        step("doc", None, doc, "rustdoc without warnings"),
+        step("deny", None, deny::check, "licences, duplicates and sources of the dependencies (cargo-deny)"),
+        step(INTERNET, None, deny::advisories, "no dependency has a known weakness (cargo-deny, RUSTSEC)"),
+        step("unit", None, unit::check, "systemd knows all of the unit, which confines the server"),
+        step("deploy", Some(Programs), deploy::check, "alerts alert, streams pass the proxies (promtool, nginx, Caddy), the bundle is one"),
+        step("package", Some(Programs), package::check, "the published packages have all that their programs are made of"),
+        step("tidy", None, |cargo| tidy::check(cargo.root()), "house rules that no other tool checks: names, lengths, docs, layers, sizes"),
+        step("book", Some(Programs), book::check, "the book builds, its links lead somewhere, and its examples work"),
+        step("schema", Some(Optimised), schema::check, "schema.json is what `sim schema` prints"),
+        step("scenarios", Some(Optimised), scenarios::check, "every shipped scenario passes over fixed seeds"),
+        step("determinism", Some(Optimised), determinism::check, "one seed gives one trace hash, with any number of jobs and any build"),
+        step("exhaust", Some(Optimised), exhaust::check, "every interleaving of two tiny worlds, to a depth of six steps"),
+        step("bench", Some(Optimised), bench::check, "no instruction count of the baseline grew by over 2 %"),
+        step("canary", Some(Optimised), mutants::canary, "every curated mutant applies, and the simulator catches two of them"),
+        step("live", Some(Optimised), live::check, "a short scenario against the real server, in every protocol"),
+        step("postgres", Some(Servers), postgres::check, "the history on a real PostgreSQL: once, rebuilt, cut, away"),
+        step("cluster", Some(Servers), cluster::check, "the log of a cluster, and members, on real NATS servers"),
+        step("browser", Some(Programs), browser::report::check, "reports in a real browser: sizes, colour schemes, keys, no network"),
+        step("page", Some(Programs), browser::page::check, "the server's page in a real browser: people and an agent in a conversation"),
+        step("clients", Some(Programs), clients::check, "the official conformance suite, and conversations of published MCP clients"),
+    ]
+};
+
+/// The step that needs more of the internet than package registries.
+const INTERNET: &str = "advisories";
+
+const fn step(
+    name: &'static str,
+    lane: Option<Lane>,
+    run: fn(&Cargo) -> Outcome,
+    about: &'static str,
+) -> Step {
+    Step {
+        name,
+        about,
+        lane,
+        run,
+    }
+}
+
 impl Step {
-    /// Every step, in order.
-    pub(crate) const ALL: [Self; 23] = [
-        Self::Fmt,
-        Self::Clippy,
-        Self::Test,
-        Self::Doc,
-        Self::Deny,
-        Self::Advisories,
-        Self::Unit,
-        Self::Deploy,
-        Self::Package,
-        Self::Tidy,
-        Self::Book,
-        Self::Schema,
-        Self::Scenarios,
-        Self::Determinism,
-        Self::Exhaust,
-        Self::Bench,
-        Self::Canary,
-        Self::Live,
-        Self::Postgres,
-        Self::Cluster,
-        Self::Browser,
-        Self::Page,
-        Self::Clients,
-    ];
-
-    /// The step's name on the command line and in the summary.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Fmt => "fmt",
-            Self::Tidy => "tidy",
-            Self::Clippy => "clippy",
-            Self::Test => "test",
-            Self::Doc => "doc",
-            Self::Deny => "deny",
-            Self::Advisories => "advisories",
-            Self::Unit => "unit",
-            Self::Deploy => "deploy",
-            Self::Package => "package",
-            Self::Postgres => "postgres",
-            Self::Book => "book",
-            Self::Schema => "schema",
-            Self::Scenarios => "scenarios",
-            Self::Determinism => "determinism",
-            Self::Exhaust => "exhaust",
-            Self::Canary => "canary",
-            Self::Live => "live",
-            Self::Cluster => "cluster",
-            Self::Bench => "bench",
-            Self::Browser => "browser",
-            Self::Page => "page",
-            Self::Clients => "clients",
-        }
-    }
-
-    /// What the step checks, in one line.
-    pub(crate) const fn about(self) -> &'static str {
-        match self {
-            Self::Fmt => "every file is formatted by rustfmt",
-            Self::Tidy => "house rules that no other tool checks: names, lengths, docs, layers",
-            Self::Clippy => "no warning from the compiler or clippy, in any target",
-            Self::Test => "unit, integration and documentation tests",
-            Self::Doc => "rustdoc without warnings",
-            Self::Deny => "licences, duplicates and sources of the dependencies (cargo-deny)",
-            Self::Advisories => "no dependency has a known weakness (cargo-deny, RUSTSEC)",
-            Self::Unit => "systemd knows all of the unit, which confines the server",
-            Self::Deploy => {
-                "alerts alert, streams pass the proxies (promtool, nginx, Caddy), the bundle is one"
-            }
-            Self::Package => "the published packages have all that their programs are made of",
-            Self::Postgres => "the history on a real PostgreSQL: once, rebuilt, cut, away",
-            Self::Book => "the book builds, its links lead somewhere, and its examples work",
-            Self::Schema => "schema.json is what `sim schema` prints",
-            Self::Scenarios => "every shipped scenario passes over fixed seeds",
-            Self::Determinism => {
-                "one seed gives one trace hash, with any number of jobs and any build"
-            }
-            Self::Exhaust => "every interleaving of two tiny worlds, to a depth of six steps",
-            Self::Canary => "every curated mutant applies, and the simulator catches two of them",
-            Self::Live => "a short scenario against the real server, in every protocol",
-            Self::Cluster => "the log of a cluster, and members, on real NATS servers",
-            Self::Bench => "no instruction count of the baseline grew by over 2 %",
-            Self::Browser => "reports in a real browser: sizes, colour schemes, keys, no network",
-            Self::Page => {
-                "the server's page in a real browser: people and an agent in a conversation"
-            }
-            Self::Clients => {
-                "the official conformance suite, and conversations of published MCP clients"
-            }
-        }
-    }
-
-    /// Its lane. A step without one uses all cores, or is over at once.
-    pub(crate) const fn lane(self) -> Option<Lane> {
-        match self {
-            Self::Schema
-            | Self::Scenarios
-            | Self::Determinism
-            | Self::Exhaust
-            | Self::Canary
-            | Self::Live
-            | Self::Bench => Some(Lane::Optimised),
-            Self::Deploy
-            | Self::Package
-            | Self::Book
-            | Self::Browser
-            | Self::Page
-            | Self::Clients => Some(Lane::Programs),
-            Self::Postgres | Self::Cluster => Some(Lane::Servers),
-            Self::Fmt
-            | Self::Clippy
-            | Self::Test
-            | Self::Doc
-            | Self::Deny
-            | Self::Advisories
-            | Self::Unit
-            | Self::Tidy => None,
-        }
-    }
-
     /// The step with this name.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|step| step.name() == name)
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn named(name: &str) -> Result<Self, String> {
+        let found = STEPS.into_iter().find(|step| step.name == name);
+        found.ok_or_else(|| {
+            let names = STEPS.map(|step| step.name).join(",");
+            format!("unknown step `{name}`: expected some of {names}")
+        })
     }
 
-    /// Whether it needs more of the internet than package registries. Such a step may be skipped
-    /// without failing a strict run.
+    /// Whether it may be skipped without failing a strict run.
     pub(crate) fn needs_the_internet(self) -> bool {
-        self == Self::Advisories
+        self.name == INTERNET
     }
+}
 
-    /// Runs the step.
-    pub(crate) fn run(self, cargo: &Cargo) -> Outcome {
-        match self {
-            Self::Fmt => match cargo.run(&["fmt", "--all", "--check"]) {
-                // A separate workspace, because of its dependencies.
-                Outcome::Passed => {
-                    let turmoil = "benches/turmoil/Cargo.toml";
-                    cargo.run(&["fmt", "--manifest-path", turmoil, "--check"])
-                }
-                other @ (Outcome::Failed(_) | Outcome::Skipped(_)) => other,
-            },
-            Self::Tidy => tidy::check(cargo.root()),
-            Self::Clippy => {
-                let denied = ["--all-targets", "--", "-D", "warnings"];
-                cargo.run(&[&["clippy"][..], &WHOLE, &denied].concat())
-            }
-            Self::Test => test(cargo),
-            Self::Doc => cargo.run_with(
-                &[("RUSTDOCFLAGS", "-D warnings")],
-                // There are no examples: the word selects the features that clippy has compiled.
-                &[
-                    &["doc", "--no-deps", "--lib", "--bins", "--examples"][..],
-                    &WHOLE,
-                ]
-                .concat(),
-            ),
-            Self::Deny => deny::check(cargo),
-            Self::Advisories => deny::advisories(cargo),
-            Self::Unit => unit::check(cargo),
-            Self::Deploy => deploy::check(cargo),
-            Self::Package => package::check(cargo),
-            Self::Postgres => postgres::check(cargo),
-            Self::Book => book::check(cargo),
-            Self::Schema => schema::check(cargo),
-            Self::Scenarios => scenarios::check(cargo),
-            Self::Determinism => determinism::check(cargo),
-            Self::Exhaust => exhaust::check(cargo),
-            Self::Canary => mutants::canary(cargo),
-            Self::Live => live::check(cargo),
-            Self::Cluster => cluster::check(cargo),
-            Self::Bench => bench::check(cargo),
-            Self::Browser => browser::report::check(cargo),
-            Self::Page => browser::page::check(cargo),
-            Self::Clients => clients::check(cargo),
-        }
-    }
+fn fmt(cargo: &Cargo) -> Outcome {
+    // A separate workspace, because of its dependencies.
+    let turmoil = "benches/turmoil/Cargo.toml";
+    cargo
+        .run(&["fmt", "--all", "--check"])
+        .and_then(|| cargo.run(&["fmt", "--manifest-path", turmoil, "--check"]))
+}
+
+fn clippy(cargo: &Cargo) -> Outcome {
+    let denied = ["--all-targets", "--", "-D", "warnings"];
+    cargo.run(&[&["clippy"][..], &WHOLE, &denied].concat())
+}
+
+fn doc(cargo: &Cargo) -> Outcome {
+    // There are no examples: the word selects the features that clippy has compiled.
+    let words = ["doc", "--no-deps", "--lib", "--bins", "--examples"];
+    let denied = [("RUSTDOCFLAGS", "-D warnings")];
+    cargo.run_with(&denied, &[&words[..], &WHOLE].concat())
 }
 
 /// The tests that run at a time for each core: half of their time is waiting for a server's timers.
@@ -252,18 +148,4 @@ fn test(cargo: &Cargo) -> Outcome {
     cargo
         .run_with(&frozen, &[&nextest[..], &WHOLE, &threads].concat())
         .and_then(|| cargo.run_with(&frozen, &[&["test", "--doc"][..], &WHOLE].concat()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Step;
-
-    #[test]
-    fn every_step_is_found_by_its_own_name_and_no_other() {
-        for step in Step::ALL {
-            assert_eq!(Step::from_name(step.name()), Some(step));
-        }
-        assert_eq!(Step::from_name("Fmt"), None);
-        assert_eq!(Step::from_name(""), None);
-    }
 }

@@ -16,9 +16,6 @@ use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::workspace_copy::WorkspaceCopy;
 
-/// The default number of seeds for each mutant.
-pub(crate) const SEEDS: u64 = 10_000;
-
 /// The mutants of the canary check: quick to find, and in different parts.
 const CANARIES: [&str; 2] = ["hub_retry_applied_twice", "speech_stale_push_accepted"];
 
@@ -35,16 +32,6 @@ pub(crate) struct HuntRequest {
     pub(crate) only: Vec<String>,
     pub(crate) seeds: u64,
     pub(crate) jobs: Option<u64>,
-}
-
-impl Default for HuntRequest {
-    fn default() -> Self {
-        Self {
-            only: Vec::new(),
-            seeds: SEEDS,
-            jobs: None,
-        }
-    }
 }
 
 /// Lists the curated mutants, a line each.

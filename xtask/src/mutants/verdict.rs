@@ -129,11 +129,7 @@ pub(crate) fn write_sum(rows: &[Row], out: &mut impl Write) -> io::Result<bool> 
         .collect();
     if !bad.is_empty() {
         good = false;
-        writeln!(
-            out,
-            "again: cargo xtask mutants --curated --only {}",
-            bad.join(",")
-        )?;
+        writeln!(out, "again: cargo xtask mutants --only {}", bad.join(","))?;
     }
     writeln!(
         out,

@@ -31,7 +31,10 @@ impl Chat {
         if let Some(session) = &from.session {
             self.follow(&outcome, session);
         }
-        Ok(result(&outcome))
+        let json = outcome.json();
+        let text = render_text::text(&outcome, &json);
+        self.service.node().metrics().sent_to_model(text.len());
+        Ok(result(&outcome, &json, text))
     }
 
     /// Makes a call, and waits for the answer as long as the client does. An answer that is dropped
@@ -80,15 +83,14 @@ impl Chat {
     }
 }
 
-/// The result in the protocol's format.
-fn result(outcome: &CallOutcome) -> CallToolResult {
-    let json = outcome.json();
-    let text = vec![ContentBlock::text(render_text::text(outcome, &json))];
+/// The result in the protocol's format, with this text beside it.
+fn result(outcome: &CallOutcome, json: &Value, text: String) -> CallToolResult {
+    let text = vec![ContentBlock::text(text)];
     let mut result = match outcome.result {
         Ok(_) => CallToolResult::success(text),
         Err(_) => CallToolResult::error(text),
     };
-    result.structured_content = Some(render_text::structured(outcome, &json));
+    result.structured_content = Some(render_text::structured(outcome, json));
     result
 }
 

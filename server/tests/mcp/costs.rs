@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use chat_core::Time;
 use serde_json::{Value, json};
 use server_settings::OutputSchemas;
 
@@ -152,4 +153,20 @@ async fn conversations_cost_what_the_documentation_says() {
     }
     assert_eq!(WORDS.len(), 106);
     assert_documented(&rows);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_of_text_that_go_to_models_are_counted() {
+    let world = World::start().await;
+    let told = world
+        .call("login", json!({ "username": "ada", "room": "lobby" }))
+        .await;
+    let refused = world
+        .call("send_message", json!({ "handle": told["handle"] }))
+        .await;
+    let bytes = text(&told).len() + text(&refused).len();
+    let metrics = world.service.node().metrics();
+    let shown = metrics.of_realm(Time(0), None, 0).expect("text in memory");
+    let line = format!("model_bytes_total {bytes}\n");
+    assert!(shown.contains(&line), "{line}\n{shown}");
 }

@@ -244,15 +244,6 @@ impl Event {
     pub const fn message_id(&self) -> MessageId {
         MessageId(self.room, self.room_seq)
     }
-
-    /// The partner of `user` in a `chatroom.found`.
-    #[must_use]
-    pub fn partner_of(&self, user: UserId) -> Option<&Arc<Who>> {
-        let Body::Found([a, b]) = &self.body else {
-            return None;
-        };
-        Some(if a.id == user { b } else { a })
-    }
 }
 
 /// A range of events that were dropped from an inbox. It stands in their place.
@@ -350,32 +341,5 @@ impl StickLoss {
         match self {
             Self::Granted(epoch) | Self::Released(epoch) | Self::Expired(epoch) => epoch,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_partner_is_the_other_one_and_only_of_a_match() {
-        let who = |id, name: &str| {
-            Arc::new(Who {
-                id: UserId(id),
-                chosen_id: None,
-                name: name.into(),
-            })
-        };
-        let mut event = Event {
-            room: RoomId(1),
-            room_seq: RoomSeq(1),
-            at: Time(0),
-            body: Body::Found([who(1, "ann"), who(2, "ben")]),
-        };
-        let partner = |event: &Event, user| event.partner_of(UserId(user)).map(|who| who.id);
-        assert_eq!(partner(&event, 1), Some(UserId(2)));
-        assert_eq!(partner(&event, 2), Some(UserId(1)));
-        event.body = Body::PartnerAway(who(2, "ben"));
-        assert_eq!(partner(&event, 1), None);
     }
 }

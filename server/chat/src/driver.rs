@@ -1,7 +1,7 @@
 //! The driver: a task that owns the engine alone: a node with its journal, or a member of a cluster.
 //!
-//! Other tasks hold a [`NodeClient`]: calls enter over a bounded channel, and answers return when
-//! their cause is committed. Waiting tasks are woken by events and never poll.
+//! Other tasks hold a [`NodeClient`]: calls enter over a channel with a limit, and answers return
+//! when their cause is committed. Waiting tasks are woken by events and never poll.
 //!
 //! It is a task and not a thread, because each call goes to the driver and back. Between threads,
 //! each way costs a wake-up and a context switch of the kernel, which took longer than all the

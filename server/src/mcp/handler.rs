@@ -350,7 +350,7 @@ impl ServerHandler for Chat {
         let listener = self.listener(&request.extensions, follows, sink);
         match listener.run(&request.ct).await {
             Outcome::Gone | Outcome::Stalled | Outcome::Closed => Ok(()),
-            Outcome::HttpError { uri, refusal } => Err(inbox::refused(&uri, &refusal)),
+            Outcome::Unreadable { uri, refusal } => Err(inbox::refused(&uri, &refusal)),
         }
     }
 

@@ -66,7 +66,7 @@ pub(super) enum Outcome {
     /// The server shuts down, and all events were delivered.
     Closed,
     /// The last inbox that it followed is unreadable.
-    HttpError {
+    Unreadable {
         /// The inbox's URI.
         uri: String,
         /// The refusal.
@@ -79,7 +79,7 @@ enum Ended {
     Forgotten,
     Closing,
     Stalled,
-    HttpError(Refusal),
+    Unreadable(Refusal),
 }
 
 /// The tasks that read inboxes.
@@ -115,11 +115,11 @@ impl Listener {
                         reading.readers.retain(|(known, ..)| *known != reader);
                     }
                     Ok((reader, Ended::Forgotten)) => self.follows.forget(&reader),
-                    Ok((reader, Ended::HttpError(refusal))) => {
+                    Ok((reader, Ended::Unreadable(refusal))) => {
                         tracing::debug!(code = refusal.code, "an inbox cannot be followed");
                         self.follows.forget(&reader);
                         if self.is_subscription() && self.follows.all().is_empty() {
-                            return Outcome::HttpError { uri: reader.inbox_uri(), refusal };
+                            return Outcome::Unreadable { uri: reader.inbox_uri(), refusal };
                         }
                     }
                     Err(error) if error.is_cancelled() => {}
@@ -166,7 +166,7 @@ impl Listener {
         let ended = match self.open(&follow).await {
             Ok(stream) => self.pump(stream, &follow.reader).await,
             Err(_) if self.closing.is_cancelled() => Ended::Closing,
-            Err(refusal) => Ended::HttpError(refusal),
+            Err(refusal) => Ended::Unreadable(refusal),
         };
         (follow.reader, ended)
     }

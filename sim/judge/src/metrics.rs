@@ -3,17 +3,16 @@
 //!
 //! - `message_latency`: intended start of a send → seen by the first of its recipients, by any path.
 //! - `queue_wait`, `stick_wait`: intended start of the call → the user learns of the match or the
-//!   grant. A wait
-//!   that is still open when the run ends counts with its length so far, and is
-//!   `unfinished`. A wait that ended in another way is `unserved`, and no value: the user left the queue,
-//!   reset its claim, left the room, forgot its handle or vanished; an operator removed the claimant
-//!   or closed the room; or the user was away, which ends a claim. A refused one is in `refused`.
+//!   grant. A wait that is still open when the run ends counts with its length so far, and is
+//!   `unfinished`. A wait that ended in another way is `unserved`, and no value: the user left the
+//!   queue, reset its claim, left the room, forgot its handle or vanished; an operator removed the
+//!   claimant or closed the room; or the user was away, which ends a claim. A refused one is in
+//!   `refused`.
 //! - `request_latency`: any call but a `check`, intended start → answered. A call without an answer
 //!   counts with its length until its client gave it up, or until the end.
 //! - `commit_latency`: as the world reports it.
 //! - `bytes_per_message`: the bytes that a model must read for each delivered message: its text,
-//!   the frame of
-//!   its line, and the answers and other events that it read since the previous message.
+//!   the frame of its line, and the answers and other events that it read since the previous message.
 //! - `stick_turns`, `matches`: the number of turns, in each room, or matches of each user who asked
 //!   for one.
 //! - `unanswered`: calls that had no answer when their client gave them up, or when the run ended.

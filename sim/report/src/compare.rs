@@ -27,18 +27,6 @@ pub enum Change {
     Different,
 }
 
-impl Change {
-    /// This change in the other direction.
-    #[must_use]
-    pub const fn reversed(self) -> Self {
-        match self {
-            Self::Better => Self::Worse,
-            Self::Worse => Self::Better,
-            Self::Different => Self::Different,
-        }
-    }
-}
-
 /// A figure that differs. One of the two amounts is missing where only one run has the figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {

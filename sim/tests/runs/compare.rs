@@ -299,9 +299,18 @@ proptest! {
                     (0, _) => Change::Worse,
                     (_, _) => Change::Different,
                 },
-                _ => change.reversed(),
+                _ => reversed(*change),
             };
         }
-        prop_assert_eq!((all, wall.map(Change::reversed)), changes(&back));
+        prop_assert_eq!((all, wall.map(reversed)), changes(&back));
+    }
+}
+
+/// This change in the other direction.
+fn reversed(change: Change) -> Change {
+    match change {
+        Change::Better => Change::Worse,
+        Change::Worse => Change::Better,
+        Change::Different => Change::Different,
     }
 }

@@ -84,13 +84,13 @@ enum Activity {
     /// outlasts an input.
     Ready { meant: Time },
     /// Pausing until then.
-    Thinking { until: Time },
+    Thinking { since: Time, until: Time },
     /// Waiting for this call's answer.
     Calling { call: CallId },
     /// Waiting for an event.
     Awaiting(Awaiting),
     /// Disconnected until then.
-    Away { until: Time },
+    Away { since: Time, until: Time },
     /// The flow is over, and calls without a waiting step are still in flight.
     Settling,
     /// The flow is over.
@@ -393,10 +393,10 @@ impl VirtualUser {
             self.renew_stream(now, o);
         }
         match self.activity {
-            Activity::Thinking { until } if until <= now => {
+            Activity::Thinking { until, .. } if until <= now => {
                 self.activity = Activity::Ready { meant: until };
             }
-            Activity::Away { until } if until <= now => self.come_back(now, until),
+            Activity::Away { until, .. } if until <= now => self.come_back(now, until),
             Activity::Idle
             | Activity::Ready { .. }
             | Activity::Thinking { .. }
@@ -416,7 +416,7 @@ impl VirtualUser {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let own = match &self.activity {
-            Activity::Thinking { until } | Activity::Away { until } => *until,
+            Activity::Thinking { until, .. } | Activity::Away { until, .. } => *until,
             Activity::Awaiting(awaiting) => awaiting.due(),
             Activity::Draining(draining) => draining.due(),
             Activity::Idle

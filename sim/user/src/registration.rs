@@ -138,7 +138,7 @@ impl VirtualUser {
         if let Some(length) = length {
             let until = now + length;
             self.calls.put_off_all(until, &self.client);
-            self.activity = Activity::Away { until };
+            self.activity = Activity::Away { since: now, until };
             return;
         }
         while let Some(call) = self.calls.take_first() {

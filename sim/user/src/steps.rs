@@ -57,6 +57,7 @@ impl VirtualUser {
                 let length = Span(length.draw(&mut self.draw));
                 if self.pace == Pace::AsWritten && length > Span::ZERO {
                     self.activity = Activity::Thinking {
+                        since: now,
                         until: now + length,
                     };
                 }

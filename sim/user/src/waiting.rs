@@ -30,8 +30,8 @@ impl VirtualUser {
                 self.waiting("await", awaiting.kind.name().to_owned(), awaiting.began)
             }
             Activity::Draining(draining) => self.at_end("its inbox to be read out", draining.began),
-            Activity::Thinking { until } | Activity::Away { until } => {
-                self.waiting("pause", "the end of a pause".to_owned(), until)
+            Activity::Thinking { since, .. } | Activity::Away { since, .. } => {
+                self.waiting("pause", "the end of a pause".to_owned(), since)
             }
             Activity::Idle
             | Activity::Ready { .. }

@@ -84,7 +84,8 @@ pub struct LostRange {
     pub from: u64,
     /// The last room seq that is missing.
     pub to: u64,
-    /// An upper bound of the number of missing messages.
+    /// The number of missing messages; a reader that did not acknowledge what it read may have read
+    /// some of them. 0 unless the last of them lies within this gap.
     pub messages: u64,
     /// The last missing change of the reader's own membership.
     pub you: Option<Membership>,

@@ -1,31 +1,56 @@
 //! Every bad scenario gives an error with the place and the accepted values.
 
+use std::path::Path;
+
 use sim_scenario::{ErrorStyle, ScenarioError, load, parse, parse_bytes};
 
-use crate::yaml_files;
+use crate::{bad_scenario, yaml_files};
 
+/// Run with `UPDATE_ERRORS=1` to rewrite the errors.
 #[test]
 fn errors_of_bad_scenarios_name_the_place_and_the_accepted_values() {
     let files = yaml_files("tests/bad_scenarios");
     assert!(files.len() > 150, "{} files", files.len());
     for file in files {
         let name = file.file_name().unwrap().to_str().unwrap();
-        let stem = file.file_stem().unwrap().to_str().unwrap();
-        let error = parse_bytes(name, &std::fs::read(&file).unwrap())
+        let (scenario, wanted) = bad_scenario(&file);
+        let error = parse_bytes(name, &scenario)
             .err()
             .unwrap_or_else(|| panic!("{name} is accepted"));
         for mistake in error.mistakes() {
             assert!(mistake.line_and_column().is_some(), "{error}");
             assert!(!mistake.accepted().is_empty(), "{error}");
         }
-        insta::assert_snapshot!(stem, error.render(ErrorStyle::Plain, 80));
+        let drawn = format!("{}\n", error.render(ErrorStyle::Plain, 80).trim_end());
+        if std::env::var_os("UPDATE_ERRORS").is_some() {
+            std::fs::write(&file, [&scenario, &b"---\n"[..], drawn.as_bytes()].concat()).unwrap();
+        } else {
+            assert_eq!(drawn, wanted, "{name}");
+        }
     }
+}
+
+#[test]
+fn a_file_in_another_encoding_is_refused() {
+    let text = "name: penpal\n".encode_utf16();
+    let bytes: Vec<u8> = text.flat_map(u16::to_le_bytes).collect();
+    let error = parse_bytes("utf16.yaml", &[&b"\xff\xfe"[..], &bytes].concat()).unwrap_err();
+    let drawn = error.render(ErrorStyle::Plain, 80);
+    assert!(
+        drawn.starts_with("error: the byte 0xff is not UTF-8\n"),
+        "{drawn}"
+    );
+    assert!(drawn.contains("help: a file in UTF-8"), "{drawn}");
+}
+
+fn parsed(file: &str) -> ScenarioError {
+    let (scenario, _) = bad_scenario(&Path::new("tests/bad_scenarios").join(file));
+    parse_bytes(file, &scenario).expect_err(file)
 }
 
 /// The lines of the mistakes in a file, and the number of further ones.
 fn lines_of(file: &str) -> (Vec<usize>, usize) {
-    let path = std::path::Path::new("tests/bad_scenarios").join(file);
-    let error = load(&path).expect_err(file);
+    let error = parsed(file);
     let lines = error.mistakes().iter().map(|mistake| {
         let (line, _) = mistake.line_and_column().expect("a place");
         line
@@ -52,10 +77,10 @@ fn a_mistake_that_only_follows_from_another_is_not_reported() {
 
 #[test]
 fn of_many_mistakes_the_first_are_drawn_and_the_others_counted() {
-    let path = std::path::Path::new("tests/bad_scenarios/many_more_than_shown.yaml");
-    let drawn = load(path).unwrap_err().render(ErrorStyle::Plain, 80);
+    let name = "many_more_than_shown.yaml";
+    let drawn = parsed(name).render(ErrorStyle::Plain, 80);
     assert_eq!(drawn.matches("error: unknown verb").count(), 20);
-    let last = format!("\n\n… 3 more mistakes in {}\n", path.display());
+    let last = format!("\n\n… 3 more mistakes in {name}\n");
     assert!(drawn.ends_with(&last), "{drawn}");
 }
 
@@ -124,13 +149,13 @@ fn parsing_a_mebibyte_of_any_character_terminates() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
-    let error = load(std::path::Path::new("no/such/scenario.yaml")).unwrap_err();
+    let error = load(Path::new("no/such/scenario.yaml")).unwrap_err();
     assert_eq!(error.file(), "no/such/scenario.yaml");
     assert!(
         error.to_string().contains("there is no such file"),
         "{error}"
     );
-    let folder = load(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap_err();
+    let folder = load(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap_err();
     assert!(folder.to_string().contains("it is a folder"), "{folder}");
 }
 

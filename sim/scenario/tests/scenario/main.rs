@@ -21,6 +21,16 @@ fn yaml_files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
+/// A bad scenario, and its error: what is above and below the last line `---` of its file.
+fn bad_scenario(path: &Path) -> (Vec<u8>, String) {
+    let bytes = std::fs::read(path).expect("a file");
+    let lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let border = lines.iter().rposition(|line| *line == b"---\n");
+    let border = border.unwrap_or_else(|| panic!("{} has no line `---`", path.display()));
+    let error = String::from_utf8(lines[border + 1..].concat()).expect("an error is text");
+    (lines[..border].concat(), error)
+}
+
 /// The shipped scenarios, including the regressions.
 fn shipped() -> Vec<PathBuf> {
     [

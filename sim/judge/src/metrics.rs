@@ -422,7 +422,7 @@ impl Metrics {
             }) => {
                 let waits = self.waits(agent);
                 waits.locate_claim(*room, *epoch);
-                if waits.claim.is_some() && !waits.asked {
+                if waits.claim.is_some_and(|(of, _)| of == *room) && !waits.asked {
                     waits.asked = true;
                     waits.turns_in(*room).ask(intended);
                 }

@@ -271,3 +271,26 @@ fn only_a_user_with_nobody_else_in_the_queue_is_the_odd_one_out() {
         assert_eq!(metrics.is_odd_one_out(0), alone, "{bob_enters:?}");
     }
 }
+
+#[test]
+fn a_claim_is_not_taken_for_one_of_another_room() {
+    let hall = Room(2);
+    let claim_in = |room| Op::TalkingStick {
+        room: Some(room),
+        epoch: None,
+    };
+    let waiting = Ok(Answer::Stick {
+        room: hall,
+        place: 1,
+        epoch: 1,
+        holder: None,
+        lease_until: second(60),
+    });
+    let mut metrics = Metrics::new();
+    call(&mut metrics, 1, ANN, &claim_in(LOBBY));
+    call(&mut metrics, 2, ANN, &claim_in(hall));
+    answer(&mut metrics, 3, ANN, &claim_in(hall), &waiting);
+    // Its claim in the lobby is excused, which no answer had counted.
+    tell(&mut metrics, 4, ANN, ClientEvent::Forgot { returns: false });
+    end(&mut metrics, 5);
+}

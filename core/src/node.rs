@@ -217,6 +217,11 @@ impl Node {
         &self.hub
     }
 
+    /// Collects the events of all rooms from now on, for [`Node::committed_and`].
+    pub fn collect_posted(&mut self) {
+        self.hub.collect_posted();
+    }
+
     /// Replaces the Hub by its restored snapshot. The simulator does so now and then, to show that
     /// a snapshot is complete. Returns the length of the snapshot in bytes.
     ///

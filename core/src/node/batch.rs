@@ -1,10 +1,13 @@
 //! Batches: proposed, appended by the shell, and applied after the commit, or not at all.
 
+use std::sync::Arc;
+
 use chat_types::{Continuity, Time};
 
 use super::streams::Opener;
 use super::{Disk, FIRST_PAUSE, Fate, MAX_PAUSE, Node, Origin, Output, Phase, Response, Ticket};
 use crate::command::{Entry, Implied};
+use crate::event::Event;
 use crate::id::{Position, Seq, UserId};
 use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
@@ -77,11 +80,12 @@ impl Node {
     /// # Panics
     /// If the positions of the journal and the Hub differ: entries are missing or doubled.
     pub fn committed(&mut self, first: Position, at: Time, now: Time) {
-        self.committed_and(first, (at, now), |_, _, _| {});
+        self.committed_and(first, (at, now), |_, _, _, _| {});
     }
 
     /// Applies the batch like [`Node::committed`]. After each entry, calls `look` with the entry,
-    /// the call that it decides, if any, and the outcome.
+    /// the call that it decides, if any, the outcome, and the events that it posted; none without
+    /// [`Node::collect_posted`].
     ///
     /// # Panics
     /// If the positions of the journal and the Hub differ.
@@ -89,7 +93,7 @@ impl Node {
         &mut self,
         first: Position,
         (at, now): (Time, Time),
-        mut look: impl FnMut(&Entry, Option<Ticket>, &Result<Reply, Reject>),
+        mut look: impl FnMut(&Entry, Option<Ticket>, &Result<Reply, Reject>, &[Arc<Event>]),
     ) {
         assert_eq!(
             first,
@@ -108,7 +112,7 @@ impl Node {
                 *after = self.hub.inbox_cursors(*user).map(|(end, _)| end);
             }
             let outcome = self.hub.handle(at, entry);
-            look(entry, origin.ticket(), &outcome);
+            look(entry, origin.ticket(), &outcome, &self.hub.take_posted());
             self.retries.settle(*origin, entry);
             if let Entry::Resumed { .. } = entry {
                 self.continuity = Continuity::Whole;

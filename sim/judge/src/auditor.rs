@@ -23,13 +23,13 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, InboxEvent, Outcome, Refusal, User};
 use sim_model::server::{BatchEntry, Decided, Entry, ServerCall, ServerRecord, Ticket};
 
 use crate::comparison::{Comparison, ComparisonCounts};
-use crate::difference::{BatchItem, Decision, Difference};
+use crate::difference::{BatchItem, Decision, Difference, EventPosition};
 use crate::findings::{Finding, Findings};
-use crate::model::{Deadline, Model};
+use crate::model::{Deadline, Event, Model};
 use crate::properties;
 
 use self::admission::{Admission, handle_of};
@@ -154,7 +154,11 @@ impl Auditor {
                 entry,
                 ticket,
                 said,
-            } => drop(self.committed((position, at), since, (entry, ticket, said))),
+                posted,
+            } => {
+                self.committed((position, at), since, (entry, ticket, said));
+                self.compare_posted(at, posted);
+            }
             ServerRecord::LogBusy { at, busy } => self.log_busy(at, busy),
             ServerRecord::LogHas { at } => self.log_has(at),
             ServerRecord::Admitted { at, ticket } => self.admitted(at, ticket),
@@ -374,6 +378,24 @@ impl Auditor {
                     self.in_flight.notice(at, member, &notice);
                 }
             }
+        }
+    }
+
+    /// Compares the events that the entry caused in all rooms, which an archive takes before any
+    /// reader, if they are known.
+    fn compare_posted(&mut self, at: Time, seen: Option<&[(Time, InboxEvent<'_>)]>) {
+        let Some(seen) = seen else { return };
+        let (owed, position) = (self.model.posted(), self.position);
+        let nobody = User::default();
+        let is_same = |owed: &Event, (at, event): &(Time, InboxEvent<'_>)| {
+            owed.at == *at && owed.seen_by(nobody) == *event
+        };
+        let same = owed.iter().zip(seen);
+        let same = same.take_while(|(owed, seen)| is_same(owed, seen)).count();
+        if same < owed.len().max(seen.len()) {
+            let seen = seen.get(same).and_then(|(at, event)| Event::of(event, *at));
+            let difference = EventPosition::of_entry(position, same, owed, seen);
+            self.differ(at, Difference::Event(difference));
         }
     }
 

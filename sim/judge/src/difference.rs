@@ -32,7 +32,7 @@ pub enum Difference {
     /// An answer or an event left for a call or a stream that does not exist.
     Unsolicited(Unsolicited),
     /// An inbox has another event at one position.
-    Event(InboxPosition),
+    Event(EventPosition),
     /// The first gap of a page that differs from the expected one.
     Gap {
         reader: User,
@@ -131,10 +131,13 @@ pub struct Decision {
     pub said: Outcome,
 }
 
-/// A position of an inbox, with the expected and the observed event.
+/// A position of an inbox, or what an entry of the journal posts to all rooms, with the expected and
+/// the observed event.
 #[derive(Clone, Debug)]
-pub struct InboxPosition {
-    pub reader: User,
+pub struct EventPosition {
+    /// Whose inbox it is; none for an entry.
+    pub reader: Option<User>,
+    /// The place in the inbox, or the position of the entry.
     pub seq: u64,
     pub owed: Option<Arc<Event>>,
     pub seen: Option<Event>,
@@ -153,10 +156,36 @@ pub struct CallSummary {
     pub caller: Option<User>,
 }
 
-impl InboxPosition {
+impl EventPosition {
     /// What the reader saw at the place of this inbox.
     #[must_use]
     pub fn of(inbox: &Inbox, reader: User, seq: u64, seen: Option<Event>) -> Self {
+        let owed = inbox.event(seq).map(Arc::clone);
+        let later = inbox.behind(seq).map(|(_, event)| event);
+        let before = inbox.behind(0).take_while(|(place, _)| *place < seq);
+        let before = before.map(|(_, event)| event);
+        Self::between(before, later, (Some(reader), seq), (owed, seen))
+    }
+
+    /// What the entry of this position posted in place of the expected event with this index.
+    #[must_use]
+    pub(crate) fn of_entry(
+        position: u64,
+        index: usize,
+        owed: &[Arc<Event>],
+        seen: Option<Event>,
+    ) -> Self {
+        let (before, rest) = owed.split_at(index);
+        let (owed, later) = (rest.first().cloned(), rest.iter().skip(1));
+        Self::between(before.iter(), later, (None, position), (owed, seen))
+    }
+
+    fn between<'e>(
+        mut before: impl Iterator<Item = &'e Arc<Event>>,
+        mut later: impl Iterator<Item = &'e Arc<Event>>,
+        (reader, seq): (Option<User>, u64),
+        (owed, seen): (Option<Arc<Event>>, Option<Event>),
+    ) -> Self {
         let alike = |event: &Event| {
             let seen = seen.as_ref();
             seen.is_some_and(|seen| event.room == seen.room && event.what == seen.what)
@@ -165,13 +194,10 @@ impl InboxPosition {
             let seen = seen.as_ref();
             seen.is_some_and(|seen| event.room_seq == seen.room_seq)
         };
-        let mut later = inbox.behind(seq).map(|(_, event)| event);
-        let before = inbox.behind(0).take_while(|(place, _)| *place < seq);
-        let mut before = before.map(|(_, event)| event);
         Self {
             reader,
             seq,
-            owed: inbox.event(seq).map(Arc::clone),
+            owed,
             skipped: later.any(|event| alike(event) && is_place(event)),
             repeated: before.any(|event| alike(event)),
             seen,
@@ -191,8 +217,8 @@ impl Difference {
             | Self::Unserved { call }
             | Self::Taken { call, .. }
             | Self::Entry { call, .. } => call.caller.into_iter().collect(),
-            Self::Event(InboxPosition { reader, .. })
-            | Self::Gap { reader, .. }
+            Self::Event(EventPosition { reader, .. }) => reader.iter().copied().collect(),
+            Self::Gap { reader, .. }
             | Self::Reach { reader, .. }
             | Self::Notice { reader, .. }
             | Self::Unsolicited(Unsolicited::End(reader)) => BTreeSet::from([*reader]),

@@ -284,6 +284,7 @@ mod tests {
                 outcome: Ok(Answer::Done),
                 answer_at: Time(0),
             },
+            posted: None,
         });
         assert!(judge.violated());
         let sizes = [("rooms", 1, 10)];

@@ -77,6 +77,8 @@ pub struct Model {
     grown: Vec<User>,
     noticed: Vec<Notice>,
     forgotten: Vec<User>,
+    /// The events that the latest entry caused, in order.
+    posted: Vec<Arc<Event>>,
 }
 
 /// The expected result of one entry.
@@ -131,6 +133,7 @@ impl Model {
             grown: Vec::new(),
             noticed: Vec::new(),
             forgotten: Vec::new(),
+            posted: Vec::new(),
         }
     }
 
@@ -193,9 +196,16 @@ impl Model {
         std::mem::take(&mut self.forgotten)
     }
 
+    /// The events of all rooms that the latest entry caused, in order.
+    #[must_use]
+    pub fn posted(&self) -> &[Arc<Event>] {
+        &self.posted
+    }
+
     /// Applies the journal's entry at this position, and returns the expected result. // 2.2
     pub fn commit(&mut self, position: u64, at: Time, entry: &Entry) -> Owed {
         self.position = position;
+        self.posted.clear();
         if let Entry::Resumed { config, continuity } = entry {
             self.resume(at, config, *continuity); // 2.6
             return self.owe(None, Ok(Answer::Done));

@@ -31,11 +31,12 @@ mod stick_order;
 mod stick_progress;
 mod stream_continuity;
 
+use sim_model::listing::{Kept, Listed};
 use sim_model::protocol::{Answer, Op, Outcome, StickChange, User};
 use sim_model::server::Entry;
 
 use crate::comparison::{Comparison, ComparisonCounts};
-use crate::difference::{BatchItem, Decision, Difference, InboxPosition, Unsolicited};
+use crate::difference::{BatchItem, Decision, Difference, EventPosition, Unsolicited};
 use crate::findings::{Findings, Property};
 use crate::model::{Event, EventKind, Model};
 
@@ -92,7 +93,7 @@ pub(crate) fn count(tally: &ComparisonCounts, findings: &mut Findings) {
 
 /// The expected and the observed event of a difference between events.
 fn events(difference: &Difference) -> (Option<&EventKind>, Option<&EventKind>) {
-    let Difference::Event(InboxPosition { owed, seen, .. }) = difference else {
+    let Difference::Event(EventPosition { owed, seen, .. }) = difference else {
         return (None, None);
     };
     let owed = owed.as_ref().map(|event| &event.what);
@@ -112,11 +113,22 @@ const fn grants(what: Option<&EventKind>) -> bool {
 
 /// Whether one of the two events that differ is of such a kind.
 fn concerns(difference: &Difference, kind: Comparison) -> bool {
-    let Difference::Event(InboxPosition { owed, seen, .. }) = difference else {
+    let Difference::Event(EventPosition { owed, seen, .. }) = difference else {
         return false;
     };
     let is = |event: &Event| Comparison::of_event(&event.seen_by(User::default())) == Some(kind);
     owed.as_ref().is_some_and(|owed| is(owed)) || seen.as_ref().is_some_and(is)
+}
+
+/// The expected and the observed part of a room as an archive takes it.
+fn kept(difference: &Difference) -> [Option<&Kept>; 2] {
+    let Difference::Listed { owed, seen, .. } = difference else {
+        return [None, None];
+    };
+    [owed, seen].map(|listed| match listed {
+        Some(Listed::Kept(kept)) => Some(kept),
+        _ => None,
+    })
 }
 
 /// The entry with a different decision.

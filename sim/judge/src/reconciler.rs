@@ -28,7 +28,7 @@ use sim_model::server::{Entry, Gap, Handle, ServerRecord};
 
 use crate::auditor::Auditor;
 use crate::comparison::{Comparison, ComparisonCounts};
-use crate::difference::{Decision, Difference, InboxPosition};
+use crate::difference::{Decision, Difference, EventPosition};
 use crate::findings::{Finding, Findings, Property};
 use crate::model::{self, Event, Model};
 use crate::properties;
@@ -70,7 +70,7 @@ struct Client {
     /// The place up to which the model's inbox was compared.
     compared: u64,
     /// The first event behind the page of that check, and the position of its entry.
-    unread: Option<(u64, InboxPosition)>,
+    unread: Option<(u64, EventPosition)>,
     /// The first difference.
     differs: Option<Finding>,
 }
@@ -281,7 +281,7 @@ impl Reconciler {
         }
         let began = self.began;
         let place = |seq, seen| {
-            let mut place = InboxPosition::of(inbox, user, seq, seen);
+            let mut place = EventPosition::of(inbox, user, seq, seen);
             place.owed = place.owed.map(|owed| {
                 Arc::new(Event {
                     at: Time(owed.at.since(began).0),
@@ -348,8 +348,8 @@ impl Reconciler {
                 )
             });
             let events = client.events.into_iter().map(|(seq, (at, seen))| {
-                let place = InboxPosition {
-                    reader,
+                let place = EventPosition {
+                    reader: Some(reader),
                     seq,
                     owed: None,
                     seen: Some(seen),

@@ -1,4 +1,5 @@
-//! The lists that operators read: participants, named rooms, mutes and bans, reports.
+//! The lists that operators read: participants, named rooms, mutes and bans, reports. And the rooms
+//! that an archive of past messages takes from the state.
 
 use std::sync::Arc;
 
@@ -20,6 +21,38 @@ pub enum Listed {
     Measure(Target, Measure),
     /// A report; the oldest first.
     Report(Report),
+    /// What an archive takes of the live rooms; in the order of their numbers. Each is followed by
+    /// its members and its messages.
+    Kept(Kept),
+}
+
+/// A part of what an archive takes from the state, where it cannot follow the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum Kept {
+    /// A room with the place of its last event, and the name of a named one.
+    Room {
+        room: Room,
+        last: u64,
+        name: Option<Arc<str>>,
+    },
+    /// A member, and since when it is one; in ascending number.
+    Member {
+        room: Room,
+        user: User,
+        shown: Shown<Arc<str>>,
+        since: Time,
+    },
+    /// A message; the oldest first.
+    Message {
+        room: Room,
+        room_seq: u64,
+        at: Time,
+        sender: User,
+        shown: Shown<Arc<str>>,
+        text: Arc<str>,
+        epoch: Option<u64>,
+    },
 }
 
 impl Listed {
@@ -30,8 +63,12 @@ impl Listed {
             Self::Participant(listed) => Some(listed.user),
             Self::Measure(Target::Handle(user, _), _) => Some(*user),
             Self::Report(report) => Some(report.about),
+            Self::Kept(Kept::Member { user, .. } | Kept::Message { sender: user, .. }) => {
+                Some(*user)
+            }
             Self::Totals(_)
             | Self::Room(_)
+            | Self::Kept(Kept::Room { .. })
             | Self::Measure(Target::Name(_) | Target::Address(_), _) => None,
         }
     }

@@ -57,7 +57,8 @@ pub enum ServerRecord<'a> {
     /// An entry of the journal was committed, and took effect. `position` counts from 1. `at` is the
     /// entry's time, and `since` when it took effect: a server that shares a log writes the time of
     /// a batch before the log has it. `ticket` is the call that the entry decides; none for an entry
-    /// of the server itself.
+    /// of the server itself. `posted` are the events of all rooms that it caused, in order, with their
+    /// instants; none where they are unknown.
     Committed {
         position: u64,
         at: Time,
@@ -65,6 +66,7 @@ pub enum ServerRecord<'a> {
         entry: &'a Entry,
         ticket: Option<Ticket>,
         said: &'a Decided,
+        posted: Option<&'a [(Time, InboxEvent<'a>)]>,
     },
     /// A batch was formed, and its append began.
     Appending { at: Time, batch: &'a [BatchEntry] },

@@ -91,6 +91,7 @@ pub fn observe(
                 entry: &translate::entry(entry),
                 ticket: None,
                 said: &translate::decided(at, outcome),
+                posted: None,
             });
         }
     };
@@ -287,6 +288,7 @@ impl<'r> Replay<'r> {
             entry,
             ticket: None,
             said,
+            posted: None,
         });
         if judge.violated() {
             self.violated = Some((position, at));

@@ -1,6 +1,8 @@
 //! Entries of the journal, reported to the judges.
 
-use chat_core::{Entry, Position, Reject, Reply, Ticket};
+use std::sync::Arc;
+
+use chat_core::{Entry, Event, Position, Reject, Reply, Ticket};
 use chat_types::Time;
 use sim_model::history::Observer as _;
 use sim_model::server::ServerRecord;
@@ -21,7 +23,9 @@ impl EntryReporter<'_, '_> {
         since: Time,
         entry: &Entry,
         (ticket, outcome): (Option<Ticket>, &Result<Reply, Reject>),
+        posted: Option<&[Arc<Event>]>,
     ) {
+        let posted = posted.map(translate::posted);
         self.observers.observe_server(&ServerRecord::Committed {
             position,
             at,
@@ -29,6 +33,7 @@ impl EntryReporter<'_, '_> {
             entry: &translate::entry(entry),
             ticket: ticket.map(judged),
             said: &translate::decided(at, outcome),
+            posted: posted.as_deref(),
         });
     }
 

@@ -143,7 +143,7 @@ impl World<'_, '_> {
         let reported = self.server.reported;
         let look = |at: (Position, Time), entry: &Entry, decisions: Decisions<'_>| {
             if at.0 > reported {
-                reporter.entry(at, server_now, entry, (None, decisions.now));
+                reporter.entry(at, server_now, entry, (None, decisions.now), None);
             } else {
                 reporter.entry_again(server_now, at, decisions);
             }
@@ -169,6 +169,7 @@ impl World<'_, '_> {
             config,
             continuity,
         });
+        self.report_collections();
         // The counters restart from zero, so that work before the crash is not counted twice.
         let node = self.server.node();
         self.server.counters = node.map_or_else(Counters::default, |n| n.hub().counters().clone());

@@ -55,6 +55,7 @@ impl World<'_, '_> {
             } else {
                 size / SWAP_BYTES
             });
+            self.server.collect_posted();
             self.observers.reach(Point::Swapped);
         }
         self.next_swap = self.steps + gap / 2 + self.swaps.below(gap);

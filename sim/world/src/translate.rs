@@ -8,7 +8,7 @@ mod listing;
 mod server;
 
 pub use answer::{notice, response};
-pub use event::{event, gap, lost_ranges};
+pub use event::{event, gap, lost_ranges, posted};
 pub use listing::lists;
 pub use server::{batch, decided, entry, judged, operate, page, secret, user_of};
 

@@ -21,14 +21,14 @@ const BUDGETS: [(&str, usize); 23] = [
     ("server/storage", 5400),
     ("sim", 3900),
     ("sim/cluster", 1550),
-    ("sim/judge", 13050),
+    ("sim/judge", 13250),
     ("sim/live", 5500),
-    ("sim/model", 5000),
+    ("sim/model", 5050),
     ("sim/report", 10250),
     ("sim/scenario", 4950),
-    ("sim/search", 9050),
+    ("sim/search", 9150),
     ("sim/user", 2850),
-    ("sim/world", 7300),
+    ("sim/world", 7400),
     ("xtask", 6850),
 ];
 

@@ -7,7 +7,7 @@ use sim_model::server::{BatchEntry, Entry};
 
 use super::Auditor;
 use super::in_flight::Call;
-use crate::difference::{Difference, Due, InboxPosition};
+use crate::difference::{Difference, Due, EventPosition};
 
 impl Auditor {
     /// Reports what was due before `at` and has not happened.
@@ -68,8 +68,8 @@ impl Auditor {
         if self.shown.get(owed.room.0) >= owed.room_seq {
             return None;
         }
-        Some(Difference::Event(InboxPosition {
-            reader: user,
+        Some(Difference::Event(EventPosition {
+            reader: Some(user),
             seq: after + 1,
             owed: Some(Arc::clone(owed)),
             seen: None,

@@ -9,7 +9,7 @@ use sim_model::server::{Page, Ticket};
 use super::in_flight::{Call, Stage};
 use super::{Auditor, unknown_handle};
 use crate::comparison::Comparison;
-use crate::difference::{Channel, Difference, InboxPosition, Unsolicited};
+use crate::difference::{Channel, Difference, EventPosition, Unsolicited};
 use crate::model::{Event, Inbox, PageLimits};
 
 impl Auditor {
@@ -233,7 +233,7 @@ fn differs(
             let seq = o.or(s).map_or(0, |event| event.0);
             let as_event = |event: &(u64, Time, InboxEvent<'_>)| Event::of(&event.2, event.1);
             let seen = s.and_then(as_event);
-            return Difference::Event(InboxPosition::of(inbox, reader, seq, seen));
+            return Difference::Event(EventPosition::of(inbox, reader, seq, seen));
         }
     }
     Difference::Reach {

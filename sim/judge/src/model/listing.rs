@@ -1,15 +1,18 @@
-//! The lists that operators read, and the look-up of participants by their texts. // 5.4, 16.6
+//! The lists that operators read, the look-up of participants by their texts, and the rooms from
+//! which an archive goes on. // 5.4, 8.5, 16.6
+
+use std::sync::Arc;
 
 use chat_types::config::StickRule;
 use sim_model::listing::{
-    Listed, ListedParticipant, ListedRoom, NEXT_LISTED, RoomStanding, Totals,
+    Kept, Listed, ListedParticipant, ListedRoom, NEXT_LISTED, RoomStanding, Totals,
 };
 use sim_model::protocol::{Room, User};
 
-use super::Model;
 use super::names::fold;
 use super::room::Kind;
 use super::stick::Stick;
+use super::{EventKind, Model};
 
 impl Model {
     /// All lists. // 16.6
@@ -24,12 +27,58 @@ impl Model {
         let rooms = rooms.filter_map(|room| Some(Listed::Room(Box::new(self.listed_room(*room)?))));
         let reports = self.reports.iter().cloned().map(Listed::Report);
         let counts = Listed::Totals(self.counts());
+        let kept = self.rooms.numbers().into_iter();
+        let kept = kept
+            .flat_map(|room| self.kept(Room(room)))
+            .map(Listed::Kept);
         std::iter::once(counts)
             .chain(participants)
             .chain(rooms)
             .chain(self.measures.listed())
             .chain(reports)
+            .chain(kept)
             .collect()
+    }
+
+    /// A live room with its members and its kept messages. // 8.5
+    fn kept(&self, room: Room) -> Vec<Kept> {
+        let place = self.place(room);
+        let name = match &place.kind {
+            Kind::Ended { .. } => return Vec::new(),
+            Kind::Pair { .. } => None,
+            Kind::Named { name, .. } => Some(Arc::clone(name)),
+        };
+        let last = place.last_seq;
+        let mut kept = vec![Kept::Room { room, last, name }];
+        kept.extend(place.members().map(|(user, since)| Kept::Member {
+            room,
+            user,
+            shown: self.participant(user).shown.as_ref().clone(),
+            since,
+        }));
+        kept.extend(place.history.iter().filter_map(|event| {
+            let (
+                EventKind::Message {
+                    sender,
+                    text,
+                    epoch,
+                },
+                [Some((_, shown)), _],
+            ) = (&event.what, &event.named)
+            else {
+                return None;
+            };
+            Some(Kept::Message {
+                room,
+                room_seq: event.room_seq,
+                at: event.at,
+                sender: *sender,
+                shown: shown.as_ref().clone(),
+                text: Arc::clone(text),
+                epoch: *epoch,
+            })
+        }));
+        kept
     }
 
     fn counts(&self) -> Totals {

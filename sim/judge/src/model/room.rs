@@ -149,6 +149,7 @@ impl Model {
             what,
             named,
         });
+        self.posted.push(Arc::clone(&event));
         for &member in place.members.keys() {
             if Some(member) == skipping {
                 continue; // 4.3 (2)

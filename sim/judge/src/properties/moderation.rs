@@ -5,33 +5,34 @@ use sim_model::listing::Listed;
 use sim_model::protocol::Op;
 use sim_model::server::Entry;
 
-use super::{Rule, concerns, decision, op, refuses};
+use super::{Rule, concerns, decision, kept, op, refuses};
 use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 
 /// The stored blocks, reports, bans and mutes, the lists of them, and all lists
-/// after an operator's act.
+/// after an operator's act, but for what an archive takes.
 pub(super) const KEPT: Rule = Rule {
     property: Property::Moderation,
     counts: &[Comparison::Listed],
     breaks: |difference, _| {
-        matches!(
-            difference,
-            Difference::Listed {
-                after_act: true,
-                ..
-            } | Difference::Listed {
-                owed: Some(Listed::Measure(..) | Listed::Report(_)),
-                ..
-            } | Difference::Listed {
-                seen: Some(Listed::Measure(..) | Listed::Report(_)),
-                ..
-            } | Difference::Kept {
-                what: "blocks" | "bans" | "reports" | "reports_per_address",
-                ..
-            }
-        )
+        kept(difference) == [None, None]
+            && matches!(
+                difference,
+                Difference::Listed {
+                    after_act: true,
+                    ..
+                } | Difference::Listed {
+                    owed: Some(Listed::Measure(..) | Listed::Report(_)),
+                    ..
+                } | Difference::Listed {
+                    seen: Some(Listed::Measure(..) | Listed::Report(_)),
+                    ..
+                } | Difference::Kept {
+                    what: "blocks" | "bans" | "reports" | "reports_per_address",
+                    ..
+                }
+            )
     },
 };
 

@@ -2,7 +2,7 @@
 
 use super::{Rule, concerns};
 use crate::comparison::Comparison;
-use crate::difference::{Channel, Difference, InboxPosition};
+use crate::difference::{Channel, Difference, EventPosition};
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     counts: &[Comparison::Message],
     breaks: |difference, _| match difference {
         // The inbox already has the message, and the expected one comes later.
-        Difference::Event(InboxPosition {
+        Difference::Event(EventPosition {
             repeated: true,
             skipped: false,
             ..

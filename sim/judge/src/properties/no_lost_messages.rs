@@ -1,10 +1,11 @@
 //! `no_lost_messages`: an accepted message is in the inbox of each member to whom it is owed; a
 //! check without a cursor continues after the last answer; only a cursor acknowledges.
 
+use sim_model::listing::Kept;
 use sim_model::protocol::Answer;
 use sim_model::server::Entry;
 
-use super::{Rule, batched, events, refuses};
+use super::{Rule, batched, events, kept, refuses};
 use crate::comparison::Comparison;
 use crate::difference::{Channel, Decision, Difference};
 use crate::findings::Property;
@@ -19,6 +20,13 @@ pub(super) const RULE: Rule = Rule {
             matches!(owed, Some(EventKind::Message { .. }))
                 && (place.skipped || place.seen.is_none())
         }
+        // An archive would take the message from the state.
+        Difference::Listed { .. } => match kept(difference) {
+            [Some(Kept::Message { room_seq, .. }), seen] => {
+                !matches!(seen, Some(Kept::Message { room_seq: seen, .. }) if seen == room_seq)
+            }
+            _ => false,
+        },
         Difference::Reach {
             channel: Channel::Check,
             ..

@@ -1,9 +1,10 @@
 //! `no_phantoms`: an inbox holds no message that was never sent, was refused, was sent to a room of
 //! which the reader is no member, has another sender's name, or is from a blocked participant.
 
+use sim_model::listing::Kept;
 use sim_model::protocol::Op;
 
-use super::{Rule, events, op, refuses};
+use super::{Rule, events, kept, op, refuses};
 use crate::comparison::Comparison;
 use crate::findings::Property;
 use crate::model::EventKind;
@@ -15,12 +16,32 @@ pub(super) const RULE: Rule = Rule {
         let (owed, seen) = events(difference);
         let seen = seen.and_then(EventKind::message);
         seen.is_some() && seen != owed.and_then(EventKind::message)
+            || keeps_other(kept(difference))
             || refuses(difference, "not_in_room") && op(difference).is_some_and(speaks)
             || refuses(difference, "message_empty")
             || refuses(difference, "draft_empty")
             || matches!(op(difference), Some(Op::Append { .. } | Op::Undo { .. }))
     },
 };
+
+/// Whether an archive takes a message that no room keeps, or another one in its place.
+fn keeps_other(kept: [Option<&Kept>; 2]) -> bool {
+    let [owed, seen] = kept.map(said);
+    seen.is_some() && owed != seen
+}
+
+fn said(kept: Option<&Kept>) -> Option<impl PartialEq> {
+    match kept? {
+        Kept::Message {
+            sender,
+            shown,
+            text,
+            epoch,
+            ..
+        } => Some((sender, shown, text, epoch)),
+        Kept::Room { .. } | Kept::Member { .. } => None,
+    }
+}
 
 /// Whether the call would send a message.
 const fn speaks(op: &Op) -> bool {

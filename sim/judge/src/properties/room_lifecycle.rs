@@ -3,7 +3,7 @@
 
 use sim_model::protocol::{Answer, Op};
 
-use super::{Rule, concerns, decided_otherwise, op, refuses};
+use super::{Rule, concerns, decided_otherwise, kept, op, refuses};
 use crate::comparison::Comparison;
 use crate::findings::Property;
 
@@ -16,7 +16,8 @@ pub(super) const RULE: Rule = Rule {
         Comparison::Leave,
     ],
     breaks: |difference, _| {
-        concerns(difference, Comparison::Ended)
+        kept(difference) != [None, None]
+            || concerns(difference, Comparison::Ended)
             || concerns(difference, Comparison::Member)
             || refuses(difference, "no_stick")
             || decided_otherwise(difference, turns_left)

@@ -2,11 +2,12 @@
 //! go back.
 
 use chat_types::Time;
+use sim_model::listing::Kept;
 use sim_model::protocol::{Answer, Room};
 
-use super::{Rule, concerns, decided_otherwise};
+use super::{Rule, concerns, decided_otherwise, kept};
 use crate::comparison::Comparison;
-use crate::difference::{Difference, InboxPosition};
+use crate::difference::{Difference, EventPosition};
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
@@ -14,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     counts: &[Comparison::Message, Comparison::Member, Comparison::Speech],
     breaks: |difference, _| {
         numbers_differ(difference)
+            || kept_elsewhere(kept(difference))
             || decided_otherwise(difference, place)
             || concerns(difference, Comparison::Message)
     },
@@ -23,10 +25,37 @@ pub(super) const RULE: Rule = Rule {
 fn numbers_differ(difference: &Difference) -> bool {
     matches!(
         difference,
-        Difference::Event(InboxPosition { owed: Some(owed), seen: Some(seen), .. })
+        Difference::Event(EventPosition { owed: Some(owed), seen: Some(seen), .. })
             if owed.what == seen.what
                 && (owed.room, owed.room_seq, owed.at) != (seen.room, seen.room_seq, seen.at)
     )
+}
+
+/// Whether an archive takes the same room with another last event, or the same message with another
+/// instant.
+fn kept_elsewhere(kept: [Option<&Kept>; 2]) -> bool {
+    match kept {
+        [
+            Some(Kept::Room { room, last, .. }),
+            Some(Kept::Room {
+                room: of,
+                last: seen,
+                ..
+            }),
+        ] => room == of && last != seen,
+        [
+            Some(Kept::Message {
+                room, room_seq, at, ..
+            }),
+            Some(Kept::Message {
+                room: of,
+                room_seq: seq,
+                at: seen,
+                ..
+            }),
+        ] => (room, room_seq) == (of, seq) && at != seen,
+        _ => false,
+    }
 }
 
 /// The position of a message, and its instant.

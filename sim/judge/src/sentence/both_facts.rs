@@ -6,7 +6,7 @@ use sim_model::protocol::Refusal;
 
 use super::differences::{PageRange, Written};
 use super::{Describe, Detail, Sentence};
-use crate::difference::{Decision, Difference, InboxPosition};
+use crate::difference::{Decision, Difference, EventPosition};
 use crate::model::GivenAgain;
 
 impl Difference {
@@ -29,7 +29,7 @@ fn facts(difference: &Difference) -> (Sentence, Sentence) {
         Difference::Uncommitted { said, .. } => both(&"no answer before its entry", said),
         Difference::Early { said, .. } => both(&"no answer yet", said),
         Difference::Unsolicited(seen) => both(&"nothing", seen),
-        Difference::Event(InboxPosition { owed, seen, .. }) => both(&owed.as_deref(), seen),
+        Difference::Event(EventPosition { owed, seen, .. }) => both(&owed.as_deref(), seen),
         Difference::Gap { owed, seen, .. } => both(owed, seen),
         Difference::Listed { owed, seen, .. } => both(owed, seen),
         Difference::Reach { owed, seen, .. } => both(&PageRange(*owed), &PageRange(*seen)),

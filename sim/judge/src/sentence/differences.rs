@@ -1,12 +1,13 @@
 //! Differences: the protocol's expectation, and the observation.
 
+use sim_model::listing::Listed;
 use sim_model::protocol::{Refusal, User};
 use sim_model::server::{Entry, JournalState, ServerCall};
 
 use super::facts::{By, Names};
 use super::{Describe, Detail, Sentence, describe};
 use crate::difference::{
-    BatchItem, CallSummary, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
+    BatchItem, CallSummary, Channel, Decision, Difference, Due, EventPosition, Unsolicited,
 };
 use crate::model::{Deadline, GivenAgain, Numbered};
 
@@ -111,7 +112,12 @@ fn journal_or_lists(difference: &Difference, to: &mut Sentence) {
     } else if let Difference::Entry { call, entry } = difference {
         describe!(to; call, " stands in the journal as ", Written(entry, call.caller));
     } else if let Difference::Listed { owed, seen, .. } = difference {
-        describe!(to; "the operators' lists should hold ", owed, "; they held ", seen);
+        match [owed, seen].map(|listed| matches!(listed, Some(Listed::Kept(_)))) {
+            [false, false] => {
+                describe!(to; "the operators' lists should hold ", owed, "; they held ", seen);
+            }
+            _ => describe!(to; "an archive should take ", owed, " from the state; it took ", seen),
+        }
     }
 }
 
@@ -144,11 +150,19 @@ impl Describe for Decision {
     }
 }
 
-impl Describe for InboxPosition {
+impl Describe for EventPosition {
     fn describe(&self, to: &mut Sentence) {
         let (owed, seen) = (self.owed.as_deref(), self.seen.as_ref());
-        describe!(to; "place ", self.seq, " of ", self.reader, "'s inbox should hold ", owed);
-        describe!(to; "; ", self.reader, " received ", seen);
+        match self.reader {
+            Some(reader) => {
+                describe!(to; "place ", self.seq, " of ", reader, "'s inbox should hold ", owed);
+                describe!(to; "; ", reader, " received ", seen);
+            }
+            None => {
+                describe!(to; "entry ", self.seq, " of the journal should post ", owed);
+                describe!(to; " to the room; it posted ", seen);
+            }
+        }
         if let (Some(owed), Some(seen)) = (owed, seen)
             && owed.shown().ne(seen.shown())
         {

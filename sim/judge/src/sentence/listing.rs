@@ -1,7 +1,7 @@
 //! The items of the lists that operators read.
 
 use sim_model::listing::{
-    Listed, ListedParticipant, ListedRoom, Measure, Report, RoomStanding, Target, Totals,
+    Kept, Listed, ListedParticipant, ListedRoom, Measure, Report, RoomStanding, Target, Totals,
 };
 use sim_model::protocol::{Attendance, User};
 
@@ -15,6 +15,37 @@ impl Describe for Listed {
             Self::Room(listed) => listed.describe(to),
             Self::Measure(target, measure) => describe!(to; measure, " of ", target),
             Self::Report(report) => report.describe(to),
+            Self::Kept(kept) => kept.describe(to),
+        }
+    }
+}
+
+impl Describe for Kept {
+    fn describe(&self, to: &mut Sentence) {
+        match self {
+            Self::Room { room, last, name } => {
+                describe!(to; *room, With(" ", name.as_ref()), ", whose last event is ", *last);
+            }
+            Self::Member {
+                room,
+                user,
+                shown,
+                since,
+            } => {
+                describe!(to; *user, " (", shown, "), a member of ", *room, " since ", *since);
+            }
+            Self::Message {
+                room,
+                room_seq,
+                at,
+                sender,
+                shown,
+                text,
+                epoch,
+            } => {
+                describe!(to; "message ", (*room, *room_seq), " from ", *sender, " (", shown, "), ", text);
+                describe!(to; With(", under epoch ", *epoch), " (at ", *at, ")");
+            }
         }
     }
 }

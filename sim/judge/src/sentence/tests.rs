@@ -16,7 +16,7 @@ use sim_model::server::{Act, Caller, Entry, Gap, Handle, JournalState, ServerCal
 
 use super::Sentence;
 use crate::difference::{
-    BatchItem, CallSummary, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
+    BatchItem, CallSummary, Channel, Decision, Difference, Due, EventPosition, Unsolicited,
 };
 use crate::fact::Fact;
 use crate::model::{Deadline, Event, EventKind, GivenAgain, Numbered};
@@ -97,8 +97,8 @@ fn notice(kind: NoticeKind) -> Notice {
 }
 
 fn place(owed: Option<Event>, seen: Option<Event>) -> Difference {
-    Difference::Event(InboxPosition {
-        reader: ANN,
+    Difference::Event(EventPosition {
+        reader: Some(ANN),
         seq: 9,
         owed: owed.map(Arc::new),
         seen,

@@ -85,6 +85,7 @@ impl Tiny {
             answers: Vec::new(),
             reader: None,
         };
+        tiny.node.collect_posted();
         // The clock starts at a value that truncates no span.
         let (at, by) = (tiny.now, Span(GRAIN));
         tiny.show(&ServerRecord::ClockJumped { at, by });
@@ -353,6 +354,7 @@ impl Tiny {
             continuity: Continuity::Whole,
         });
         self.node = Node::resume(hub, config, Continuity::Whole);
+        self.node.collect_posted();
         for user in 0..self.clients.len() {
             let number = self.clients[user].number;
             if self.clients[user].stream.take().is_some() {

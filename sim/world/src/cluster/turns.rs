@@ -342,7 +342,8 @@ impl World<'_, '_> {
         let observers = &mut self.observers;
         let mut reporter = EntryReporter { observers };
         let place = (next.position, next.at);
-        reporter.entry(place, since, &next.entry, (ticket, &next.outcome));
+        let (decided, posted) = ((ticket, &next.outcome), Some(&*next.posted));
+        reporter.entry(place, since, &next.entry, decided, posted);
         self.server.reported = next.position;
     }
 
@@ -394,6 +395,7 @@ impl World<'_, '_> {
             config,
             continuity: Continuity::Whole,
         });
+        self.report_collections();
         let node = self.server.node();
         self.server.counters =
             node.map_or_else(Counters::default, |node| node.hub().counters().clone());

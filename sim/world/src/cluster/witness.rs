@@ -1,9 +1,10 @@
 //! A state that follows the log beside the members, and decides each entry once for the judges.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use chat_cluster::Output;
-use chat_core::{Entry, Hub, Position, Reject, Reply};
+use chat_core::{Entry, Event, Hub, Position, Reject, Reply};
 use chat_journal::{Chain, Origin};
 use chat_types::{Config, Time};
 
@@ -14,6 +15,7 @@ pub(super) struct Unreported {
     pub(super) at: Time,
     pub(super) entry: Entry,
     pub(super) outcome: Result<Reply, Reject>,
+    pub(super) posted: Vec<Arc<Event>>,
 }
 
 /// The state behind the log's last applied record.
@@ -26,8 +28,10 @@ pub(super) struct Witness {
 
 impl Witness {
     pub(super) fn new(origin: &Origin, config: Config) -> Self {
+        let mut hub = Hub::new(config, origin.seed);
+        hub.collect_posted();
         Self {
-            hub: Hub::new(config, origin.seed),
+            hub,
             chain: Chain::new(origin),
             unreported: VecDeque::new(),
         }
@@ -57,6 +61,7 @@ impl Witness {
                     at: batch.at,
                     entry,
                     outcome,
+                    posted: self.hub.take_posted(),
                 });
                 position = position.next();
             }

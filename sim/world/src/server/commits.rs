@@ -95,11 +95,13 @@ impl World<'_, '_> {
                 let first = node.hub().position().next();
                 let at = self.server.batch_at.unwrap_or(server_now);
                 let (observers, disk) = (&mut self.observers, &mut self.server.disk);
+                let tells_posted = self.server.tells_posted;
                 let (mut reporter, mut position) = (EntryReporter { observers }, first);
-                node.committed_and(first, (at, server_now), |entry, ticket, outcome| {
+                node.committed_and(first, (at, server_now), |entry, ticket, outcome, posted| {
                     disk.commit(at, outcome);
                     let place = (position, at);
-                    reporter.entry(place, server_now, entry, (ticket, outcome));
+                    let posted = tells_posted.then_some(posted);
+                    reporter.entry(place, server_now, entry, (ticket, outcome), posted);
                     position = position.next();
                 });
                 self.server.reported = node.hub().position();

@@ -1,6 +1,10 @@
 //! Events: from the core's types to clients' words.
 
+use std::sync::Arc;
+
 use chat_core::{Body, EndReason as CoreReason, Event, Gap, UserId, Who};
+
+use chat_types::Time;
 
 use super::shown;
 use sim_model::protocol::{
@@ -76,6 +80,16 @@ pub fn event(event: &Event, reader: UserId) -> InboxEvent<'_> {
         Body::Kicked { user, reason } => moderation(event, Some(user), (Moderated::Kicked, reason)),
         Body::Closed { reason } => moderation(event, None, (Moderated::Closed, reason)),
     }
+}
+
+/// The events of all rooms as an archive takes them, with their instants.
+#[must_use]
+pub fn posted(events: &[Arc<Event>]) -> Vec<(Time, InboxEvent<'_>)> {
+    let nobody = UserId(0);
+    let events = events.iter();
+    events
+        .map(|posted| (posted.at, event(posted, nobody)))
+        .collect()
 }
 
 fn member<'a>(event: &Event, who: &'a Who, change: Presence) -> InboxEvent<'a> {

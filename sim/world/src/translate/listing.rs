@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Ban, Hub, Measure, MeasureTarget, Muted, ParticipantView, RoomId, RoomView, UserId,
+    Ban, Body, Event, Hub, KeptRoom, Measure, MeasureTarget, Muted, ParticipantView, RoomId,
+    RoomView, UserId,
 };
 use sim_model::listing::{
-    self, Listed, ListedParticipant, ListedRoom, Report, RoomStanding, Target, Totals,
+    self, Kept, Listed, ListedParticipant, ListedRoom, Report, RoomStanding, Target, Totals,
 };
 use sim_model::protocol::{Room, User};
 
@@ -66,7 +67,52 @@ fn standing(hub: &Hub, user: UserId, room: RoomId) -> Option<RoomStanding> {
     })
 }
 
-/// All lists of operators.
+/// A room as an archive takes it, with its members and messages behind it.
+fn kept(kept: KeptRoom) -> impl Iterator<Item = Listed> {
+    let of = room(kept.id);
+    let head = Kept::Room {
+        room: of,
+        last: kept.last.0,
+        name: kept.name,
+    };
+    let members = kept
+        .members
+        .into_iter()
+        .map(move |(who, since)| Kept::Member {
+            room: of,
+            user: user(who.id),
+            shown: shown_for_good(&who),
+            since,
+        });
+    let messages = kept
+        .messages
+        .into_iter()
+        .filter_map(|event| message(&event));
+    let parts = std::iter::once(head).chain(members).chain(messages);
+    parts.map(Listed::Kept)
+}
+
+fn message(event: &Event) -> Option<Kept> {
+    let Body::Message {
+        sender,
+        text,
+        epoch,
+    } = &event.body
+    else {
+        return None;
+    };
+    Some(Kept::Message {
+        room: room(event.room),
+        room_seq: event.room_seq.0,
+        at: event.at,
+        sender: user(sender.id),
+        shown: shown_for_good(sender),
+        text: Arc::clone(text),
+        epoch: epoch.map(|epoch| epoch.0),
+    })
+}
+
+/// All lists of operators, and the rooms as an archive takes them.
 #[must_use]
 pub fn lists(hub: &Hub) -> Vec<Listed> {
     let size = page_of(hub.counts().participants);
@@ -117,6 +163,7 @@ pub fn lists(hub: &Hub) -> Vec<Listed> {
         .chain(rooms)
         .chain(measures)
         .chain(reports)
+        .chain(hub.kept_rooms().flat_map(kept))
         .collect()
 }
 

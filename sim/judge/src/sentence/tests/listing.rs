@@ -1,7 +1,7 @@
 //! The sentences of the lists that operators read.
 
 use sim_model::listing::{
-    Listed, ListedParticipant, ListedRoom, Measure, Report, RoomStanding, Target, Totals,
+    Kept, Listed, ListedParticipant, ListedRoom, Measure, Report, RoomStanding, Target, Totals,
 };
 
 use super::*;
@@ -51,6 +51,49 @@ fn a_sentence_shows_listed_items() {
             }))),
             after_act: false,
         },
+    ]));
+}
+
+#[test]
+fn a_sentence_shows_what_an_archive_takes() {
+    let kept = |kept: Option<Kept>| kept.map(Listed::Kept);
+    let differs = |owed, seen| Difference::Listed {
+        owed: kept(Some(owed)),
+        seen: kept(seen),
+        after_act: false,
+    };
+    let room = Kept::Room {
+        room: LOBBY,
+        last: 9,
+        name: Some("lobby".into()),
+    };
+    let member = Kept::Member {
+        room: LOBBY,
+        user: BEN,
+        shown: shown("ben"),
+        since: secs(3),
+    };
+    let said = Kept::Message {
+        room: LOBBY,
+        room_seq: 8,
+        at: secs(4),
+        sender: BEN,
+        shown: shown("ben"),
+        text: "hello".into(),
+        epoch: Some(2),
+    };
+    let posted = Difference::Event(EventPosition {
+        reader: None,
+        seq: 12,
+        owed: None,
+        seen: None,
+        skipped: false,
+        repeated: false,
+    });
+    insta::assert_snapshot!(told(&[
+        differs(room, Some(member)),
+        differs(said, None),
+        posted
     ]));
 }
 

@@ -26,7 +26,7 @@ impl Tiny {
             let first = self.node.hub().position().next();
             let (judge, mut position) = (&mut self.judge, first);
             self.node
-                .committed_and(first, (at, at), |entry, ticket, outcome| {
+                .committed_and(first, (at, at), |entry, ticket, outcome, posted| {
                     judge.observe_server(&ServerRecord::Committed {
                         position: position.0,
                         at,
@@ -34,6 +34,7 @@ impl Tiny {
                         entry: &translate::entry(entry),
                         ticket: ticket.map(judged),
                         said: &translate::decided(at, outcome),
+                        posted: Some(&translate::posted(posted)),
                     });
                     position = position.next();
                 });

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use chat_types::config::{Bucket, RateLimit};
 use chat_types::{Config, Span};
 
 use super::dice::{Dice, ratio};
@@ -24,6 +25,9 @@ use sim_model::recipe::Recipe;
 
 /// The name of the scenario that consists of drawn flows.
 pub const EVERYDAY: &str = "everyday";
+
+/// One of so many runs has a user that visits more rooms than a gap names.
+const WANDERERS: u64 = 128;
 
 /// The plan that flows are drawn into: it has no users, and defaults otherwise.
 #[must_use]
@@ -118,9 +122,38 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     draw_journal(theme, plan, dice);
     draw_duration(outline, plan, dice);
+    // Last, for it is rare and changes nothing else.
+    if dice.one_in(WANDERERS) {
+        wander(plan, dice);
+    }
     if dice.one_in(6) {
         in_step::draw(plan, dice);
     }
+}
+
+/// Adds a user that visits many rooms while its small inbox drops what happens there. Each time it is
+/// alone in its room, which disappears: the next one of this name is another.
+fn wander(plan: &mut Plan, dice: &mut Dice) {
+    dice.say("and one wanders through 300 rooms");
+    let rates = RateLimit::Bucket(Bucket {
+        per_second: 1_000,
+        burst: 1_000,
+    });
+    let server = &mut plan.server;
+    (server.rate_limit, server.address_rate_limit) = (rates, rates);
+    server.inbox_limit = dice.between(2, 5);
+    plan.duration = plan.duration.max(Span::secs(30));
+    let Workload::Phases { personas, .. } = &mut plan.workload else {
+        return;
+    };
+    personas.push(Arc::new(Persona {
+        name: "wanderer".to_owned(),
+        frequency: Frequency::Weight(2),
+        habits: Habits::default(),
+        stream: false,
+        profile: ClientProfile::default(),
+        flow: visits::wandering(dice).into(),
+    }));
 }
 
 /// Draws a journal that is slow, or that fails now and then.
@@ -128,6 +161,12 @@ fn draw_journal(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
     let is_line = matches!(theme, Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_));
     if (is_line || theme == Theme::Rest) && dice.one_in(3) {
         environment::slow_journal(plan, dice);
+    }
+    if matches!(theme, Theme::Barred(_)) && dice.one_in(3) {
+        // A stop lasts as long as the journal takes.
+        dice.say("a stop when a banned address calls");
+        environment::slow_journal(plan, dice);
+        plan.faults.extend(faults::of_banned(dice));
     }
     // Delayed answers of breaks meet the journal 20 s later.
     let rarely = if matches!(theme, Theme::Rest | Theme::Quiet) {

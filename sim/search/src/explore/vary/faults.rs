@@ -148,6 +148,26 @@ pub(super) fn of_restarts() -> Vec<Fault> {
         .into()
 }
 
+/// A ban of an address, and a stop of the server soon after it: calls from there meet the stop.
+pub(super) fn of_banned(dice: &mut Dice) -> [Fault; 2] {
+    let ban = FaultKind::Operator(act(OperatorVerb::BanAddress, dice));
+    let stop = FaultKind::Down {
+        down_for: Span::millis(500),
+        how: Outage::Stop,
+    };
+    let at = |count| Milestone {
+        reached: Reached::Sometimes(Point::Muted.name()),
+        count,
+    };
+    let first = dice.pick(&[1, 2, 4]);
+    let later = first + dice.pick(&[1, 2, 4]);
+    let (first, later) = (at(first), at(later));
+    [(ban, first), (stop, later)].map(|(kind, milestone)| Fault {
+        milestone: Some(milestone),
+        ..at_any_time(kind)
+    })
+}
+
 /// Repeated failures of the journal, and a stop of the server soon after one of them.
 pub(super) fn of_journal(dice: &mut Dice) -> Vec<Fault> {
     let kind = FaultKind::FailDisk {

@@ -23,7 +23,7 @@ const WORDS: [&str; 10] = [
 ];
 
 /// Interests. Some are equal in lower case; others only look alike.
-pub(super) const INTERESTS: [&str; 14] = [
+pub(super) const INTERESTS: [&str; 16] = [
     "chess",
     "chess",
     "Chess",
@@ -38,6 +38,8 @@ pub(super) const INTERESTS: [&str; 14] = [
     "istanbul",
     "ΣΊΣΥΦΟΣ",
     "σίσυφος",
+    "café  au lait",
+    "thé\u{3000}\u{3000}vert",
 ];
 
 const FEW_SHARE: [&str; 14] = [
@@ -60,7 +62,7 @@ pub(super) const CIRCLES: [&[&str]; 8] = [
 ];
 
 /// Names of rooms. Most are the lobby, also some that look different.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 18] = [
     "lobby",
     "lobby",
     "lobby",
@@ -77,10 +79,12 @@ const ROOMS: [&str; 16] = [
     "he\u{301}ll",
     "user_1",
     " lobby",
+    "hé  ll",
+    "hé\u{a0}\u{a0}ll",
 ];
 
 /// Display names: look-alikes, reserved ones, and invalid ones.
-const NAMES: [&str; 34] = [
+const NAMES: [&str; 37] = [
     "Ann",
     "क्षत्रियकुमारी",
     "ปิ่นปักษ์สิริ",
@@ -114,6 +118,9 @@ const NAMES: [&str; 34] = [
     "ADMlN",
     "Servant",
     "Ann ",
+    "Zoë  Lee",
+    "Zoë\u{2003}\u{2003}Lee",
+    "Zoë\u{3000}Lee",
     "",
 ];
 
@@ -123,11 +130,14 @@ const SERVER_NAMES: [&str; 8] = [
 ];
 
 /// Lists of names that look alike.
-pub(super) const LOOK_ALIKES: [&[&str]; 4] = [
+pub(super) const LOOK_ALIKES: [&[&str]; 6] = [
     &["Alice", "AIice", "ALlCE", "a1ice"],
     &["bob", "b0b", "ВОВ", "BOB"],
     &["Bill", "BiII", "BIll", "b1ll"],
     &["Zoë", "Zoe\u{308}", "ZOË", "zoë"],
+    // Only in upper case does the Cyrillic word look like the Latin one.
+    &["сон", "COH"],
+    &["вор", "BOP"],
 ];
 
 /// Public ids, the last of which are invalid.
@@ -155,7 +165,15 @@ const MAX_NAME: usize = 64;
 const MAX_REASON: usize = 500;
 
 /// Reasons of reports and of operators; the last are invalid.
-const REASONS: [&str; 6] = ["spam", "spam", "unfreundlich 🦀", " spam", "a\nb", ""];
+const REASONS: [&str; 7] = [
+    "spam",
+    "spam",
+    "unfreundlich 🦀",
+    " spam",
+    "für  alle",
+    "a\nb",
+    "",
+];
 
 /// Longer texts only slow down a run.
 const LONG: u32 = 400;

@@ -68,6 +68,25 @@ pub(super) fn some(outline: Outline, server: &Config, dice: &mut Dice) -> Vec<St
     flow
 }
 
+/// Visits to so many rooms that a gap does not name all of them, and then a look at the inbox.
+pub(super) fn wandering(dice: &mut Dice) -> Vec<Step> {
+    let visit = [
+        Step::Call(Verb::Login {
+            room: "passage".into(),
+            rooms: 1,
+            name: None,
+        }),
+        Step::Call(Verb::Plain(Plain::LeaveChat)),
+    ];
+    let (wait, by) = (Span::ZERO, ReadBy::Handle);
+    let read = Step::Call(Verb::Check { wait, by });
+    let visits = Step::Loop {
+        count: dice.between(260, 300),
+        steps: visit.into(),
+    };
+    vec![visits, read.clone(), read]
+}
+
 /// How rarely a visit chooses a name. Most choose one on arrival. A chosen name cannot change, so
 /// later choices only matter after a registration ended.
 fn chooses(nth: u32) -> u64 {
@@ -336,6 +355,20 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
             },
             Step::Call(Verb::Check { wait, by }),
         ]);
+        if dice.coin() {
+            // A client with parallel calls may be gone before its break is in the journal.
+            let rest = Verb::Break {
+                kind: None,
+                excuse: None,
+            };
+            let soon = Shape::Uniform(0, Span::millis(60).0);
+            let away = Some(Span::millis(300));
+            steps.extend([
+                Step::Call(rest),
+                Step::Think(table(soon)),
+                Step::Disconnect(away),
+            ]);
+        }
         return;
     }
     for _ in 0..dice.pick(&[1, 1, 2, 3]) {

@@ -31,6 +31,7 @@ impl Shrinker<'_> {
         self.remove_users(plan);
         self.remove_faults(plan);
         self.remove_steps(plan);
+        self.remove_reconnections(plan);
         self.remove_users(plan);
         self.remove_claims(plan);
         self.remove_faults(plan);
@@ -57,6 +58,33 @@ impl Shrinker<'_> {
                 .map(|moment| earlier_from(&without, moment, lease))
                 .find(|earlier| self.check_smaller(earlier));
             *plan = earlier.unwrap_or_else(|| plan.clone());
+        }
+    }
+
+    /// Removes a disconnection with the opening of the stream that follows it. Openings are written in
+    /// their order: without the one, the others would follow other disconnections.
+    fn remove_reconnections(&mut self, plan: &mut Plan) {
+        for index in (0..steps(plan)).rev() {
+            let Workload::Steps { steps: all, users } = &plan.workload else {
+                return;
+            };
+            let is_cut = |step: &&ScriptStep| matches!(step.what, Step::Disconnect(Some(_)));
+            let Some(cut) = all.get(index).filter(is_cut) else {
+                continue;
+            };
+            let (of, opens) = (cut.user as usize, users[cut.user as usize].opens.len());
+            // The first opening follows a registration, and a second stream has one of its own.
+            let before = all[..index].iter().filter(is_cut);
+            let nth = 1 + before.filter(|step| step.user == cut.user).count();
+            let mut without = all.clone();
+            without.remove(index);
+            let without = with_steps(plan, without);
+            let those = [nth, nth + 1, nth + 2, nth - 1];
+            let those = those.into_iter().filter(|nth| *nth < opens);
+            let smaller = those
+                .map(|nth| without_opening(&without, of, nth))
+                .find(|smaller| self.check_smaller(smaller));
+            *plan = smaller.unwrap_or_else(|| plan.clone());
         }
     }
 
@@ -212,6 +240,14 @@ pub(super) fn with_steps(plan: &Plan, steps: Vec<ScriptStep>) -> Plan {
     let mut smaller = plan.clone();
     if let Workload::Steps { steps: those, .. } = &mut smaller.workload {
         *those = steps;
+    }
+    smaller
+}
+
+fn without_opening(plan: &Plan, user: usize, opening: usize) -> Plan {
+    let mut smaller = plan.clone();
+    if let Workload::Steps { users, .. } = &mut smaller.workload {
+        users[user].opens.remove(opening);
     }
     smaller
 }

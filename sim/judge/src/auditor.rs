@@ -156,6 +156,7 @@ impl Auditor {
                 said,
                 posted,
             } => {
+                self.model.collect_posted(posted.is_some());
                 self.committed((position, at), since, (entry, ticket, said));
                 self.compare_posted(at, posted);
             }
@@ -206,10 +207,10 @@ impl Auditor {
         }
     }
 
-    /// An operator read all lists.
-    pub(crate) fn listed(&mut self, at: Time, seen: &[Listed]) {
+    /// An operator read all lists; if they are `archived`, with the rooms as an archive takes them.
+    pub(crate) fn listed(&mut self, at: Time, seen: &[Listed], archived: bool) {
         self.tally.add(Comparison::Listed);
-        let owed = self.model.listed();
+        let owed = self.model.listed(archived);
         let differs = |place: &usize| owed.get(*place) != seen.get(*place);
         if let Some(place) = (0..owed.len().max(seen.len())).find(differs) {
             let (owed, seen) = (owed.get(place).cloned(), seen.get(place).cloned());

@@ -92,12 +92,19 @@ impl Observer for Judge {
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        if let (Method::Audit(auditor), WorldRecord::Sizes { at, sizes, lists }) =
-            (&mut self.method, *record)
+        if let (
+            Method::Audit(auditor),
+            WorldRecord::Sizes {
+                at,
+                sizes,
+                lists,
+                archived,
+            },
+        ) = (&mut self.method, *record)
             && !self.findings.is_closed()
         {
             if let Some(lists) = lists {
-                auditor.listed(at, lists);
+                auditor.listed(at, lists, archived);
             }
             for &(what, size, limit) in sizes {
                 auditor.size(at, what, size, limit);
@@ -292,6 +299,7 @@ mod tests {
             at: Time(2),
             sizes: &sizes,
             lists: None,
+            archived: false,
         });
         let found = judge.finish(Time(3)).violations;
         let properties: Vec<&str> = found.iter().map(|v| v.property.as_str()).collect();

@@ -78,7 +78,7 @@ pub struct Model {
     noticed: Vec<Notice>,
     forgotten: Vec<User>,
     /// The events that the latest entry caused, in order.
-    posted: Vec<Arc<Event>>,
+    posted: Option<Vec<Arc<Event>>>,
 }
 
 /// The expected result of one entry.
@@ -133,7 +133,7 @@ impl Model {
             grown: Vec::new(),
             noticed: Vec::new(),
             forgotten: Vec::new(),
-            posted: Vec::new(),
+            posted: None,
         }
     }
 
@@ -196,16 +196,25 @@ impl Model {
         std::mem::take(&mut self.forgotten)
     }
 
-    /// The events of all rooms that the latest entry caused, in order.
+    /// The events of all rooms that the latest entry caused, in order; none without `collect_posted`.
     #[must_use]
     pub fn posted(&self) -> &[Arc<Event>] {
-        &self.posted
+        self.posted.as_deref().unwrap_or_default()
+    }
+
+    /// Collects the events of all rooms from the next entry on, or does not any more.
+    pub fn collect_posted(&mut self, wanted: bool) {
+        if wanted != self.posted.is_some() {
+            self.posted = wanted.then(Vec::new);
+        }
     }
 
     /// Applies the journal's entry at this position, and returns the expected result. // 2.2
     pub fn commit(&mut self, position: u64, at: Time, entry: &Entry) -> Owed {
         self.position = position;
-        self.posted.clear();
+        if let Some(posted) = &mut self.posted {
+            posted.clear();
+        }
         if let Entry::Resumed { config, continuity } = entry {
             self.resume(at, config, *continuity); // 2.6
             return self.owe(None, Ok(Answer::Done));

@@ -161,6 +161,8 @@ pub enum WorldRecord<'a> {
         at: Time,
         sizes: &'a [(&'static str, u64, u64)],
         lists: Option<&'a [Listed]>,
+        /// Whether the lists have the rooms as an archive takes them, too.
+        archived: bool,
     },
     /// The run is over.
     Ended { at: Time },

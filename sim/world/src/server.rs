@@ -34,8 +34,9 @@ const OVERLOAD_RETRY: Span = Span::millis(250);
 pub(super) struct Server {
     /// The node of a server that is alone; none while it is down.
     alone: Option<Node>,
-    /// Whether the judges are told of the events that each entry posts.
-    tells_posted: bool,
+    /// Whether the judges are told of what an archive takes: the events that each entry posts, and the
+    /// rooms with what they keep.
+    pub(super) tells_posted: bool,
     pub(super) disk: Disk,
     /// Several servers, in place of one with a disk.
     pub(super) cluster: Option<Box<Cluster>>,
@@ -91,7 +92,7 @@ impl Server {
         let is_alone = plan.servers == 1;
         let mut server = Self {
             alone: is_alone.then(|| Node::start(plan.server.clone(), seed)),
-            tells_posted: tells_posted(plan, seed),
+            tells_posted: !is_alone || tells_posted(plan, seed),
             cluster: (!is_alone).then(|| Box::new(Cluster::new(plan, seed))),
             disk: Disk::new(
                 if crashes {

@@ -63,7 +63,9 @@ impl World<'_, '_> {
 
     /// Reports the size of every collection, and the lists of operators, to the judges.
     pub(super) fn report_collections(&mut self) {
-        let lists = self.server.node().map(|node| translate::lists(node.hub()));
+        let archived = self.server.tells_posted;
+        let node = self.server.node();
+        let lists = node.map(|node| translate::lists(node.hub(), archived));
         self.report_sizes(lists.as_deref());
     }
 
@@ -79,7 +81,11 @@ impl World<'_, '_> {
             .map(|s| (s.name, s.size, s.limit))
             .collect();
         let sizes = &sizes;
-        self.observers
-            .observe_world(&WorldRecord::Sizes { at, sizes, lists });
+        self.observers.observe_world(&WorldRecord::Sizes {
+            at,
+            sizes,
+            lists,
+            archived: self.server.tells_posted,
+        });
     }
 }

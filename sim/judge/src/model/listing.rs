@@ -15,8 +15,8 @@ use super::stick::Stick;
 use super::{EventKind, Model};
 
 impl Model {
-    /// All lists. // 16.6
-    pub fn listed(&self) -> Vec<Listed> {
+    /// All lists; if they are `archived`, with the rooms as an archive takes them. // 16.6
+    pub fn listed(&self, archived: bool) -> Vec<Listed> {
         let numbers = self.participants.numbers().into_iter();
         let mut participants: Vec<User> = numbers.map(User).collect();
         participants.sort_by_cached_key(|user| fold(&self.participant(*user).shown.name));
@@ -27,7 +27,8 @@ impl Model {
         let rooms = rooms.filter_map(|room| Some(Listed::Room(Box::new(self.listed_room(*room)?))));
         let reports = self.reports.iter().cloned().map(Listed::Report);
         let counts = Listed::Totals(self.counts());
-        let kept = self.rooms.numbers().into_iter();
+        let kept = archived.then(|| self.rooms.numbers());
+        let kept = kept.into_iter().flatten();
         let kept = kept
             .flat_map(|room| self.kept(Room(room)))
             .map(Listed::Kept);

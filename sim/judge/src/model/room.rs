@@ -149,7 +149,9 @@ impl Model {
             what,
             named,
         });
-        self.posted.push(Arc::clone(&event));
+        if let Some(posted) = &mut self.posted {
+            posted.push(Arc::clone(&event));
+        }
         for &member in place.members.keys() {
             if Some(member) == skipping {
                 continue; // 4.3 (2)

@@ -72,6 +72,7 @@ fn crash(observer: &mut dyn Observer) {
         at: at(26),
         sizes: &[("queue", 3, 100)],
         lists: None,
+        archived: false,
     });
 }
 

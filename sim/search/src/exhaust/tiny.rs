@@ -395,7 +395,8 @@ impl Tiny {
         self.judge.observe_world(&WorldRecord::Sizes {
             at,
             sizes: &sizes,
-            lists: Some(&translate::lists(self.node.hub())),
+            lists: Some(&translate::lists(self.node.hub(), true)),
+            archived: true,
         });
         self.judge.observe_world(&WorldRecord::Ended { at });
         End {

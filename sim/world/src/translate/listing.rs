@@ -112,10 +112,12 @@ fn message(event: &Event) -> Option<Kept> {
     })
 }
 
-/// All lists of operators, and the rooms as an archive takes them.
+/// All lists of operators; if it is `archived`, also the rooms as an archive takes them.
 #[must_use]
-pub fn lists(hub: &Hub) -> Vec<Listed> {
+pub fn lists(hub: &Hub, archived: bool) -> Vec<Listed> {
     let size = page_of(hub.counts().participants);
+    let rooms_kept = archived.then(|| hub.kept_rooms().flat_map(kept));
+    let rooms_kept = rooms_kept.into_iter().flatten();
     let participants = pages(size, |after: Option<&ParticipantView>| {
         let after = after.map(|view| &*view.who.name);
         hub.participants(after, size).collect()
@@ -163,7 +165,7 @@ pub fn lists(hub: &Hub) -> Vec<Listed> {
         .chain(rooms)
         .chain(measures)
         .chain(reports)
-        .chain(hub.kept_rooms().flat_map(kept))
+        .chain(rooms_kept)
         .collect()
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chat_types::Span;
 
 use super::dice::{Dice, table};
+use super::users::arrivals_end;
 use sim_model::draw::Shape;
 use sim_model::plan::{Arrivals, Choice, Plan, Step, Verb, Workload};
 
@@ -34,6 +35,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     ] {
         *time = whole(*time);
     }
+    let ended = arrivals_end(plan);
     let Workload::Phases { phases, personas } = &mut plan.workload else {
         return;
     };
@@ -48,6 +50,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         let persona = Arc::make_mut(persona);
         persona.flow = steps(&persona.flow, dice);
     }
+    // Arrivals take longer or shorter now, and the time after them is as drawn.
+    plan.duration = arrivals_end(plan) + (plan.duration - ended);
 }
 
 /// The time, rounded up to whole grains.

@@ -174,8 +174,8 @@ pub(crate) struct ClusterWords {
     /// Upgrade from the server of this Git revision instead
     ///
     /// While clients talk, each member in turn is replaced by this build, and then by the earlier one again.
-    /// The same must hold, and no client may have to repeat more than one call for each. The earlier
-    /// build's version has the revision as its metadata.
+    /// Every accepted message must still be there once, and a replacement may make a client repeat one call
+    /// at most. The earlier build's version has the revision as its metadata.
     #[arg(long, value_name = "REV", conflicts_with_all = ["rounds", "seed", "faults"])]
     pub(crate) from: Option<String>,
 }

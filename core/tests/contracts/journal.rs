@@ -112,8 +112,8 @@ pub(crate) fn journal() -> impl Strategy<Value = Journal> {
     })
 }
 
-/// A `journal` without random matching, breaks, downtime and steps of the clock, which depend on the position of
-/// entries or on the time of the last one.
+/// A `journal` without random matching, breaks, downtime and steps of the clock, which depend on
+/// the position of entries or on the time of the last one.
 pub(crate) fn steady_journal() -> impl Strategy<Value = Journal> {
     journal().prop_map(|mut journal| {
         if journal.config.matching == Matching::Random {

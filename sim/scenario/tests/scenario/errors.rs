@@ -30,17 +30,24 @@ fn errors_of_bad_scenarios_name_the_place_and_the_accepted_values() {
     }
 }
 
+/// These would be binary files.
 #[test]
-fn a_file_in_another_encoding_is_refused() {
-    let text = "name: penpal\n".encode_utf16();
-    let bytes: Vec<u8> = text.flat_map(u16::to_le_bytes).collect();
-    let error = parse_bytes("utf16.yaml", &[&b"\xff\xfe"[..], &bytes].concat()).unwrap_err();
-    let drawn = error.render(ErrorStyle::Plain, 80);
-    assert!(
-        drawn.starts_with("error: the byte 0xff is not UTF-8\n"),
-        "{drawn}"
-    );
-    assert!(drawn.contains("help: a file in UTF-8"), "{drawn}");
+fn a_file_in_another_encoding_or_with_a_control_character_is_refused() {
+    let utf16 = "name: penpal\n".encode_utf16().flat_map(u16::to_le_bytes);
+    let utf16 = [b"\xff\xfe".to_vec(), utf16.collect()].concat();
+    for (bytes, what, help) in [
+        (&utf16[..], "the byte 0xff is not UTF-8", "a file in UTF-8"),
+        (
+            b"about: a\0b\n",
+            "the control character U+0000 is in the file",
+            "text without control characters, tabs and line ends apart",
+        ),
+    ] {
+        let drawn = parse_bytes("bytes.yaml", bytes).unwrap_err();
+        let drawn = drawn.render(ErrorStyle::Plain, 80);
+        assert!(drawn.starts_with(&format!("error: {what}\n")), "{drawn}");
+        assert!(drawn.contains(&format!("help: {help}")), "{drawn}");
+    }
 }
 
 fn parsed(file: &str) -> ScenarioError {

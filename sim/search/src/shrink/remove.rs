@@ -84,7 +84,9 @@ impl Shrinker<'_> {
             let smaller = those
                 .map(|nth| without_opening(&without, of, nth))
                 .find(|smaller| self.check_smaller(smaller));
-            *plan = smaller.unwrap_or_else(|| plan.clone());
+            if let Some(smaller) = smaller {
+                *plan = smaller;
+            }
         }
     }
 

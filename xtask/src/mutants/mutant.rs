@@ -51,21 +51,29 @@ impl Default for Hunt {
 }
 
 /// One bug to plant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Mutant {
+    /// The key of its row.
+    #[serde(skip)]
     pub(crate) name: String,
     pub(crate) about: String,
     /// The properties of which one must catch it.
     pub(crate) caught_by: Vec<String>,
+    #[serde(default)]
     pub(crate) hunt: Hunt,
     /// The faults by which the nemesis of a real cluster must catch it, too.
+    #[serde(default)]
     pub(crate) nemesis: Vec<String>,
     edits: Vec<Edit>,
 }
 
-/// A text of a file, and what takes its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A text of a source, and what takes its place.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Edit {
+    /// The source that the file of mutants names, if the row names none.
+    #[serde(default)]
     file: String,
     find: String,
     replace: String,
@@ -75,28 +83,7 @@ struct Edit {
 #[serde(deny_unknown_fields)]
 struct FileOfMutants {
     file: String,
-    mutants: BTreeMap<String, Row>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Row {
-    about: String,
-    caught_by: Vec<String>,
-    #[serde(default)]
-    hunt: Hunt,
-    #[serde(default)]
-    nemesis: Vec<String>,
-    edits: Vec<EditRow>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct EditRow {
-    /// The file's own source if it is left out.
-    file: Option<String>,
-    find: String,
-    replace: String,
+    mutants: BTreeMap<String, Mutant>,
 }
 
 /// Reads every file of the folder. The mutants are in the order of their names.
@@ -141,32 +128,23 @@ pub(crate) fn read_all(root: &Path) -> Result<Vec<Mutant>, String> {
 fn read(text: &str) -> Result<Vec<Mutant>, String> {
     let read = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
     let FileOfMutants { file, mutants } = read;
-    let rows = mutants.into_iter().map(|(name, row)| {
-        if row.caught_by.is_empty() || row.edits.is_empty() {
+    let rows = mutants.into_iter().map(|(name, mut mutant)| {
+        if mutant.caught_by.is_empty() || mutant.edits.is_empty() {
             return Err(format!("{name} needs a property and an edit"));
         }
-        let edits = row.edits.into_iter().map(|edit| Edit {
-            file: edit.file.unwrap_or_else(|| file.clone()),
-            find: edit.find,
-            replace: edit.replace,
-        });
-        let edits: Vec<_> = edits.collect();
-        for Edit { file, .. } in &edits {
-            if !CORE.iter().any(|folder| file.starts_with(folder)) {
+        for edit in &mut mutant.edits {
+            if edit.file.is_empty() {
+                edit.file.clone_from(&file);
+            }
+            let changed = &edit.file;
+            if !CORE.iter().any(|folder| changed.starts_with(folder)) {
                 let folders = CORE.join(" or ");
                 return Err(format!(
-                    "{name} changes {file}, which is not below {folders}"
+                    "{name} changes {changed}, which is not below {folders}"
                 ));
             }
         }
-        Ok(Mutant {
-            name,
-            about: row.about,
-            caught_by: row.caught_by,
-            hunt: row.hunt,
-            nemesis: row.nemesis,
-            edits,
-        })
+        Ok(Mutant { name, ..mutant })
     });
     rows.collect()
 }

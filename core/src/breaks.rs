@@ -157,7 +157,7 @@ mod tests {
     use chat_types::BreakKind;
 
     use super::{Boss, BreakOutcome, Breaks, Dice, MAX_ALERT, Noticed, Span, StressStatus, Time};
-    use crate::id::Position;
+    use chat_types::Position;
 
     const START: Time = Time(1_000_000);
     const MINUTE: Span = Span::secs(60);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_types::{BreakKind, Config, Continuity, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Address, Epoch, RequestKey, RoomId, SecretHash, Seq, UserId};
+use chat_types::{Address, Epoch, RequestKey, RoomId, SecretHash, Seq, UserId};
 
 /// One entry of the journal. The journal adds its position and time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::id::Position;
+use chat_types::Position;
 
 /// The random numbers of one entry. No state passes from one entry to the next, so an additional
 /// draw does not change later ones.

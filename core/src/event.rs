@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Epoch, MessageId, RoomId, RoomSeq, Seq, UserId};
+use chat_types::{Epoch, MessageId, RoomId, RoomSeq, Seq, UserId};
 
 /// A participant as others see it. It is shared, because an event can outlive its participant.
 #[derive(Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -54,7 +54,6 @@ use crate::counters::Counters;
 use crate::dice::Dice;
 use crate::digest::{Printed, fingerprint};
 use crate::event::Event;
-use crate::id::{Position, RequestKey, RoomId, SecretHash, UserId};
 use crate::moderation::Moderation;
 use crate::participant::Participant;
 use crate::queue::Queue;
@@ -63,6 +62,7 @@ use crate::reply::Reply;
 use crate::room::{Notice, Room};
 use crate::table::Table;
 use crate::timer::Timers;
+use chat_types::{Position, RequestKey, RoomId, SecretHash, UserId};
 
 pub(crate) use identity::MAX_PUBLIC_ID;
 pub(crate) use matching::MAX_INTEREST;

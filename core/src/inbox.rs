@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Gap, PageLimits};
-use crate::id::{Seq, UserId};
 use crate::kept::Kept;
 use crate::lost::Lost;
 use crate::reject::Reject;
+use chat_types::{Seq, UserId};
 
 /// The events that one participant received and has not acknowledged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -224,12 +224,12 @@ impl Inbox {
 mod tests {
     use super::*;
     use crate::event::{Body, Who};
-    use crate::id::{RoomId, RoomSeq, UserId};
     use chat_types::Time;
+    use chat_types::{RoomId, RoomSeq, UserId};
 
     const ANN: UserId = UserId(1);
 
-    fn event(room: u32, room_seq: u64) -> Arc<Event> {
+    fn event(room: u64, room_seq: u64) -> Arc<Event> {
         let who = Who {
             id: ANN,
             chosen_id: None,
@@ -244,7 +244,7 @@ mod tests {
     }
 
     /// An inbox with this limit that received one event of each of these rooms.
-    fn of_rooms(limit: usize, rooms: &[u32]) -> Inbox {
+    fn of_rooms(limit: usize, rooms: &[u64]) -> Inbox {
         let mut inbox = Inbox::default();
         for (seq, room) in (1..).zip(rooms) {
             inbox.push(event(*room, seq), limit, ANN);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::event::Event;
-use crate::id::{RoomId, Seq};
+use chat_types::{RoomId, Seq};
 
 /// The events, in the order of their places.
 #[derive(Clone, Debug, Default)]
@@ -263,11 +263,11 @@ impl<'de> Deserialize<'de> for Kept {
 mod tests {
     use super::*;
     use crate::event::{Body, Who};
-    use crate::id::{RoomSeq, UserId};
     use chat_types::Time;
+    use chat_types::{RoomSeq, UserId};
 
     /// Events of these rooms, from place 1 on.
-    fn of_rooms(rooms: impl IntoIterator<Item = u32>) -> Kept {
+    fn of_rooms(rooms: impl IntoIterator<Item = u64>) -> Kept {
         let who = Arc::new(Who {
             id: UserId(1),
             chosen_id: None,

@@ -13,7 +13,6 @@ mod digest;
 mod draft;
 mod event;
 mod hub;
-mod id;
 mod inbox;
 mod kept;
 mod lost;
@@ -30,7 +29,10 @@ mod table;
 mod timer;
 
 pub use breaks::StressStatus;
-pub use chat_types::{BreakKind, Config, ConfigError, Continuity, Span, Time, config};
+pub use chat_types::{
+    Address, BreakKind, Config, ConfigError, Continuity, Epoch, MessageId, Position, RequestKey,
+    RoomId, RoomSeq, SecretHash, Seq, Span, Time, UserId, config,
+};
 pub use command::{Caller, Command, EnterQueue, Entry, Implied, Operate};
 pub use counters::{Counters, StickMove};
 pub use digest::{mix, mix_bytes, mix_lanes};
@@ -39,9 +41,6 @@ pub use hub::{
     Answer, Counts, Effect, Floor, Hub, KeptRoom, LINE_SHOWN, LastNumbers, MemberView, Muted,
     ParticipantOutline, ParticipantView, PresenceView, RestoreError, RoomKind, RoomOutline,
     RoomView, Size,
-};
-pub use id::{
-    Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,
 };
 pub use inbox::{Item, Page};
 pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};

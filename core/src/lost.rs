@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Body, EndReason, Event, LostRange, Membership, StickLoss};
-use crate::id::{RoomId, RoomSeq, Seq, UserId};
+use chat_types::{RoomId, RoomSeq, Seq, UserId};
 
 /// The largest number of rooms that a gap can name. Beyond it, the room whose last event was
 /// dropped earliest is removed.
@@ -225,12 +225,12 @@ mod tests {
 
     use super::*;
     use crate::event::Who;
-    use crate::id::Epoch;
+    use chat_types::Epoch;
     use chat_types::{Span, Time};
 
     const ANN: UserId = UserId(1);
 
-    fn who(id: u32) -> Arc<Who> {
+    fn who(id: u64) -> Arc<Who> {
         Arc::new(Who {
             id: UserId(id),
             chosen_id: None,
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    fn of_rooms(rooms: std::ops::RangeInclusive<u32>) -> Lost {
+    fn of_rooms(rooms: std::ops::RangeInclusive<u64>) -> Lost {
         let mut lost = Lost::default();
         for room in rooms {
             let event = Event {
@@ -270,7 +270,7 @@ mod tests {
                 at: Time(0),
                 body: message(),
             };
-            lost.add(Seq(u64::from(room)), &event, ANN);
+            lost.add(Seq(room), &event, ANN);
         }
         lost
     }

@@ -8,8 +8,8 @@ use chat_types::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Who;
-use crate::id::{Address, SecretHash, UserId};
 use crate::name::{Keys, fold};
+use chat_types::{Address, SecretHash, UserId};
 
 /// All reports, mutes and bans.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

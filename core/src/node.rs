@@ -27,8 +27,8 @@ use std::collections::VecDeque;
 
 use crate::command::{Entry, Implied};
 use crate::hub::{Effect, Hub, Size};
-use crate::id::{Position, Seq, UserId};
 use crate::reject::Reject;
+use chat_types::{Position, Seq, UserId};
 
 pub use call::{Call, Output, Read, Reader, Response, Ticket};
 pub use departure::{Departure, InFlight};

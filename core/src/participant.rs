@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::breaks::Breaks;
 use crate::event::Who;
-use crate::id::{Address, RequestKey, RoomId, SecretHash, UserId};
 use crate::inbox::Inbox;
 use crate::moderation::Known;
 use crate::name::Keys;
 use crate::reject::Reject;
 use crate::reply::Reply;
+use chat_types::{Address, RequestKey, RoomId, SecretHash, UserId};
 
 /// A registered participant.
 #[derive(Clone, Debug, Serialize, Deserialize)]

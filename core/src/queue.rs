@@ -11,8 +11,8 @@ use std::sync::Arc;
 use chat_types::{Span, Time, config::Matching};
 use serde::{Deserialize, Serialize};
 
-use crate::id::UserId;
 use crate::table::Table;
+use chat_types::UserId;
 
 /// The number of recent waits in the estimate.
 const RECENT_WAITS: usize = 32;
@@ -302,7 +302,7 @@ impl Queue {
 mod tests {
     use super::*;
 
-    fn waiter(user: u32, interests: &[&str]) -> Waiter {
+    fn waiter(user: u64, interests: &[&str]) -> Waiter {
         let preference = if interests.is_empty() {
             MatchPreference::Anyone
         } else {

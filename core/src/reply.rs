@@ -6,7 +6,7 @@ use chat_types::{BreakKind, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::event::Who;
-use crate::id::{Epoch, RoomId, RoomSeq, UserId};
+use chat_types::{Epoch, RoomId, RoomSeq, UserId};
 
 /// The answer to an accepted command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::draft::Draft;
 use crate::event::{Body, EndReason, Event, Who};
-use crate::id::{RoomId, RoomSeq, UserId};
 use crate::stick::Stick;
+use chat_types::{RoomId, RoomSeq, UserId};
 
 /// How long a notice is fresh.
 const NOTICE_FRESH: Span = Span::secs(10);
@@ -267,7 +267,7 @@ mod tests {
 
     const HERE: RoomId = RoomId(1);
 
-    fn room(kind: Kind, members: &[u32]) -> Room {
+    fn room(kind: Kind, members: &[u64]) -> Room {
         let mut room = Room::new(HERE, kind);
         room.members = members
             .iter()
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_pair_room_has_two_members_or_fewer() {
-        for members in [&[1_u32][..], &[1, 2, 3]] {
+        for members in [&[1_u64][..], &[1, 2, 3]] {
             assert!(
                 room(Kind::Pair { turns: 0 }, members)
                     .validate(HERE)

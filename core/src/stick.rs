@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use chat_types::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Epoch, UserId};
+use chat_types::{Epoch, UserId};
 
 /// One room's stick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 
 use chat_types::{Time, listed};
 
-use crate::id::{RoomId, UserId};
 use crate::table::Table;
+use chat_types::{RoomId, UserId};
 
 /// A timer. Timers due at the same instant fire in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +33,7 @@ listed! {
 
 impl Timer {
     /// The timer's kind, and the number of its participant or room.
-    pub(crate) const fn kind(self) -> (TimerKind, u32) {
+    pub(crate) const fn kind(self) -> (TimerKind, u64) {
         match self {
             Self::Presence(user) => (TimerKind::Presence, user.0),
             Self::Lease(room) => (TimerKind::Lease, room.0),

@@ -7,8 +7,8 @@ use chat_types::Time;
 
 use super::Hub;
 use crate::event::{Event, Who};
-use crate::id::{RoomId, RoomSeq};
 use crate::room::Kind;
+use chat_types::{RoomId, RoomSeq};
 
 /// A live room with its members and its kept messages.
 #[derive(Clone, Debug, PartialEq, Eq)]

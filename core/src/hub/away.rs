@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::id::{Address, UserId};
 use crate::participant::{Ghost, Participant, Presence};
+use chat_types::{Address, UserId};
 
 /// A participant that gives way, in the order in which they do.
 type Yielding = (Ghost, UserId);

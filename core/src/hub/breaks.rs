@@ -8,10 +8,10 @@ use super::Hub;
 
 use crate::breaks::{Boss, StressStatus};
 use crate::dice::Dice;
-use crate::id::UserId;
 use crate::name::has_visible;
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::Reply;
+use chat_types::UserId;
 
 impl Hub {
     pub(super) const fn boss(&self) -> Boss {

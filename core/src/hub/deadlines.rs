@@ -3,16 +3,16 @@
 use chat_types::{Config, Continuity, Span, Time};
 
 use super::Hub;
-use crate::id::RoomId;
 use crate::participant::Presence;
 use crate::timer::{Timer, TimerKind, Timers};
+use chat_types::RoomId;
 
 impl Hub {
     /// Every deadline in the order of firing: its instant, its kind, and the number of its
     /// participant or room. The cost is linear in their number. It serves comparisons of whole
     /// states.
     #[must_use]
-    pub fn deadlines(&self) -> Vec<(Time, TimerKind, u32)> {
+    pub fn deadlines(&self) -> Vec<(Time, TimerKind, u64)> {
         let mut due: Vec<(Time, Timer)> = self.due().collect();
         due.sort_unstable();
         let plain = |(at, timer): (Time, Timer)| {

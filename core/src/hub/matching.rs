@@ -8,7 +8,6 @@ use chat_types::config::Matching;
 use super::Hub;
 use crate::command::EnterQueue;
 use crate::event::{Body, EndReason};
-use crate::id::{RoomId, UserId};
 use crate::name::is_line;
 use crate::participant::Presence;
 use crate::queue::{Candidacy, Compatibility, MatchPreference, Waiter};
@@ -16,6 +15,7 @@ use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::{Reply, WasWaiting};
 use crate::room::Kind;
 use crate::timer::Timer;
+use chat_types::{RoomId, UserId};
 
 /// The most characters of one interest.
 pub(crate) const MAX_INTEREST: usize = 64;

@@ -6,13 +6,13 @@ use super::Hub;
 use crate::command::Operate;
 use crate::counters::ReleaseCause;
 use crate::event::{Body, EndReason};
-use crate::id::{Address, RoomId, SecretHash, UserId};
 use crate::moderation::{Ban, Known, Measure, Report};
 use crate::name::{Keys, fold, line_fault};
 use crate::participant::SpeechPermission;
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::Reply;
 use crate::room::Kind;
+use chat_types::{Address, RoomId, SecretHash, UserId};
 
 /// The most characters of a reason.
 pub(crate) const MAX_REASON: u32 = 500;

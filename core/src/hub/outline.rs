@@ -7,11 +7,11 @@ use chat_types::Time;
 
 use super::{Hub, Muted, PresenceView};
 use crate::event::EndReason;
-use crate::id::{Epoch, RoomId, RoomSeq, Seq, UserId};
 use crate::participant::Participant;
 use crate::room::{Kind, Room};
 use crate::stick::Stick;
 use crate::timer::TimerKind;
+use chat_types::{Epoch, RoomId, RoomSeq, Seq, UserId};
 
 /// The kind of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,8 +180,8 @@ impl Hub {
 mod tests {
     use super::*;
     use crate::command::{Caller, Command, EnterQueue, Entry};
-    use crate::id::{Address, SecretHash};
     use chat_types::Config;
+    use chat_types::{Address, SecretHash};
 
     fn call(hub: &mut Hub, who: u8, command: Command) {
         let caller = Caller::New {

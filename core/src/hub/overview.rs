@@ -9,8 +9,8 @@ use chat_types::{Span, Time};
 
 use super::{Hub, PresenceView};
 use crate::event::Who;
-use crate::id::{Address, Epoch, RoomId, UserId};
 use crate::name::{fold, room_key};
+use chat_types::{Address, Epoch, RoomId, UserId};
 
 /// The numbers of participants, rooms and waiters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

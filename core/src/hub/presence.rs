@@ -6,12 +6,12 @@ use super::away::Away;
 use super::{Effect, Hub};
 use crate::counters::ReleaseCause;
 use crate::event::{Body, EndReason};
-use crate::id::UserId;
 use crate::participant::Presence;
 use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::room::Kind;
 use crate::timer::Timer;
+use chat_types::UserId;
 
 /// The delay after which a refused stream may be tried again.
 pub(crate) const STREAM_RETRY: Span = Span::secs(1);

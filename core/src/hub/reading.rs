@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::Hub;
 use super::speech::SUFFIX;
 use crate::event::{Event, PageLimits, Who};
-use crate::id::{Address, Epoch, RoomId, RoomSeq, SecretHash, Seq, UserId};
 use crate::inbox::Page;
 use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
 use crate::name::fold;
 use crate::participant::Presence;
 use crate::reject::Reject;
 use crate::room::{Kind, Notice};
+use chat_types::{Address, Epoch, RoomId, RoomSeq, SecretHash, Seq, UserId};
 
 /// The answer to a read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

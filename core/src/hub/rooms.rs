@@ -8,13 +8,13 @@ use chat_types::Span;
 use super::{Effect, Hub};
 use crate::counters::ReleaseCause;
 use crate::event::{Body, EndReason, Event};
-use crate::id::{Address, RoomId, RoomSeq, UserId};
 use crate::name::RoomName;
 use crate::participant::Ghost;
 use crate::reject::{Accepted, Argument, Ending, Reject};
 use crate::reply::Reply;
 use crate::room::{Kind, Notice, NoticeKind, Room};
 use crate::stick::Stick;
+use chat_types::{Address, RoomId, RoomSeq, UserId};
 
 impl Hub {
     /// Appends an event to the room's order and to its members' inboxes.
@@ -82,7 +82,7 @@ impl Hub {
     pub fn hidden_from(&self, user: UserId) -> BTreeSet<UserId> {
         let own = self.users.get(&user).map(|participant| &participant.blocks);
         let own = own.into_iter().flatten().copied();
-        let others = (user, UserId(0))..=(user, UserId(u32::MAX));
+        let others = (user, UserId(0))..=(user, UserId(u64::MAX));
         let others = self.index.blocks.range(others).map(|(_, other)| *other);
         own.chain(others).collect()
     }

@@ -8,11 +8,11 @@ use super::Hub;
 use crate::counters::ReleaseCause;
 use crate::draft::{Draft, count};
 use crate::event::{Body, EndReason};
-use crate::id::{Epoch, RoomId, UserId};
 use crate::name::has_visible;
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::stick::Stick;
+use chat_types::{Epoch, RoomId, UserId};
 
 /// The number of remaining turns from which on answers contain it.
 const TURNS_TOLD_FROM: u32 = 10;

@@ -3,14 +3,14 @@
 use chat_types::Span;
 
 use super::Hub;
-use super::lost_life::place_behind;
+use super::lost_life::number_behind;
 use crate::counters::{ReleaseCause, StickMove};
 use crate::event::Body;
-use crate::id::{Epoch, RoomId, UserId};
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::stick::{Claim, GivenUp};
 use crate::timer::Timer;
+use chat_types::{Epoch, RoomId, UserId};
 
 impl Hub {
     pub(super) fn claim_stick(
@@ -99,7 +99,7 @@ impl Hub {
             return;
         };
         let epoch = stick.epoch();
-        if let Some(user) = stick.pass_to(Epoch(place_behind(epoch.0, down))) {
+        if let Some(user) = stick.pass_to(Epoch(number_behind(epoch.0, down))) {
             self.grant_expired(room, user, epoch);
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{Hub, Index};
-use crate::id::{RoomId, UserId};
 use crate::name::Keys;
 use crate::participant::Participant;
 use crate::room::{Kind, Room};
+use chat_types::{RoomId, UserId};
 
 impl Hub {
     /// Checks that no collection exceeds its limit. Walks the whole state. Unlike an invariant, a
@@ -202,9 +202,9 @@ mod tests {
     use crate::command::{Caller, Command, EnterQueue, Entry};
     use crate::event::Who;
     use crate::hub::away::Away;
-    use crate::id::{Address, RoomId, SecretHash, UserId};
     use crate::participant::{Participant, Presence, SpeechPermission};
     use crate::timer::Timers;
+    use chat_types::{Address, RoomId, SecretHash, UserId};
     use chat_types::{BreakKind, Config, Time};
 
     const ANN: UserId = UserId(1);

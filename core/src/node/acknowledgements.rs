@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use chat_types::{Span, Time};
 
 use crate::command::Implied;
-use crate::id::{Seq, UserId};
 use crate::table::Table;
+use chat_types::{Seq, UserId};
 
 /// The longest time that a consequence waits for a batch to join.
 const DELAY: Span = Span::millis(250);

@@ -6,8 +6,8 @@ use super::{
     Call, Disk, Fate, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase, Read, Reader, Ticket,
 };
 use crate::command::{Caller, Command, Entry, Implied};
-use crate::id::{Address, RequestKey, Seq, UserId};
 use crate::reject::{Earlier, Reject};
+use chat_types::{Address, RequestKey, Seq, UserId};
 
 impl Node {
     /// Accepts a call from the shell. Its answer follows as an output, now or later.

@@ -8,9 +8,9 @@ use super::streams::Opener;
 use super::{Disk, FIRST_PAUSE, Fate, MAX_PAUSE, Node, Origin, Output, Phase, Response, Ticket};
 use crate::command::{Entry, Implied};
 use crate::event::Event;
-use crate::id::{Position, Seq, UserId};
 use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
+use chat_types::{Position, Seq, UserId};
 
 impl Node {
     /// The next batch to append; none while one is in flight, or if nothing is proposed.

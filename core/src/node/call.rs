@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{Caller, Command, Operate};
 use crate::hub::Answer;
-use crate::id::{RequestKey, RoomId, RoomSeq, SecretHash, Seq};
 use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::room::Notice;
+use chat_types::{RequestKey, RoomId, RoomSeq, SecretHash, Seq};
 
 /// The shell's id of one call, or of the stream that the call opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -10,10 +10,10 @@ use chat_types::{Span, Time};
 
 use super::{Node, OVERLOAD_RETRY, Response, Ticket};
 use crate::breaks::StressStatus;
-use crate::id::UserId;
 use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::table::Table;
+use chat_types::UserId;
 
 /// The delay after which a participant with its share of delayed answers should try again.
 const SHARE_RETRY: Span = Span::secs(1);

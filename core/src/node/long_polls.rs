@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use chat_types::{Span, Time};
 
 use super::Ticket;
-use crate::id::{Seq, UserId};
 use crate::table::Table;
+use chat_types::{Seq, UserId};
 
 /// The shortest time between two notices that a member waits.
 pub(super) const WAIT_NOTICE: Span = Span::secs(10);

@@ -7,8 +7,8 @@ use super::streams::Opener;
 use super::{Node, Output, Phase, Read, Response, Ticket};
 use crate::breaks::StressStatus;
 use crate::hub::{Answer, STREAM_RETRY};
-use crate::id::{Seq, UserId};
 use crate::reject::{Earlier, Reject};
+use chat_types::{Seq, UserId};
 
 impl Node {
     pub(super) fn read(

@@ -11,10 +11,10 @@ use chat_types::Time;
 use super::{Call, Node, Origin, Response, Ticket};
 use crate::command::{Caller, Command, Entry};
 use crate::digest::fingerprint;
-use crate::id::{RequestKey, SecretHash, UserId};
 use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::table::Table;
+use chat_types::{RequestKey, SecretHash, UserId};
 
 /// The identity of a repeated call: the hash of its caller's handle, and its request key.
 type Name = (SecretHash, RequestKey);

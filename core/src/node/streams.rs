@@ -4,8 +4,8 @@
 //! drops events that it has not read.
 
 use super::Ticket;
-use crate::id::{Seq, UserId};
 use crate::table::Table;
+use chat_types::{Seq, UserId};
 
 /// The open streams, and those that are being opened.
 #[derive(Clone, Debug, Default)]

@@ -277,7 +277,7 @@ fn numbers_of_a_lost_life_are_passed() {
            ann read after=5000000000
            ben read
            cat login den
-           ben send epoch=3597000001 'hi'
+           ben send epoch=3597000002 'hi'
     "), @r#"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
@@ -290,29 +290,29 @@ fn numbers_of_a_lost_life_are_passed() {
     4s tick ⇒ done
     # The life that was lost may have gone on until 1 h.
     1h resume lost ⇒ done; next 62m
-        room_1/3597000001 stick.expired ann epoch 1 → ann#3597000001 ben#3597000001
-        room_1/3597000002 stick.granted ben epoch 3597000001 for 2m → ann#3597000002 ben#3597000002
-        ann gap 5 to 3597000000, and more rooms
-        ben gap 4 to 3597000000, and more rooms
-    ann read after=4 ⇒ cursor 3597000002, 0 unread
-        gap 5 to 3597000000, and more rooms
-        #3597000001 room_1/3597000001 stick.expired ann epoch 1
-        #3597000002 room_1/3597000002 stick.granted ben epoch 3597000001 for 2m
-    ann read after=9000 ⇒ cursor 3597000002, 0 unread
-        gap 9001 to 3597000000, and more rooms
-        #3597000001 room_1/3597000001 stick.expired ann epoch 1
-        #3597000002 room_1/3597000002 stick.granted ben epoch 3597000001 for 2m
-    ann read after=5000000000 ⇒ refused, invalid_cursor: That cursor lies beyond the end of your inbox, which is 3597000002
-    ben read ⇒ cursor 3597000002, 0 unread
+        room_1/3597000005 stick.expired ann epoch 1 → ann#3597000005 ben#3597000004
+        room_1/3597000006 stick.granted ben epoch 3597000002 for 2m → ann#3597000006 ben#3597000005
+        ann gap 5 to 3597000004, and more rooms
+        ben gap 4 to 3597000003, and more rooms
+    ann read after=4 ⇒ cursor 3597000006, 0 unread
+        gap 5 to 3597000004, and more rooms
+        #3597000005 room_1/3597000005 stick.expired ann epoch 1
+        #3597000006 room_1/3597000006 stick.granted ben epoch 3597000002 for 2m
+    ann read after=9000 ⇒ cursor 3597000006, 0 unread
+        gap 9001 to 3597000004, and more rooms
+        #3597000005 room_1/3597000005 stick.expired ann epoch 1
+        #3597000006 room_1/3597000006 stick.granted ben epoch 3597000002 for 2m
+    ann read after=5000000000 ⇒ refused, invalid_cursor: That cursor lies beyond the end of your inbox, which is 3597000006
+    ben read ⇒ cursor 3597000005, 0 unread
         #1 room_1/2 user.joined ben
         #2 room_1/3 stick.granted ann epoch 1 for 2m
         #3 room_1/4 stick.claimed ben place 1
-        gap 4 to 3597000000, and more rooms
-        #3597000001 room_1/3597000001 stick.expired ann epoch 1
-        #3597000002 room_1/3597000002 stick.granted ben epoch 3597000001 for 2m
-    cat login den ⇒ user_3597001 in room_3597001; next 61m
-        room_3597001/1 user.joined cat → cat#1
-    ben send epoch=3597000001 'hi' ⇒ sent room_1/3597000003 at 1h
-        room_1/3597000003 message.received ben: "hi" under epoch 3597000001 → ann#3597000003
+        gap 4 to 3597000003, and more rooms
+        #3597000004 room_1/3597000005 stick.expired ann epoch 1
+        #3597000005 room_1/3597000006 stick.granted ben epoch 3597000002 for 2m
+    cat login den ⇒ user_3597000003 in room_3597000002; next 61m
+        room_3597000002/1 user.joined cat → cat#1
+    ben send epoch=3597000002 'hi' ⇒ sent room_1/3597000007 at 1h
+        room_1/3597000007 message.received ben: "hi" under epoch 3597000002 → ann#3597000007
     "#);
 }

@@ -266,14 +266,14 @@ proptest! {
             step(&mut twin, *at, if marks.is_some() { &Entry::Tick } else { same });
             for effect in effects {
                 let Effect::InboxGrew(user) = effect else { continue };
-                let model = &mut models[user.0 as usize - 1];
+                let model = &mut models[index(user)];
                 let next = Seq(model.events.len() as u64);
                 if let Ok(page) = twin.read_inbox(user, next, 1) {
                     model.push(page.events[0].1.clone(), limit);
                 }
             }
             if let Some((user, acknowledged, delivered)) = marks {
-                models[user.0 as usize - 1].read(acknowledged, delivered);
+                models[index(user)].read(acknowledged, delivered);
             }
             for (user, model) in users().zip(&models) {
                 if hub.who_is(user).is_some() {
@@ -282,4 +282,9 @@ proptest! {
             }
         }
     }
+}
+
+/// The index of a participant's model.
+fn index(user: UserId) -> usize {
+    usize::try_from(user.0).expect("few users") - 1
 }

@@ -262,16 +262,16 @@ fn coming_back() -> impl Strategy<Value = Entry> {
         1 => Just(Command::Unregister),
         3 => Just(Command::TalkingStick { room: None, epoch: None }),
         // By the name that the server assigned, which stays assigned.
-        1 => (1..9u32).prop_map(|number| Command::Login {
+        1 => (1..9u64).prop_map(|number| Command::Login {
             username: UserId(number).to_string().into(),
             room: "lobby".into(),
         }),
-        2 => (1..9u32).prop_map(|number| Command::ReportUser {
+        2 => (1..9u64).prop_map(|number| Command::ReportUser {
             user: UserId(number),
             reason: "why".into(),
         }),
     ];
-    let act = (1..9u32, name(), 0..8u8).prop_map(|(number, name, act)| {
+    let act = (1..9u64, name(), 0..8u8).prop_map(|(number, name, act)| {
         let (user, reason) = (UserId(number), "why".into());
         match act {
             0 => Operate::BanUser { user, reason },
@@ -382,11 +382,11 @@ fn key() -> impl Strategy<Value = Option<RequestKey>> {
 }
 
 fn room() -> impl Strategy<Value = Option<RoomId>> {
-    option::weighted(0.4, (1..5u32).prop_map(RoomId))
+    option::weighted(0.4, (1..5u64).prop_map(RoomId))
 }
 
 fn user() -> impl Strategy<Value = UserId> {
-    (1..7u32).prop_map(UserId)
+    (1..7u64).prop_map(UserId)
 }
 
 fn epoch() -> impl Strategy<Value = Option<Epoch>> {
@@ -408,7 +408,7 @@ fn implied() -> impl Strategy<Value = Implied> {
 
 fn operate() -> impl Strategy<Value = Operate> {
     let reason = || select(vec!["why", ""]).prop_map(std::sync::Arc::from);
-    let room = || (1..6u32).prop_map(RoomId);
+    let room = || (1..6u64).prop_map(RoomId);
     let address = || (0..3u64).prop_map(Address);
     prop_oneof![
         (user(), reason()).prop_map(|(user, reason)| Operate::Mute { user, reason }),

@@ -102,7 +102,7 @@ impl Model {
 }
 
 fn entry(who: u8, act: Act, epoch: Option<Epoch>) -> Entry {
-    let (user, room) = (UserId(u32::from(who) + 1), Some(ROOM));
+    let (user, room) = (UserId(u64::from(who) + 1), Some(ROOM));
     let reason = || "why".into();
     let command = match act {
         Act::Claim => Command::TalkingStick { room, epoch },
@@ -203,7 +203,7 @@ proptest! {
                 let found = model.line.iter().position(|other| *other == who);
                 prop_assert_eq!(Some(place as usize), found);
                 prop_assert_eq!(epoch, Epoch(model.epoch));
-                prop_assert_eq!(holder, UserId(u32::from(model.line[0]) + 1));
+                prop_assert_eq!(holder, UserId(u64::from(model.line[0]) + 1));
                 prop_assert_eq!(lease_until, model.lease_until);
             }
             let next = (!model.line.is_empty()).then_some(model.lease_until);

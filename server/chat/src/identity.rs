@@ -28,7 +28,7 @@ pub const MAX_KEY_CHARS: usize = 128;
 
 /// How many participants may register between the look at the state from which a scope's handle is
 /// derived, and its registration, so that it can be derived again.
-pub const REACH: u32 = 64;
+pub const REACH: u64 = 64;
 
 /// A participant's secret. Its debug output is masked.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -192,7 +192,7 @@ impl Secrets {
         self.handle_of(self.code("handle-scope", scope.as_bytes()), name, newest.0)
     }
 
-    fn handle_of(&self, scope: [u8; SECRET_BYTES], name: &str, newest: u32) -> Handle {
+    fn handle_of(&self, scope: [u8; SECRET_BYTES], name: &str, newest: u64) -> Handle {
         let of = [&scope[..], &newest.to_le_bytes(), name.as_bytes()].concat();
         Handle(Self::written("h_", &self.code("scope-handle", &of)))
     }

@@ -25,6 +25,7 @@ use sim_model::history::{ClientEvent, Record, RequestKey};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Op, Outcome, User};
 use sim_model::server::{Entry, Gap, Handle, ServerRecord};
+use sim_model::user_name::is_numbered;
 
 use crate::auditor::Auditor;
 use crate::comparison::{Comparison, ComparisonCounts};
@@ -121,7 +122,7 @@ impl Reconciler {
                 false => self.record_answer(record.at, user, (op, called_at), outcome),
             }
         } else if let ClientEvent::Received { seq, event, .. } = record.what {
-            match user.is_numbered() {
+            match is_numbered(user) {
                 true => self.record_event(record.at, user, seq, event),
                 false => self.unjudged += 1,
             }
@@ -148,7 +149,7 @@ impl Reconciler {
                 }
             }
             Ok(Answer::Read { .. }) => {}
-            Ok(answer) if is_decided(answer) && user.is_numbered() => {
+            Ok(answer) if is_decided(answer) && is_numbered(user) => {
                 client.answers.push((at, op.verb(), answer.clone()));
             }
             Ok(_) | Err(_) => self.unjudged += 1,
@@ -465,7 +466,7 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
             },
         ) => {
             // A client that sees a chosen id does not know the participant's number.
-            let partners = partner == other || !other.is_numbered();
+            let partners = partner == other || !is_numbered(*other);
             (user, room, shown) == (to, found, named) && partners
         }
         (
@@ -512,7 +513,7 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
 fn is_as(owed: &InboxEvent<'_>, seen: &InboxEvent<'_>) -> bool {
     let (about, named) = (owed.about(), seen.about());
     let is_chosen =
-        named.is_some_and(|(user, shown)| !user.is_numbered() && shown.chosen_id.is_some());
+        named.is_some_and(|(user, shown)| !is_numbered(user) && shown.chosen_id.is_some());
     match is_chosen {
         true => {
             about.map(|(_, shown)| shown) == named.map(|(_, shown)| shown)

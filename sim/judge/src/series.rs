@@ -10,7 +10,7 @@ use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
 use sim_model::plan::{Figure, Threshold};
 use sim_model::protocol::{Agent, Answer, InboxEvent, Membership, Op, Outcome};
-use sim_model::user_name::UserName;
+use sim_model::user_name::{UserName, is_numbered};
 
 /// The most buckets. A run that outgrows them gets buckets of twice the length.
 const BUCKETS: usize = 120;
@@ -340,7 +340,7 @@ impl SeriesRecorder {
                 row.arrived_ms = milliseconds(at);
             }
         }
-        if let Some(user) = record.user.filter(|user| user.is_numbered()) {
+        if let Some(user) = record.user.filter(|user| is_numbered(*user)) {
             self.state(record.agent).who.user = Some(user);
         }
     }

@@ -1,7 +1,7 @@
 //! Ids and names in a server's form, and the names that are specific to one run.
 //!
 //! Users and rooms are numbers in a history. `user_7` is number 7. Ids in another form are numbered
-//! from the upper half, in the order of their first appearance.
+//! from 2^53, in the order of their first appearance.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,11 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chat_types::mix;
 use serde::Deserialize;
 use sim_model::names::REJECTS;
+use sim_model::user_name::FIRST_OTHER;
 
 use sim_model::protocol::{Room, Shown, User};
-
-/// The first number for ids without a number.
-const OTHERS: u32 = User::FIRST_OTHER;
 
 /// The largest number of unknown codes that are remembered.
 const MOST_CODES: usize = 256;
@@ -48,7 +46,7 @@ struct Ids {
 
 #[derive(Debug, Default)]
 struct Others {
-    numbers: BTreeMap<String, u32>,
+    numbers: BTreeMap<String, u64>,
     texts: Vec<String>,
 }
 
@@ -63,7 +61,7 @@ impl Ids {
         }
     }
 
-    fn number(&self, text: &str) -> u32 {
+    fn number(&self, text: &str) -> u64 {
         if let Some(number) = self.written(text) {
             return number;
         }
@@ -71,26 +69,27 @@ impl Ids {
         if let Some(number) = others.numbers.get(text) {
             return *number;
         }
-        let next = u32::try_from(others.texts.len()).unwrap_or(OTHERS - 1);
-        let number = OTHERS + next.min(OTHERS - 1);
+        let number = FIRST_OTHER + others.texts.len() as u64;
         others.numbers.insert(text.to_owned(), number);
         others.texts.push(text.to_owned());
         number
     }
 
     /// The number in `user_7`, if it is in canonical form.
-    fn written(&self, text: &str) -> Option<u32> {
+    fn written(&self, text: &str) -> Option<u64> {
         let digits = text.strip_prefix(self.prefix)?;
         let plain = digits == "0" || !digits.starts_with(['0', '+', '-']);
-        digits.parse().ok().filter(|n| plain && *n < OTHERS)
+        digits.parse().ok().filter(|n| plain && *n < FIRST_OTHER)
     }
 
-    fn text(&self, number: u32) -> String {
-        let Some(index) = number.checked_sub(OTHERS) else {
+    fn text(&self, number: u64) -> String {
+        let Some(index) = number.checked_sub(FIRST_OTHER) else {
             return format!("{}{number}", self.prefix);
         };
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = others.texts.get(index as usize);
+        let text = usize::try_from(index)
+            .ok()
+            .and_then(|index| others.texts.get(index));
         text.cloned().unwrap_or_default()
     }
 }
@@ -191,12 +190,12 @@ mod tests {
         let names = Names::new(1);
         assert_eq!(names.user("user_7"), User(7));
         assert_eq!(names.user_text(User(7)), "user_7");
-        for odd in ["ann", "user_07", "user_+7", "user_4294967295", "user_"] {
+        for odd in ["ann", "user_07", "user_+7", "user_9007199254740992", "user_"] {
             let user = names.user(odd);
-            assert!(user.0 >= OTHERS, "{odd}");
+            assert!(user.0 >= FIRST_OTHER, "{odd}");
             assert_eq!((names.user(odd), names.user_text(user)), (user, odd.into()));
         }
-        assert_eq!(names.room("user_7"), Room(OTHERS));
+        assert_eq!(names.room("user_7"), Room(FIRST_OTHER));
     }
 
     #[test]

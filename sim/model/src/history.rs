@@ -6,7 +6,7 @@ use chat_types::{Span, Time};
 use crate::cluster::ClusterFact;
 use crate::listing::Listed;
 use crate::plan::{Delivery, Fault, Opening, Outage};
-use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, User};
+use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, Room, User};
 use crate::server::ServerRecord;
 
 /// An action or an observation of one client.
@@ -147,7 +147,7 @@ pub enum WorldRecord<'a> {
         at: Time,
         verb: &'a str,
         user: Option<User>,
-        room: Option<crate::protocol::Room>,
+        room: Option<Room>,
     },
     /// The nemesis of a live run made a fault of this name.
     FaultMade { at: Time, name: &'a str },
@@ -343,7 +343,7 @@ pub enum NetworkRecord<'a> {
         victims: &'a [u32],
     },
     /// The operator's act of this fault names this room.
-    RoomNamed { fault: usize, room: u32 },
+    RoomNamed { fault: usize, room: Room },
 }
 
 /// A receiver of all records.

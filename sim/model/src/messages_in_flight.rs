@@ -56,7 +56,7 @@ pub struct MessagesInFlight(Vec<Option<Box<[Place; PAGE]>>>);
 
 impl MessagesInFlight {
     fn times(&mut self, room: Room, seq: u64) -> &mut Times {
-        let first = u64::from(room.0).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let first = room.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let index = (first.wrapping_add(seq) % PLACES as u64) as usize;
         let empty = Place {
             room,

@@ -250,7 +250,7 @@ pub struct ScriptStep {
     /// The arguments that the call leaves out.
     pub leave_out: Vec<Argument>,
     /// The number of the participant that the call names; none for the one that its user met last.
-    pub whom: Option<u32>,
+    pub whom: Option<u64>,
     /// The network's treatment of the request, its answer and the pushes it causes.
     pub net: Net,
 }

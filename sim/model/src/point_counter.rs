@@ -167,7 +167,7 @@ impl PointCounter {
         if self.counted.is_empty() {
             self.counted = vec![(Room(0), 0); PLACES];
         }
-        let mixed = (u64::from(room.0) ^ seq.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (room.0 ^ seq.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         // The highest bits give an index below `PLACES`.
         #[expect(clippy::cast_possible_truncation, reason = "twelve bits")]
         let place = &mut self.counted[(mixed >> (64 - PLACES.trailing_zeros())) as usize];

@@ -8,64 +8,21 @@ mod event;
 mod op;
 mod verbs;
 
+pub use chat_types::{RoomId as Room, UserId as User};
+
 pub use answer::{Answer, Attendance, Earlier, Member, Outcome, PastMessage, Refusal};
 pub use event::{
     EndReason, InboxEvent, LostRange, Membership, Moderated, Presence, StickChange, StickLoss,
 };
 pub use op::{ArgumentSource, Op, OpKind, Plain, ReadBy};
 
-use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
-use serde::{Serialize, Serializer};
 
 /// A virtual user: its index in the order of arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Agent(pub u32);
-
-/// A participant as clients know it: the 7 of `user_7`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct User(pub u32);
-
-impl User {
-    /// The first number of participants with other ids: a live driver numbers them itself.
-    pub const FIRST_OTHER: u32 = 1 << 31;
-
-    /// Whether the number is the server's.
-    #[must_use]
-    pub const fn is_numbered(self) -> bool {
-        self.0 < Self::FIRST_OTHER
-    }
-}
-
-impl fmt::Display for User {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "user_{}", self.0)
-    }
-}
-
-impl Serialize for User {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-/// A room as clients know it: the 3 of `room_3`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Room(pub u32);
-
-impl fmt::Display for Room {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "room_{}", self.0)
-    }
-}
-
-impl Serialize for Room {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
 
 /// The largest number of events that a virtual user's `check` asks for.
 pub const CHECK_MAX: usize = 100;

@@ -6,6 +6,16 @@ use serde::Serialize;
 
 use super::protocol::User;
 
+/// The first number of participants with other ids than the server's numbers: a live driver numbers
+/// them itself.
+pub const FIRST_OTHER: u64 = 1 << 53;
+
+/// Whether the number is the server's.
+#[must_use]
+pub const fn is_numbered(user: User) -> bool {
+    user.0 < FIRST_OTHER
+}
+
 /// A virtual user: its id on the server, and its name in the scenario. It is shown as
 /// `user_7 (penpal#12)`, because the server's journal and its answers have the id, and only the
 /// scenario's name says what kind of user it is.
@@ -22,7 +32,7 @@ impl UserName {
     #[must_use]
     pub fn new(user: Option<User>, name: &str) -> Self {
         Self {
-            user: user.filter(|user| user.is_numbered()),
+            user: user.filter(|user| is_numbered(*user)),
             name: name.to_owned(),
         }
     }
@@ -44,9 +54,9 @@ mod tests {
 
     #[test]
     fn the_id_comes_first_once_there_is_one() {
-        let shown = |user: Option<u32>| UserName::new(user.map(User), "penpal#12").to_string();
+        let shown = |user: Option<u64>| UserName::new(user.map(User), "penpal#12").to_string();
         assert_eq!(shown(Some(7)), "user_7 (penpal#12)");
         assert_eq!(shown(None), "penpal#12");
-        assert_eq!(shown(Some(User::FIRST_OTHER)), "penpal#12");
+        assert_eq!(shown(Some(FIRST_OTHER)), "penpal#12");
     }
 }

@@ -369,7 +369,7 @@ pub(crate) fn stalled_run() -> FinishedRun {
 
 pub(crate) fn stuck(n: u32) -> Stuck {
     Stuck {
-        who: UserName::new(Some(User(n + 1)), &format!("penpal#{n}")),
+        who: UserName::new(Some(User(u64::from(n) + 1)), &format!("penpal#{n}")),
         at: "flow[1] await".to_owned(),
         waiting_for: "a partner in the queue".to_owned(),
         since_ms: 12_000 + u64::from(n) * 250,

@@ -133,7 +133,10 @@ impl<W: Write> TraceWriter<W> {
             }
         }
         let (user, room) = &mut self.last;
-        if let Some(known) = record.user.filter(|user| user.is_numbered()) {
+        if let Some(known) = record
+            .user
+            .filter(|user| sim_model::user_name::is_numbered(*user))
+        {
             *user = (*user).max(known);
         }
         if let ClientEvent::Received { event, .. } = record.what

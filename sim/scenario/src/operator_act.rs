@@ -9,7 +9,7 @@ use super::error::Read;
 use super::fault::NamedUser;
 use super::fields::Fields;
 use super::form::{Form, form};
-use super::forms::{Count, Word, words};
+use super::forms::{Whole, Word, words};
 use super::node::{Node, Value};
 use super::schemas::Schemas;
 use super::text::Text;
@@ -42,7 +42,7 @@ form! {
         /// In the steps form: this user. Otherwise one of the present users is drawn.
         user: Option<NamedUser>,
         /// The number of the room, by the order of rooms. Otherwise a room of the user.
-        room: Option<Count<1, 1_000_000>>,
+        room: Option<Whole<1, 9_007_199_254_740_991>>,
         /// The operator's reason. Otherwise a usual one.
         reason: Option<Arc<str>>,
     }

@@ -9,7 +9,7 @@ use super::error::{Problem, Problems, Read};
 use super::fields::Fields;
 use super::flow::CallStep;
 use super::form::{Form, Keyed as _, form};
-use super::forms::{Count, Name, Word, expected, narrowed, text, words};
+use super::forms::{Name, Whole, Word, expected, narrowed, text, words};
 use super::lists::{Distinct, List, distinct_names, items};
 use super::node::{Node, Place, Value, shortened};
 use super::schemas::Schemas;
@@ -213,7 +213,7 @@ form! {
         leave_out: List<Word<ArgumentOf>> = Vec::new(),
         /// The number of the participant that `report`, `block` or `unblock` names, by the order of
         /// registrations. Without it, the one that the user met last.
-        whom: Option<Count<1, 1_000_000>>,
+        whom: Option<Whole<1, 9_007_199_254_740_991>>,
         /// The network's effects on this call.
         net: NetForm = Net::default(),
     }

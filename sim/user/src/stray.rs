@@ -134,7 +134,7 @@ impl VirtualUser {
     }
 
     fn stray_user(&mut self) -> User {
-        let stranger = User(u32::try_from(1 + self.draw.below(STRANGERS)).unwrap_or(1));
+        let stranger = User(1 + self.draw.below(STRANGERS));
         match self.draw.below(2) {
             0 => stranger,
             _ => self.rooms.any_other().unwrap_or(stranger),

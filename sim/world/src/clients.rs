@@ -432,14 +432,12 @@ impl World<'_, '_> {
 /// The outcome as a number, for the trace hash.
 fn outcome_word(outcome: &sim_model::protocol::Outcome) -> u64 {
     match outcome {
-        Ok(Answer::Sent { room, room_seq, .. }) => (u64::from(room.0) << 32) ^ room_seq ^ 1,
+        Ok(Answer::Sent { room, room_seq, .. }) => (room.0 << 32) ^ room_seq ^ 1,
         Ok(Answer::Stick { epoch, place, .. }) => (epoch << 32) ^ u64::from(*place) ^ 2,
-        Ok(Answer::Matched { room, partner, .. }) => {
-            (u64::from(room.0) << 32) ^ u64::from(partner.0) ^ 3
-        }
+        Ok(Answer::Matched { room, partner, .. }) => (room.0 << 32) ^ partner.0 ^ 3,
         Ok(Answer::Read { cursor, .. }) => (cursor << 8) ^ 4,
         Ok(Answer::Waiting { position, .. }) => (u64::from(*position) << 8) ^ 5,
-        Ok(Answer::LoggedIn { user, room }) => (u64::from(room.0) << 32) ^ u64::from(user.0) ^ 6,
+        Ok(Answer::LoggedIn { user, room }) => (room.0 << 32) ^ user.0 ^ 6,
         Ok(Answer::Draft { length, .. }) => (u64::from(*length) << 8) ^ 7,
         Ok(Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Done | Answer::Lifted { .. }) => 8,
         Ok(Answer::OnBreak {
@@ -449,16 +447,16 @@ fn outcome_word(outcome: &sim_model::protocol::Outcome) -> u64 {
             flavour,
         }) => {
             let mood = (u64::from(*stress) << 8) ^ u64::from(*boss_alert);
-            (u64::from(user.0) << 32) ^ u64::from(*flavour) ^ (mood << 16) ^ 10
+            (user.0 << 32) ^ u64::from(*flavour) ^ (mood << 16) ^ 10
         }
         Ok(Answer::Mood { stress, boss_alert }) => {
             (u64::from(*stress) << 16) ^ (u64::from(*boss_alert) << 8) ^ 11
         }
         Ok(Answer::History { room, messages, .. }) => {
-            (u64::from(room.0) << 32) ^ ((messages.len() as u64) << 8) ^ 12
+            (room.0 << 32) ^ ((messages.len() as u64) << 8) ^ 12
         }
         Ok(Answer::Members { room, members }) => {
-            (u64::from(room.0) << 32) ^ ((members.len() as u64) << 8) ^ 13
+            (room.0 << 32) ^ ((members.len() as u64) << 8) ^ 13
         }
         Err(refusal) => chat_types::mix_bytes(9, refusal.code.as_bytes()),
     }

@@ -6,7 +6,7 @@ use chat_core::{Earlier, Page, Ticket, UserId};
 use chat_types::Time;
 
 use sim_model::plan::{Delivery, Net};
-use sim_model::protocol::{CallId, Outcome};
+use sim_model::protocol::{CallId, Outcome, Room, User};
 use sim_model::server::ServerCall;
 
 /// The id of an entry. A slot is reused under another generation.
@@ -68,8 +68,8 @@ pub(super) enum InFlight {
     /// An operator's call.
     Operator {
         verb: &'static str,
-        user: Option<u32>,
-        room: Option<u32>,
+        user: Option<User>,
+        room: Option<Room>,
     },
 }
 

@@ -1,6 +1,6 @@
 //! Operators' acts.
 
-use chat_core::{Address, Call, Operate, RoomId, UserId};
+use chat_core::{Address, Call, Operate};
 use sim_model::history::{NetworkRecord, Observer as _, WorldRecord};
 use sim_model::plan::{OperatorAct, OperatorVerb};
 use sim_model::protocol::{Room, User};
@@ -34,14 +34,13 @@ impl World<'_, '_> {
         let Some(agent) = act.user.or(muted).or_else(|| self.draw_present_user(act)) else {
             return;
         };
-        let Some(User(number)) = self.clients[agent as usize].user.identity() else {
+        let Some(user) = self.clients[agent as usize].user.identity() else {
             return;
         };
         self.record_victims(index, &[agent]);
         let Some(node) = self.server.node() else {
             return;
         };
-        let user = UserId(number);
         let rooms = node.hub().rooms_of(user).to_vec();
         let name = node.hub().who_is(user).map(|who| (*who.name).into());
         let room = self.room_of_act(act, agent, &rooms);
@@ -52,7 +51,7 @@ impl World<'_, '_> {
                 self.active_faults.muted.push(agent);
                 self.active_faults
                     .barred
-                    .extend(name.map(|name| (agent, User(number), name)));
+                    .extend(name.map(|name| (agent, user, name)));
                 Operate::Mute { user, reason }
             }
             OperatorVerb::Unmute => Operate::Unmute { user },
@@ -78,28 +77,26 @@ impl World<'_, '_> {
             OperatorVerb::Ban | OperatorVerb::Unban => {
                 self.active_faults
                     .barred
-                    .extend(name.map(|name| (agent, User(number), name)));
+                    .extend(name.map(|name| (agent, user, name)));
                 Operate::BanUser { user, reason }
             }
         };
-        let room = room.map(|RoomId(room)| room);
-        self.submit_act((act.verb.name(), Some(number), room), operate);
+        self.submit_act((act.verb.name(), Some(user), room), operate);
     }
 
     /// The room of an act: the written one, or one of the user's, drawn if there are several.
     /// Sometimes an act names by mistake a room that the user is not in, or that is over.
-    fn room_of_act(&mut self, act: &OperatorAct, agent: u32, rooms: &[RoomId]) -> Option<RoomId> {
+    fn room_of_act(&mut self, act: &OperatorAct, agent: u32, rooms: &[Room]) -> Option<Room> {
         if act.room.is_some() {
-            return act.room.map(RoomId);
+            return act.room.map(Room);
         }
         if act.verb.names_room() && act.user.is_none() && self.active_faults.draw.below(3) == 0 {
             let draw = &mut self.active_faults.draw;
             if draw.below(2) == 0 {
                 let known = self.clients[agent as usize].user.any_room(draw);
-                return known.map(|Room(number)| RoomId(number));
+                return known;
             }
-            let number = draw.below(STRAY_ROOMS) + 1;
-            return u32::try_from(number).ok().map(RoomId);
+            return Some(Room(draw.below(STRAY_ROOMS) + 1));
         }
         match rooms {
             [] => None,
@@ -111,8 +108,8 @@ impl World<'_, '_> {
         }
     }
 
-    fn record_room(&mut self, index: u32, act: &OperatorAct, room: Option<RoomId>) {
-        if let Some(RoomId(room)) = room.filter(|_| act.verb.names_room()) {
+    fn record_room(&mut self, index: u32, act: &OperatorAct, room: Option<Room>) {
+        if let Some(room) = room.filter(|_| act.verb.names_room()) {
             let fault = index as usize;
             let named = NetworkRecord::RoomNamed { fault, room };
             self.observers.observe_network(&named);
@@ -129,9 +126,9 @@ impl World<'_, '_> {
         let Some(place) = place else {
             return;
         };
-        let (agent, User(number), name) = barred.remove(place);
+        let (agent, user, name) = barred.remove(place);
         self.record_victims(index, &[agent]);
-        self.submit_act(("unban", Some(number), None), Operate::Unban { name });
+        self.submit_act(("unban", Some(user), None), Operate::Unban { name });
     }
 
     /// Lifts the measure against the address of the named user, or the latest one.
@@ -153,7 +150,7 @@ impl World<'_, '_> {
 
     fn submit_act(
         &mut self,
-        (verb, user, room): (&'static str, Option<u32>, Option<u32>),
+        (verb, user, room): (&'static str, Option<User>, Option<Room>),
         act: Operate,
     ) {
         let now = self.server_now();
@@ -184,9 +181,8 @@ impl World<'_, '_> {
         }
         let fits = |agent: &u32| {
             let client = &self.clients[*agent as usize];
-            client.user.identity().is_some_and(|User(number)| {
-                client.is_there()
-                    && (!needs_room || !node.hub().rooms_of(UserId(number)).is_empty())
+            client.user.identity().is_some_and(|user| {
+                client.is_there() && (!needs_room || !node.hub().rooms_of(user).is_empty())
             })
         };
         let those: Vec<u32> = (0..self.client_count()).filter(fits).collect();
@@ -198,8 +194,8 @@ impl World<'_, '_> {
     pub(super) fn record_possible_act(
         &mut self,
         verb: &'static str,
-        user: Option<u32>,
-        room: Option<u32>,
+        user: Option<User>,
+        room: Option<Room>,
     ) {
         self.record_act(verb, user, room);
         if verb == "mute" {
@@ -210,9 +206,13 @@ impl World<'_, '_> {
     }
 
     /// Records that an operator's act took effect.
-    pub(super) fn record_act(&mut self, verb: &'static str, user: Option<u32>, room: Option<u32>) {
+    pub(super) fn record_act(
+        &mut self,
+        verb: &'static str,
+        user: Option<User>,
+        room: Option<Room>,
+    ) {
         let at = self.now();
-        let (user, room) = (user.map(User), room.map(Room));
         self.observers.observe_world(&WorldRecord::Operated {
             at,
             verb,

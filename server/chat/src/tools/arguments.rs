@@ -402,7 +402,7 @@ mod tests {
             "room_x",
             "ROOM_3",
             "room_-1",
-            "room_99999999999",
+            "room_99999999999999999999",
         ] {
             assert_eq!(room_id(other), None, "{other}");
         }

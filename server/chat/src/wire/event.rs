@@ -267,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    fn who(id: u32, name: &str) -> Arc<Who> {
+    fn who(id: u64, name: &str) -> Arc<Who> {
         Arc::new(Who {
             id: UserId(id),
             chosen_id: None,

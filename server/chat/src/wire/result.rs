@@ -381,7 +381,7 @@ fn reader(context: &CallerContext) -> UserId {
 impl Members {
     /// A part of all members, which come in ascending number.
     fn of(all: &[chat_core::MemberView], part: MemberPart, reader: UserId) -> Self {
-        let number = |view: &chat_core::MemberView| u64::from(view.who.id.0);
+        let number = |view: &chat_core::MemberView| view.who.id.0;
         let after = part.after.unwrap_or_default();
         let begin = all.partition_point(|view| number(view) <= after);
         let rest = &all[begin..];

@@ -92,8 +92,8 @@ fn close_left(
          coalesce((SELECT max(seq) FROM messages WHERE room = memberships.room), from_seq)
          WHERE id = ?2";
     while let Some(row) = open.next()? {
-        let (id, user): (i64, u32) = (row.get(0)?, row.get(1)?);
-        let (room, from_at): (u32, Time) = (row.get(2)?, Time(unsigned(row.get(3)?)));
+        let (id, user): (i64, u64) = (row.get(0)?, row.get(1)?);
+        let (room, from_at): (u64, Time) = (row.get(2)?, Time(unsigned(row.get(3)?)));
         let found = rooms.binary_search_by_key(&room, |room| room.id.0);
         let stays = found.is_ok_and(|index| {
             let members = rooms[index].members.iter();

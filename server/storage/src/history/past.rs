@@ -180,7 +180,7 @@ impl PastReader {
             let mut keys = self.connection.prepare_cached(keys)?;
             let mut keys = keys.query(params![room.0, from, to.min(*done)])?;
             while let Some(key) = keys.next()? {
-                let (id, seq, user): (i64, i64, u32) = (key.get(0)?, key.get(1)?, key.get(2)?);
+                let (id, seq, user): (i64, i64, u64) = (key.get(0)?, key.get(1)?, key.get(2)?);
                 if seq <= from || to.min(*done) <= seq {
                     return Err(corrupt());
                 }

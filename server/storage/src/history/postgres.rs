@@ -290,8 +290,3 @@ async fn connect(config: &Config) -> Result<Client, CopyError> {
     });
     Ok(client)
 }
-
-/// A number for PostgreSQL, whose integers are signed, as SQLite's are.
-fn number(number: u32) -> i64 {
-    i64::from(number)
-}

@@ -116,7 +116,7 @@ mod tests {
     const DAY: Span = Span::secs(24 * 3_600);
 
     /// An event on this day, at the position of the same number.
-    fn fact(position: u64, day: u64, room: u32, body: impl FnOnce(Arc<Who>) -> Body) -> Fact {
+    fn fact(position: u64, day: u64, room: u64, body: impl FnOnce(Arc<Who>) -> Body) -> Fact {
         let who = Arc::new(Who {
             id: UserId(1),
             chosen_id: None,

@@ -22,11 +22,11 @@ const REALM: u128 = 7;
 /// The number of damaged files, which `DURABLE_TIMES` multiplies.
 const ROUNDS: u64 = 80;
 
-const USERS: [u32; 3] = [1, 2, 3];
-const ROOMS: [u32; 3] = [1, 2, 3];
+const USERS: [u64; 3] = [1, 2, 3];
+const ROOMS: [u64; 3] = [1, 2, 3];
 const QUERIES: [&str; 4] = ["word", "tea", "会議", "3"];
 
-fn who(id: u32) -> Arc<Who> {
+fn who(id: u64) -> Arc<Who> {
     Arc::new(Who {
         id: UserId(id),
         chosen_id: (id == 2).then(|| "ben-2".into()),
@@ -34,7 +34,7 @@ fn who(id: u32) -> Arc<Who> {
     })
 }
 
-fn fact(position: u64, room: u32, seq: u64, body: Body) -> Fact {
+fn fact(position: u64, room: u64, seq: u64, body: Body) -> Fact {
     let event = Event {
         room: RoomId(room),
         room_seq: RoomSeq(seq),
@@ -87,7 +87,7 @@ fn write(path: &Path) -> u64 {
     position
 }
 
-fn reading<const N: usize>(user: u32, hidden: [u32; N]) -> PastReading {
+fn reading<const N: usize>(user: u64, hidden: [u64; N]) -> PastReading {
     PastReading {
         user: UserId(user),
         hidden: hidden.map(UserId).into(),
@@ -227,7 +227,7 @@ fn the_messages_of_a_snapshot_are_in_the_order_of_their_instants() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut rooms: Vec<KeptRoom> = (0..MANY)
         .map(|room| KeptRoom {
-            id: RoomId(u32::try_from(room).expect("few rooms")),
+            id: RoomId(room),
             name: None,
             last: RoomSeq(COUNT / MANY),
             members: Vec::new(),
@@ -241,8 +241,7 @@ fn the_messages_of_a_snapshot_are_in_the_order_of_their_instants() {
             text: number.to_string().into(),
             epoch: None,
         };
-        let id = u32::try_from(room).expect("few rooms");
-        let said = fact(1 + number, id, 1 + number / MANY, body).event;
+        let said = fact(1 + number, room, 1 + number / MANY, body).event;
         rooms[usize::try_from(room).expect("few rooms")]
             .messages
             .push(said);
@@ -281,7 +280,7 @@ fn tables_of_an_older_version_are_built_anew() {
 }
 
 /// Tables in which each of these says so many texts in its own room, after it joined.
-fn spoken(path: &Path, said: &[(u32, u32, u64, &str)]) -> PastReader {
+fn spoken(path: &Path, said: &[(u64, u64, u64, &str)]) -> PastReader {
     let mut tables = Tables::open(path, REALM).unwrap();
     let (mut position, mut facts) = (0, Vec::new());
     let mut seqs = std::collections::BTreeMap::new();
@@ -393,7 +392,7 @@ fn a_search_does_no_work_in_rooms_of_others() {
             (1, 1, 1, "the last word"),
         ];
         let mut reader = spoken(&path(name), &said);
-        let mut of = |query: &str, room: Option<u32>| {
+        let mut of = |query: &str, room: Option<u64>| {
             let steps = limited(&mut reader, u64::MAX);
             let words = QueryWords::new(query).unwrap();
             let mut work = Work::default();

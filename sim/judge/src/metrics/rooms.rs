@@ -92,7 +92,7 @@ pub(super) struct Rooms {
 
 impl Rooms {
     fn of(&mut self, room: Option<Room>) -> &mut OfRoom {
-        let Some(place) = room.map(|Room(room)| room as usize) else {
+        let Some(place) = room.and_then(|Room(room)| usize::try_from(room).ok()) else {
             return &mut self.others;
         };
         if place >= MEASURED {

@@ -19,7 +19,7 @@ fn tell(metrics: &mut Metrics, at: u64, agent: Agent, what: ClientEvent<'_>) {
         at: second(at),
         agent,
         name: "",
-        user: Some(User(agent.0 + 10)),
+        user: Some(User(u64::from(agent.0) + 10)),
         what,
     });
 }

@@ -6,9 +6,8 @@ use sim_model::server::NextNumbers;
 
 use super::{Inbox, Model};
 
-/// The largest numbers: of participants and rooms, and of all else.
-const LAST_NUMBER: u64 = u32::MAX as u64;
-const LAST_PLACE: u64 = (1 << 53) - 1;
+/// The largest number.
+const LAST: u64 = (1 << 53) - 1;
 
 /// The numbers that are not behind those of a life that was lost: what a new one goes on behind, and
 /// what the lost one gave.
@@ -37,29 +36,16 @@ pub enum Numbered {
     Grants(Room),
 }
 
-/// The place after a step of the microseconds of `down`. // 2.7
+/// The number after a step over `down`. // 2.7
 pub(super) fn pass(last: u64, down: Span) -> u64 {
-    pass_step(last, down.0, 1_000_000, LAST_PLACE)
-}
-
-fn pass_step(last: u64, n: u64, second: u64, limit: u64) -> u64 {
-    let most = (limit - last) / 8;
-    if most < second {
-        return last;
-    }
-    (last + n.max(second).min(most)).div_ceil(second) * second
-}
-
-fn pass_number(last: u32, down: Span) -> u32 {
-    let next = pass_step(last.into(), down.0 / 1_000, 1_000, LAST_NUMBER);
-    u32::try_from(next).expect("it is below the limit")
+    last + (down.0.saturating_add(1_000_000)).min((LAST - last) / 8)
 }
 
 impl Model {
     /// The numbers of participants, rooms and events pass those of a lost life. // 2.7
     pub(super) fn pass_numbers(&mut self, down: Span) {
-        self.participants.pass(|last| pass_number(last, down));
-        self.rooms.pass(|last| pass_number(last, down));
+        self.participants.pass(|last| pass(last, down));
+        self.rooms.pass(|last| pass(last, down));
         for user in self.participants.numbers().into_iter().map(User) {
             let participant = self.participant_mut(user);
             let end = pass(participant.inbox.end(), down);
@@ -81,7 +67,6 @@ impl Model {
             (Numbered::Users, self.participants.last(), next.user.0),
             (Numbered::Rooms, self.rooms.last(), next.room.0),
         ];
-        let numbers = numbers.map(|(what, given, next)| (what, given.into(), next.into()));
         let inboxes = next.inboxes.iter().filter_map(|(user, next)| {
             let given = self.inbox(*user).map(Inbox::end)?;
             Some((Numbered::Inbox(*user), given, *next))

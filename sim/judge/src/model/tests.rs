@@ -135,7 +135,7 @@ impl Script {
     }
 
     /// The events of an inbox after a cursor: instant in seconds, room seq, kind.
-    fn events(&self, user: u32, after: u64) -> Vec<(u64, u64, &'static str)> {
+    fn events(&self, user: u64, after: u64) -> Vec<(u64, u64, &'static str)> {
         let user = User(user);
         let page = self.model.inbox(user).unwrap().page(user, after, most(100));
         let events = page.events.iter();

@@ -14,7 +14,7 @@ fn tell(recorder: &mut SeriesRecorder, ms: u64, agent: u32, what: ClientEvent<'_
         at: at(ms),
         agent: Agent(agent),
         name: &format!("penpal#{agent}"),
-        user: Some(User(agent)),
+        user: Some(User(agent.into())),
         what,
     });
 }
@@ -52,7 +52,7 @@ fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_m
     let saw = InboxEvent::Message {
         room: Room(1),
         room_seq,
-        sender: User(agent),
+        sender: User(agent.into()),
         shown: sim_model::protocol::Shown {
             chosen_id: None,
             name: "penpal",

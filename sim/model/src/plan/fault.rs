@@ -413,7 +413,7 @@ pub struct OperatorAct {
     /// The user: an index into `users` of the steps form.
     pub user: Option<u32>,
     /// The number of the room that a kick or a close names; without one, a room of the user.
-    pub room: Option<u32>,
+    pub room: Option<u64>,
     /// The operator's reason; without one, a usual one.
     pub reason: Option<Arc<str>>,
 }

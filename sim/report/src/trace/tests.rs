@@ -30,7 +30,7 @@ fn play(observer: &mut dyn Observer) {
         room: Room(3),
     });
     let refused = Err(Refusal::of("stick_required"));
-    let mut ann = |ms, user: Option<u32>, what| tell(observer, ms, 0, user, what);
+    let mut ann = |ms, user: Option<u64>, what| tell(observer, ms, 0, user, what);
     ann(0, None, called(0, &login));
     ann(20, Some(7), answered(0, &login, &logged_in));
     ann(22, Some(7), received(4, &GRANTED));
@@ -105,7 +105,7 @@ fn tell(
     observer: &mut dyn Observer,
     ms: u64,
     agent: u32,
-    user: Option<u32>,
+    user: Option<u64>,
     what: ClientEvent<'_>,
 ) {
     observer.observe(&Record {

@@ -123,7 +123,7 @@ fn step() -> impl Strategy<Value = ScriptStep> {
     let leaving = leaving.prop_map(|step| (step, Vec::new(), Net::default()));
     let what = prop_oneof![4 => call, 1 => leaving];
     (time(), 0_u32..6, what).prop_map(|(at, user, (what, leave_out, net))| ScriptStep {
-        whom: (user > 3 && !matches!(what, Step::Disconnect(_))).then_some(user),
+        whom: (user > 3 && !matches!(what, Step::Disconnect(_))).then_some(user.into()),
         at,
         user,
         what,
@@ -178,7 +178,7 @@ fn act() -> impl Strategy<Value = OperatorAct> {
     let parts = (
         one(OperatorVerb::ALL),
         prop::option::of(0_u32..6),
-        prop::option::of(1_u32..9),
+        prop::option::of(1_u64..9),
         prop::option::of(one(&["spam", " spam", "a\nb", ""])),
     );
     parts.prop_map(|(verb, user, room, reason)| OperatorAct {

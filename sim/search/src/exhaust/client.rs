@@ -221,9 +221,9 @@ fn given_name(number: u8) -> Arc<str> {
 }
 
 /// A call: its verb, its room, and its epoch or its target.
-fn asked(op: &Op, base: &Base) -> (&'static str, Option<u32>, Option<u64>) {
+fn asked(op: &Op, base: &Base) -> (&'static str, Option<u64>, Option<u64>) {
     let room = op.room().flatten().map(|room| base.room_behind(room.0));
     let later = op.epoch().map(|epoch| base.later(epoch));
-    let number = later.or_else(|| op.about().map(|user| user.0.into()));
+    let number = later.or_else(|| op.about().map(|user| user.0));
     (op.verb(), room, number)
 }

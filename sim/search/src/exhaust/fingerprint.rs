@@ -35,21 +35,21 @@ const UNNUMBERED: [&str; 3] = ["Time", "Ticket", "Seq"];
 #[derive(Clone, Debug, Default)]
 pub(super) struct Base {
     /// The newest room.
-    pub(super) room: u32,
+    pub(super) room: u64,
     /// The end of each room's order.
-    pub(super) ends: BTreeMap<u32, u64>,
+    pub(super) ends: BTreeMap<u64, u64>,
     /// The newest grant of the stick.
     pub(super) epoch: u64,
 }
 
 impl Base {
     /// The distance of a room from the newest.
-    pub(super) const fn room_behind(&self, room: u32) -> u32 {
+    pub(super) const fn room_behind(&self, room: u64) -> u64 {
         self.room.wrapping_sub(room)
     }
 
     /// The distance of a place in a room's order from the end.
-    pub(super) fn beyond(&self, room: u32, room_seq: u64) -> u64 {
+    pub(super) fn beyond(&self, room: u64, room_seq: u64) -> u64 {
         room_seq.wrapping_sub(self.ends.get(&room).copied().unwrap_or_default())
     }
 
@@ -63,7 +63,7 @@ impl Base {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
     /// Its participant.
-    pub(super) user: u32,
+    pub(super) user: u64,
     /// Whether it may repeat a request.
     pub(super) may_retry: bool,
 }
@@ -112,8 +112,8 @@ struct Fold<'a> {
     readers: &'a [Reader],
     /// The last number, and the last room and participant.
     last: u64,
-    room: u32,
-    user: u32,
+    room: u64,
+    user: u64,
     /// The reader whose participant is being folded.
     reader: Option<Reader>,
 }
@@ -165,6 +165,11 @@ impl ser::Serializer for &mut Fold<'_> {
     type SerializeMap = Self;
     type SerializeStruct = Self;
     type SerializeStructVariant = Self;
+
+    /// The state is serialised as a journal's snapshot has it.
+    fn is_human_readable(&self) -> bool {
+        false
+    }
 
     words!(serialize_bool: bool, serialize_u8: u8, serialize_u16: u16, serialize_u32: u32,
         serialize_u64: u64, serialize_char: char);
@@ -230,17 +235,14 @@ impl ser::Serializer for &mut Fold<'_> {
         // its meaning.
         let before = self.state;
         value.serialize(&mut *self)?;
-        let Ok(small) = u32::try_from(self.last) else {
-            return Ok(());
-        };
         let relative = match name {
             "UserId" => {
-                self.user = small;
+                self.user = self.last;
                 return Ok(());
             }
             "RoomId" => {
-                self.room = small;
-                self.base.room_behind(small).into()
+                self.room = self.last;
+                self.base.room_behind(self.last)
             }
             "RoomSeq" => self.base.beyond(self.room, self.last),
             "Epoch" => self.base.later(self.last),

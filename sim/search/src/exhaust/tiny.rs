@@ -118,7 +118,7 @@ impl Tiny {
         for client in &self.clients {
             state = client.fingerprint(state, base);
             let user = client.user.unwrap_or_default();
-            let unread = hub.unread(UserId(user.0), Seq(client.cursor));
+            let unread = hub.unread(user, Seq(client.cursor));
             state = fingerprint_shown(
                 state,
                 format_args!("{:?}", unread.map(|unread| unread.min(2))),

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use chat_core::{Caller, Entry, Hub, SecretHash, Seq, UserId};
 use chat_types::Span;
-use sim_model::protocol::User;
 use sim_model::server::{self, Decided};
 use sim_model::words;
 use sim_world::translate;
@@ -20,7 +19,7 @@ const MAX_NAMES: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FollowTarget {
     /// `user_7`.
-    Number(u32),
+    Number(u64),
     /// A display name, or a public id that was chosen. Several participants may have had it.
     Name(String),
 }
@@ -83,7 +82,7 @@ impl FollowedParticipant {
             {
                 for (_, event) in &page.events {
                     let event = translate::event(event, *user);
-                    let me = Some(User(user.0));
+                    let me = Some(*user);
                     let words = format!("  · {}", words::event_words(&event, me));
                     show(&line(position, after, *user, &words));
                 }

@@ -115,9 +115,9 @@ impl Steps {
                 let key = key.map_or(RequestKey::None, |_| RequestKey::Own);
                 self.call(at, agent, op, key);
             }
-            Entry::OpenStream { user } => self.opens(at, UserId(user.0)),
+            Entry::OpenStream { user } => self.opens(at, *user),
             Entry::CloseStream { user } => {
-                let agent = self.agent_of(UserId(user.0));
+                let agent = self.agent_of(*user);
                 self.closed.entry(agent).or_insert(at);
             }
             Entry::Operate(act) => self.operates(at, act),
@@ -176,7 +176,7 @@ impl Steps {
         if let Some(agent) = self.users.get(&user) {
             return *agent;
         }
-        let unknown = Handle(u64::MAX - u64::from(user.0));
+        let unknown = Handle(u64::MAX - user.0);
         let agent = self.agent(unknown);
         self.users.insert(user, agent);
         agent
@@ -259,7 +259,7 @@ impl Steps {
                 return;
             }
         };
-        let Some(Agent(user)) = self.users.get(&UserId(user.0)).copied() else {
+        let Some(Agent(user)) = self.users.get(user).copied() else {
             self.left_out.acts += 1;
             return;
         };

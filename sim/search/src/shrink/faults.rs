@@ -4,7 +4,7 @@ use chat_types::Span;
 use sim_model::plan::{Fault, FaultKind, OperatorAct, Victims};
 
 /// The fault with named victims; none if it had none. An operator named this room.
-pub(super) fn named(fault: &Fault, struck: Option<Vec<u32>>, room: Option<u32>) -> Option<Fault> {
+pub(super) fn named(fault: &Fault, struck: Option<Vec<u32>>, room: Option<u64>) -> Option<Fault> {
     let of = |_: &Victims| {
         let those = struck.clone().filter(|those| !those.is_empty());
         those.map(Victims::Users)

@@ -47,7 +47,7 @@ pub(crate) struct StepRecorder {
     /// The victims of each fault.
     struck: BTreeMap<usize, Vec<u32>>,
     /// The room that the operator's act of a fault names.
-    rooms: BTreeMap<usize, u32>,
+    rooms: BTreeMap<usize, u64>,
     /// The texts sent, each with its first step.
     said: BTreeMap<Arc<str>, usize>,
 }
@@ -429,7 +429,7 @@ impl Observer for StepRecorder {
                 self.struck.insert(fault, users);
             }
             NetworkRecord::RoomNamed { fault, room } => {
-                self.rooms.insert(fault, room);
+                self.rooms.insert(fault, room.0);
             }
             NetworkRecord::StreamBroke { .. }
             | NetworkRecord::Disconnected { length: None, .. } => {}

@@ -83,7 +83,7 @@ fn telling(name: &Arc<str>, own: Option<&str>) -> Option<Arc<str>> {
 }
 
 /// The number of the participant that the call names.
-pub(super) const fn whom(op: &Op) -> Option<u32> {
+pub(super) const fn whom(op: &Op) -> Option<u64> {
     if let Op::Report { user, .. } | Op::Block { user } | Op::Unblock { user } = op {
         return Some(user.0);
     }

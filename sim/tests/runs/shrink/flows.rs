@@ -5,7 +5,7 @@ use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RequestKey};
 use sim_model::outcome::{Point, Progress, START, Violation};
 use sim_model::plan::{Delivery, Opening, Plan, Race, Schedule, Workload};
-use sim_model::protocol::{Op, ReadBy, User};
+use sim_model::protocol::{Op, ReadBy, Room, User};
 use sim_scenario::parse;
 use sim_search::runner::RunSeed;
 
@@ -213,7 +213,15 @@ fn a_room_that_an_operator_names_by_mistake_is_written_with_the_act() {
          scenarios: [{ name: guest, flow: [{ loop: { count: 40, steps: [login, { think: 50ms }] } }] }]\n\
          faults: [{ every: 100ms, operator: kick }]\n",
     );
-    let named: PacketRule = |packet| matches!(packet, NetworkRecord::RoomNamed { room: 4.., .. });
+    let named: PacketRule = |packet| {
+        matches!(
+            packet,
+            NetworkRecord::RoomNamed {
+                room: Room(4..),
+                ..
+            }
+        )
+    };
     let shrunk = shrunk(
         &plan.expect("a scenario"),
         "planted",

@@ -93,7 +93,7 @@ pub(crate) fn waiting() -> Outcome {
     })
 }
 
-pub(crate) fn matched(room: u32) -> Outcome {
+pub(crate) fn matched(room: u64) -> Outcome {
     Ok(Answer::Matched {
         shown: Shown::default(),
         user: ME,
@@ -102,7 +102,7 @@ pub(crate) fn matched(room: u32) -> Outcome {
     })
 }
 
-pub(crate) fn logged_in(room: u32) -> Outcome {
+pub(crate) fn logged_in(room: u64) -> Outcome {
     Ok(Answer::LoggedIn {
         user: ME,
         room: Room(room),
@@ -131,7 +131,7 @@ pub(crate) fn refused(code: &'static str) -> Outcome {
     Err(Refusal::of(code))
 }
 
-pub(crate) fn found(room: u32) -> InboxEvent<'static> {
+pub(crate) fn found(room: u64) -> InboxEvent<'static> {
     InboxEvent::Found {
         shown: Shown::default(),
         room: Room(room),
@@ -151,7 +151,7 @@ pub(crate) fn message() -> InboxEvent<'static> {
     }
 }
 
-pub(crate) fn ended(room: u32) -> InboxEvent<'static> {
+pub(crate) fn ended(room: u64) -> InboxEvent<'static> {
     InboxEvent::Ended {
         room: Room(room),
         room_seq: 9,

@@ -18,7 +18,7 @@ use crate::harness::*;
 #[derive(Clone, Debug)]
 enum Input {
     Start,
-    Answer { which: usize, how: u8, room: u32 },
+    Answer { which: usize, how: u8, room: u64 },
     Event { seq: u64, what: u8, path: bool },
     Opened { back: u32 },
     Closed { back: u32, how: u8 },
@@ -31,7 +31,7 @@ enum Input {
 fn input() -> impl Strategy<Value = Input> {
     prop_oneof![
         1 => Just(Input::Start),
-        8 => (any::<usize>(), 0u8..20, 0u32..4)
+        8 => (any::<usize>(), 0u8..20, 0u64..4)
             .prop_map(|(which, how, room)| Input::Answer { which, how, room }),
         4 => (0u64..30, 0u8..10, any::<bool>())
             .prop_map(|(seq, what, path)| Input::Event { seq, what, path }),
@@ -94,7 +94,7 @@ fn persona(habits: [u8; 6], stream: bool) -> Persona {
     }
 }
 
-fn outcome(how: u8, room: u32) -> Outcome {
+fn outcome(how: u8, room: u64) -> Outcome {
     let refusal = |code, retry_after_ms: Option<u64>| {
         Err(Refusal {
             retry_after: retry_after_ms.map(Span::millis),
@@ -110,10 +110,10 @@ fn outcome(how: u8, room: u32) -> Outcome {
             holder: None,
             lease_until: chat_types::Time(0),
             room: Room(room),
-            place: room % 2,
-            epoch: u64::from(room),
+            place: u32::from(room % 2 == 1),
+            epoch: room,
         }),
-        6 | 7 => read(u64::from(room)),
+        6 | 7 => read(room),
         8 => Ok(Answer::Read {
             notices: Box::default(),
             unread: 0,
@@ -138,7 +138,7 @@ fn outcome(how: u8, room: u32) -> Outcome {
 }
 
 fn event(what: u8, seq: u64) -> InboxEvent<'static> {
-    let room = Room(u32::try_from(seq % 4).unwrap());
+    let room = Room(seq % 4);
     match what {
         0 | 1 => found(room.0),
         2 | 3 => message(),
@@ -255,7 +255,7 @@ fn settle(harness: &mut Harness) {
                     call, attempt, op, ..
                 } => {
                     let outcome = match op.verb() {
-                        "enter_queue" => matched(100 + call.0),
+                        "enter_queue" => matched(u64::from(100 + call.0)),
                         "login" => logged_in(50),
                         "check" => {
                             // All missing events are delivered.

@@ -39,7 +39,7 @@ fn in_the_lobby() -> Harness {
 
 /// The operations of a user whose flow joins rooms and then sends messages. `heard` are the events
 /// that it receives in between.
-fn spoken(count: u32, heard: &[InboxEvent<'_>], rooms: &[u32]) -> Vec<Op> {
+fn spoken(count: u32, heard: &[InboxEvent<'_>], rooms: &[u64]) -> Vec<Op> {
     let mut steps: Vec<Step> = rooms.iter().map(|_| login("lobby")).collect();
     steps.push(repeat(count, vec![send("hi")]));
     let mut harness = Harness::registered(flow(steps), logged_in(rooms[0]));

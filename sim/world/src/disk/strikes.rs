@@ -9,7 +9,6 @@ use chat_journal::{Damage, Files, Loss, Mark, Recovered, RecoveryError, recover}
 use chat_types::{Config, Continuity, Time, mix};
 use sim_model::draw::{Actor, Draw};
 use sim_model::plan::{Harm, Stored};
-use sim_model::protocol::{Room, User};
 use sim_model::server::{JournalState, NextNumbers};
 
 use super::{Disk, distance};
@@ -273,14 +272,14 @@ fn numbers_of(hub: &Hub) -> NextNumbers {
         inboxes,
         places,
     } = hub.last_numbers();
-    let inboxes = inboxes.into_iter().map(|(user, end)| (User(user.0), end.0));
+    let inboxes = inboxes.into_iter().map(|(user, end)| (user, end.0));
     let places = places.into_iter();
     NextNumbers {
-        user: User(user.0),
-        room: Room(room.0),
+        user,
+        room,
         inboxes: inboxes.collect(),
         places: places
-            .map(|(room, (place, epoch))| (Room(room.0), [place.0, epoch.0]))
+            .map(|(room, (place, epoch))| (room, [place.0, epoch.0]))
             .collect(),
     }
 }

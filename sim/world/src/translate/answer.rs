@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Body, Event, MemberView, NameHolder, PresenceView, Reject, Reply, Response, RoomId, UserId,
-    WasWaiting, Who,
+    Body, Event, MemberView, NameHolder, PresenceView, Reject, Reply, Response, RoomId, WasWaiting,
+    Who,
 };
 
 use super::shown_for_good;
@@ -15,52 +15,51 @@ use sim_model::protocol::{
 
 /// The answer to an accepted command.
 pub(super) fn answer(reply: &Reply) -> Answer {
-    let (user, room) = (|u: UserId| User(u.0), |r: RoomId| Room(r.0));
     match reply {
         Reply::Waiting {
-            user: me,
+            user,
             position,
             estimated_wait,
         } => Answer::Waiting {
-            user: user(*me),
+            user: *user,
             position: *position,
             estimated_wait: *estimated_wait,
         },
         Reply::Matched {
-            user: me,
-            room: r,
+            user,
+            room,
             partner,
-        } => matched(user(*me), room(*r), partner),
+        } => matched(*user, *room, partner),
         Reply::LeftQueue { left } => Answer::LeftQueue {
             left: *left == WasWaiting::Yes,
         },
-        Reply::LoggedIn { user: me, room: r } => Answer::LoggedIn {
-            user: user(*me),
-            room: room(*r),
+        Reply::LoggedIn { user, room } => Answer::LoggedIn {
+            user: *user,
+            room: *room,
         },
         Reply::Sent {
-            room: r,
+            room,
             room_seq,
             at,
             turns_left,
         } => Answer::Sent {
-            room: room(*r),
+            room: *room,
             room_seq: room_seq.0,
             at: *at,
             turns_left: *turns_left,
         },
         Reply::LeftChat => Answer::LeftChat,
         Reply::Stick {
-            room: r,
+            room,
             place,
             epoch,
             holder,
             lease_until,
         } => Answer::Stick {
-            room: room(*r),
+            room: *room,
             place: *place,
             epoch: epoch.0,
-            holder: Some(user(*holder)),
+            holder: Some(*holder),
             lease_until: *lease_until,
         },
         Reply::Draft {
@@ -69,13 +68,13 @@ pub(super) fn answer(reply: &Reply) -> Answer {
             suffix,
         } => draft((*length, *cut), suffix.as_deref()),
         Reply::OnBreak {
-            user: me,
+            user,
             stress,
             boss_alert,
             flavour,
             ..
         } => Answer::OnBreak {
-            user: user(*me),
+            user: *user,
             stress: *stress,
             boss_alert: *boss_alert,
             flavour: *flavour,
@@ -89,7 +88,7 @@ fn matched(user: User, room: Room, partner: &Who) -> Answer {
     Answer::Matched {
         user,
         room,
-        partner: User(partner.id.0),
+        partner: partner.id,
         shown: shown_for_good(partner),
     }
 }
@@ -117,7 +116,7 @@ fn read(answer: &chat_core::Answer) -> Answer {
     match answer {
         chat_core::Answer::Page { page, notices } => page_end(page, notices),
         chat_core::Answer::Members { room, members } => Answer::Members {
-            room: Room(room.0),
+            room: *room,
             members: members.iter().map(member).collect(),
         },
         chat_core::Answer::History {
@@ -125,7 +124,7 @@ fn read(answer: &chat_core::Answer) -> Answer {
             messages,
             more,
         } => Answer::History {
-            room: Room(room.0),
+            room: *room,
             messages: messages.iter().filter_map(past_message).collect(),
             more: *more,
         },
@@ -151,8 +150,8 @@ fn page_end(page: &chat_core::Page, notices: &[(RoomId, chat_core::Notice)]) -> 
 #[must_use]
 pub fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
     Notice {
-        room: Room(room.0),
-        user: User(notice.user.id.0),
+        room,
+        user: notice.user.id,
         shown: shown_for_good(&notice.user),
         kind: match notice.kind {
             chat_core::NoticeKind::Typing => NoticeKind::Typing,
@@ -164,7 +163,7 @@ pub fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
 
 fn member(view: &MemberView) -> Member {
     Member {
-        user: User(view.who.id.0),
+        user: view.who.id,
         shown: shown_for_good(&view.who),
         since: view.since,
         attendance: attendance(view.presence),
@@ -192,7 +191,7 @@ fn past_message(event: &Arc<Event>) -> Option<PastMessage> {
     Some(PastMessage {
         room_seq: event.room_seq.0,
         at: event.at,
-        sender: User(sender.id.0),
+        sender: sender.id,
         shown: shown_for_good(sender),
         text: Arc::clone(text),
         epoch: epoch.map(|epoch| epoch.0),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_core::{BreakKind, Command, EnterQueue, Epoch, RoomId, UserId};
-use sim_model::protocol::{Op, Room, User};
+use sim_model::protocol::Op;
 
 /// An argument of a command, whose types may differ in the simulator and the core.
 pub(super) trait Counterpart {
@@ -28,12 +28,10 @@ macro_rules! crosses {
 }
 
 crosses! {
-    Option<Room> => Option<RoomId>, |it: &Self| it.map(|room| RoomId(room.0));
-    Option<RoomId> => Option<Room>, |it: &Self| it.map(|room| Room(room.0));
+    Option<RoomId> => Self, |it: &Self| *it;
     Option<u64> => Option<Epoch>, |it: &Self| it.map(Epoch);
     Option<Epoch> => Option<u64>, |it: &Self| it.map(|epoch| epoch.0);
-    User => UserId, |it: &Self| UserId(it.0);
-    UserId => User, |it: &Self| User(it.0);
+    UserId => Self, |it: &Self| *it;
     BreakKind => Self, |it: &Self| *it;
     Arc<str> => Self, Self::clone;
     Option<Arc<str>> => Self, Self::clone;

@@ -8,21 +8,20 @@ use chat_types::Time;
 
 use super::shown;
 use sim_model::protocol::{
-    EndReason, InboxEvent, LostRange, Membership, Moderated, Presence, Room, StickChange,
-    StickLoss, User,
+    EndReason, InboxEvent, LostRange, Membership, Moderated, Presence, StickChange, StickLoss,
 };
 
 /// An event as the inbox's reader sees it.
 #[must_use]
 pub fn event(event: &Event, reader: UserId) -> InboxEvent<'_> {
-    let (room, room_seq) = (Room(event.room.0), event.room_seq.0);
+    let (room, room_seq) = (event.room, event.room_seq.0);
     match &event.body {
         Body::Found([a, b]) => {
             let partner = if a.id == reader { b } else { a };
             InboxEvent::Found {
                 room,
                 room_seq,
-                partner: User(partner.id.0),
+                partner: partner.id,
                 shown: shown(partner),
             }
         }
@@ -33,7 +32,7 @@ pub fn event(event: &Event, reader: UserId) -> InboxEvent<'_> {
         } => InboxEvent::Message {
             room,
             room_seq,
-            sender: User(sender.id.0),
+            sender: sender.id,
             shown: shown(sender),
             text,
             epoch: epoch.map(|epoch| epoch.0),
@@ -46,13 +45,13 @@ pub fn event(event: &Event, reader: UserId) -> InboxEvent<'_> {
         Body::PartnerAway(who) => InboxEvent::PartnerAway {
             room,
             room_seq,
-            partner: User(who.id.0),
+            partner: who.id,
             shown: shown(who),
         },
         Body::PartnerReconnected(who) => InboxEvent::PartnerBack {
             room,
             room_seq,
-            partner: User(who.id.0),
+            partner: who.id,
             shown: shown(who),
         },
         Body::Joined(who) => member(event, who, Presence::Joined),
@@ -94,9 +93,9 @@ pub fn posted(events: &[Arc<Event>]) -> Vec<(Time, InboxEvent<'_>)> {
 
 fn member<'a>(event: &Event, who: &'a Who, change: Presence) -> InboxEvent<'a> {
     InboxEvent::Member {
-        room: Room(event.room.0),
+        room: event.room,
         room_seq: event.room_seq.0,
-        user: User(who.id.0),
+        user: who.id,
         shown: shown(who),
         change,
     }
@@ -104,9 +103,9 @@ fn member<'a>(event: &Event, who: &'a Who, change: Presence) -> InboxEvent<'a> {
 
 fn stick<'a>(event: &Event, who: &'a Who, change: StickChange) -> InboxEvent<'a> {
     InboxEvent::Stick {
-        room: Room(event.room.0),
+        room: event.room,
         room_seq: event.room_seq.0,
-        user: User(who.id.0),
+        user: who.id,
         shown: shown(who),
         change,
     }
@@ -118,9 +117,9 @@ fn moderation<'a>(
     (act, reason): (Moderated, &'a str),
 ) -> InboxEvent<'a> {
     InboxEvent::Moderation {
-        room: Room(event.room.0),
+        room: event.room,
         room_seq: event.room_seq.0,
-        user: who.map(|who| User(who.id.0)),
+        user: who.map(|who| who.id),
         shown: who.map(|who| shown(who)).unwrap_or_default(),
         act,
         reason,
@@ -168,7 +167,7 @@ fn lost_range(lost: &chat_core::LostRange) -> LostRange {
         chat_core::StickLoss::Expired(epoch) => StickLoss::Expired(epoch.0),
     };
     LostRange {
-        room: Room(lost.room.0),
+        room: lost.room,
         from: lost.from.0,
         to: lost.to.0,
         messages: lost.messages,

@@ -9,18 +9,9 @@ use chat_core::{
 use sim_model::listing::{
     self, Kept, Listed, ListedParticipant, ListedRoom, Report, RoomStanding, Target, Totals,
 };
-use sim_model::protocol::{Room, User};
 
 use super::answer::attendance;
 use super::shown_for_good;
-
-const fn user(id: UserId) -> User {
-    User(id.0)
-}
-
-const fn room(id: RoomId) -> Room {
-    Room(id.0)
-}
 
 /// The items of a page of a list with about `all` items: so few that most lists have several pages.
 fn page_of(all: usize) -> usize {
@@ -69,7 +60,7 @@ fn standing(hub: &Hub, user: UserId, room: RoomId) -> Option<RoomStanding> {
 
 /// A room as an archive takes it, with its members and messages behind it.
 fn kept(kept: KeptRoom) -> impl Iterator<Item = Listed> {
-    let of = room(kept.id);
+    let of = kept.id;
     let head = Kept::Room {
         room: of,
         last: kept.last.0,
@@ -80,7 +71,7 @@ fn kept(kept: KeptRoom) -> impl Iterator<Item = Listed> {
         .into_iter()
         .map(move |(who, since)| Kept::Member {
             room: of,
-            user: user(who.id),
+            user: who.id,
             shown: shown_for_good(&who),
             since,
         });
@@ -102,10 +93,10 @@ fn message(event: &Event) -> Option<Kept> {
         return None;
     };
     Some(Kept::Message {
-        room: room(event.room),
+        room: event.room,
         room_seq: event.room_seq.0,
         at: event.at,
-        sender: user(sender.id),
+        sender: sender.id,
         shown: shown_for_good(sender),
         text: Arc::clone(text),
         epoch: epoch.map(|epoch| epoch.0),
@@ -139,9 +130,7 @@ pub fn lists(hub: &Hub, archived: bool) -> Vec<Listed> {
     let measures = measures.into_iter().map(|(target, kept)| {
         let target = match target {
             MeasureTarget::Name { shown, .. } => Target::Name(shown.into()),
-            MeasureTarget::Handle { owner, .. } => {
-                Target::Handle(user(owner.id), shown_for_good(owner))
-            }
+            MeasureTarget::Handle { owner, .. } => Target::Handle(owner.id, shown_for_good(owner)),
             MeasureTarget::Address(address) => Target::Address(address.0),
         };
         let measure = listing::Measure {
@@ -154,8 +143,8 @@ pub fn lists(hub: &Hub, archived: bool) -> Vec<Listed> {
     let reports = hub.reports().map(|report| {
         Listed::Report(Report {
             at: report.at,
-            by: user(report.by),
-            about: user(report.about),
+            by: report.by,
+            about: report.about,
             from: report.from.0,
             reason: Arc::clone(&report.reason),
         })
@@ -178,30 +167,30 @@ fn participant(hub: &Hub, view: &ParticipantView) -> ListedParticipant {
         .iter()
         .filter_map(|room| standing(hub, who.id, *room));
     ListedParticipant {
-        user: user(who.id),
+        user: who.id,
         shown: shown_for_good(who),
         attendance: attendance(view.presence),
         streams: view.streams,
-        rooms: view.rooms.iter().copied().map(room).collect(),
+        rooms: view.rooms.clone(),
         waits_since: view.waiting_since,
         is_muted: view.muted == Muted::Yes,
         address: view.address.0,
         standings: standings.collect(),
         unread: hub.unread(who.id, delivered).unwrap_or_default(),
-        by_number: hub.user_by_public_id(&who.id.to_string()).map(user),
-        by_id: id.and_then(|id| hub.user_by_public_id(id)).map(user),
-        by_name: hub.user_by_name(&who.name).map(user),
+        by_number: hub.user_by_public_id(&who.id.to_string()),
+        by_id: id.and_then(|id| hub.user_by_public_id(id)),
+        by_name: hub.user_by_name(&who.name),
     }
 }
 
 fn named_room(view: &RoomView) -> ListedRoom {
     let holder = view.holder.zip(view.lease_until);
     ListedRoom {
-        room: room(view.id),
+        room: view.id,
         name: Arc::clone(&view.name),
         members: view.members,
-        held: holder.map(|((epoch, holder), until)| (epoch.0, user(holder), until)),
+        held: holder.map(|((epoch, holder), until)| (epoch.0, holder, until)),
         claims: view.stick_line,
-        next: view.next_in_line.iter().copied().map(user).collect(),
+        next: view.next_in_line.clone(),
     }
 }

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Caller, Entry, Hub, Implied, Item, Operate, Reader, Reject, Reply, RoomId, SecretHash, Ticket,
-    Time, UserId,
+    Caller, Entry, Hub, Implied, Item, Operate, Reader, Reject, Reply, SecretHash, Ticket, Time,
+    UserId,
 };
 use sim_model::server::{self, Act, Handle, ServerCall};
 
 use super::answer::{answer, refusal};
 use super::command::op;
 use super::event::{event, lost_ranges};
-use sim_model::protocol::{Room, User};
 
 /// The number that determined a virtual user's handle; for a real handle, one that is equal for
 /// equal handles.
@@ -67,22 +66,22 @@ pub fn entry(entry: &Entry) -> server::Entry {
             key: key.map(|key| key.0),
             op: op(command),
         },
-        Entry::Implied { user, implied } => {
-            let user = User(user.0);
-            match *implied {
-                Implied::OpenStream => server::Entry::OpenStream { user },
-                Implied::CloseStream => server::Entry::CloseStream { user },
-                Implied::Seen { waiting } => server::Entry::Seen { user, waiting },
-                Implied::Read {
-                    acknowledged,
-                    delivered,
-                } => server::Entry::Read {
-                    user,
-                    acknowledged: acknowledged.0,
-                    delivered: delivered.0,
-                },
-            }
-        }
+        Entry::Implied { user, implied } => match *implied {
+            Implied::OpenStream => server::Entry::OpenStream { user: *user },
+            Implied::CloseStream => server::Entry::CloseStream { user: *user },
+            Implied::Seen { waiting } => server::Entry::Seen {
+                user: *user,
+                waiting,
+            },
+            Implied::Read {
+                acknowledged,
+                delivered,
+            } => server::Entry::Read {
+                user: *user,
+                acknowledged: acknowledged.0,
+                delivered: delivered.0,
+            },
+        },
         Entry::Operate { act: done, .. } => server::Entry::Operate(act(done)),
         Entry::Tick => server::Entry::Tick,
         Entry::Started { config, .. } => server::Entry::Started {
@@ -106,28 +105,23 @@ fn caller_of(caller: &Caller) -> server::Caller {
 }
 
 fn act(act: &Operate) -> Act {
-    let (user, room) = (|id: &UserId| User(id.0), |id: &RoomId| Room(id.0));
     match act {
-        Operate::Mute { user: id, reason } => Act::Mute {
-            user: user(id),
+        Operate::Mute { user, reason } => Act::Mute {
+            user: *user,
             reason: Arc::clone(reason),
         },
-        Operate::Unmute { user: id } => Act::Unmute { user: user(id) },
-        Operate::Kick {
-            user: id,
-            room: of,
-            reason,
-        } => Act::Kick {
-            user: user(id),
-            room: room(of),
+        Operate::Unmute { user } => Act::Unmute { user: *user },
+        Operate::Kick { user, room, reason } => Act::Kick {
+            user: *user,
+            room: *room,
             reason: Arc::clone(reason),
         },
-        Operate::Close { room: of, reason } => Act::Close {
-            room: room(of),
+        Operate::Close { room, reason } => Act::Close {
+            room: *room,
             reason: Arc::clone(reason),
         },
-        Operate::BanUser { user: id, reason } => Act::BanUser {
-            user: user(id),
+        Operate::BanUser { user, reason } => Act::BanUser {
+            user: *user,
             reason: Arc::clone(reason),
         },
         Operate::Unban { name } => Act::Unban {

@@ -7,7 +7,7 @@ use chat_core::{Body, Epoch, Event, RoomId, RoomSeq, Time, UserId, Who};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
-use super::{SharedError, number};
+use super::SharedError;
 use crate::history::PastError;
 use crate::history::past::{Found, PageBuilder, Past, PastReading, ROOMS, Work};
 use crate::history::tables::{signed, unsigned};
@@ -37,7 +37,7 @@ pub(in crate::history) async fn room(
     before: Option<RoomSeq>,
     reading: &PastReading,
 ) -> Result<Option<Past>, SharedError> {
-    let (user, room) = (number(reading.user.0), number(room.0));
+    let (user, room) = (signed(reading.user.0), signed(room.0));
     let was_in = "SELECT 1 FROM memberships WHERE participant = $1 AND room = $2 LIMIT 1";
     if client.query_opt(was_in, &[&user, &room]).await?.is_none() {
         return Ok(None);
@@ -101,8 +101,8 @@ pub(in crate::history) async fn search(
     (room, before): (Option<RoomId>, Option<u64>),
     reading: &PastReading,
 ) -> Result<Option<Found>, SharedError> {
-    let user = number(reading.user.0);
-    let asked = room.map(|room| number(room.0));
+    let user = signed(reading.user.0);
+    let asked = room.map(|room| signed(room.0));
     let (rooms, since) = rooms_of(client, user, asked).await?;
     if rooms.is_empty() {
         return Ok(room.is_none().then(Found::default));
@@ -113,7 +113,7 @@ pub(in crate::history) async fn search(
          ORDER BY m.id DESC LIMIT $6"
     );
     let query = words.in_rooms(&rooms);
-    let hidden: Vec<i64> = reading.hidden.iter().map(|user| number(user.0)).collect();
+    let hidden: Vec<i64> = reading.hidden.iter().map(|user| signed(user.0)).collect();
     let newest = "SELECT coalesce(max(id), 0) FROM messages";
     let newest: i64 = client.query_one(newest, &[]).await?.get(0);
     let start = before.map_or(i64::MAX, signed).min(newest + 1);
@@ -178,17 +178,15 @@ async fn rooms_of(
 }
 
 fn user_of(row: &Row, column: usize) -> UserId {
-    let id: i64 = row.get(column);
-    UserId(u32::try_from(id).unwrap_or_default())
+    UserId(unsigned(row.get(column)))
 }
 
 /// The message of a row of `COLUMNS`.
 fn message(row: &Row) -> Event {
-    let room: i64 = row.get(0);
     let (chosen_id, name): (Option<&str>, &str) = (row.get(4), row.get(5));
     let (epoch, text): (Option<i64>, &str) = (row.get(6), row.get(7));
     Event {
-        room: RoomId(u32::try_from(room).unwrap_or_default()),
+        room: RoomId(unsigned(row.get(0))),
         room_seq: RoomSeq(unsigned(row.get(1))),
         at: Time(unsigned(row.get(2))),
         body: Body::Message {

@@ -48,20 +48,20 @@ fn numbers_of_a_lost_life_are_passed() {
     let config = Box::new(s.model.config().clone());
     let continuity = Continuity::Broken;
     let lost = s.model.clone();
-    // Two seconds: participants and rooms pass two thousand numbers, all else two million.
+    // Two seconds, and one more: each number passes three million.
     s.entry(2, &Entry::Resumed { config, continuity });
-    let (place, lobby) = (3_000_000, Room(1));
+    let (step, lobby) = (3_000_000, Room(1));
     let after = [
-        (2, place + 1, "stick.expired"),
-        (2, place + 2, "stick.granted"),
+        (2, step + 5, "stick.expired"),
+        (2, step + 6, "stick.granted"),
     ];
     assert_eq!(s.events(2, 51), after);
-    assert_eq!(s.model.holder_of(lobby).unwrap().1, place + 1);
+    assert_eq!(s.model.holder_of(lobby).unwrap().1, step + 2);
     let inbox = s.model.inbox(User(2)).unwrap();
     let gap = &inbox.page(User(2), 51, most(9)).gaps[0];
-    assert_eq!((gap.from, gap.to, gap.rooms_omitted), (52, place, true));
+    assert_eq!((gap.from, gap.to, gap.rooms_omitted), (52, step + 2, true));
     let joined = s.call(2, 'c', login("cec"));
-    let (user, room) = (User(3_001), lobby);
+    let (user, room) = (User(step + 3), lobby);
     assert_eq!(joined, Ok(Answer::LoggedIn { user, room }));
     let next = NextNumbers {
         user,

@@ -114,7 +114,7 @@ impl HistoryBuilder {
         self.now += Span::millis(1);
         self.judge.observe(&Record {
             at: self.now,
-            agent: Agent(client.0),
+            agent: Agent(u32::try_from(client.0).expect("few users")),
             name: "",
             user,
             what,

@@ -41,7 +41,14 @@ pub(super) fn unasked(
     console: &mut Console<'_>,
 ) -> Option<ShrunkRun> {
     let file = unasked_file(console, name);
-    shrink_into(failure, &file, UNASKED, console).ok()
+    let shrunk = shrink_into(failure, &file, UNASKED, console);
+    let told = shrunk.map_err(|problem| {
+        let FailedRun { property, seed, .. } = failure;
+        console.complain(&format!(
+            "{property} of seed {seed} is not shrunk: {problem}\n"
+        ));
+    });
+    told.ok()
 }
 
 /// The default name of a failure's files: `stick_exclusion-1337`.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_cluster::{AppendId, Member, Now, Output, Refusal};
-use chat_core::{Address, Call, Counters, Earlier, Entry, Output as NodeOutput, Position, Ticket};
+use chat_core::{
+    Address, Call, Counters, Earlier, Entry, Hub, Output as NodeOutput, Position, Ticket,
+};
 use chat_types::{Continuity, Span, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
@@ -383,11 +385,12 @@ impl World<'_, '_> {
         let member = member.expect("it has just acted");
         let epoch = member.place().epoch();
         cluster.epoch = epoch;
-        let state = (member.hub().position(), member.hub().digest());
+        let (hub, log) = (member.hub(), cluster.witness.hub());
         assert!(
-            state.0 == Position(0) || state == cluster.witness.state(),
-            "the new owner's state {state:?} is not the one of the log, {:?}",
-            cluster.witness.state()
+            hub.position() == Position(0)
+                || hub.position() == log.position() && hub.digest() == log.digest(),
+            "server {site} owns the chat with another state than its log gives: {}",
+            difference(hub, log)
         );
         let config = &member.config().clone();
         self.observers.observe_server(&ServerRecord::Restarted {
@@ -420,5 +423,27 @@ impl World<'_, '_> {
         self.server.turns.clear();
         self.server.busy_until = self.now();
         self.lose_connections(moved);
+    }
+}
+
+/// In what the state of a new owner differs from that of its log: its place, or the first item of the
+/// lists that operators read.
+fn difference(owner: &Hub, log: &Hub) -> String {
+    let (has, should) = (owner.position().0, log.position().0);
+    if has != should {
+        return format!("it is at position {has}, and the log at {should}");
+    }
+    let [has, should] = [owner, log].map(|hub| translate::lists(hub, true));
+    let same = has
+        .iter()
+        .zip(&should)
+        .take_while(|(one, other)| one == other);
+    let at = same.count();
+    match (has.get(at), should.get(at)) {
+        (None, None) => format!(
+            "at position {}, in a part that no list has",
+            owner.position()
+        ),
+        (has, should) => format!("it lists {has:?}, where the log gives {should:?}"),
     }
 }

@@ -78,8 +78,8 @@ impl Witness {
         self.unreported.pop_front()
     }
 
-    /// The position and the digest of the state.
-    pub(super) fn state(&self) -> (Position, u64) {
-        (self.hub.position(), self.hub.digest())
+    /// The state.
+    pub(super) const fn hub(&self) -> &Hub {
+        &self.hub
     }
 }

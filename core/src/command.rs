@@ -1,11 +1,12 @@
 //! Commands and journal entries.
 
+use chat_types::{
+    Address, BreakKind, Config, Continuity, Epoch, Operate, RequestKey, RoomId, SecretHash, Seq,
+    Span, UserId,
+};
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Config, Continuity, Span};
 use serde::{Deserialize, Serialize};
-
-use chat_types::{Address, Epoch, RequestKey, RoomId, SecretHash, Seq, UserId};
 
 /// One entry of the journal. The journal adds its position and time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,68 +208,4 @@ pub struct EnterQueue {
     pub display_name: Option<Arc<str>>,
     /// The topics that the caller wants to talk about.
     pub interests: Arc<[Arc<str>]>,
-}
-
-/// An operator's act.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Operate {
-    /// Mute a participant until it is unmuted.
-    Mute {
-        /// The participant.
-        user: UserId,
-        /// The reason, which the participant's rooms receive.
-        reason: Arc<str>,
-    },
-    /// Unmute a participant.
-    Unmute {
-        /// The participant.
-        user: UserId,
-    },
-    /// Remove a participant from a room.
-    Kick {
-        /// The participant.
-        user: UserId,
-        /// The room.
-        room: RoomId,
-        /// The reason, which the room receives.
-        reason: Arc<str>,
-    },
-    /// Close a room.
-    Close {
-        /// The room to close.
-        room: RoomId,
-        /// The reason, which the room receives.
-        reason: Arc<str>,
-    },
-    /// End a participant's registration. Neither its handle nor its name can be registered again.
-    BanUser {
-        /// The participant.
-        user: UserId,
-        /// The reason.
-        reason: Arc<str>,
-    },
-    /// Mute all present and future participants of this address, until it is unbanned.
-    MuteAddress {
-        /// The hash of the address.
-        address: Address,
-        /// The reason, which the rooms of these participants receive.
-        reason: Arc<str>,
-    },
-    /// Refuse all calls from this address.
-    BanAddress {
-        /// The hash of the address.
-        address: Address,
-        /// The reason.
-        reason: Arc<str>,
-    },
-    /// Remove the mute or the ban of a name.
-    Unban {
-        /// The name, in any spelling.
-        name: Arc<str>,
-    },
-    /// Remove the mute or the ban of an address.
-    UnbanAddress {
-        /// The hash of the address.
-        address: Address,
-    },
 }

@@ -45,7 +45,7 @@ mod validate;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{Config, Span, Time};
+use chat_types::{Config, Event, Position, RequestKey, RoomId, SecretHash, Span, Time, UserId};
 use serde::{Deserialize, Serialize};
 
 use self::away::Away;
@@ -53,7 +53,6 @@ use crate::command::{Caller, Command, Entry, Implied};
 use crate::counters::Counters;
 use crate::dice::Dice;
 use crate::digest::{Printed, fingerprint};
-use crate::event::Event;
 use crate::moderation::Moderation;
 use crate::participant::Participant;
 use crate::queue::Queue;
@@ -62,7 +61,6 @@ use crate::reply::Reply;
 use crate::room::{Notice, Room};
 use crate::table::Table;
 use crate::timer::Timers;
-use chat_types::{Position, RequestKey, RoomId, SecretHash, UserId};
 
 pub(crate) use identity::MAX_PUBLIC_ID;
 pub(crate) use matching::MAX_INTEREST;
@@ -72,7 +70,7 @@ pub(crate) use presence::STREAM_RETRY;
 pub use archive::KeptRoom;
 pub use outline::{LastNumbers, ParticipantOutline, RoomKind, RoomOutline};
 pub use overview::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomView};
-pub use reading::{Answer, Floor, MemberView, PresenceView, Size};
+pub use reading::{Answer, Floor, MemberView, Size};
 pub use snapshot::RestoreError;
 
 /// The state of the whole server.
@@ -441,7 +439,7 @@ impl Hub {
             .expect("participants and index name only rooms that exist")
     }
 
-    fn who(&self, user: UserId) -> Arc<crate::event::Who> {
+    fn who(&self, user: UserId) -> Arc<chat_types::Who> {
         Arc::clone(&self.user(user).who)
     }
 

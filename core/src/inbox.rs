@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Gap, PageLimits};
 use crate::kept::Kept;
 use crate::lost::Lost;
+use crate::page::PageLimits;
 use crate::reject::Reject;
-use chat_types::{Seq, UserId};
+use chat_types::{Event, Gap, Seq, UserId};
 
 /// The events that one participant received and has not acknowledged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -223,8 +223,8 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Body, Who};
     use chat_types::Time;
+    use chat_types::{Body, Who};
     use chat_types::{RoomId, RoomSeq, UserId};
 
     const ANN: UserId = UserId(1);

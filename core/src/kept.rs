@@ -11,8 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::event::Event;
-use chat_types::{RoomId, Seq};
+use chat_types::{Event, RoomId, Seq};
 
 /// The events, in the order of their places.
 #[derive(Clone, Debug, Default)]
@@ -262,8 +261,8 @@ impl<'de> Deserialize<'de> for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Body, Who};
     use chat_types::Time;
+    use chat_types::{Body, Who};
     use chat_types::{RoomSeq, UserId};
 
     /// Events of these rooms, from place 1 on.

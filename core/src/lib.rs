@@ -11,7 +11,6 @@ mod counters;
 mod dice;
 mod digest;
 mod draft;
-mod event;
 mod hub;
 mod inbox;
 mod kept;
@@ -19,6 +18,7 @@ mod lost;
 mod moderation;
 mod name;
 mod node;
+mod page;
 mod participant;
 mod queue;
 mod reject;
@@ -30,24 +30,21 @@ mod timer;
 
 pub use breaks::StressStatus;
 pub use chat_types::{
-    Address, BreakKind, Config, ConfigError, Continuity, Epoch, MessageId, Position, RequestKey,
-    RoomId, RoomSeq, SecretHash, Seq, Span, Time, UserId, config,
+    Address, Attendance, Body, BreakKind, Config, ConfigError, Continuity, Earlier, EndReason,
+    Epoch, Event, Gap, LostRange, Membership, MessageId, NoticeKind, Operate, Position, RequestKey,
+    RoomId, RoomSeq, SecretHash, Seq, Span, StickLoss, Ticket, Time, UserId, Who, config,
 };
-pub use command::{Caller, Command, EnterQueue, Entry, Implied, Operate};
+pub use command::{Caller, Command, EnterQueue, Entry, Implied};
 pub use counters::{Counters, StickMove};
 pub use digest::{mix, mix_bytes, mix_lanes};
-pub use event::{Body, EndReason, Event, Gap, LostRange, Membership, StickLoss, Who};
 pub use hub::{
     Answer, Counts, Effect, Floor, Hub, KeptRoom, LINE_SHOWN, LastNumbers, MemberView, Muted,
-    ParticipantOutline, ParticipantView, PresenceView, RestoreError, RoomKind, RoomOutline,
-    RoomView, Size,
+    ParticipantOutline, ParticipantView, RestoreError, RoomKind, RoomOutline, RoomView, Size,
 };
 pub use inbox::{Item, Page};
 pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
-pub use node::{
-    Call, Departure, InFlight, Load, Node, Output, Read, Reader, Response, Ticket, VERSION,
-};
-pub use reject::{Accepted, Argument, Earlier, Ending, LineFault, NameFault, NameHolder, Reject};
+pub use node::{Call, Departure, InFlight, Load, Node, Output, Read, Reader, Response, VERSION};
+pub use reject::{Accepted, Argument, Ending, LineFault, NameFault, NameHolder, Reject};
 pub use reply::{Reply, WasWaiting};
-pub use room::{Notice, NoticeKind};
+pub use room::Notice;
 pub use timer::TimerKind;

@@ -8,8 +8,9 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Body, EndReason, Event, LostRange, Membership, StickLoss};
-use chat_types::{RoomId, RoomSeq, Seq, UserId};
+use chat_types::{
+    Body, EndReason, Event, LostRange, Membership, RoomId, RoomSeq, Seq, StickLoss, UserId,
+};
 
 /// The largest number of rooms that a gap can name. Beyond it, the room whose last event was
 /// dropped earliest is removed.
@@ -224,8 +225,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::event::Who;
     use chat_types::Epoch;
+    use chat_types::Who;
     use chat_types::{Span, Time};
 
     const ANN: UserId = UserId(1);

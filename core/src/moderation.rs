@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Address, SecretHash, Time, UserId, Who};
 use serde::{Deserialize, Serialize};
 
-use crate::event::Who;
 use crate::name::{Keys, fold};
-use chat_types::{Address, SecretHash, UserId};
 
 /// All reports, mutes and bans.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

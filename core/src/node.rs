@@ -23,18 +23,17 @@ mod retries;
 mod sizes;
 mod streams;
 
+use chat_types::{Config, Continuity, Position, Seq, Span, Ticket, Time, UserId};
 use std::collections::VecDeque;
 
 use crate::command::{Entry, Implied};
 use crate::hub::{Effect, Hub, Size};
 use crate::reject::Reject;
-use chat_types::{Position, Seq, UserId};
 
-pub use call::{Call, Output, Read, Reader, Response, Ticket};
+pub use call::{Call, Output, Read, Reader, Response};
 pub use departure::{Departure, InFlight};
 
 use acknowledgements::Acknowledgements;
-use chat_types::{Config, Continuity, Span, Time};
 use delayed_replies::DelayedReplies;
 use gate::Gate;
 use long_polls::{Due, LongPolls};

@@ -3,17 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
+use chat_types::{Address, RequestKey, RoomId, SecretHash, Span, Time, UserId, Who};
 use serde::{Deserialize, Serialize};
 
 use crate::breaks::Breaks;
-use crate::event::Who;
 use crate::inbox::Inbox;
 use crate::moderation::Known;
 use crate::name::Keys;
 use crate::reject::Reject;
 use crate::reply::Reply;
-use chat_types::{Address, RequestKey, RoomId, SecretHash, UserId};
 
 /// A registered participant.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -8,11 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{Span, Time, config::Matching};
+use chat_types::{Span, Time, UserId, config::Matching};
 use serde::{Deserialize, Serialize};
 
 use crate::table::Table;
-use chat_types::UserId;
 
 /// The number of recent waits in the estimate.
 const RECENT_WAITS: usize = 32;

@@ -1,9 +1,7 @@
 //! Refusals of commands.
 
-use chat_types::Span;
+use chat_types::{Earlier, EndReason, Span};
 use serde::{Deserialize, Serialize};
-
-use crate::event::EndReason;
 
 macro_rules! rejects {
     ($($(#[$doc:meta])* $variant:ident $({ $($field:ident : $type:ty),* })? $code:literal $message:literal;)*) => {
@@ -140,30 +138,6 @@ impl Reject {
             *earlier = known;
         }
         self
-    }
-}
-
-/// What is known of earlier attempts with the request key of a refused call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Earlier {
-    /// The call has no request key, so it has no earlier attempts.
-    #[default]
-    Unasked,
-    /// `none`: no attempt with this key is remembered, and none waits to be decided.
-    None,
-    /// `unknown`: an attempt with this key may have taken effect, or may still take effect.
-    Unknown,
-}
-
-impl Earlier {
-    /// The word on the wire; none for a call without a request key.
-    #[must_use]
-    pub const fn as_str(self) -> Option<&'static str> {
-        match self {
-            Self::Unasked => None,
-            Self::None => Some("none"),
-            Self::Unknown => Some("unknown"),
-        }
     }
 }
 

@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Span, Time};
+use chat_types::{BreakKind, Epoch, RoomId, RoomSeq, Span, Time, UserId, Who};
 use serde::{Deserialize, Serialize};
-
-use crate::event::Who;
-use chat_types::{Epoch, RoomId, RoomSeq, UserId};
 
 /// The answer to an accepted command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

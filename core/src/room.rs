@@ -1,15 +1,15 @@
 //! A room: its members, its order of events, and the parts specific to pair rooms and named rooms.
 
+use chat_types::{
+    Body, EndReason, Event, NoticeKind, RoomId, RoomSeq, Span, Time, UserId, Who, config::Limit,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_types::{Span, Time, config::Limit};
 use serde::{Deserialize, Serialize};
 
 use crate::draft::Draft;
-use crate::event::{Body, EndReason, Event, Who};
 use crate::stick::Stick;
-use chat_types::{RoomId, RoomSeq, UserId};
 
 /// How long a notice is fresh.
 const NOTICE_FRESH: Span = Span::secs(10);
@@ -66,15 +66,6 @@ pub struct Notice {
     pub kind: NoticeKind,
     /// The instant of the notice.
     pub at: Time,
-}
-
-/// The kinds of notices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NoticeKind {
-    /// `user.typing`.
-    Typing,
-    /// `user.waiting`: the sender has waited in a `check` for this long.
-    Waiting(Span),
 }
 
 impl Room {

@@ -5,10 +5,8 @@
 
 use std::collections::VecDeque;
 
-use chat_types::{Span, Time};
+use chat_types::{Epoch, Span, Time, UserId};
 use serde::{Deserialize, Serialize};
-
-use chat_types::{Epoch, UserId};
 
 /// One room's stick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,10 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use chat_types::{Time, listed};
+use chat_types::{RoomId, Time, UserId, listed};
 
 use crate::table::Table;
-use chat_types::{RoomId, UserId};
 
 /// A timer. Timers due at the same instant fire in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

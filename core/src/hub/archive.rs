@@ -3,12 +3,10 @@
 
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Event, RoomId, RoomSeq, Time, Who};
 
 use super::Hub;
-use crate::event::{Event, Who};
 use crate::room::Kind;
-use chat_types::{RoomId, RoomSeq};
 
 /// A live room with its members and its kept messages.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Time};
+use chat_types::{BreakKind, Time, UserId};
 
 use super::Hub;
 
@@ -11,7 +11,6 @@ use crate::dice::Dice;
 use crate::name::has_visible;
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::Reply;
-use chat_types::UserId;
 
 impl Hub {
     pub(super) const fn boss(&self) -> Boss {

@@ -1,11 +1,10 @@
 //! Deadlines: the clock advances, timers fire, and deadlines move by a downtime.
 
-use chat_types::{Config, Continuity, Span, Time};
+use chat_types::{Config, Continuity, RoomId, Span, Time};
 
 use super::Hub;
 use crate::participant::Presence;
 use crate::timer::{Timer, TimerKind, Timers};
-use chat_types::RoomId;
 
 impl Hub {
     /// Every deadline in the order of firing: its instant, its kind, and the number of its

@@ -3,19 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_types::Span;
+use chat_types::{Address, RequestKey, SecretHash, Span, UserId, Who};
 
 use super::{Hub, Index};
 use crate::breaks::Breaks;
 use crate::command::{Caller, Command, EnterQueue};
-use crate::event::Who;
 use crate::inbox::Inbox;
 use crate::moderation::Measure;
 use crate::name::{Keys, Name, is_given, is_reserved};
 use crate::participant::{Memory, Naming, Participant, Presence, SpeechPermission};
 use crate::reject::{Accepted, Argument, NameFault, NameHolder, Reject};
 use crate::reply::Reply;
-use chat_types::{Address, RequestKey, SecretHash, UserId};
 
 /// The most characters of a public id.
 pub(crate) const MAX_PUBLIC_ID: usize = 64;

@@ -4,10 +4,9 @@
 //! whose answers have left. Clients know numbers from them: cursors, ids of messages, epochs. The
 //! numbers of the next life begin behind every one that the lost life can have given.
 
-use chat_types::Span;
+use chat_types::{RoomId, RoomSeq, Seq, Span, UserId};
 
 use super::{Effect, Hub};
-use chat_types::{RoomId, RoomSeq, Seq, UserId};
 
 /// The largest number that every JSON parser reads exactly.
 const MAX_NUMBER: u64 = (1 << 53) - 1;

@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use super::Hub;
-use crate::command::Operate;
 use crate::counters::ReleaseCause;
-use crate::event::{Body, EndReason};
 use crate::moderation::{Ban, Known, Measure, Report};
 use crate::name::{Keys, fold, line_fault};
 use crate::participant::SpeechPermission;
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::Reply;
 use crate::room::Kind;
-use chat_types::{Address, RoomId, SecretHash, UserId};
+use chat_types::{Address, Body, EndReason, Operate, RoomId, SecretHash, UserId};
 
 /// The most characters of a reason.
 pub(crate) const MAX_REASON: u32 = 500;

@@ -3,15 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use chat_types::Time;
+use chat_types::{Attendance, EndReason, Epoch, RoomId, RoomSeq, Seq, Time, UserId};
 
-use super::{Hub, Muted, PresenceView};
-use crate::event::EndReason;
+use super::{Hub, Muted};
 use crate::participant::Participant;
 use crate::room::{Kind, Room};
 use crate::stick::Stick;
 use crate::timer::TimerKind;
-use chat_types::{Epoch, RoomId, RoomSeq, Seq, UserId};
 
 /// The kind of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +36,7 @@ pub struct RoomOutline {
     /// The number of members with a draft.
     pub drafts: usize,
     /// The presence of the stick's holder; none if the stick is free.
-    pub holder: Option<PresenceView>,
+    pub holder: Option<Attendance>,
     /// Whether the holder has a draft: 1 or 0.
     pub holder_draft: usize,
     /// The number of members who wait for the stick.
@@ -49,7 +47,7 @@ pub struct RoomOutline {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParticipantOutline {
     /// Whether the participant is present.
-    pub presence: PresenceView,
+    pub presence: Attendance,
     /// The number of open streams.
     pub streams: u32,
     /// The number of live rooms that it is in.
@@ -127,7 +125,7 @@ impl Hub {
     fn room_outline(&self, room: &Room) -> RoomOutline {
         let absent = |user: UserId| {
             self.presence_of(user)
-                .is_some_and(|p| p != PresenceView::Present)
+                .is_some_and(|p| p != Attendance::Present)
         };
         let has_draft = |user: UserId| room.draft(user).is_some_and(|draft| !draft.is_empty());
         // Presence plays no role in an ended room.
@@ -155,7 +153,7 @@ impl Hub {
         let place = |room: &RoomId| self.rooms.get(room)?.stick()?.place(user);
         let places = || participant.rooms.iter().filter_map(place);
         ParticipantOutline {
-            presence: self.presence_of(user).unwrap_or(PresenceView::Away),
+            presence: self.presence_of(user).unwrap_or(Attendance::Away),
             streams: participant.streams,
             rooms: participant.rooms.len(),
             pairs: usize::from(participant.pair.is_some()),
@@ -226,10 +224,7 @@ mod tests {
             (lobby.kind, lobby.members, lobby.absent),
             (RoomKind::Named, 2, 0)
         );
-        assert_eq!(
-            (lobby.holder, lobby.claims),
-            (Some(PresenceView::Present), 1)
-        );
+        assert_eq!((lobby.holder, lobby.claims), (Some(Attendance::Present), 1));
         assert_eq!((lobby.drafts, lobby.holder_draft), (0, 0));
         let people: Vec<ParticipantOutline> = hub.participant_outlines().collect();
         let sticks: Vec<_> = people.iter().map(|one| one.sticks).collect();

@@ -5,12 +5,10 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
+use chat_types::{Address, Attendance, Epoch, RoomId, Span, Time, UserId, Who};
 
-use super::{Hub, PresenceView};
-use crate::event::Who;
+use super::Hub;
 use crate::name::{fold, room_key};
-use chat_types::{Address, Epoch, RoomId, UserId};
 
 /// The numbers of participants, rooms and waiters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +33,7 @@ pub struct ParticipantView {
     /// Its names.
     pub who: Arc<Who>,
     /// Whether it is present.
-    pub presence: PresenceView,
+    pub presence: Attendance,
     /// The number of open streams.
     pub streams: u32,
     /// The live rooms that it is in.

@@ -1,17 +1,15 @@
 //! Presence: calls, streams, grace period, going away, coming back, and the end of a registration.
 
-use chat_types::{Span, Time};
+use chat_types::{Body, Earlier, EndReason, Span, Time, UserId};
 
 use super::away::Away;
 use super::{Effect, Hub};
 use crate::counters::ReleaseCause;
-use crate::event::{Body, EndReason};
 use crate::participant::Presence;
-use crate::reject::{Earlier, Reject};
+use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::room::Kind;
 use crate::timer::Timer;
-use chat_types::UserId;
 
 /// The delay after which a refused stream may be tried again.
 pub(crate) const STREAM_RETRY: Span = Span::secs(1);
@@ -89,7 +87,7 @@ impl Hub {
     fn tell_partner(
         &mut self,
         user: UserId,
-        body: impl FnOnce(std::sync::Arc<crate::event::Who>) -> Body,
+        body: impl FnOnce(std::sync::Arc<chat_types::Who>) -> Body,
     ) {
         if let Some(room) = self.user(user).pair {
             let who = self.who(user);
@@ -100,7 +98,7 @@ impl Hub {
     fn tell_named_rooms(
         &mut self,
         user: UserId,
-        body: impl Fn(std::sync::Arc<crate::event::Who>) -> Body,
+        body: impl Fn(std::sync::Arc<chat_types::Who>) -> Body,
     ) {
         for room in self.user(user).rooms.clone() {
             if matches!(self.room(room).kind, Kind::Named { .. }) {

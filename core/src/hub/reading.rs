@@ -1,21 +1,22 @@
 //! Reads: they take the time, compute from stored instants, and change no state.
 
+use chat_types::{
+    Address, Attendance, Epoch, Event, RoomId, RoomSeq, SecretHash, Seq, Time, UserId, Who,
+};
 use std::sync::Arc;
 
-use chat_types::Time;
 use chat_types::config::StickRule;
 use serde::{Deserialize, Serialize};
 
 use super::Hub;
 use super::speech::SUFFIX;
-use crate::event::{Event, PageLimits, Who};
 use crate::inbox::Page;
 use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
 use crate::name::fold;
+use crate::page::PageLimits;
 use crate::participant::Presence;
 use crate::reject::Reject;
 use crate::room::{Kind, Notice};
-use chat_types::{Address, Epoch, RoomId, RoomSeq, SecretHash, Seq, UserId};
 
 /// The answer to a read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,18 +74,7 @@ pub struct MemberView {
     /// The instant at which it joined.
     pub since: Time,
     /// Whether it is present.
-    pub presence: PresenceView,
-}
-
-/// A participant's presence as others see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PresenceView {
-    /// A stream is open, or a call came recently.
-    Present,
-    /// The last stream closed, and the grace period runs.
-    Reconnecting,
-    /// Away.
-    Away,
+    pub presence: Attendance,
 }
 
 /// The size of a collection, and its limit.
@@ -227,11 +217,11 @@ impl Hub {
 
     /// The participant's presence; none if it is not registered.
     #[must_use]
-    pub fn presence_of(&self, user: UserId) -> Option<PresenceView> {
+    pub fn presence_of(&self, user: UserId) -> Option<Attendance> {
         Some(match self.users.get(&user)?.presence {
-            Presence::Unused { .. } | Presence::Present { .. } => PresenceView::Present,
-            Presence::Grace { .. } => PresenceView::Reconnecting,
-            Presence::Away { .. } => PresenceView::Away,
+            Presence::Unused { .. } | Presence::Present { .. } => Attendance::Present,
+            Presence::Grace { .. } => Attendance::Reconnecting,
+            Presence::Away { .. } => Attendance::Away,
         })
     }
 
@@ -325,7 +315,7 @@ impl Hub {
         let room = self.resolve_for(user, room)?;
         let wanted = |event: &&Arc<Event>| {
             before.is_none_or(|before| event.room_seq < before)
-                && !matches!(&event.body, crate::event::Body::Message { sender, .. }
+                && !matches!(&event.body, chat_types::Body::Message { sender, .. }
                     if self.blocked(user, sender.id))
         };
         let history = self.room(room).history().iter();

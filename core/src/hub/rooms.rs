@@ -3,18 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_types::Span;
+use chat_types::{Address, Body, EndReason, Event, NoticeKind, RoomId, RoomSeq, Span, UserId};
 
 use super::{Effect, Hub};
 use crate::counters::ReleaseCause;
-use crate::event::{Body, EndReason, Event};
 use crate::name::RoomName;
 use crate::participant::Ghost;
 use crate::reject::{Accepted, Argument, Ending, Reject};
 use crate::reply::Reply;
-use crate::room::{Kind, Notice, NoticeKind, Room};
+use crate::room::{Kind, Notice, Room};
 use crate::stick::Stick;
-use chat_types::{Address, RoomId, RoomSeq, UserId};
 
 impl Hub {
     /// Appends an event to the room's order and to its members' inboxes.

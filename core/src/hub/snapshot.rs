@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Hub;
 use crate::digest::fingerprint;
-use crate::event::Event;
 use crate::name::room_key;
 use crate::room::Kind;
-use chat_types::{RoomId, RoomSeq};
+use chat_types::{Event, RoomId, RoomSeq};
 
 /// The first bytes of a snapshot: format and version.
 const FORMAT: &str = "talking-stick hub 6";

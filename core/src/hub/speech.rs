@@ -7,12 +7,11 @@ use chat_types::config::StickRule;
 use super::Hub;
 use crate::counters::ReleaseCause;
 use crate::draft::{Draft, count};
-use crate::event::{Body, EndReason};
 use crate::name::has_visible;
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::stick::Stick;
-use chat_types::{Epoch, RoomId, UserId};
+use chat_types::{Body, EndReason, Epoch, RoomId, UserId};
 
 /// The number of remaining turns from which on answers contain it.
 const TURNS_TOLD_FROM: u32 = 10;

@@ -1,16 +1,14 @@
 //! The talking stick in the Hub: transitions and their events.
 
-use chat_types::Span;
+use chat_types::{Body, Epoch, RoomId, Span, UserId};
 
 use super::Hub;
 use super::lost_life::number_behind;
 use crate::counters::{ReleaseCause, StickMove};
-use crate::event::Body;
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::stick::{Claim, GivenUp};
 use crate::timer::Timer;
-use chat_types::{Epoch, RoomId, UserId};
 
 impl Hub {
     pub(super) fn claim_stick(

@@ -200,10 +200,10 @@ mod tests {
 
     use super::Hub;
     use crate::command::{Caller, Command, EnterQueue, Entry};
-    use crate::event::Who;
     use crate::hub::away::Away;
     use crate::participant::{Participant, Presence, SpeechPermission};
     use crate::timer::Timers;
+    use chat_types::Who;
     use chat_types::{Address, RoomId, SecretHash, UserId};
     use chat_types::{BreakKind, Config, Time};
 

@@ -6,11 +6,10 @@
 
 use std::collections::VecDeque;
 
-use chat_types::{Span, Time};
+use chat_types::{Seq, Span, Time, UserId};
 
 use crate::command::Implied;
 use crate::table::Table;
-use chat_types::{Seq, UserId};
 
 /// The longest time that a consequence waits for a batch to join.
 const DELAY: Span = Span::millis(250);

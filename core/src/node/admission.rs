@@ -1,13 +1,10 @@
 //! Admission: refusals that cost the journal nothing.
 
-use chat_types::Time;
+use chat_types::{Address, Earlier, RequestKey, Seq, Ticket, Time, UserId};
 
-use super::{
-    Call, Disk, Fate, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase, Read, Reader, Ticket,
-};
+use super::{Call, Disk, Fate, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase, Read, Reader};
 use crate::command::{Caller, Command, Entry, Implied};
-use crate::reject::{Earlier, Reject};
-use chat_types::{Address, RequestKey, Seq, UserId};
+use crate::reject::Reject;
 
 impl Node {
     /// Accepts a call from the shell. Its answer follows as an output, now or later.

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use chat_types::{Continuity, Time};
+use chat_types::{Continuity, Earlier, Event, Position, Seq, Ticket, Time, UserId};
 
 use super::streams::Opener;
-use super::{Disk, FIRST_PAUSE, Fate, MAX_PAUSE, Node, Origin, Output, Phase, Response, Ticket};
+use super::{Disk, FIRST_PAUSE, Fate, MAX_PAUSE, Node, Origin, Output, Phase, Response};
 use crate::command::{Entry, Implied};
-use crate::event::Event;
-use crate::reject::{Earlier, Reject};
+use crate::reject::Reject;
 use crate::reply::Reply;
-use chat_types::{Position, Seq, UserId};
 
 impl Node {
     /// The next batch to append; none while one is in flight, or if nothing is proposed.

@@ -1,20 +1,15 @@
 //! Calls to the node, and its outputs.
 
+use chat_types::{Earlier, Operate, RequestKey, RoomId, RoomSeq, SecretHash, Seq, Span, Ticket};
 use std::sync::Arc;
 
-use chat_types::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::command::{Caller, Command, Operate};
+use crate::command::{Caller, Command};
 use crate::hub::Answer;
-use crate::reject::{Earlier, Reject};
+use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::room::Notice;
-use chat_types::{RequestKey, RoomId, RoomSeq, SecretHash, Seq};
-
-/// The shell's id of one call, or of the stream that the call opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket(pub u64);
 
 /// A call to the node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

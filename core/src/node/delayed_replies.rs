@@ -6,14 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use chat_types::{Span, Time};
+use chat_types::{Earlier, Span, Ticket, Time, UserId};
 
-use super::{Node, OVERLOAD_RETRY, Response, Ticket};
+use super::{Node, OVERLOAD_RETRY, Response};
 use crate::breaks::StressStatus;
-use crate::reject::{Earlier, Reject};
+use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::table::Table;
-use chat_types::UserId;
 
 /// The delay after which a participant with its share of delayed answers should try again.
 const SHARE_RETRY: Span = Span::secs(1);

@@ -1,11 +1,11 @@
 //! The departure: another machine owns the journal from here on, and this node's calls go there.
 
+use chat_types::{Earlier, Ticket};
 use std::collections::VecDeque;
 
-use super::{Node, Origin, Output, Ticket};
+use super::{Node, Origin, Output};
 use crate::command::Entry;
 use crate::hub::Hub;
-use crate::reject::Earlier;
 
 /// The parts of a node that has ended.
 #[derive(Debug)]

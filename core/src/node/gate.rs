@@ -12,9 +12,9 @@ use chat_types::{
     config::{Bucket, Config, RateLimit},
 };
 
-use crate::reject::{Earlier, Reject};
+use crate::reject::Reject;
 use crate::table::Table;
-use chat_types::{Address, UserId};
+use chat_types::{Address, Earlier, UserId};
 
 /// The largest number of addresses with a bucket. Beyond it, calls from new addresses are refused
 /// until other buckets are full again.

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use chat_types::{Span, Time};
+use chat_types::{Seq, Span, Ticket, Time, UserId};
 
-use super::Ticket;
 use crate::table::Table;
-use chat_types::{Seq, UserId};
 
 /// The shortest time between two notices that a member waits.
 pub(super) const WAIT_NOTICE: Span = Span::secs(10);

@@ -1,14 +1,13 @@
 //! Reads: answered from the committed state, at once or when events arrive.
 
-use chat_types::{Continuity, Span, Time};
+use chat_types::{Continuity, Earlier, Seq, Span, Ticket, Time, UserId};
 
 use super::long_polls::{self, Waiting};
 use super::streams::Opener;
-use super::{Node, Output, Phase, Read, Response, Ticket};
+use super::{Node, Output, Phase, Read, Response};
 use crate::breaks::StressStatus;
 use crate::hub::{Answer, STREAM_RETRY};
-use crate::reject::{Earlier, Reject};
-use chat_types::{Seq, UserId};
+use crate::reject::Reject;
 
 impl Node {
     pub(super) fn read(

@@ -6,15 +6,14 @@
 
 use std::collections::BTreeSet;
 
-use chat_types::Time;
+use chat_types::{Earlier, RequestKey, SecretHash, Ticket, Time, UserId};
 
-use super::{Call, Node, Origin, Response, Ticket};
+use super::{Call, Node, Origin, Response};
 use crate::command::{Caller, Command, Entry};
 use crate::digest::fingerprint;
-use crate::reject::{Earlier, Reject};
+use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::table::Table;
-use chat_types::{RequestKey, SecretHash, UserId};
 
 /// The identity of a repeated call: the hash of its caller's handle, and its request key.
 type Name = (SecretHash, RequestKey);

@@ -3,9 +3,8 @@
 //! Streams have no buffer. The stream of a slow client stays behind, and reads a gap when the inbox
 //! drops events that it has not read.
 
-use super::Ticket;
 use crate::table::Table;
-use chat_types::{Seq, UserId};
+use chat_types::{Seq, Ticket, UserId};
 
 /// The open streams, and those that are being opened.
 #[derive(Clone, Debug, Default)]

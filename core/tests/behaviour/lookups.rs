@@ -1,7 +1,7 @@
 //! Lookups for the node and the shell.
 
 use chat_core::{
-    Address, Measure, MeasureTarget, Muted, PresenceView, RoomId, Seq, Span, Time, UserId,
+    Address, Attendance, Measure, MeasureTarget, Muted, RoomId, Seq, Span, Time, UserId,
 };
 
 use crate::check::play;
@@ -169,7 +169,7 @@ fn an_operator_sees_where_a_participant_is_and_whether_it_is_muted() {
     );
     assert_eq!(view.waiting_since, Some(Time(0)));
     assert_eq!(view.address, Address(7));
-    assert_eq!(view.presence, PresenceView::Present);
+    assert_eq!(view.presence, Attendance::Present);
     assert_eq!(hub.participant_view(BEN), None);
     let elsewhere = play("0s ann login as=Ann").hub;
     assert_eq!(elsewhere.participant_view(ANN).unwrap().waiting_since, None);

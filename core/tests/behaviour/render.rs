@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use chat_core::{
-    Body, Event, Gap, Hub, Item, MemberView, Notice, NoticeKind, Page, PresenceView, Reject, Reply,
+    Attendance, Body, Event, Gap, Hub, Item, MemberView, Notice, NoticeKind, Page, Reject, Reply,
     Span, Time, UserId, WasWaiting, Who,
 };
 
@@ -196,9 +196,9 @@ pub(crate) fn page(page: &Page) -> String {
 pub(crate) fn members(members: &[MemberView]) -> String {
     let one = |member: &MemberView| {
         let presence = match member.presence {
-            PresenceView::Present => "present",
-            PresenceView::Reconnecting => "reconnecting",
-            PresenceView::Away => "away",
+            Attendance::Present => "present",
+            Attendance::Reconnecting => "reconnecting",
+            Attendance::Away => "away",
         };
         format!(
             "{} {presence} since {}",

@@ -216,7 +216,7 @@ fn a_journal_replayed_is_the_state_it_came_from() {
     let ben = node.hub().user_by_handle(&secret("ben", 0)).unwrap();
     assert_eq!(
         node.hub().presence_of(ben),
-        Some(chat_core::PresenceView::Reconnecting),
+        Some(chat_core::Attendance::Reconnecting),
         "the stream is as just closed"
     );
 }

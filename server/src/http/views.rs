@@ -11,7 +11,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use chat_core::config::StickRule;
-use chat_core::{PresenceView, Reject, RoomView, Time};
+use chat_core::{Attendance, Reject, RoomView, Time};
 use serde_json::{Value, json};
 use server_chat::refusal::Refusal;
 use server_chat::view::View;
@@ -149,7 +149,7 @@ fn names(node: &View<'_>, part: &Part) -> Value {
     let mut names = Vec::new();
     for view in node.hub().participants(part.after.as_deref(), part.limit) {
         seen += 1;
-        if view.presence != PresenceView::Away {
+        if view.presence != Attendance::Away {
             names.push(view.who.name.to_string());
         }
         last = Some(view.who.name.to_string());

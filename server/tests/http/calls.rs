@@ -293,7 +293,7 @@ async fn head_and_options_ask_and_change_nothing() {
         .await;
     assert_eq!(head.header("content-type"), Some("text/event-stream"));
     world
-        .until(&ann.user, chat_core::PresenceView::Present, 0)
+        .until(&ann.user, chat_core::Attendance::Present, 0)
         .await;
     let mut client = world.client().await;
     let options = client.request("OPTIONS", "/send", &[], b"").await;

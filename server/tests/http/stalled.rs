@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use chat_core::PresenceView;
+use chat_core::Attendance;
 use serde_json::json;
 use server::listener::Pace;
 use server_chat::capacity::Share;
@@ -33,7 +33,7 @@ async fn a_stalled_reader_is_closed_and_delays_no_other() {
     let headers = [("Chat-Handle", &*cid.handle)];
     let head = stalled.head("GET", "/events", &headers, None);
     stalled.write(head.as_bytes()).await;
-    world.until(&cid.user, PresenceView::Present, 1).await;
+    world.until(&cid.user, Attendance::Present, 1).await;
     for n in 0..COUNT {
         ann.say(&format!("{n} {}", "x".repeat(MESSAGE - 10))).await;
         let mut seen = healthy.event().await.expect("it goes on");
@@ -43,7 +43,7 @@ async fn a_stalled_reader_is_closed_and_delays_no_other() {
         let text = seen.json()["message"].as_str().unwrap().to_owned();
         assert_eq!(text.split(' ').next(), Some(&*n.to_string()));
     }
-    world.until(&cid.user, PresenceView::Reconnecting, 0).await;
+    world.until(&cid.user, Attendance::Reconnecting, 0).await;
     let held = stalled.rest().await;
     assert!(
         held.len() < MOST_HELD,
@@ -89,7 +89,7 @@ async fn a_stop_does_not_wait_for_a_stream_that_nobody_reads() {
     let headers = [("Chat-Handle", &*cid.handle)];
     let head = stalled.head("GET", "/events", &headers, None);
     stalled.write(head.as_bytes()).await;
-    world.until(&cid.user, PresenceView::Present, 1).await;
+    world.until(&cid.user, Attendance::Present, 1).await;
     for n in 0..COUNT {
         ann.say(&format!("{n} {}", "x".repeat(MESSAGE - 10))).await;
     }
@@ -118,7 +118,7 @@ async fn readers_that_take_something_now_and_then_are_cut_by_their_rate() {
     let headers = [("Chat-Handle", &*cid.handle)];
     let head = slow.head("GET", "/events", &headers, None);
     slow.write(head.as_bytes()).await;
-    world.until(&cid.user, PresenceView::Present, 1).await;
+    world.until(&cid.user, Attendance::Present, 1).await;
     // The reader takes some bytes all the time, and more messages are sent each time than it takes.
     within(async {
         while slow.some(MESSAGE).await.is_some() {
@@ -128,7 +128,7 @@ async fn readers_that_take_something_now_and_then_are_cut_by_their_rate() {
         }
     })
     .await;
-    world.until(&cid.user, PresenceView::Reconnecting, 0).await;
+    world.until(&cid.user, Attendance::Reconnecting, 0).await;
     let capacity = world.service.capacity();
     within(async {
         while capacity.streams.held() + capacity.answers.held() > 0 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chat_core::PresenceView;
+use chat_core::Attendance;
 use serde_json::{Value, json};
 
 use crate::client::{Block, Events};
@@ -174,11 +174,11 @@ async fn a_vanished_client_is_noticed() {
     let ben = world.register("Ben").await;
     let one = world.events(&ben.handle, None).await;
     let other = world.events(&ben.handle, None).await;
-    world.until(&ben.user, PresenceView::Present, 2).await;
+    world.until(&ben.user, Attendance::Present, 2).await;
     drop(one);
-    world.until(&ben.user, PresenceView::Present, 1).await;
+    world.until(&ben.user, Attendance::Present, 1).await;
     drop(other);
-    world.until(&ben.user, PresenceView::Reconnecting, 0).await;
+    world.until(&ben.user, Attendance::Reconnecting, 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::config::{Limit, RateLimit, StickRule};
-use chat_core::{Config, Node, PresenceView};
+use chat_core::{Attendance, Config, Node};
 use serde_json::{Value, json};
 use server::{guard, http, listener, web};
 use server_chat::capacity::{self, Capacity};
@@ -118,7 +118,7 @@ impl World {
     }
 
     /// Waits until the participant has this presence and this number of streams.
-    pub(crate) async fn until(&self, user: &str, presence: PresenceView, streams: u32) {
+    pub(crate) async fn until(&self, user: &str, presence: Attendance, streams: u32) {
         within(async {
             loop {
                 let id = user.to_owned();

@@ -20,7 +20,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Seq, Time};
 use sim_model::history::{ClientEvent, Record, RequestKey};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Op, Outcome, User};
@@ -163,8 +163,8 @@ impl Reconciler {
         } = *event
         {
             let gap = Gap {
-                from,
-                to,
+                from: Seq(from),
+                to: Seq(to),
                 rooms: rooms.to_vec(),
                 rooms_omitted: false,
             };

@@ -12,7 +12,7 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
+use chat_types::{Address, Epoch, RoomSeq, Seq, Span, Time};
 use sim_model::outcome::Subject;
 use sim_model::protocol::{Room, User};
 
@@ -143,16 +143,25 @@ impl Describe for u64 {
     }
 }
 
-impl Describe for u32 {
-    fn describe(&self, to: &mut Sentence) {
-        u64::from(*self).describe(to);
-    }
+/// Numbers of these types are figures.
+macro_rules! figures {
+    ($($type:ty: $number:expr;)*) => {
+        $(impl Describe for $type {
+            fn describe(&self, to: &mut Sentence) {
+                let number: fn(&Self) -> u64 = $number;
+                number(self).describe(to);
+            }
+        })*
+    };
 }
 
-impl Describe for u8 {
-    fn describe(&self, to: &mut Sentence) {
-        u64::from(*self).describe(to);
-    }
+figures! {
+    u32: |n| (*n).into();
+    u8: |n| (*n).into();
+    Seq: |n| n.0;
+    RoomSeq: |n| n.0;
+    Epoch: |n| n.0;
+    Address: |n| n.0;
 }
 
 impl Describe for Span {

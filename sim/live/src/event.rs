@@ -1,9 +1,9 @@
 //! Events of an inbox: from servers' JSON to clients' words.
 
+use chat_types::{Epoch, RoomSeq, Span, Time};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
 use serde::Deserialize;
 
 use super::clock::{Clock, timestamp};
@@ -223,15 +223,15 @@ fn lost_range(lost: &LostJson<'_>, names: &Names) -> LostRange {
         _ => None,
     };
     let stick = |change: &str| match change {
-        "granted" => Some(StickLoss::Granted(lost.epoch)),
-        "released" => Some(StickLoss::Released(lost.epoch)),
-        "expired" => Some(StickLoss::Expired(lost.epoch)),
+        "granted" => Some(StickLoss::Granted(Epoch(lost.epoch))),
+        "released" => Some(StickLoss::Released(Epoch(lost.epoch))),
+        "expired" => Some(StickLoss::Expired(Epoch(lost.epoch))),
         _ => None,
     };
     LostRange {
         room: names.room(&lost.room_id),
-        from: lost.from_room_seq,
-        to: lost.to_room_seq,
+        from: RoomSeq(lost.from_room_seq),
+        to: RoomSeq(lost.to_room_seq),
         messages: lost.messages,
         you: lost.you.as_deref().and_then(you),
         members_changed: lost.members_changed,
@@ -388,19 +388,19 @@ mod tests {
         let rooms = [
             LostRange {
                 room: Room(3),
-                from: 1,
-                to: 3,
+                from: RoomSeq(1),
+                to: RoomSeq(3),
                 messages: 2,
                 you: Some(Membership::Kicked),
                 members_changed: true,
-                stick: Some(StickLoss::Granted(7)),
+                stick: Some(StickLoss::Granted(Epoch(7))),
                 stick_changed: true,
                 ended: Some(EndReason::Closed),
             },
             LostRange {
                 room: Room(4),
-                from: 5,
-                to: 5,
+                from: RoomSeq(5),
+                to: RoomSeq(5),
                 ..LostRange::default()
             },
         ];

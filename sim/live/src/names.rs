@@ -190,7 +190,13 @@ mod tests {
         let names = Names::new(1);
         assert_eq!(names.user("user_7"), User(7));
         assert_eq!(names.user_text(User(7)), "user_7");
-        for odd in ["ann", "user_07", "user_+7", "user_9007199254740992", "user_"] {
+        for odd in [
+            "ann",
+            "user_07",
+            "user_+7",
+            "user_9007199254740992",
+            "user_",
+        ] {
             let user = names.user(odd);
             assert!(user.0 >= FIRST_OTHER, "{odd}");
             assert_eq!((names.user(odd), names.user_text(user)), (user, odd.into()));

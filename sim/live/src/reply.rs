@@ -260,7 +260,7 @@ fn earlier(attempt: Option<&str>) -> Earlier {
     match attempt {
         Some("none") => Earlier::None,
         Some("unknown") => Earlier::Unknown,
-        Some(_) | None => Earlier::Unsaid,
+        Some(_) | None => Earlier::Unasked,
     }
 }
 

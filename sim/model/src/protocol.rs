@@ -8,17 +8,18 @@ mod event;
 mod op;
 mod verbs;
 
-pub use chat_types::{RoomId as Room, UserId as User};
-
-pub use answer::{Answer, Attendance, Earlier, Member, Outcome, PastMessage, Refusal};
-pub use event::{
-    EndReason, InboxEvent, LostRange, Membership, Moderated, Presence, StickChange, StickLoss,
+pub use chat_types::{
+    Attendance, Earlier, EndReason, LostRange, Membership, NoticeKind, RoomId as Room, StickLoss,
+    UserId as User,
 };
+
+pub use answer::{Answer, Member, Outcome, PastMessage, Refusal};
+pub use event::{InboxEvent, Moderated, Presence, StickChange};
 pub use op::{ArgumentSource, Op, OpKind, Plain, ReadBy};
 
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
+use chat_types::Time;
 
 /// A virtual user: its index in the order of arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,24 +85,4 @@ pub struct Notice {
     pub kind: NoticeKind,
     /// The instant, by the server's clock.
     pub at: Time,
-}
-
-/// The kinds of notices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NoticeKind {
-    /// `user.typing`.
-    Typing,
-    /// `user.waiting`: the sender has waited in a `check` for this long.
-    Waiting(Span),
-}
-
-impl NoticeKind {
-    /// The notice's type in the protocol.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Typing => "user.typing",
-            Self::Waiting(_) => "user.waiting",
-        }
-    }
 }

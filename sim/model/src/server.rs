@@ -9,15 +9,13 @@ use std::sync::Arc;
 
 use chat_types::{Config, Continuity, Span, Time};
 
+pub use chat_types::{Gap, Operate, Ticket};
+
 use crate::protocol::{InboxEvent, Notice, Op, Outcome, ReadBy, Room, User};
 
 /// The secret of one participant, as the server knows it: equal for all calls with one handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub u64);
-
-/// One call at the server's border.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket(pub u64);
 
 /// The state at a position of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,7 +231,7 @@ pub enum ServerCall {
         by: ReadBy,
     },
     /// An operator's act.
-    Operate(Act),
+    Operate(Operate),
 }
 
 /// The caller.
@@ -288,7 +286,7 @@ pub enum Entry {
         delivered: u64,
     },
     /// An operator acted.
-    Operate(Act),
+    Operate(Operate),
     /// Time passes.
     Tick,
     /// The first entry of the journal.
@@ -300,46 +298,6 @@ pub enum Entry {
     },
     /// The server's clock went forward by a step.
     Stepped,
-}
-
-/// An operator's act.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum Act {
-    Mute {
-        user: User,
-        reason: Arc<str>,
-    },
-    Unmute {
-        user: User,
-    },
-    Kick {
-        user: User,
-        room: Room,
-        reason: Arc<str>,
-    },
-    Close {
-        room: Room,
-        reason: Arc<str>,
-    },
-    BanUser {
-        user: User,
-        reason: Arc<str>,
-    },
-    Unban {
-        name: Arc<str>,
-    },
-    MuteAddress {
-        address: u64,
-        reason: Arc<str>,
-    },
-    BanAddress {
-        address: u64,
-        reason: Arc<str>,
-    },
-    UnbanAddress {
-        address: u64,
-    },
 }
 
 /// Events of one inbox that left the server together.
@@ -356,17 +314,4 @@ pub struct Page<'a> {
     pub cursor: u64,
     /// Whether more events follow.
     pub more: bool,
-}
-
-/// A range of dropped events.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gap {
-    /// The first dropped place.
-    pub from: u64,
-    /// The last dropped place.
-    pub to: u64,
-    /// The dropped events by room.
-    pub rooms: Vec<crate::protocol::LostRange>,
-    /// Whether other rooms were omitted.
-    pub rooms_omitted: bool,
 }

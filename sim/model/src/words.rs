@@ -139,7 +139,7 @@ pub fn event_words(event: &InboxEvent<'_>, me: Option<User>) -> String {
         } => {
             format!("message {room_seq} from {}: {}", name(sender), quoted(text))
         }
-        InboxEvent::Ended { reason, .. } => format!("chat ended ({})", reason.name()),
+        InboxEvent::Ended { reason, .. } => format!("chat ended ({})", reason.as_str()),
         InboxEvent::PartnerAway { .. } => "partner away".to_owned(),
         InboxEvent::PartnerBack { .. } => "partner back".to_owned(),
         InboxEvent::Member { user, change, .. } => {

@@ -1,8 +1,8 @@
 //! The server's configuration, whose keys `chat-types` declares. Each key is parsed separately, so
 //! that an error has a place.
 
-use chat_types::Config;
 use chat_types::config::{ConfigKey, MOST_RATE, Takes};
+use chat_types::{Config, Span};
 use serde_json::{Map, Value as Json, json};
 
 use super::closest::did_you_mean;
@@ -15,7 +15,6 @@ use super::node::{Node, Value};
 use super::schemas::{Schemas, described};
 use super::text::Text;
 use super::yaml;
-use chat_types::Span;
 
 /// `server`: the keys that differ from the defaults.
 impl Form for Config {

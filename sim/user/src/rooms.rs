@@ -265,7 +265,7 @@ impl Rooms {
             StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch),
         ) = lost.stick
         {
-            self.grant(lost.room, epoch, unawaited);
+            self.grant(lost.room, epoch.0, unawaited);
         }
         let is_out = matches!(lost.you, Some(Membership::Left | Membership::Kicked));
         if is_out || lost.ended.is_some() {

@@ -19,7 +19,7 @@
 //! server is down, the disk is slow, it fails, a client is cut off, suspended or reads slowly, and
 //! the phase.
 
-use chat_core::{Hub, Muted, ParticipantOutline, PresenceView, RoomKind, RoomOutline, TimerKind};
+use chat_core::{Attendance, Hub, Muted, ParticipantOutline, RoomKind, RoomOutline, TimerKind};
 use chat_types::mix;
 
 use super::{Phase, World};
@@ -115,11 +115,11 @@ fn few(n: usize) -> u64 {
     n.min(2) as u64
 }
 
-const fn presence(presence: PresenceView) -> u64 {
+const fn presence(presence: Attendance) -> u64 {
     match presence {
-        PresenceView::Present => 1,
-        PresenceView::Reconnecting => 2,
-        PresenceView::Away => 3,
+        Attendance::Present => 1,
+        Attendance::Reconnecting => 2,
+        Attendance::Away => 3,
     }
 }
 

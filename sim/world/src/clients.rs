@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_core::{Item, Page, UserId};
+use chat_core::{Item, Page};
 use chat_types::{Span, Time, mix};
 
 use super::World;
@@ -397,14 +397,10 @@ impl World<'_, '_> {
     pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: DeliveryPath) {
         let now = self.now();
         let client = &mut self.clients[agent as usize];
-        let reader = UserId(client.user.identity().map_or(0, |user| user.0));
+        let reader = client.user.identity().unwrap_or_default();
         for item in page.items() {
-            let rooms;
             let (seq, sent_at, event) = match item {
-                Item::Gap(gap) => {
-                    rooms = translate::lost_ranges(gap);
-                    (gap.to, now, translate::gap(gap, &rooms))
-                }
+                Item::Gap(gap) => (gap.to, now, translate::gap(gap)),
                 Item::Event(seq, event) => {
                     let word = (seq.0 << 40) ^ event.room_seq.0 ^ event.at.0;
                     self.hash = mix(self.hash, word);

@@ -9,7 +9,7 @@ use sim_model::server::ServerRecord;
 
 use crate::disk::Decisions;
 use crate::observers::Observers;
-use crate::translate::{self, judged};
+use crate::translate;
 
 /// Reports entries to the judges, one after another.
 pub(crate) struct EntryReporter<'w, 'o> {
@@ -31,7 +31,7 @@ impl EntryReporter<'_, '_> {
             at,
             since,
             entry: &translate::entry(entry),
-            ticket: ticket.map(judged),
+            ticket,
             said: &translate::decided(at, outcome),
             posted: posted.as_deref(),
         });

@@ -17,7 +17,7 @@ use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
 use super::{START, World};
 use crate::cluster::Cluster;
 use crate::disk::{Disk, Keep};
-use crate::translate::{self, judged};
+use crate::translate;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{NetworkRecord, Observer};
 use sim_model::plan::{FaultKind, Plan, Workload};
@@ -389,7 +389,7 @@ impl World<'_, '_> {
         node.submit(now, slot.ticket(), from, call);
         self.observers.observe_server(&ServerRecord::Asked {
             at: now,
-            ticket: judged(slot.ticket()),
+            ticket: slot.ticket(),
             from: from.0,
             ask,
         });
@@ -405,10 +405,8 @@ impl World<'_, '_> {
             return;
         }
         if self.server.node().is_some() {
-            self.observers.observe_server(&ServerRecord::Gone {
-                at,
-                ticket: judged(ticket),
-            });
+            self.observers
+                .observe_server(&ServerRecord::Gone { at, ticket });
         }
         match self.in_flight.get_mut(slot) {
             Some(InFlight::Stream { .. }) => {
@@ -456,7 +454,7 @@ impl World<'_, '_> {
                     let cursor = node.and_then(|node| node.stream_cursor(ticket));
                     self.observers.observe_server(&ServerRecord::StreamOpened {
                         at,
-                        ticket: judged(ticket),
+                        ticket,
                         cursor: cursor.map(|cursor| cursor.0),
                     });
                 } else {
@@ -467,10 +465,8 @@ impl World<'_, '_> {
             Output::StreamReady(ticket) => self.push(Slot::of(ticket)),
             Output::StreamClosed(ticket) => {
                 let at = self.server_now();
-                self.observers.observe_server(&ServerRecord::StreamEnded {
-                    at,
-                    ticket: judged(ticket),
-                });
+                self.observers
+                    .observe_server(&ServerRecord::StreamEnded { at, ticket });
                 self.break_stream(Slot::of(ticket));
             }
             // The simulator's clients ignore notices.
@@ -482,7 +478,7 @@ impl World<'_, '_> {
                 let at = self.server_now();
                 self.observers.observe_server(&ServerRecord::Noticed {
                     at,
-                    ticket: judged(stream),
+                    ticket: stream,
                     notice: &translate::notice(room, &notice),
                 });
             }
@@ -521,7 +517,7 @@ impl World<'_, '_> {
         let page = page.map(|page| translate::page(page, reader.unwrap_or_default()));
         self.observers.observe_server(&ServerRecord::Answered {
             at,
-            ticket: judged(ticket),
+            ticket,
             outcome,
             page: page.as_ref(),
         });

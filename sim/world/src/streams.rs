@@ -8,7 +8,7 @@ use super::event_queue::Event;
 use super::in_flight::{InFlight, Slot, StreamState};
 use super::race_schedule::Direction;
 use super::server::WRITE_STALL;
-use crate::translate::{self, judged};
+use crate::translate;
 use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::Delivery;
@@ -172,7 +172,7 @@ impl World<'_, '_> {
         self.observers
             .observe_server(&ServerRecord::StreamWritable {
                 at,
-                ticket: judged(slot.ticket()),
+                ticket: slot.ticket(),
                 writable,
             });
     }
@@ -234,7 +234,7 @@ impl World<'_, '_> {
             let more = page.unread > 0;
             let reader = node.stream_user(slot.ticket()).unwrap_or_default();
             let at = self.events.now() + self.server.clock_ahead;
-            let ticket = judged(slot.ticket());
+            let ticket = slot.ticket();
             let shown = translate::page(&page, reader);
             let pushed = ServerRecord::Pushed {
                 at,

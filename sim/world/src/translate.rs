@@ -8,9 +8,9 @@ mod listing;
 mod server;
 
 pub use answer::{notice, response};
-pub use event::{event, gap, lost_ranges, posted};
+pub use event::{event, gap, posted};
 pub use listing::lists;
-pub use server::{batch, decided, entry, judged, operate, page, secret, user_of};
+pub use server::{batch, decided, entry, operate, page, secret, user_of};
 
 use std::sync::Arc;
 

@@ -1,8 +1,6 @@
 //! Results on the wire, for all transports.
 
-use chat_core::{
-    Answer, MessageId, PresenceView, Reply, Response, RoomId, Time, UserId, WasWaiting,
-};
+use chat_core::{Answer, Attendance, MessageId, Reply, Response, RoomId, Time, UserId, WasWaiting};
 use serde::Serialize;
 use server_storage::history::{Found, QueryWords};
 
@@ -202,11 +200,11 @@ impl Member {
 
 /// The presence on the wire.
 #[must_use]
-pub const fn presence(view: PresenceView) -> &'static str {
+pub const fn presence(view: Attendance) -> &'static str {
     match view {
-        PresenceView::Present => "present",
-        PresenceView::Reconnecting => "reconnecting",
-        PresenceView::Away => "away",
+        Attendance::Present => "present",
+        Attendance::Reconnecting => "reconnecting",
+        Attendance::Away => "away",
     }
 }
 

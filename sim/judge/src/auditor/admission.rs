@@ -368,7 +368,7 @@ impl Auditor {
                 None => {
                     let mut later = self.pipeline.calls();
                     let earlier = match name_of(&ask) {
-                        None => Earlier::Unsaid,
+                        None => Earlier::Unasked,
                         Some(name) if later.any(|ticket| self.is_named(ticket, name)) => {
                             Earlier::Unknown
                         }

@@ -19,7 +19,7 @@ impl Metrics {
         let Some(stick) = lost.stick else { return };
         let (StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch)) =
             stick;
-        if let Some(since) = self.waits(agent).record_grant(lost.room, epoch) {
+        if let Some(since) = self.waits(agent).record_grant(lost.room, epoch.0) {
             self.waited_for_stick(record, lost.room, since);
         }
         self.waits(agent).holds = matches!(stick, StickLoss::Granted(_));

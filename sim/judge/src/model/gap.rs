@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use chat_types::{Epoch, RoomSeq, Seq};
 use sim_model::protocol::{
     EndReason, LostRange, Membership, Moderated, Presence, Room, StickChange, StickLoss, User,
 };
@@ -64,8 +65,8 @@ impl Losses {
     pub(super) fn gap(&self, reader: User, from: u64, to: u64) -> Gap {
         let ranges = self.rooms.iter();
         Gap {
-            from,
-            to,
+            from: Seq(from),
+            to: Seq(to),
             rooms: ranges
                 .filter_map(|(room, events)| range(*room, events, reader, &(from..=to)))
                 .collect(),
@@ -89,8 +90,8 @@ fn range(
     let newest = |one: Option<&Lost>| one.map_or(0, |one| one.1.room_seq);
     let mut range = LostRange {
         room,
-        from: newest(events.first()),
-        to: newest(events.last()),
+        from: RoomSeq(newest(events.first())),
+        to: RoomSeq(newest(events.last())),
         ..LostRange::default()
     };
     let is_message = |what: &EventKind| what.message().map(drop);
@@ -184,9 +185,9 @@ fn stick(what: &EventKind, owner: Option<User>) -> Option<StickLoss> {
     }
     match *change {
         StickChange::Claimed { .. } => None,
-        StickChange::Granted { epoch, .. } => Some(StickLoss::Granted(epoch)),
-        StickChange::Released { epoch } => Some(StickLoss::Released(epoch)),
-        StickChange::Expired { epoch } => Some(StickLoss::Expired(epoch)),
+        StickChange::Granted { epoch, .. } => Some(StickLoss::Granted(Epoch(epoch))),
+        StickChange::Released { epoch } => Some(StickLoss::Released(Epoch(epoch))),
+        StickChange::Expired { epoch } => Some(StickLoss::Expired(Epoch(epoch))),
     }
 }
 

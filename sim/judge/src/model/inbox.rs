@@ -104,11 +104,12 @@ impl Inbox {
     /// the same.
     #[must_use]
     pub fn has_gap(&self, reader: User, gap: &Gap) -> bool {
-        let next = self.behind(gap.from.saturating_sub(1)).next();
-        next.is_none_or(|one| one.0 > gap.to)
-            && (1..=gap.to).contains(&gap.from)
-            && self.end >= gap.to
-            && self.lost.gap(reader, gap.from, gap.to).rooms == gap.rooms
+        let (from, to) = (gap.from.0, gap.to.0);
+        let next = self.behind(from.saturating_sub(1)).next();
+        next.is_none_or(|one| one.0 > to)
+            && (1..=to).contains(&from)
+            && self.end >= to
+            && self.lost.gap(reader, from, to).rooms == gap.rooms
     }
 
     /// The gap between two positions, if there is one. // 12.6

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::listing::{self, Listed, Report, Target};
 use sim_model::protocol::{Answer, EndReason, Moderated, Outcome, Refusal, Room, Shown, User};
-use sim_model::server::{Act, Handle};
+use sim_model::server::{Handle, Operate};
 
 use super::names::{fold, is_line, keys};
 use super::room::Kind;
@@ -208,10 +208,10 @@ impl Model {
     }
 
     /// An operator's action. // 11.3
-    pub(super) fn operate(&mut self, act: &Act) -> Outcome {
+    pub(super) fn operate(&mut self, act: &Operate) -> Outcome {
         match act {
-            Act::Mute { user, reason } => self.mute(*user, reason)?,
-            Act::Unmute { user } => {
+            Operate::Mute { user, reason } => self.mute(*user, reason)?,
+            Operate::Unmute { user } => {
                 self.check_user(*user)?;
                 let before = self.measures.len();
                 let participant = self.participant_mut(*user);
@@ -230,16 +230,16 @@ impl Model {
                 let found = was_muted || self.measures.len() < before;
                 return Ok(Answer::Lifted { found });
             }
-            Act::Kick { user, room, reason } => self.kick(*user, *room, reason)?,
-            Act::Close { room, reason } => self.close(*room, reason)?,
-            Act::BanUser { user, reason } => {
+            Operate::Kick { user, room, reason } => self.kick(*user, *room, reason)?,
+            Operate::Close { room, reason } => self.close(*room, reason)?,
+            Operate::BanUser { user, reason } => {
                 check_reason(reason)?;
                 self.check_user(*user)?;
                 let decreed = self.decree(Measure::Banned, reason);
                 self.keep(*user, decreed, WithId::Yes)?;
                 self.forget(*user);
             }
-            Act::Unban { name } => {
+            Operate::Unban { name } => {
                 let (folded, before) = (fold(name), self.measures.len());
                 self.measures.names.remove(&folded);
                 self.measures
@@ -248,21 +248,21 @@ impl Model {
                 let found = self.measures.len() < before;
                 return Ok(Answer::Lifted { found });
             }
-            Act::MuteAddress { address, reason } => {
+            Operate::MuteAddress { address, reason } => {
                 check_reason(reason)?;
-                self.keep_address(*address, Measure::Muted, reason)?;
+                self.keep_address(address.0, Measure::Muted, reason)?;
                 for user in self.participants.numbers().into_iter().map(User) {
-                    if self.participant(user).address == *address {
+                    if self.participant(user).address == address.0 {
                         self.silence(user, reason);
                     }
                 }
             }
-            Act::BanAddress { address, reason } => {
+            Operate::BanAddress { address, reason } => {
                 check_reason(reason)?;
-                self.keep_address(*address, Measure::Banned, reason)?;
+                self.keep_address(address.0, Measure::Banned, reason)?;
             }
-            Act::UnbanAddress { address } => {
-                let found = self.measures.addresses.remove(address).is_some();
+            Operate::UnbanAddress { address } => {
+                let found = self.measures.addresses.remove(&address.0).is_some();
                 return Ok(Answer::Lifted { found });
             }
         }

@@ -7,12 +7,12 @@ mod moderation;
 mod names;
 mod restarts;
 
+use chat_types::{BreakKind, Config, Continuity, RoomSeq, Span, Time};
 use std::sync::Arc;
 
 use chat_types::config::{Limit, Matching};
-use chat_types::{BreakKind, Config, Continuity, Span, Time};
 use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, User};
-use sim_model::server::{Act, Caller, Entry, Handle, NextNumbers};
+use sim_model::server::{Caller, Entry, Handle, NextNumbers, Operate};
 
 use super::{Deadline, Model, Numbered, Owed, PageLimits, State};
 
@@ -310,7 +310,7 @@ fn the_claim_line_shifts_and_a_grant_makes_no_claim() {
     .unwrap();
     assert_eq!(place(&mut s, 'c'), (1, 1));
     // A muted holder releases the stick, and the next claimant gets it.
-    let mute = Entry::Operate(Act::Mute {
+    let mute = Entry::Operate(Operate::Mute {
         reason: text("because"),
         user: User(1),
     });
@@ -388,20 +388,20 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
     let inbox = s.model.inbox(User(1)).unwrap();
     let page = inbox.page(User(1), 1, most(1));
     let gap = &page.gaps[0];
-    assert_eq!((gap.from, gap.to), (2, 4));
+    assert_eq!((gap.from.0, gap.to.0), (2, 4));
     // Her own joining is before the gap; another member's, and a message, are in it.
     let lobby = LostRange {
         room: Room(1),
-        from: 1,
-        to: 3,
+        from: RoomSeq(1),
+        to: RoomSeq(3),
         messages: 1,
         members_changed: true,
         ..LostRange::default()
     };
     let pair = LostRange {
         room: Room(2),
-        from: 1,
-        to: 1,
+        from: RoomSeq(1),
+        to: RoomSeq(1),
         you: Some(Membership::Matched),
         ..LostRange::default()
     };

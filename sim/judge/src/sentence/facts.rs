@@ -6,7 +6,7 @@ use sim_model::protocol::{
     LostRange, Membership, Moderated, Notice, NoticeKind, Op, Presence, Shown, StickChange,
     StickLoss, User,
 };
-use sim_model::server::{Act, Gap};
+use sim_model::server::{Gap, Operate};
 
 use super::{Describe, Sentence, With, describe};
 use crate::fact::Fact;
@@ -54,7 +54,7 @@ impl Describe for Op {
     }
 }
 
-impl Describe for Act {
+impl Describe for Operate {
     fn describe(&self, to: &mut Sentence) {
         describe!(to; "an operator's ");
         match self {
@@ -102,7 +102,7 @@ impl Event {
         match &self.what {
             EventKind::Found { pair } => describe!(to; pair[0], " was matched with ", pair[1]),
             EventKind::Message { .. } => {}
-            EventKind::Ended { reason } => describe!(to; "the chat ended: ", reason.name()),
+            EventKind::Ended { reason } => describe!(to; "the chat ended: ", reason.as_str()),
             EventKind::PartnerAway => describe!(to; partner, " lost its last stream"),
             EventKind::PartnerBack => describe!(to; partner, " is connected again"),
             EventKind::Member { user, change } => describe!(to; user, match change {
@@ -209,7 +209,7 @@ impl Describe for LostRange {
             describe!(to; ", others' stick changed");
         }
         if let Some(reason) = self.ended {
-            describe!(to; ", the chat ended: ", reason.name());
+            describe!(to; ", the chat ended: ", reason.as_str());
         }
     }
 }

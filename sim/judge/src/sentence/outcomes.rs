@@ -19,7 +19,7 @@ impl Describe for Refusal {
         With(", to be tried again after ", self.retry_after).describe(to);
         With(", with the number ", self.number).describe(to);
         match self.earlier {
-            Earlier::Unsaid => {}
+            Earlier::Unasked => {}
             Earlier::None => describe!(to; ", without an earlier attempt"),
             Earlier::Unknown => {
                 describe!(to; ", with an earlier attempt that may have taken effect")

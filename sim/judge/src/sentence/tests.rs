@@ -3,16 +3,16 @@
 mod calls;
 mod listing;
 
+use chat_types::{BreakKind, Epoch, RoomSeq, Seq, Span, Time};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Span, Time};
 use sim_model::protocol::{
     Answer, Attendance, Earlier, EndReason, LostRange, Member, Membership, Moderated, Notice,
     NoticeKind, Op, Outcome, PastMessage, Presence, ReadBy, Refusal, Room, Shown, StickChange,
     StickLoss, User,
 };
-use sim_model::server::{Act, Caller, Entry, Gap, Handle, JournalState, ServerCall};
+use sim_model::server::{Caller, Entry, Gap, Handle, JournalState, Operate, ServerCall};
 
 use super::Sentence;
 use crate::difference::{
@@ -41,7 +41,7 @@ fn refused(code: &'static str) -> Outcome {
         code,
         retry_after: None,
         number: None,
-        earlier: Earlier::Unsaid,
+        earlier: Earlier::Unasked,
     })
 }
 
@@ -180,18 +180,18 @@ fn a_sentence_shows_the_expected_and_the_received_event() {
 fn a_sentence_shows_pages_gaps_and_notices() {
     let range = LostRange {
         room: LOBBY,
-        from: 3,
-        to: 8,
+        from: RoomSeq(3),
+        to: RoomSeq(8),
         messages: 2,
         you: Some(Membership::Kicked),
         members_changed: true,
-        stick: Some(StickLoss::Granted(4)),
+        stick: Some(StickLoss::Granted(Epoch(4))),
         stick_changed: true,
         ended: Some(EndReason::Closed),
     };
     let gap = |rooms: &[LostRange], rooms_omitted| Gap {
-        from: 1,
-        to: 6,
+        from: Seq(1),
+        to: Seq(6),
         rooms: rooms.to_vec(),
         rooms_omitted,
     };

@@ -127,7 +127,7 @@ fn a_refusal_counts_unless_an_earlier_attempt_may_have_been_accepted() {
     let refused = Err(Refusal {
         code: "overloaded",
         retry_after: None,
-        earlier: Earlier::Unsaid,
+        earlier: Earlier::Unasked,
         number: None,
     });
     for (call, is_retried) in [(1, false), (2, true)] {

@@ -2,7 +2,7 @@
 
 pub(crate) mod history_builder;
 
-use chat_types::{Span, Time};
+use chat_types::{RoomSeq, Span, Time};
 use sim_model::protocol::{
     Answer, EndReason, InboxEvent, LostRange, Op, Presence, Refusal, StickChange, User,
 };
@@ -42,8 +42,8 @@ fn a_message_hidden_by_a_gap_or_a_block_is_not_judged() {
     history.sends(ANN, "one", (PAIR, 2));
     let rooms = &[LostRange {
         room: PAIR,
-        from: 2,
-        to: 2,
+        from: RoomSeq(2),
+        to: RoomSeq(2),
         ..LostRange::default()
     }];
     history.sees(

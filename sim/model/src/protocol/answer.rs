@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
+use chat_types::{Attendance, Earlier, Span, Time};
 
 use super::{Notice, Room, Shown, User};
 
@@ -154,17 +154,6 @@ pub struct Member {
     pub attendance: Attendance,
 }
 
-/// A member's presence as others see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Attendance {
-    /// `present`.
-    Present,
-    /// `reconnecting`: its last stream closed, and the grace period runs.
-    Reconnecting,
-    /// `away`.
-    Away,
-}
-
 /// A server's refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -178,18 +167,6 @@ pub struct Refusal {
     /// `invalid_cursor` the end of the inbox, with `name_taken` a silence in microseconds,
     /// with `chat_ended` the place of the reason among `EndReason`, and otherwise the limit.
     pub number: Option<u64>,
-}
-
-/// What a refusal that can be retried says of earlier attempts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Earlier {
-    /// Nothing: the call has no request key, or the server does not say.
-    #[default]
-    Unsaid,
-    /// None has taken effect, and none waits to be decided.
-    None,
-    /// An attempt may have taken effect, or may still take effect.
-    Unknown,
 }
 
 impl Refusal {
@@ -208,7 +185,7 @@ impl Refusal {
         Self {
             code,
             retry_after: None,
-            earlier: Earlier::Unsaid,
+            earlier: Earlier::Unasked,
             number: None,
         }
     }

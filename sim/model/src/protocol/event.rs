@@ -1,38 +1,9 @@
 //! Events of inboxes.
 
-use chat_types::Span;
+use chat_types::{EndReason, LostRange, Span};
 
 use super::{Room, Shown, User};
 use crate::names::EVENTS;
-
-/// Why a pair room ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum EndReason {
-    /// The partner left.
-    Left,
-    /// The partner went away.
-    Timeout,
-    /// One of the two blocked the other.
-    Blocked,
-    /// The room reached its limit of turns.
-    TurnLimit,
-    /// An operator closed it.
-    Closed,
-}
-
-impl EndReason {
-    /// The name in the protocol.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Left => "left",
-            Self::Timeout => "timeout",
-            Self::Blocked => "blocked",
-            Self::TurnLimit => "turn_limit",
-            Self::Closed => "closed",
-        }
-    }
-}
 
 /// Transitions of a stick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,57 +41,6 @@ pub enum Moderated {
     Kicked,
     /// The room was closed.
     Closed,
-}
-
-/// The part of a gap that concerns one room.
-///
-/// `from` and `messages` also count events that the reader has read and not acknowledged; the other
-/// fields concern the gap alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LostRange {
-    /// The room.
-    pub room: Room,
-    /// A lower bound: no event before this room seq is missing.
-    pub from: u64,
-    /// The last room seq that is missing.
-    pub to: u64,
-    /// The number of missing messages; a reader that did not acknowledge what it read may have read
-    /// some of them. 0 unless the last of them lies within this gap.
-    pub messages: u64,
-    /// The last missing change of the reader's own membership.
-    pub you: Option<Membership>,
-    /// Whether another member joined, left, went away or came back.
-    pub members_changed: bool,
-    /// The last missing grant, release or expiry of the reader's own stick.
-    pub stick: Option<StickLoss>,
-    /// Whether grants, releases or expiries of others are missing.
-    pub stick_changed: bool,
-    /// Why the room ended, if that event is missing.
-    pub ended: Option<EndReason>,
-}
-
-/// A change of the reader's own membership within a gap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Membership {
-    /// The reader was matched.
-    Matched,
-    /// The reader joined.
-    Joined,
-    /// The reader left.
-    Left,
-    /// An operator removed the reader.
-    Kicked,
-}
-
-/// The last change of the reader's own stick within a gap, with its epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StickLoss {
-    /// The reader held it at the end of the gap.
-    Granted(u64),
-    /// The reader released it.
-    Released(u64),
-    /// Its lease ended.
-    Expired(u64),
 }
 
 /// An event as a client receives it from its inbox, by a stream or by `check`.

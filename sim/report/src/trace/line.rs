@@ -312,7 +312,7 @@ impl<'a> TraceLine<'a> {
                 self.text = Some(cut(text));
                 self.epoch = epoch;
             }
-            InboxEvent::Ended { reason, .. } => self.reason = Some(reason.name()),
+            InboxEvent::Ended { reason, .. } => self.reason = Some(reason.as_str()),
             InboxEvent::Member { user, .. } => self.who = Some(show_user(user)),
             InboxEvent::Stick { user, change, .. } => {
                 self.who = Some(show_user(user));

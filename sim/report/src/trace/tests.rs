@@ -1,6 +1,5 @@
+use chat_types::{RoomSeq, Span};
 use std::sync::Arc;
-
-use chat_types::Span;
 
 use super::*;
 use sim_model::history::{DeliveryPath, RequestKey, Retry};
@@ -92,8 +91,8 @@ fn hear(observer: &mut dyn Observer) {
         lost: 2,
         rooms: &[LostRange {
             room: Room(3),
-            from: 1,
-            to: 2,
+            from: RoomSeq(1),
+            to: RoomSeq(2),
             ..LostRange::default()
         }],
     };

@@ -16,7 +16,7 @@ use sim_model::plan::{
     Capacity, Fault, FaultKind, Need, Network, OperatorAct, OperatorVerb, Outage, Plan,
 };
 use sim_model::protocol::{Agent, CallId, Op, User};
-use sim_model::server::{Act, Caller, Decided, Entry, Handle};
+use sim_model::server::{Caller, Decided, Entry, Handle, Operate};
 
 use crate::shrink::record::{Fidelity, StepRecorder};
 
@@ -244,17 +244,17 @@ impl Steps {
         self.ahead = self.ahead + by;
     }
 
-    fn operates(&mut self, at: Time, act: &Act) {
+    fn operates(&mut self, at: Time, act: &Operate) {
         let (verb, user) = match act {
-            Act::Mute { user, .. } => (OperatorVerb::Mute, user),
-            Act::Unmute { user } => (OperatorVerb::Unmute, user),
-            Act::Kick { user, .. } => (OperatorVerb::Kick, user),
-            Act::BanUser { user, .. } => (OperatorVerb::Ban, user),
-            Act::Close { .. }
-            | Act::Unban { .. }
-            | Act::MuteAddress { .. }
-            | Act::BanAddress { .. }
-            | Act::UnbanAddress { .. } => {
+            Operate::Mute { user, .. } => (OperatorVerb::Mute, user),
+            Operate::Unmute { user } => (OperatorVerb::Unmute, user),
+            Operate::Kick { user, .. } => (OperatorVerb::Kick, user),
+            Operate::BanUser { user, .. } => (OperatorVerb::Ban, user),
+            Operate::Close { .. }
+            | Operate::Unban { .. }
+            | Operate::MuteAddress { .. }
+            | Operate::BanAddress { .. }
+            | Operate::UnbanAddress { .. } => {
                 self.left_out.acts += 1;
                 return;
             }

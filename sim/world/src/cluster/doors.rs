@@ -19,7 +19,7 @@ use super::chance::Purpose;
 use super::turns::Deferred;
 use crate::event_queue::Event;
 use crate::in_flight::{InFlight, RequestStage, Slot};
-use crate::translate::{self, judged};
+use crate::translate;
 use crate::{START, World};
 
 /// The pause between two attempts of a door.
@@ -184,7 +184,7 @@ impl World<'_, '_> {
         if self.cluster().owner == Some(target) {
             self.observers.observe_server(&ServerRecord::Asked {
                 at,
-                ticket: judged(ticket),
+                ticket,
                 from: from.0,
                 ask,
             });

@@ -18,7 +18,7 @@ use super::applied::applied;
 use crate::World;
 use crate::entry_reporter::EntryReporter;
 use crate::in_flight::Slot;
-use crate::translate::{self, judged};
+use crate::translate;
 
 /// The owner's node before a turn, or after it.
 #[derive(Clone, Debug, Default)]
@@ -189,7 +189,7 @@ impl World<'_, '_> {
                 Output::Admitted(ticket) => {
                     if self.cluster().owner() == Some(site) {
                         self.find_reader(Slot::of(ticket));
-                        let (at, ticket) = (self.server_now(), judged(ticket));
+                        let (at, ticket) = (self.server_now(), ticket);
                         self.observers
                             .observe_server(&ServerRecord::Admitted { at, ticket });
                     }
@@ -223,7 +223,6 @@ impl World<'_, '_> {
         let (at, is_owner) = (self.server_now(), self.cluster().owner() == Some(site));
         for (ticket, earlier) in moved {
             if is_owner {
-                let ticket = judged(ticket);
                 self.observers
                     .observe_server(&ServerRecord::GivenBack { at, ticket });
             }

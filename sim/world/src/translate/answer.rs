@@ -3,15 +3,11 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Body, Event, MemberView, NameHolder, PresenceView, Reject, Reply, Response, RoomId, WasWaiting,
-    Who,
+    Body, Event, MemberView, NameHolder, Reject, Reply, Response, RoomId, WasWaiting, Who,
 };
 
 use super::shown_for_good;
-use sim_model::protocol::{
-    Answer, Attendance, Earlier, Member, Notice, NoticeKind, Outcome, PastMessage, Refusal, Room,
-    User,
-};
+use sim_model::protocol::{Answer, Member, Notice, Outcome, PastMessage, Refusal, Room, User};
 
 /// The answer to an accepted command.
 pub(super) fn answer(reply: &Reply) -> Answer {
@@ -153,10 +149,7 @@ pub fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
         room,
         user: notice.user.id,
         shown: shown_for_good(&notice.user),
-        kind: match notice.kind {
-            chat_core::NoticeKind::Typing => NoticeKind::Typing,
-            chat_core::NoticeKind::Waiting(waiting) => NoticeKind::Waiting(waiting),
-        },
+        kind: notice.kind,
         at: notice.at,
     }
 }
@@ -166,15 +159,7 @@ fn member(view: &MemberView) -> Member {
         user: view.who.id,
         shown: shown_for_good(&view.who),
         since: view.since,
-        attendance: attendance(view.presence),
-    }
-}
-
-pub(super) const fn attendance(presence: PresenceView) -> Attendance {
-    match presence {
-        PresenceView::Present => Attendance::Present,
-        PresenceView::Reconnecting => Attendance::Reconnecting,
-        PresenceView::Away => Attendance::Away,
+        attendance: view.presence,
     }
 }
 
@@ -203,11 +188,7 @@ pub(super) fn refusal(reject: &Reject) -> Refusal {
     Refusal {
         code: reject.code(),
         retry_after: reject.retry_after(),
-        earlier: match reject.earlier() {
-            chat_core::Earlier::Unasked => Earlier::Unsaid,
-            chat_core::Earlier::None => Earlier::None,
-            chat_core::Earlier::Unknown => Earlier::Unknown,
-        },
+        earlier: reject.earlier(),
         number: number(reject),
     }
 }
@@ -230,7 +211,7 @@ fn number(reject: &Reject) -> Option<u64> {
         return Some(silence.0);
     }
     if let Reject::ChatEnded { ending } = reject {
-        return Some(super::event::reason(ending.reason) as u64);
+        return Some(ending.reason as u64);
     }
     if let Reject::InvalidCursor { end } = reject {
         return Some(*end);

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use chat_core::{Body, EndReason as CoreReason, Event, Gap, UserId, Who};
+use chat_core::{Body, Event, Gap, UserId, Who};
 
 use chat_types::Time;
 
 use super::shown;
-use sim_model::protocol::{
-    EndReason, InboxEvent, LostRange, Membership, Moderated, Presence, StickChange, StickLoss,
-};
+use sim_model::protocol::{InboxEvent, Moderated, Presence, StickChange};
 
 /// An event as the inbox's reader sees it.
 #[must_use]
@@ -40,7 +38,7 @@ pub fn event(event: &Event, reader: UserId) -> InboxEvent<'_> {
         Body::PartnerDisconnected(why) => InboxEvent::Ended {
             room,
             room_seq,
-            reason: reason(*why),
+            reason: *why,
         },
         Body::PartnerAway(who) => InboxEvent::PartnerAway {
             room,
@@ -126,55 +124,14 @@ fn moderation<'a>(
     }
 }
 
-pub(super) fn reason(reason: CoreReason) -> EndReason {
-    match reason {
-        CoreReason::Left => EndReason::Left,
-        CoreReason::Timeout => EndReason::Timeout,
-        CoreReason::Blocked => EndReason::Blocked,
-        CoreReason::TurnLimit => EndReason::TurnLimit,
-        CoreReason::Closed => EndReason::Closed,
-    }
-}
-
-/// A gap as the reader sees it; `rooms` are its rooms.
+/// A gap as the reader sees it.
 #[must_use]
-pub fn gap<'a>(gap: &Gap, rooms: &'a [LostRange]) -> InboxEvent<'a> {
+pub fn gap(gap: &Gap) -> InboxEvent<'_> {
     let (from, to) = (gap.from.0, gap.to.0);
     InboxEvent::Gap {
         from,
         to,
         lost: to + 1 - from,
-        rooms,
-    }
-}
-
-/// A gap's rooms as the reader sees them.
-#[must_use]
-pub fn lost_ranges(gap: &Gap) -> Vec<LostRange> {
-    gap.rooms.iter().map(lost_range).collect()
-}
-
-fn lost_range(lost: &chat_core::LostRange) -> LostRange {
-    let you = |change| match change {
-        chat_core::Membership::Matched => Membership::Matched,
-        chat_core::Membership::Joined => Membership::Joined,
-        chat_core::Membership::Left => Membership::Left,
-        chat_core::Membership::Kicked => Membership::Kicked,
-    };
-    let stick = |loss| match loss {
-        chat_core::StickLoss::Granted(epoch) => StickLoss::Granted(epoch.0),
-        chat_core::StickLoss::Released(epoch) => StickLoss::Released(epoch.0),
-        chat_core::StickLoss::Expired(epoch) => StickLoss::Expired(epoch.0),
-    };
-    LostRange {
-        room: lost.room,
-        from: lost.from.0,
-        to: lost.to.0,
-        messages: lost.messages,
-        you: lost.you.map(you),
-        members_changed: lost.members_changed,
-        stick: lost.stick.map(stick),
-        stick_changed: lost.stick_changed,
-        ended: lost.ended.map(reason),
+        rooms: &gap.rooms,
     }
 }

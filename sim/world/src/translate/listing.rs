@@ -10,7 +10,6 @@ use sim_model::listing::{
     self, Kept, Listed, ListedParticipant, ListedRoom, Report, RoomStanding, Target, Totals,
 };
 
-use super::answer::attendance;
 use super::shown_for_good;
 
 /// The items of a page of a list with about `all` items: so few that most lists have several pages.
@@ -169,7 +168,7 @@ fn participant(hub: &Hub, view: &ParticipantView) -> ListedParticipant {
     ListedParticipant {
         user: who.id,
         shown: shown_for_good(who),
-        attendance: attendance(view.presence),
+        attendance: view.presence,
         streams: view.streams,
         rooms: view.rooms.clone(),
         waits_since: view.waiting_since,

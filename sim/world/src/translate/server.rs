@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Caller, Entry, Hub, Implied, Item, Operate, Reader, Reject, Reply, SecretHash, Ticket, Time,
-    UserId,
+    Caller, Entry, Hub, Implied, Item, Operate, Reader, Reject, Reply, SecretHash, Time, UserId,
 };
-use sim_model::server::{self, Act, Handle, ServerCall};
+use sim_model::server::{self, Handle, ServerCall};
 
 use super::answer::{answer, refusal};
 use super::command::op;
-use super::event::{event, lost_ranges};
+use super::event::event;
 
 /// The number that determined a virtual user's handle; for a real handle, one that is equal for
 /// equal handles.
@@ -19,12 +18,6 @@ pub fn secret(hash: &SecretHash) -> Handle {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&hash.0[..8]);
     Handle(u64::from_le_bytes(bytes))
-}
-
-/// The node's ticket, in the judges' type.
-#[must_use]
-pub const fn judged(ticket: Ticket) -> server::Ticket {
-    server::Ticket(ticket.0)
 }
 
 /// The participant of a reader, if it is registered.
@@ -39,7 +32,7 @@ pub fn user_of(hub: &Hub, reader: Reader) -> Option<UserId> {
 /// A call to the node, in the judges' type.
 #[must_use]
 pub fn operate(done: &Operate) -> Arc<ServerCall> {
-    Arc::new(ServerCall::Operate(act(done)))
+    Arc::new(ServerCall::Operate(done.clone()))
 }
 
 /// The batch in flight, in the judges' type.
@@ -47,7 +40,7 @@ pub fn operate(done: &Operate) -> Arc<ServerCall> {
 pub fn batch(node: &chat_core::Node) -> Vec<server::BatchEntry> {
     node.batch()
         .map(|(written, ticket)| match ticket {
-            Some(ticket) => server::BatchEntry::Call(judged(ticket)),
+            Some(ticket) => server::BatchEntry::Call(ticket),
             None => server::BatchEntry::Own(entry(written)),
         })
         .collect()
@@ -82,7 +75,7 @@ pub fn entry(entry: &Entry) -> server::Entry {
                 delivered: delivered.0,
             },
         },
-        Entry::Operate { act: done, .. } => server::Entry::Operate(act(done)),
+        Entry::Operate { act: done, .. } => server::Entry::Operate(done.clone()),
         Entry::Tick => server::Entry::Tick,
         Entry::Started { config, .. } => server::Entry::Started {
             config: config.clone(),
@@ -101,41 +94,6 @@ fn caller_of(caller: &Caller) -> server::Caller {
     match caller {
         Caller::Handle(handle) => server::Caller::Known(secret(handle)),
         Caller::New { handle, from, .. } => server::Caller::New(secret(handle), from.0),
-    }
-}
-
-fn act(act: &Operate) -> Act {
-    match act {
-        Operate::Mute { user, reason } => Act::Mute {
-            user: *user,
-            reason: Arc::clone(reason),
-        },
-        Operate::Unmute { user } => Act::Unmute { user: *user },
-        Operate::Kick { user, room, reason } => Act::Kick {
-            user: *user,
-            room: *room,
-            reason: Arc::clone(reason),
-        },
-        Operate::Close { room, reason } => Act::Close {
-            room: *room,
-            reason: Arc::clone(reason),
-        },
-        Operate::BanUser { user, reason } => Act::BanUser {
-            user: *user,
-            reason: Arc::clone(reason),
-        },
-        Operate::Unban { name } => Act::Unban {
-            name: Arc::clone(name),
-        },
-        Operate::MuteAddress { address, reason } => Act::MuteAddress {
-            address: address.0,
-            reason: Arc::clone(reason),
-        },
-        Operate::BanAddress { address, reason } => Act::BanAddress {
-            address: address.0,
-            reason: Arc::clone(reason),
-        },
-        Operate::UnbanAddress { address } => Act::UnbanAddress { address: address.0 },
     }
 }
 
@@ -162,12 +120,7 @@ pub fn page(page: &chat_core::Page, reader: UserId) -> server::Page<'_> {
         is_ordered &= end.0 > last;
         last = end.0;
         match item {
-            Item::Gap(gap) => gaps.push(server::Gap {
-                from: gap.from.0,
-                to: gap.to.0,
-                rooms: lost_ranges(gap),
-                rooms_omitted: gap.rooms_omitted,
-            }),
+            Item::Gap(gap) => gaps.push(gap.clone()),
             Item::Event(seq, sent) => events.push((seq.0, sent.at, event(sent, reader))),
         }
     }

@@ -1,6 +1,7 @@
 //! Scripts for blocks, and for actions of operators.
 
 use super::*;
+use chat_types::Address;
 
 #[test]
 fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
@@ -9,7 +10,7 @@ fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
     s.call(0, 'a', login("ann")).unwrap();
     s.call(0, 'z', login("zoe")).unwrap();
     let (user, reason) = (User(1), text("noise"));
-    act(&mut s, Act::Mute { user, reason });
+    act(&mut s, Operate::Mute { user, reason });
     s.call(2, 'a', Op::Unregister).unwrap();
     let den = || Op::Login {
         username: text("bob"),
@@ -32,7 +33,7 @@ fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
     s.call(2, 'b', login("ann")).unwrap();
     assert_eq!(s.refused(2, 'b', STICK), "muted", "by its name");
     s.call(3, 'b', Op::Unregister).unwrap();
-    act(&mut s, Act::Unmute { user: User(3) });
+    act(&mut s, Operate::Unmute { user: User(3) });
     s.call(4, 'b', login("ann")).unwrap();
     assert_eq!(s.refused(4, 'b', STICK), "");
 }
@@ -55,7 +56,7 @@ fn a_public_id_is_a_name_to_bans_and_mutes() {
     let (user, about) = (User(1), reason());
     act(
         &mut s,
-        Act::BanUser {
+        Operate::BanUser {
             user,
             reason: about,
         },
@@ -64,7 +65,7 @@ fn a_public_id_is_a_name_to_bans_and_mutes() {
     let (user, about) = (User(2), reason());
     act(
         &mut s,
-        Act::Mute {
+        Operate::Mute {
             user,
             reason: about,
         },
@@ -86,7 +87,7 @@ fn a_public_id_is_kept_beside_the_name_and_lifted_by_itself() {
     let (user, about) = (User(1), reason());
     act(
         &mut s,
-        Act::BanUser {
+        Operate::BanUser {
             user,
             reason: about,
         },
@@ -99,7 +100,7 @@ fn a_public_id_is_kept_beside_the_name_and_lifted_by_itself() {
     let (user, about) = (User(2), reason());
     let refused = act(
         &mut s,
-        Act::Mute {
+        Operate::Mute {
             user,
             reason: about,
         },
@@ -107,14 +108,14 @@ fn a_public_id_is_kept_beside_the_name_and_lifted_by_itself() {
     .unwrap_err();
     assert_eq!(refused.code, "invalid_arguments");
     let name = text("Ann");
-    act(&mut s, Act::Unban { name }).unwrap();
+    act(&mut s, Operate::Unban { name }).unwrap();
     assert_eq!(s.refused(3, 'a', enters("pest", None)), "user_id_taken");
     // A name and an id with one folded form take one place.
     s.call(3, 'c', enters("Cec", Some("CEC"))).unwrap();
     let (user, about) = (User(3), reason());
     act(
         &mut s,
-        Act::Mute {
+        Operate::Mute {
             user,
             reason: about,
         },
@@ -124,7 +125,7 @@ fn a_public_id_is_kept_beside_the_name_and_lifted_by_itself() {
     s.call(4, 'c', Op::Unregister).unwrap();
     s.call(4, 'z', login("Zoe")).unwrap();
     s.call(4, 'c', login("Dan")).unwrap();
-    act(&mut s, Act::Unmute { user: User(5) }).unwrap();
+    act(&mut s, Operate::Unmute { user: User(5) }).unwrap();
     s.call(5, 'd', enters("cec", None)).unwrap();
     s.call(5, 'd', login("Dora")).unwrap();
     assert_eq!(s.refused(5, 'd', STICK), "");
@@ -139,21 +140,32 @@ fn a_muted_address_silences_those_of_it_until_it_is_lifted() {
     let (address, reason) = (0, text("noise"));
     act(
         &mut s,
-        Act::BanAddress {
-            address,
+        Operate::BanAddress {
+            address: Address(address),
             reason: text("spam"),
         },
     );
     assert!(s.model.is_banned(address));
-    act(&mut s, Act::MuteAddress { address, reason });
+    act(
+        &mut s,
+        Operate::MuteAddress {
+            address: Address(address),
+            reason,
+        },
+    );
     assert!(!s.model.is_banned(address), "in place of the ban");
     let kinds: Vec<_> = s.events(1, 2).iter().map(|event| event.2).collect();
     assert_eq!(kinds, ["moderation.muted", "stick.released"]);
     s.call(2, 'b', login("bob")).unwrap();
-    act(&mut s, Act::Unmute { user: User(1) });
+    act(&mut s, Operate::Unmute { user: User(1) });
     assert_eq!(s.refused(2, 'a', STICK), "muted");
     assert_eq!(s.refused(2, 'b', STICK), "muted");
-    act(&mut s, Act::UnbanAddress { address });
+    act(
+        &mut s,
+        Operate::UnbanAddress {
+            address: Address(address),
+        },
+    );
     assert_eq!(s.refused(3, 'b', STICK), "");
 }
 

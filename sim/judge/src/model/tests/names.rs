@@ -82,14 +82,14 @@ fn look_alike_names_have_a_key_in_common() {
     // A ban keeps the name from others, and an unban gives it back.
     s.entry(
         1,
-        &Entry::Operate(Act::BanUser {
+        &Entry::Operate(Operate::BanUser {
             reason: text("because"),
             user: User(1),
         }),
     );
     assert_eq!(s.refused(1, 'e', login("modem")), "name_not_allowed");
     let name = text("m0dern");
-    s.entry(2, &Entry::Operate(Act::Unban { name }));
+    s.entry(2, &Entry::Operate(Operate::Unban { name }));
     assert!(s.call(2, 'e', login("modem")).is_ok());
     assert_eq!(s.model.take_forgotten(), [User(1)]);
 }

@@ -34,7 +34,7 @@ fn a_sentence_shows_both_decisions_of_a_call() {
         room: "the lobby".into(),
     };
     let (user, reason) = (BEN, Arc::from("spam"));
-    let act = Act::Kick {
+    let act = Operate::Kick {
         user,
         room: LOBBY,
         reason,
@@ -78,7 +78,7 @@ fn a_sentence_shows_both_decisions_of_a_call() {
 #[test]
 fn a_sentence_shows_calls_at_the_border() {
     let done = || Ok(Answer::Done);
-    let act = Act::Close {
+    let act = Operate::Close {
         room: LOBBY,
         reason: "late".into(),
     };

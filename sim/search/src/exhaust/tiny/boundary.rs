@@ -9,7 +9,7 @@ use sim_model::server::{ServerCall, ServerRecord};
 use super::{MOST_BATCHES, SOON, Tiny};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer as _};
 use sim_model::protocol::PUSH_MAX;
-use sim_world::translate::{self, judged};
+use sim_world::translate::{self};
 
 impl Tiny {
     /// Commits proposed entries and delivers the outputs until none are left.
@@ -32,7 +32,7 @@ impl Tiny {
                         at,
                         since: at,
                         entry: &translate::entry(entry),
-                        ticket: ticket.map(judged),
+                        ticket,
                         said: &translate::decided(at, outcome),
                         posted: Some(&translate::posted(posted)),
                     });
@@ -52,7 +52,7 @@ impl Tiny {
                     let cursor = self.node.stream_cursor(ticket);
                     self.show(&ServerRecord::StreamOpened {
                         at: self.now,
-                        ticket: judged(ticket),
+                        ticket,
                         cursor: cursor.map(|cursor| cursor.0),
                     });
                     if let Some(user) = self.whose(ticket) {
@@ -65,7 +65,7 @@ impl Tiny {
                 }
                 Output::StreamReady(ticket) => self.push(ticket),
                 Output::StreamClosed(ticket) => {
-                    let (at, stream) = (self.now, judged(ticket));
+                    let (at, stream) = (self.now, ticket);
                     self.show(&ServerRecord::StreamEnded { at, ticket: stream });
                     if let Some(user) = self.whose(ticket) {
                         self.clients[usize::from(user)].stream = None;
@@ -78,7 +78,7 @@ impl Tiny {
                     notice,
                 } => self.show(&ServerRecord::Noticed {
                     at: self.now,
-                    ticket: judged(stream),
+                    ticket: stream,
                     notice: &translate::notice(room, &notice),
                 }),
             }
@@ -90,7 +90,7 @@ impl Tiny {
         let (from, call) = (u64::from(user), translate::call(ask));
         self.show(&ServerRecord::Asked {
             at: self.now,
-            ticket: judged(ticket),
+            ticket,
             from,
             ask,
         });
@@ -115,7 +115,7 @@ impl Tiny {
         };
         self.judge.observe_server(&ServerRecord::Answered {
             at: self.now,
-            ticket: judged(ticket),
+            ticket,
             outcome: &translate::response(outcome),
             page: page.as_ref(),
         });
@@ -129,7 +129,7 @@ impl Tiny {
             && !page.is_empty()
         {
             let reader = self.node.stream_user(stream).unwrap_or_default();
-            let (at, ticket) = (self.now, judged(stream));
+            let (at, ticket) = (self.now, stream);
             self.show(&ServerRecord::Pushed {
                 at,
                 ticket,

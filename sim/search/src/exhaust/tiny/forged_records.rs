@@ -8,7 +8,7 @@ use super::Tiny;
 use sim_model::outcome::TinyCall;
 use sim_model::protocol::{Answer, InboxEvent, Shown};
 use sim_user::Credential;
-use sim_world::translate::{self, judged};
+use sim_world::translate::{self};
 
 impl Tiny {
     /// Forges an answer that accepts a message without an entry in the journal.
@@ -23,7 +23,7 @@ impl Tiny {
         let ask = translate::ask(Credential::Handle { secret }, Address(0), None, op);
         self.show(&ServerRecord::Asked {
             at,
-            ticket: judged(ticket),
+            ticket,
             from: u64::from(user),
             ask: &ask,
         });
@@ -35,7 +35,7 @@ impl Tiny {
         });
         self.show(&ServerRecord::Answered {
             at,
-            ticket: judged(ticket),
+            ticket,
             outcome: &outcome,
             page: None,
         });
@@ -58,7 +58,7 @@ impl Tiny {
         };
         self.show(&ServerRecord::Pushed {
             at,
-            ticket: judged(stream),
+            ticket: stream,
             page: &Page {
                 gaps: Vec::new(),
                 events: vec![(cursor, at, event)],

@@ -1,6 +1,6 @@
 //! What clients receive, and its records for the judge.
 
-use chat_core::{Item, UserId};
+use chat_core::Item;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record};
 use sim_model::outcome::{Action, TinyCall};
@@ -13,12 +13,11 @@ impl Tiny {
     /// Passes the events of a page to a client, one by one.
     pub(super) fn deliver(&mut self, user: u8, page: &chat_core::Page, path: DeliveryPath) {
         let place = usize::from(user);
-        let reader = UserId(self.clients[place].user.unwrap_or_default().0);
+        let reader = self.clients[place].user.unwrap_or_default();
         for item in page.items() {
             match item {
                 Item::Gap(gap) => {
-                    let rooms = translate::lost_ranges(gap);
-                    let received = translate::gap(gap, &rooms);
+                    let received = translate::gap(gap);
                     self.received(user, (gap.to.0, self.now), &received, path);
                 }
                 Item::Event(seq, event) => {

@@ -1,11 +1,11 @@
-//! Events of rooms, which inboxes hold. A `gap` is no event: it is computed on reading.
+//! Events of rooms, which inboxes hold, and what participants see of one another. A `gap` is no event:
+//! it is computed on reading.
 
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-use chat_types::{Epoch, MessageId, RoomId, RoomSeq, Seq, UserId};
+use crate::{Epoch, MessageId, RoomId, RoomSeq, Seq, Span, Time, UserId};
 
 /// A participant as others see it. It is shared, because an event can outlive its participant.
 #[derive(Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -140,82 +140,7 @@ impl EndReason {
     }
 }
 
-/// The limits of one answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PageLimits {
-    /// The largest number of events.
-    pub(crate) events: usize,
-    /// The largest size of all texts, in bytes. The first event is exempt: otherwise a longer one
-    /// could never be delivered.
-    pub(crate) bytes: usize,
-}
-
-/// An answer while events are added to it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PageBuilder {
-    limits: PageLimits,
-    events: usize,
-    bytes: usize,
-}
-
-impl PageLimits {
-    /// An answer without an event.
-    pub(crate) const fn begin(self) -> PageBuilder {
-        PageBuilder {
-            limits: self,
-            events: 0,
-            bytes: 0,
-        }
-    }
-
-    /// The longest prefix of these events that fits into one answer.
-    pub(crate) fn of<'a>(self, events: impl Iterator<Item = &'a Arc<Event>>) -> Vec<Arc<Event>> {
-        let mut answer = self.begin();
-        events
-            .take_while(|event| answer.try_add(event))
-            .cloned()
-            .collect()
-    }
-}
-
-impl PageBuilder {
-    /// Adds the event if the answer has space for it. After the first refusal the answer is
-    /// complete.
-    pub(crate) fn try_add(&mut self, event: &Event) -> bool {
-        let bytes = self.bytes.saturating_add(event.bytes());
-        let is_first = self.events == 0;
-        if self.events >= self.limits.events || (bytes > self.limits.bytes && !is_first) {
-            return false;
-        }
-        self.events += 1;
-        self.bytes = bytes;
-        true
-    }
-}
-
 impl Event {
-    /// The size of the event's text in bytes of UTF-8.
-    fn bytes(&self) -> usize {
-        match &self.body {
-            Body::Message { text, .. } => text.len(),
-            Body::Found(_)
-            | Body::PartnerDisconnected(_)
-            | Body::PartnerAway(_)
-            | Body::PartnerReconnected(_)
-            | Body::Joined(_)
-            | Body::Left(_)
-            | Body::Away(_)
-            | Body::Back(_)
-            | Body::StickClaimed { .. }
-            | Body::StickGranted { .. }
-            | Body::StickReleased { .. }
-            | Body::StickExpired { .. }
-            | Body::Muted { .. }
-            | Body::Kicked { .. }
-            | Body::Closed { .. } => 0,
-        }
-    }
-
     /// The event's type on the wire.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
@@ -264,7 +189,7 @@ pub struct Gap {
 /// An inbox keeps one record for each room with dropped events, and drops the events themselves. A gap
 /// shows a part of the record if the last event of that part was dropped within the gap. `from`, `to`
 /// and `messages` cover all dropped events of the room, not those within this gap alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostRange {
     /// The room.
     pub room: RoomId,
@@ -342,4 +267,24 @@ impl StickLoss {
             Self::Granted(epoch) | Self::Released(epoch) | Self::Expired(epoch) => epoch,
         }
     }
+}
+
+/// The kinds of notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum NoticeKind {
+    /// `user.typing`.
+    Typing,
+    /// `user.waiting`: the sender has waited in a `check` for this long.
+    Waiting(Span),
+}
+
+/// A participant's presence as others see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Attendance {
+    /// A stream is open, or a call came recently.
+    Present,
+    /// The last stream closed, and the grace period runs.
+    Reconnecting,
+    /// Away.
+    Away,
 }

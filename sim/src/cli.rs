@@ -1,7 +1,6 @@
 //! The command line: its grammar and its meaning.
 
 mod calibrate;
-mod cluster;
 mod compare;
 mod exhaust;
 mod explain;
@@ -28,7 +27,6 @@ use sim_model::outcome::PANIC;
 use sim_model::recipe::Recipe;
 
 pub use calibrate::CalibrateArgs;
-pub use cluster::ClusterArgs;
 pub use compare::{CompareArgs, Percent};
 pub use exhaust::{ExhaustArgs, WorldChoice};
 pub use explain::ExplainArgs;
@@ -55,8 +53,6 @@ pub enum Invocation {
     Explain(ExplainArgs),
     /// Try every interleaving of a tiny world.
     Exhaust(ExhaustArgs),
-    /// Run histories of a cluster.
-    Cluster(ClusterArgs),
     /// Compare two results.
     Compare(CompareArgs),
     /// Measure a live server.
@@ -77,7 +73,6 @@ impl Invocation {
             Self::Run(arguments) | Self::Serve(arguments) => &arguments.json,
             Self::Explore(arguments) => &arguments.json,
             Self::Exhaust(arguments) => &arguments.json,
-            Self::Cluster(arguments) => &arguments.json,
             Self::Compare(arguments) => &arguments.json,
             Self::Calibrate(arguments) => &arguments.json,
             Self::Replay(arguments) => &arguments.json,
@@ -243,9 +238,6 @@ enum Command {
     /// Try every interleaving of a tiny world, and judge them all
     #[command(after_help = exhaust::EXAMPLES)]
     Exhaust(ExhaustArgs),
-    /// Run servers that share a log, under faults, and judge them
-    #[command(after_help = cluster::EXAMPLES)]
-    Cluster(ClusterArgs),
     /// Show the differences between two results, better or worse
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
@@ -434,7 +426,6 @@ where
         Some(Command::Schema) => Invocation::Schema,
         Some(Command::Explain(explain)) => Invocation::Explain(explain),
         Some(Command::Exhaust(exhaust)) => Invocation::Exhaust(exhaust),
-        Some(Command::Cluster(cluster)) => Invocation::Cluster(cluster),
         Some(Command::Compare(compare)) => Invocation::Compare(compare),
         Some(Command::Calibrate(calibrate)) => Invocation::Calibrate(calibrate),
         Some(Command::Replay(replay)) => Invocation::Replay(replay),
@@ -458,7 +449,6 @@ fn check_last_seed(invocation: &Invocation) -> Result<(), String> {
     let (first, count) = match invocation {
         Invocation::Run(run) | Invocation::Serve(run) => (run.seed, run.seeds),
         Invocation::Explore(explore) => (Some(explore.seed), explore.seeds),
-        Invocation::Cluster(cluster) => (Some(cluster.seed), cluster.seeds),
         Invocation::Shrink(_)
         | Invocation::Validate(_)
         | Invocation::Schema

@@ -1,7 +1,6 @@
 //! The subcommands, from their arguments to the exit code.
 
 mod calibrating;
-mod clustering;
 mod compare;
 mod exhaust;
 mod explain;
@@ -129,8 +128,7 @@ fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
         Invocation::Validate(arguments) => validate(arguments, console),
         Invocation::Schema => schema(console),
         Invocation::Explain(arguments) => explain::explain(arguments, console),
-        Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, console),
-        Invocation::Cluster(arguments) => clustering::run(arguments, console),
+        Invocation::Exhaust(arguments) => exhaust::run(arguments, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
         Invocation::Calibrate(arguments) => calibrating::run(arguments, console),
         Invocation::Replay(arguments) => replaying::run(arguments, console),

@@ -1,5 +1,5 @@
 //! Searches every interleaving of the tiny worlds, to a depth that takes half a minute on two
-//! cores; and histories of a cluster.
+//! cores.
 
 use crate::cargo::{Cargo, ended};
 use crate::outcome::Outcome;
@@ -9,10 +9,7 @@ use crate::sim::Sim;
 const DEPTH: &str = "6";
 
 /// The steps of a path in the world of two members and a log.
-const CLUSTER_DEPTH: &str = "6";
-
-/// The histories of a cluster.
-const CLUSTER_SEEDS: &str = "40";
+pub(crate) const CLUSTER_DEPTH: &str = "6";
 
 /// Searches all worlds.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
@@ -20,9 +17,12 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         Ok(sim) => sim,
         Err(outcome) => return outcome,
     };
-    search(&sim, &["exhaust", "--depth", DEPTH])
-        .and_then(|| search(&sim, &["cluster", "--exhaust", CLUSTER_DEPTH]))
-        .and_then(|| search(&sim, &["cluster", "--seeds", CLUSTER_SEEDS]))
+    search(&sim, &["exhaust", "--depth", DEPTH]).and_then(|| {
+        search(
+            &sim,
+            &["exhaust", "--world", "cluster", "--depth", CLUSTER_DEPTH],
+        )
+    })
 }
 
 fn search(sim: &Sim<'_>, words: &[&str]) -> Outcome {

@@ -55,7 +55,7 @@ pub enum ClusterRule {
 }
 
 impl ClusterRule {
-    /// Those of `sim cluster`: all but `LogProgress`, which needs the plan of a scenario.
+    /// All but `LogProgress`, which needs the plan of a scenario.
     pub const ALL: [Self; 7] = [
         Self::OneOwner,
         Self::OneLease,

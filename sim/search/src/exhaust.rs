@@ -45,6 +45,7 @@
 //! thirty million. A violation that needs more steps than the depth is not found.
 
 mod client;
+mod cluster;
 mod fingerprint;
 mod script;
 mod search;
@@ -55,6 +56,8 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
+
+pub use self::cluster::{ClusterSearch, Step, cluster};
 
 use self::tiny::Tiny;
 use sim_model::outcome::{

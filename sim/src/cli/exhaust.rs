@@ -10,9 +10,10 @@ use sim_model::outcome::TinyWorld;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  sim exhaust                                 both worlds, as below by default
+  sim exhaust                                 line and room, as below by default
   sim exhaust --world room --depth 8          one of them, one step further
   sim exhaust --users 2 --depth 9 --faults 3  fewer users, more goes wrong
+  sim exhaust --world cluster --depth 8       two members of a cluster
 
 Every interleaving is tried: calls, lost answers and their retries, streams
 that close, deadlines, crashes. States that are the same are merged; each step
@@ -60,17 +61,20 @@ pub enum WorldChoice {
     Line,
     /// A named room with its stick
     Room,
-    /// Both, one after the other
+    /// Two members of a cluster and their log
+    Cluster,
+    /// The line and the room, one after the other
     All,
 }
 
 impl WorldChoice {
-    /// The selected worlds.
+    /// The selected worlds with a single server.
     #[must_use]
     pub const fn worlds(self) -> &'static [TinyWorld] {
         match self {
             Self::Line => &[TinyWorld::Line],
             Self::Room => &[TinyWorld::Room],
+            Self::Cluster => &[],
             Self::All => &TinyWorld::ALL,
         }
     }

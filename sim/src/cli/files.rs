@@ -52,7 +52,6 @@ impl Invocation {
                 ],
             ),
             Self::Exhaust(exhaust) => (Vec::new(), vec![("--json", &exhaust.json)]),
-            Self::Cluster(cluster) => (Vec::new(), vec![("--json", &cluster.json)]),
             Self::Validate(_)
             | Self::Schema
             | Self::Explain(_)

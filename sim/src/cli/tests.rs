@@ -220,7 +220,7 @@ fn no_output_replaces_an_input_and_no_word_is_taken_for_a_file() {
         ),
         ("sim runn a.yaml", "no file `runn`; did you mean `run`?"),
         ("sim version", "no command and no file `version`"),
-        ("sim cluster --seeds 0", "a whole number, 1 or more"),
+        ("sim explore a.yaml --seeds 0", "a whole number, 1 or more"),
         (
             "sim a.yaml --seed 18446744073709551615 --seeds 2",
             "the largest seed",
@@ -229,11 +229,7 @@ fn no_output_replaces_an_input_and_no_word_is_taken_for_a_file() {
             "sim explore a.yaml --seed 18446744073709551615 --seeds 2",
             "the largest seed",
         ),
-        (
-            "sim cluster --seed 18446744073709551615 --seeds 2",
-            "the largest seed",
-        ),
-        ("sim cluster --exhaust 0", "from 1 to 32"),
+        ("sim exhaust --depth 0", "from 1 to 64"),
     ] {
         let told = refused(line);
         assert!(told.contains(says), "{line}: {told}");
@@ -287,7 +283,7 @@ fn invalid_arguments_are_refused() {
         ("sim exhaust --users 1", "from 2 to 5"),
         ("sim compare a.json", "<B.json>"),
         ("sim compare a.json b.json --noise 200%", "below 100%"),
-        ("sim exhaust --world lobby", "line, room, all"),
+        ("sim exhaust --world lobby", "line, room, cluster, all"),
         ("sim run a.yaml --target localhost", "http://127.0.0.1:8894"),
         ("sim run a.yaml --protocol http", "--target"),
         (
@@ -471,7 +467,6 @@ fn help_fits_the_page_and_names_only_existing_commands() {
         "sim calibrate --help",
         "sim replay --help",
         "sim serve --help",
-        "sim cluster --help",
         "sim explain --help",
     ] {
         let text = help(line);

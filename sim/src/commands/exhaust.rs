@@ -1,5 +1,6 @@
 //! `sim exhaust`: every interleaving of the tiny worlds.
 
+use serde_json::json;
 use sim_model::outcome::TinyWorld;
 use sim_scenario::annotated;
 use sim_scenario::load;
@@ -7,7 +8,7 @@ use std::path::Path;
 
 use super::{Console, WRONG, is_stdout};
 use crate::VERSION;
-use crate::cli::ExhaustArgs;
+use crate::cli::{ExhaustArgs, WorldChoice};
 use crate::output;
 use sim_model::outcome::{Counterexample, PANIC, Progress};
 use sim_report::{Detail, View};
@@ -15,7 +16,7 @@ use sim_search::exhaust::{self, Options};
 use sim_search::panics::catch_panic;
 
 /// Searches the requested worlds, and returns the exit code.
-pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
+pub(super) fn run(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
     let json = arguments.json.as_deref();
     if let Some(path) = json.filter(|path| !is_stdout(Some(path)))
         && let Err(problem) = output::prepare(path)
@@ -23,6 +24,15 @@ pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 
         cannot_write(path, &problem, console);
         return WRONG;
     }
+    match arguments.world {
+        WorldChoice::Cluster => cluster(arguments, console),
+        WorldChoice::Line | WorldChoice::Room | WorldChoice::All => exhaust(arguments, console),
+    }
+}
+
+/// Searches worlds with a single server.
+fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
+    let json = arguments.json.as_deref();
     let options = Options {
         users: arguments.users,
         depth: arguments.depth,
@@ -84,6 +94,47 @@ pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 
         Some((_, Err(problem))) => console.complain(&format!("error: no JSON: {problem}\n")),
     }
     found.exit_code
+}
+
+/// Searches the world of two members and their log, and returns the exit code.
+fn cluster(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
+    let found = catch_panic(|| exhaust::cluster(arguments.depth));
+    let (counts, broken) = match &found {
+        Ok(found) => ([found.states, found.steps], found.broken.clone()),
+        Err(panic) => ([0, 0], Some((Vec::new(), PANIC, panic.clone()))),
+    };
+    let [states, steps] = counts;
+    let page = match &broken {
+        Some((path, property, what)) => {
+            format!("{states} states, {steps} steps\nFAIL {property}: {what}\n  {path:?}\n")
+        }
+        None => format!("{states} states, {steps} steps\npass\n"),
+    };
+    let failures = broken.iter().map(|(path, property, what)| {
+        let path: Vec<_> = path.iter().map(|step| format!("{step:?}")).collect();
+        json!({ "property": property, "detail": what, "path": path })
+    });
+    let failures: Vec<_> = failures.collect();
+    let code = u8::from(broken.is_some());
+    let text = format!(
+        "{:#}\n",
+        json!({ "states": states, "steps": steps, "failures": failures })
+    );
+    match arguments.json.as_deref() {
+        Some(path) if is_stdout(Some(path)) => {
+            console.complain(&page);
+            console.say(&text);
+        }
+        Some(path) => {
+            console.say(&page);
+            if let Err(problem) = output::write(path, &text) {
+                cannot_write(path, &problem, console);
+                return WRONG;
+            }
+        }
+        None => console.say(&page),
+    }
+    code
 }
 
 /// Writes the path as a scenario, if that fails in the same way when it is loaded and run. Returns

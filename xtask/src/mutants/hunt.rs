@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::mutant::Hunt;
+use crate::exhaust::CLUSTER_DEPTH;
 use crate::scenarios;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -56,14 +57,13 @@ pub(crate) fn hunt(
     match hunt {
         Hunt::Explore(files) => explore(copy, files, wanted, effort),
         Hunt::Run(files) => run(copy, files, wanted, effort),
-        Hunt::Cluster => cluster(copy, effort),
+        Hunt::Exhaust => exhaust(copy, effort),
     }
 }
 
-/// Runs `sim cluster`, which ends with the first seed that fails.
-fn cluster(copy: &WorkspaceCopy<'_>, effort: Effort) -> Result<Vec<Detection>, String> {
-    let seeds = effort.seeds.to_string();
-    let words = ["cluster", "--seeds", &seeds].map(str::to_owned);
+/// Tries every interleaving of two members and their log.
+fn exhaust(copy: &WorkspaceCopy<'_>, effort: Effort) -> Result<Vec<Detection>, String> {
+    let words = ["exhaust", "--world", "cluster", "--depth", CLUSTER_DEPTH].map(str::to_owned);
     finds_of_explore(&sim_json(copy, &words, effort)?)
 }
 
@@ -89,6 +89,12 @@ fn explore(
     }
     words.extend(["--seeds".to_owned(), effort.seeds.to_string()]);
     let anything = words.clone();
+    // The others are rules of the judge of real processes.
+    let wanted: Vec<_> = wanted
+        .iter()
+        .filter(|name| !name.starts_with("cluster_"))
+        .cloned()
+        .collect();
     if !wanted.is_empty() {
         words.extend(["--property".to_owned(), wanted.join(",")]);
     }

@@ -40,8 +40,8 @@ pub(crate) enum Hunt {
     Explore(Vec<String>),
     /// By `sim run` over these files as written, with their thresholds.
     Run(Vec<String>),
-    /// By `sim cluster`.
-    Cluster,
+    /// By `sim exhaust --world cluster`.
+    Exhaust,
 }
 
 impl Default for Hunt {
@@ -241,7 +241,7 @@ pub(crate) mod tests {
         assert_eq!(one.hunt, Hunt::Explore(Vec::new()), "the shipped scenarios");
         assert!(one.files().contains("core/src/queue.rs"));
         let rows = read(
-            "file: core/src/a.rs\nmutants:\n  b:\n    about: x\n    caught_by: [y]\n    hunt: cluster\n    \
+            "file: core/src/a.rs\nmutants:\n  b:\n    about: x\n    caught_by: [y]\n    hunt: exhaust\n    \
              nemesis: [owner killed]\n    edits: [{ file: core/cluster/src/b.rs, find: a, replace: b }]\n  \
              a:\n    about: x\n    caught_by: [y]\n    hunt: { run: [a.yaml] }\n    \
              edits: [{ find: a, replace: b }]\n",
@@ -250,7 +250,7 @@ pub(crate) mod tests {
         assert_eq!(rows[0].hunt, Hunt::Run(vec!["a.yaml".into()]));
         assert_eq!(
             (&rows[1].hunt, &rows[1].nemesis[..]),
-            (&Hunt::Cluster, &["owner killed".to_owned()][..])
+            (&Hunt::Exhaust, &["owner killed".to_owned()][..])
         );
         assert!(rows[1].files().contains("core/cluster/src/b.rs"));
     }

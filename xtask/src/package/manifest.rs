@@ -17,7 +17,7 @@ const fn part(name: &'static str, folder: &'static str) -> Part {
 }
 
 /// The published packages.
-pub(super) const PARTS: [Part; 19] = [
+pub(super) const PARTS: [Part; 18] = [
     part("chat-types", "core/types"),
     part("chat-core", "core"),
     part("chat-journal", "core/journal"),
@@ -30,7 +30,6 @@ pub(super) const PARTS: [Part; 19] = [
     part("sim-model", "sim/model"),
     part("sim-user", "sim/user"),
     part("sim-judge", "sim/judge"),
-    part("sim-cluster", "sim/cluster"),
     part("sim-scenario", "sim/scenario"),
     part("sim-report", "sim/report"),
     part("sim-world", "sim/world"),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Finding, Source};
 
 /// The most lines of code of each crate, by its folder.
-const BUDGETS: [(&str, usize); 23] = [
+const BUDGETS: [(&str, usize); 22] = [
     ("benches", 3600),
     ("benches/turmoil", 150),
     ("book", 250),
@@ -19,14 +19,13 @@ const BUDGETS: [(&str, usize); 23] = [
     ("server/nats", 1450),
     ("server/settings", 1950),
     ("server/storage", 5400),
-    ("sim", 3900),
-    ("sim/cluster", 1550),
+    ("sim", 3690),
     ("sim/judge", 13250),
     ("sim/live", 5500),
     ("sim/model", 4890),
     ("sim/report", 10250),
     ("sim/scenario", 4950),
-    ("sim/search", 9150),
+    ("sim/search", 9570),
     ("sim/user", 2850),
     ("sim/world", 7280),
     ("xtask", 6850),

@@ -4,7 +4,7 @@
 use super::{Finding, Source};
 
 /// A manifest, with the packages that it must not name.
-const FORBIDDEN: [(&str, &[&str]); 20] = [
+const FORBIDDEN: [(&str, &[&str]); 19] = [
     (
         "core/Cargo.toml",
         &[
@@ -70,7 +70,6 @@ const FORBIDDEN: [(&str, &[&str]); 20] = [
             "tokio",
         ],
     ),
-    ("sim/cluster/Cargo.toml", &["hyper", "server", "tokio"]),
     (
         "sim/live/Cargo.toml",
         &["chat-core", "server", "sim-search", "sim-world"],
@@ -98,13 +97,9 @@ const FORBIDDEN: [(&str, &[&str]); 20] = [
 
 /// A crate of the simulator, with those of its crates that it may depend on. Its tests may use
 /// more.
-const PARTS: [(&str, &[&str]); 10] = [
+const PARTS: [(&str, &[&str]); 9] = [
     ("core/types/Cargo.toml", &[]),
     ("sim/model/Cargo.toml", &[]),
-    (
-        "sim/cluster/Cargo.toml",
-        &["sim-judge", "sim-model", "sim-world"],
-    ),
     ("sim/judge/Cargo.toml", &["sim-model"]),
     (
         "sim/live/Cargo.toml",

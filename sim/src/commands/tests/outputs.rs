@@ -105,7 +105,7 @@ fn a_file_that_cannot_be_written_is_found_before_the_run() {
     fs::write(folder.path("kept.json"), "kept").unwrap();
     for line in [
         "sim burst.yaml --json kept.json --junit wrong.yaml/x.xml",
-        "sim cluster --seeds 1 --json wrong.yaml/x.json",
+        "sim exhaust --world cluster --depth 1 --json wrong.yaml/x.json",
         "sim explore burst.yaml --seeds 1 --json wrong.yaml/x.json",
         "sim exhaust --depth 1 --json wrong.yaml/x.json",
     ] {

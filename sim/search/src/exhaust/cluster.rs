@@ -3,23 +3,26 @@
 //! One member is the owner, the other follows. From there, every action is tried in every state: an
 //! append lands, lands without a report, is lost or is refused; a report or a record arrives, or a
 //! read of a fate finds nothing; a member's next deadline passes while the other one stands still;
-//! a client writes. Appends, reports and reads that are on their way may take any order, and any time.
+//! a client writes; the owner resigns. Appends, reports and reads that are on their way may take any order, and any time.
 //!
 //! States are merged if both members, all that is on its way, and the judge are equal. At each state
-//! every member that would take calls is read in a copy, so that a stale lease is a violation.
+//! every member is read in a copy, so that an answer under a stale lease is a violation.
 
 use std::collections::{BTreeMap, hash_map::DefaultHasher};
 use std::fmt::Debug;
 use std::hash::Hasher;
+use std::sync::Arc;
 
-use chat_cluster::{AppendId, Member, MemberId, Now, Outcome, Output, ReadId, Reads};
-use chat_core::Earlier;
-use chat_types::Time;
-use sim_judge::cluster::{ClusterFact, ClusterJudge, ClusterViolation};
+use chat_cluster::{AppendId, Member, MemberId, Now, Outcome, Output, ReadId, Reads, Settings};
+use chat_core::{
+    Address, Answer, Body, Call, Caller, Command, Earlier, Event, Read, Reader, Response,
+    SecretHash, Ticket,
+};
+use chat_journal::Identity;
+use chat_types::config::{Limit, RateLimit, StickRule};
+use chat_types::{Config, Span, Time};
+use sim_judge::cluster::{ClusterFact, ClusterJudge, ClusterViolation, text_of, write_of};
 use sim_world::applied;
-
-use crate::clients::{history_of, history_read, registration, write};
-use crate::site::settings;
 
 /// The writes of one path.
 const WRITES: u64 = 2;
@@ -53,17 +56,19 @@ pub enum Step {
     Timeout(usize),
     /// A client writes at the member.
     Write(usize),
+    /// The owner gives up the log.
+    Resign(usize),
 }
 
 /// The result of a search.
 #[derive(Clone, Debug)]
-pub struct Searched {
+pub struct ClusterSearch {
     /// The number of different states.
     pub states: u64,
     /// The number of steps that were tried.
     pub steps: u64,
-    /// The first path that violates a rule, with the rule or the panic.
-    pub broken: Option<(Vec<Step>, String)>,
+    /// The first path that violates a rule, the rule, and what was seen.
+    pub broken: Option<(Vec<Step>, &'static str, String)>,
 }
 
 #[derive(Clone, Debug)]
@@ -84,17 +89,17 @@ struct TinyCluster {
     reports: Vec<(usize, AppendId, Outcome)>,
     reads: Vec<(usize, ReadId, u64)>,
     writes: u64,
-    reading: u64,
+    has_resigned: bool,
     judge: ClusterJudge,
 }
 
 /// Searches all paths of at most this many steps.
 #[must_use]
-pub fn exhaust(depth: u32) -> Searched {
+pub fn cluster(depth: u32) -> ClusterSearch {
     let mut search = Search {
         known: BTreeMap::new(),
         path: Vec::new(),
-        found: Searched {
+        found: ClusterSearch {
             states: 0,
             steps: 0,
             broken: None,
@@ -109,7 +114,7 @@ struct Search {
     /// The states with the largest number of steps that was tried from each.
     known: BTreeMap<u64, u32>,
     path: Vec<Step>,
-    found: Searched,
+    found: ClusterSearch,
 }
 
 impl Search {
@@ -143,7 +148,8 @@ impl Search {
     }
 
     fn broken(&mut self, violation: &ClusterViolation) {
-        self.found.broken = Some((self.path.clone(), violation.to_string()));
+        let rule = violation.rule.name();
+        self.found.broken = Some((self.path.clone(), rule, violation.detail.clone()));
     }
 }
 
@@ -154,14 +160,7 @@ impl TinyCluster {
             wall: Time(1_000_000_000),
             boot: Time(0),
         };
-        let member = |number| {
-            let id = MemberId {
-                number,
-                incarnation: 1,
-            };
-            let settings = settings(id, Reads::Leased);
-            Member::new(settings, now).expect("the configuration fits")
-        };
+        let member = |number| Member::new(settings(number), now).expect("the configuration fits");
         let mut tiny = Self {
             now: Time(0),
             members: [member(0), member(1)],
@@ -171,14 +170,13 @@ impl TinyCluster {
             reports: Vec::new(),
             reads: Vec::new(),
             writes: 0,
-            reading: 0,
+            has_resigned: false,
             judge: ClusterJudge::default(),
         };
         tiny.apply(Step::Timeout(0));
         tiny.settle();
-        let (ticket, call) = registration();
         tiny.turn(0, |member, now| {
-            member.submit(now, ticket, chat_core::Address(1), call);
+            member.submit(now, REGISTRATION, Address(1), registration());
         });
         tiny.settle();
         tiny.first = tiny.log.len() as u64;
@@ -229,6 +227,9 @@ impl TinyCluster {
                 steps.push(Step::Timeout(member));
                 if self.writes < WRITES {
                     steps.push(Step::Write(member));
+                }
+                if !self.has_resigned && self.members[member].has_lease(self.now()) {
+                    steps.push(Step::Resign(member));
                 }
             }
         }
@@ -282,11 +283,15 @@ impl TinyCluster {
                 }
                 self.turn(member, |member, now| member.handle_timeout(now));
             }
+            Step::Resign(member) => {
+                self.has_resigned = true;
+                self.turn(member, Member::resign);
+            }
             Step::Write(member) => {
                 self.writes += 1;
-                let (ticket, call) = write(self.writes);
+                let (ticket, call) = (Ticket(self.writes), write(self.writes));
                 self.turn(member, |member, now| {
-                    member.submit(now, ticket, chat_core::Address(1), call);
+                    member.submit(now, ticket, Address(1), call);
                 });
             }
         }
@@ -357,27 +362,24 @@ impl TinyCluster {
         }
     }
 
-    /// Looks at every member that would take calls.
+    /// Reads at every member, and asks who would take calls.
     fn look(&mut self) {
         let now = self.now();
-        let holds = |member: &usize| self.members[*member].has_lease(now);
-        let holders: Vec<usize> = (0..self.members.len()).filter(holds).collect();
-        for member in &holders {
-            self.reading += 1;
-            let read = self.reading;
+        let mut holders = Vec::new();
+        for (read, member) in (0..).zip(self.members.clone()) {
+            if member.has_lease(now) {
+                holders.push(read);
+            }
             self.tell(&ClusterFact::ReadBegan(read));
-            let shown = history_of(&mut self.members[*member].clone(), now, history_read());
-            if let Some((shown, more)) = shown {
+            if let Some((shown, more)) = history_of(member, now) {
                 self.tell(&ClusterFact::Read {
                     read,
-                    member: *member as u64,
+                    member: read,
                     shown,
                     more,
                 });
             }
         }
-        self.reading = 0;
-        let holders = holders.into_iter().map(|member| member as u64).collect();
         self.tell(&ClusterFact::Leases(holders));
     }
 
@@ -395,7 +397,115 @@ impl TinyCluster {
         add(&self.reports);
         add(&self.reads);
         add(&self.writes);
+        add(&self.has_resigned);
         add(&self.judge.accepted());
         hasher.finish()
+    }
+}
+
+/// The ticket of the client's registration, and that of its reads. The ticket of a write is its number.
+const REGISTRATION: Ticket = Ticket(1_000);
+const READ: Ticket = Ticket(2_000);
+
+/// The handle of the client.
+const HANDLE: SecretHash = SecretHash([1; 16]);
+
+/// The settings of a member.
+fn settings(number: u64) -> Settings {
+    let identity = Identity {
+        realm: 0x7515,
+        seed: 11,
+        secret: [3; 32],
+    };
+    Settings {
+        id: MemberId {
+            number,
+            incarnation: 1,
+        },
+        address: number.to_string().into(),
+        origin: identity.origin(),
+        config: Config {
+            stick: StickRule::Optional,
+            rate_limit: RateLimit::None,
+            turn_limit: Limit::None,
+            idle_timeout: Span::secs(3_600),
+            unused_timeout: Span::secs(3_600),
+            history_limit: 100_000,
+            max_pending: 3,
+            ..Config::default()
+        },
+        snapshot_every: 60,
+        reads: Reads::Leased,
+    }
+}
+
+fn registration() -> Call {
+    Call::Command {
+        caller: Caller::New {
+            handle: HANDLE,
+            reader: SecretHash([101; 16]),
+            from: Address(1),
+        },
+        key: None,
+        command: Command::Login {
+            username: "ann".into(),
+            room: "hall".into(),
+        },
+    }
+}
+
+/// A write without a request key.
+fn write(write: u64) -> Call {
+    Call::Command {
+        caller: Caller::Handle(HANDLE),
+        key: None,
+        command: Command::SendMessage {
+            room: None,
+            text: text_of(write).into(),
+            epoch: None,
+        },
+    }
+}
+
+/// The writes that a member shows to a read, and whether there are older ones. None if it refuses the
+/// read.
+fn history_of(mut member: Member, now: Now) -> Option<(Vec<u64>, bool)> {
+    let read = Call::Read {
+        reader: Reader::Handle(HANDLE),
+        read: Read::History {
+            room: None,
+            before: None,
+            limit: 100_000,
+        },
+    };
+    member.submit(now, READ, Address(1), read);
+    while let Some(output) = member.poll_output() {
+        if let Output::Node(chat_core::Output::Reply {
+            ticket: READ,
+            outcome: Ok(Response::Read(Answer::History { messages, more, .. })),
+        }) = output
+        {
+            return Some((messages.iter().filter_map(written).collect(), more));
+        }
+    }
+    None
+}
+
+fn written(event: &Arc<Event>) -> Option<u64> {
+    let Body::Message { text, .. } = &event.body else {
+        return None;
+    };
+    write_of(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cluster;
+
+    #[test]
+    fn every_order_of_a_few_steps_holds() {
+        let found = cluster(4);
+        assert_eq!(found.broken, None);
+        assert!(found.states > 500, "{} states", found.states);
     }
 }

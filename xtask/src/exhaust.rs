@@ -9,7 +9,7 @@ use crate::sim::Sim;
 const DEPTH: &str = "6";
 
 /// The steps of a path in the world of two members and a log.
-pub(crate) const CLUSTER_DEPTH: &str = "6";
+pub(crate) const CLUSTER_DEPTH: &str = "8";
 
 /// Searches all worlds.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {

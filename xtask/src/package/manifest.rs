@@ -77,7 +77,13 @@ fn of_part(part: &Part, text: &str) -> Result<String, String> {
     let text = format!("{head}name = \"{}\"\n{rest}", published(part.name));
     // Code names the library as before.
     let library = part.name.replace('-', "_");
-    replaced(&text, "[lib]\n", &format!("[lib]\nname = \"{library}\"\n"))
+    let text = replaced(&text, "[lib]\n", &format!("[lib]\nname = \"{library}\"\n"))?;
+    // `cargo install` reads the profile of the package alone.
+    let profile = match text.contains("[[bin]]") {
+        true => "\n[profile.release]\noverflow-checks = true\n",
+        false => "",
+    };
+    Ok(text + profile)
 }
 
 fn of_root(text: &str) -> Result<String, String> {
@@ -191,7 +197,7 @@ mod tests {
             text.as_deref(),
             Ok(
                 "[package]\nname = \"talking-stick-sim\"\n\n[lib]\nname = \"sim\"\nbench = false\n\n\
-                 [[bin]]\nname = \"sim\"\n"
+                 [[bin]]\nname = \"sim\"\n\n[profile.release]\noverflow-checks = true\n"
             )
         );
         let root = "[workspace]\nmembers = [\"core\", \"book\"]\nexclude = [\"benches/turmoil\"]\n\

@@ -177,7 +177,7 @@ fn is_base(c: char) -> bool {
 }
 
 fn is_mark(c: char) -> bool {
-    c.general_category_group() == GeneralCategoryGroup::Mark
+    !c.is_ascii() && c.general_category_group() == GeneralCategoryGroup::Mark
 }
 
 /// Whether every combining mark follows a letter or a number, and no letter has too many.

@@ -166,6 +166,7 @@ impl Event {
 
     /// The public id of a message.
     #[must_use]
+    #[inline]
     pub const fn message_id(&self) -> MessageId {
         MessageId(self.room, self.room_seq)
     }

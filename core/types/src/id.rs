@@ -17,6 +17,7 @@ macro_rules! number {
         impl $name {
             /// The successor.
             #[must_use]
+            #[inline]
             pub const fn next(self) -> Self {
                 Self(self.0 + 1)
             }

@@ -23,6 +23,7 @@ impl Time {
 
     /// The span from `earlier` to this instant; zero if `earlier` is later.
     #[must_use]
+    #[inline]
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -30,12 +31,14 @@ impl Time {
 
 impl Add<Span> for Time {
     type Output = Self;
+    #[inline]
     fn add(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 }
 
 impl AddAssign<Span> for Time {
+    #[inline]
     fn add_assign(&mut self, span: Span) {
         *self = *self + span;
     }
@@ -47,30 +50,35 @@ impl Span {
 
     /// `n` microseconds.
     #[must_use]
+    #[inline]
     pub const fn micros(n: u64) -> Self {
         Self(n)
     }
 
     /// `n` milliseconds.
     #[must_use]
+    #[inline]
     pub const fn millis(n: u64) -> Self {
         Self(n * 1_000)
     }
 
     /// `n` seconds.
     #[must_use]
+    #[inline]
     pub const fn secs(n: u64) -> Self {
         Self(n * 1_000_000)
     }
 
     /// Whole milliseconds, rounded down.
     #[must_use]
+    #[inline]
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000
     }
 
     /// Whole seconds, rounded down.
     #[must_use]
+    #[inline]
     pub const fn as_secs(self) -> u64 {
         self.0 / 1_000_000
     }
@@ -83,6 +91,7 @@ impl Span {
 
     /// This span times `n`, at most the longest span there is.
     #[must_use]
+    #[inline]
     pub const fn times(self, n: u64) -> Self {
         Self(self.0.saturating_mul(n))
     }
@@ -150,6 +159,7 @@ fn micros(text: &str) -> Option<u64> {
 
 impl Add for Span {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -157,6 +167,7 @@ impl Add for Span {
 
 impl Sub for Span {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }

@@ -69,7 +69,14 @@ pub(super) enum Case {
     Upper,
 }
 
-const CASES: [Case; 3] = [Case::Lower, Case::Given, Case::Upper];
+/// The cases in which the text can have other folded forms: of ASCII, `i` alone looks like another
+/// letter in another case.
+fn cases(text: &str) -> &'static [Case] {
+    match text.is_ascii() && !text.contains(['i', 'I']) {
+        true => &[Case::Lower],
+        false => &[Case::Lower, Case::Given, Case::Upper],
+    }
+}
 
 fn bare(folded: &str) -> String {
     folded.replace(' ', "")
@@ -113,7 +120,8 @@ pub(super) fn fold_other(text: &str, case: Case) -> String {
 
 /// The keys of a text: look-alikes have one in common. // 5.3
 pub(super) fn keys(text: &str) -> BTreeSet<String> {
-    CASES.map(|case| bare(&folded(text, case))).into()
+    let folded = cases(text).iter().map(|case| folded(text, *case));
+    folded.map(|folded| bare(&folded)).collect()
 }
 
 /// Whether a key has the form of a name that the server gives. // 5.3
@@ -168,23 +176,26 @@ fn is_room(key: &str) -> bool {
 
 /// Whether a character is a letter, a mark or a number. // 5.3
 fn is_spelt(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_alphanumeric();
+    matches!(group(c), Group::Letter | Group::Mark | Group::Number)
+}
+
+/// The group of a character. In ASCII it matters only whether one is a letter or a digit.
+fn group(c: char) -> Group {
+    match c.is_ascii() {
+        true if c.is_ascii_alphanumeric() => Group::Letter,
+        true => Group::Symbol,
+        false => c.general_category_group(),
     }
-    matches!(
-        c.general_category_group(),
-        Group::Letter | Group::Mark | Group::Number
-    )
 }
 
 /// Whether the text, or a part of it, is reserved. // 5.3
 fn is_reserved(text: &str) -> bool {
     let spelt = |piece: &str| -> String {
-        let unmarked = |c: &char| is_spelt(*c) && c.general_category_group() != Group::Mark;
+        let unmarked = |c: &char| is_spelt(*c) && group(*c) != Group::Mark;
         piece.chars().filter(unmarked).collect()
     };
     let is_word = |piece: &str| SERVERS_KEYS.contains(&spelt(piece));
-    let mut spellings = CASES.map(|case| folded(text, case)).to_vec();
+    let mut spellings: Vec<_> = cases(text).iter().map(|case| folded(text, *case)).collect();
     // Most texts have the same folded form in all cases.
     spellings.dedup();
     spellings.iter().any(|folded| {
@@ -204,7 +215,7 @@ fn is_well_made(name: &str) -> bool {
         if !may_stand_in_names(c) {
             return false; // (a)
         }
-        match c.general_category_group() {
+        match group(c) {
             Group::Letter | Group::Number => {
                 has_base = true; // (b)
                 marks_left = 4;

@@ -91,6 +91,7 @@ impl Timers {
         }
     }
 
+    /// The next timer, where the first entry is due.
     fn next_due(
         &mut self,
         by: Time,

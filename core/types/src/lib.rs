@@ -1,6 +1,6 @@
-//! Types that the chat server and its judges share: instants, spans, ids, the configuration with
-//! every limit, the kinds of breaks, whether a journal is whole, and the function that folds words into a
-//! hash. None of them decides anything.
+//! Types that the chat server and its judges share: instants, spans, ids, events and gaps, operators'
+//! acts, the configuration with every limit, the kinds of breaks, whether a journal is whole, and the
+//! function that folds words into a hash. None of them decides anything.
 
 mod break_kind;
 mod call;

@@ -3,7 +3,8 @@
 //! One member is the owner, the other follows. From there, every action is tried in every state: an
 //! append lands, lands without a report, is lost or is refused; a report or a record arrives, or a
 //! read of a fate finds nothing; a member's next deadline passes while the other one stands still;
-//! a client writes; the owner resigns. Appends, reports and reads that are on their way may take any order, and any time.
+//! a client writes; the owner resigns. Appends, reports and reads that are on their way may take any
+//! order, and any time.
 //!
 //! States are merged if both members, all that is on its way, and the judge are equal. At each state
 //! every member is read in a copy, so that an answer under a stale lease is a violation.

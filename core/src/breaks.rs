@@ -154,10 +154,9 @@ impl Breaks {
 
 #[cfg(test)]
 mod tests {
-    use chat_types::BreakKind;
+    use chat_types::{BreakKind, Position};
 
     use super::{Boss, BreakOutcome, Breaks, Dice, MAX_ALERT, Noticed, Span, StressStatus, Time};
-    use chat_types::Position;
 
     const START: Time = Time(1_000_000);
     const MINUTE: Span = Span::secs(60);

@@ -223,9 +223,7 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chat_types::Time;
-    use chat_types::{Body, Who};
-    use chat_types::{RoomId, RoomSeq, UserId};
+    use chat_types::{Body, RoomId, RoomSeq, Time, UserId, Who};
 
     const ANN: UserId = UserId(1);
 

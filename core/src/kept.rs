@@ -261,9 +261,7 @@ impl<'de> Deserialize<'de> for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chat_types::Time;
-    use chat_types::{Body, Who};
-    use chat_types::{RoomSeq, UserId};
+    use chat_types::{Body, RoomSeq, Time, UserId, Who};
 
     /// Events of these rooms, from place 1 on.
     fn of_rooms(rooms: impl IntoIterator<Item = u64>) -> Kept {

@@ -225,9 +225,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use chat_types::Epoch;
-    use chat_types::Who;
-    use chat_types::{Span, Time};
+    use chat_types::{Epoch, Span, Time, Who};
 
     const ANN: UserId = UserId(1);
 

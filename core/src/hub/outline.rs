@@ -178,8 +178,7 @@ impl Hub {
 mod tests {
     use super::*;
     use crate::command::{Caller, Command, EnterQueue, Entry};
-    use chat_types::Config;
-    use chat_types::{Address, SecretHash};
+    use chat_types::{Address, Config, SecretHash};
 
     fn call(hub: &mut Hub, who: u8, command: Command) {
         let caller = Caller::New {

@@ -203,9 +203,7 @@ mod tests {
     use crate::hub::away::Away;
     use crate::participant::{Participant, Presence, SpeechPermission};
     use crate::timer::Timers;
-    use chat_types::Who;
-    use chat_types::{Address, RoomId, SecretHash, UserId};
-    use chat_types::{BreakKind, Config, Time};
+    use chat_types::{Address, BreakKind, Config, RoomId, SecretHash, Time, UserId, Who};
 
     const ANN: UserId = UserId(1);
     const DAN: UserId = UserId(4);

@@ -286,6 +286,6 @@ pub enum Attendance {
     Present,
     /// The last stream closed, and the grace period runs.
     Reconnecting,
-    /// Away.
+    /// The participant has had neither a stream nor a call for too long.
     Away,
 }

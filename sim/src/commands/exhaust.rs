@@ -32,7 +32,6 @@ pub(super) fn run(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
 
 /// Searches worlds with a single server.
 fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
-    let json = arguments.json.as_deref();
     let options = Options {
         users: arguments.users,
         depth: arguments.depth,
@@ -77,23 +76,8 @@ fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
         version: VERSION,
     };
     let page = sim_report::exhausted(&found, &view);
-    if is_stdout(json) {
-        console.complain(&page);
-    } else {
-        console.say(&page);
-    }
-    match json.map(|path| (path, serde_json::to_string_pretty(&found))) {
-        None => {}
-        Some((path, Ok(text))) if is_stdout(Some(path)) => console.say(&(text + "\n")),
-        Some((path, Ok(text))) => {
-            if let Err(problem) = output::write(path, &(text + "\n")) {
-                cannot_write(path, &problem, console);
-                return WRONG;
-            }
-        }
-        Some((_, Err(problem))) => console.complain(&format!("error: no JSON: {problem}\n")),
-    }
-    found.exit_code
+    let text = serde_json::to_string_pretty(&found).expect("results are plain JSON") + "\n";
+    tell(arguments, (&page, &text), found.exit_code, console)
 }
 
 /// Searches the world of two members and their log, and returns the exit code.
@@ -120,19 +104,29 @@ fn cluster(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
         "{:#}\n",
         json!({ "states": states, "steps": steps, "failures": failures })
     );
+    tell(arguments, (&page, &text), code, console)
+}
+
+/// Shows the page, and writes the JSON where it is asked for. Returns the exit code.
+fn tell(
+    arguments: &ExhaustArgs,
+    (page, json): (&str, &str),
+    code: u8,
+    console: &mut Console<'_>,
+) -> u8 {
     match arguments.json.as_deref() {
         Some(path) if is_stdout(Some(path)) => {
-            console.complain(&page);
-            console.say(&text);
+            console.complain(page);
+            console.say(json);
         }
         Some(path) => {
-            console.say(&page);
-            if let Err(problem) = output::write(path, &text) {
+            console.say(page);
+            if let Err(problem) = output::write(path, json) {
                 cannot_write(path, &problem, console);
                 return WRONG;
             }
         }
-        None => console.say(&page),
+        None => console.say(page),
     }
     code
 }

@@ -22,7 +22,7 @@ use sim_model::plan::{Outage, Plan};
 use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, User};
 use sim_model::server::ServerRecord;
 use sim_user::Credential;
-use sim_world::translate::{self};
+use sim_world::translate;
 
 /// The duration of a step, so that the clock reflects the order of steps.
 const STEP: Span = Span(1);

@@ -9,7 +9,7 @@ use sim_model::server::{ServerCall, ServerRecord};
 use super::{MOST_BATCHES, SOON, Tiny};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer as _};
 use sim_model::protocol::PUSH_MAX;
-use sim_world::translate::{self};
+use sim_world::translate;
 
 impl Tiny {
     /// Commits proposed entries and delivers the outputs until none are left.
@@ -65,8 +65,8 @@ impl Tiny {
                 }
                 Output::StreamReady(ticket) => self.push(ticket),
                 Output::StreamClosed(ticket) => {
-                    let (at, stream) = (self.now, ticket);
-                    self.show(&ServerRecord::StreamEnded { at, ticket: stream });
+                    let at = self.now;
+                    self.show(&ServerRecord::StreamEnded { at, ticket });
                     if let Some(user) = self.whose(ticket) {
                         self.clients[usize::from(user)].stream = None;
                         self.record(user, ClientEvent::StreamClosed);
@@ -129,10 +129,9 @@ impl Tiny {
             && !page.is_empty()
         {
             let reader = self.node.stream_user(stream).unwrap_or_default();
-            let (at, ticket) = (self.now, stream);
             self.show(&ServerRecord::Pushed {
-                at,
-                ticket,
+                at: self.now,
+                ticket: stream,
                 page: &translate::page(&page, reader),
             });
             self.deliver(user, &page, DeliveryPath::Stream);

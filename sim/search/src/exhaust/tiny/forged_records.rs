@@ -8,7 +8,7 @@ use super::Tiny;
 use sim_model::outcome::TinyCall;
 use sim_model::protocol::{Answer, InboxEvent, Shown};
 use sim_user::Credential;
-use sim_world::translate::{self};
+use sim_world::translate;
 
 impl Tiny {
     /// Forges an answer that accepts a message without an entry in the journal.

@@ -1,9 +1,11 @@
 //! Tasks of one type. For each type of future that is spawned, the compiler makes the runtime's code of a
 //! task anew, twice: for both of its schedulers.
 
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 
 /// The pause before a task begins anew.
@@ -28,10 +30,9 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     spawn(async move {
-        while let Err(error) = spawn(begin()).await
-            && error.is_panic()
-        {
-            tracing::error!(name, %error, "a task of the server panicked, and begins anew");
+        // The panic's hook has told its message.
+        while AssertUnwindSafe(begin()).catch_unwind().await.is_err() {
+            tracing::error!(name, "a task of the server panicked, and begins anew");
             tokio::time::sleep(AGAIN).await;
         }
     });

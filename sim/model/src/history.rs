@@ -94,7 +94,7 @@ pub enum ClientEvent<'a> {
     /// The client disconnected permanently, at any point of its flow.
     Vanished,
     /// The client finished its flow. From here on it only drains its inbox. `cut_short`: the heal took
-    /// rounds of its loops away.
+    /// rounds of its loops away, or an `await`.
     Finished { cut_short: bool },
     /// The client's inbox is drained: a `check` after the heal returned nothing.
     Drained,

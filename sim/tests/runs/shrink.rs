@@ -252,6 +252,36 @@ fn what_the_network_did_is_kept_where_it_matters() {
     assert!(shrunk.after.steps <= 4, "{yaml}");
 }
 
+/// A stream that begins at the end of its inbox.
+fn bare_stream(record: &NetworkRecord<'_>) -> bool {
+    matches!(record, NetworkRecord::Opening { opening, .. } if opening.bare)
+}
+
+const TWO_RECONNECTIONS: &str = "
+name: two_reconnections
+about: Ben's third stream begins at the end of his inbox.
+duration: 60s
+users: [ann, { name: ben, opens: [{}, {}, { bare: true }] }]
+steps:
+  - { at: 0s, user: ann, do: enter_queue }
+  - { at: 1s, user: ben, do: enter_queue }
+  - { at: 3s, user: ben, do: { disconnect: { for: 1s } } }
+  - { at: 20s, user: ben, do: { disconnect: { for: 1s } } }
+  - { at: 20100ms, user: ann, do: { send: { text: hello } } }
+";
+
+#[test]
+fn disconnections_go_with_the_openings_that_follow_them() {
+    let plan = parse("two_reconnections.yaml", TWO_RECONNECTIONS).unwrap();
+    let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {
+        run_by_rules((|_| false, bare_stream), plan, seed, progress, also)
+    });
+    let shrunk = shrunk.unwrap();
+    let yaml = yaml(&shrunk);
+    assert_eq!(shrunk.after.steps, 1, "{yaml}");
+    assert!(yaml.contains("opens: [{ bare: true }]"), "{yaml}");
+}
+
 /// The highest alert level, in an answer to a user that registered by a break and makes no other
 /// call.
 fn full_alarm(record: &Record<'_>) -> bool {

@@ -4,8 +4,9 @@
 //! consumed by another `await`. It also succeeds when it is moot. An event that only a partner can
 //! cause is moot when the chat is over and the user did not queue again. A grant is moot when the
 //! claim was refused or an operator ended it, or the user is in no room. Once the user hurries to
-//! its end, an event that depends on the others' flows is moot, because they finish too. Otherwise
-//! the `await` ends when its time runs out, and the flow with it: the user is stuck.
+//! its end, it waits no longer for an event that depends on the others' flows, because they finish
+//! too: the heal has cut it short. Otherwise the `await` ends when its time runs out, and the flow
+//! with it: the user is stuck.
 //!
 //! A user that waits for the stick and receives the event that it was away claims it again: being
 //! away ends a claim.
@@ -101,6 +102,9 @@ impl VirtualUser {
             self.activity = Activity::Settling;
         } else if self.comes_true(kind) || self.is_moot(kind) {
             self.activity = Activity::Ready { meant: now };
+        } else if self.is_dropped_by_the_heal(kind) {
+            self.cursor.cut_short();
+            self.activity = Activity::Ready { meant: now };
         } else if now >= awaiting.due_at_last() {
             self.run_out(now, &awaiting, o);
             self.activity = Activity::Settling;
@@ -140,9 +144,14 @@ impl VirtualUser {
 
     fn is_moot(&self, kind: Kind) -> bool {
         let partner_is_gone = kind.takes_a_partner() && self.rooms.is_deserted();
-        let server_sees_to_it = kind == Kind::FOUND || kind == Kind::GRANTED;
         let claim_is_over = kind == Kind::GRANTED && self.rooms.is_claim_over();
-        partner_is_gone || claim_is_over || (self.pace == Pace::Hurried && !server_sees_to_it)
+        partner_is_gone || claim_is_over
+    }
+
+    /// Whether the event depends on the others' flows, which the heal ends.
+    fn is_dropped_by_the_heal(&self, kind: Kind) -> bool {
+        let server_sees_to_it = kind == Kind::FOUND || kind == Kind::GRANTED;
+        self.pace == Pace::Hurried && !server_sees_to_it
     }
 
     fn poll_for_it(&mut self, now: Time, awaiting: &mut Awaiting, o: &mut impl Observer) {

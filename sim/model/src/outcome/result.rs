@@ -455,7 +455,7 @@ pub struct LeftOutResult {
 pub struct LetOffResult {
     /// Those whose `await` of a match ran out while nobody else was in the queue.
     pub alone: u64,
-    /// Those that had rounds of a loop left when the heal ended them.
+    /// Those that the heal ended, with rounds of a loop or an `await` left.
     pub cut_short: u64,
 }
 

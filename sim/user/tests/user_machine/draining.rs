@@ -34,7 +34,7 @@ fn draining_skips_pauses_and_further_rounds() {
             "0 called 3 send",
             "0 > request 3.0 send as 0 key 2",
             "0 answered 3 send ok",
-            "0 finished",
+            "0 finished, cut short",
             "0 called 4 check",
             "0 > request 4.0 check after 0 wait 0s as 0",
             "0 answered 4 check ok",
@@ -42,6 +42,24 @@ fn draining_skips_pauses_and_further_rounds() {
         ]
     );
     assert!(harness.user.is_done());
+}
+
+#[test]
+fn an_await_that_the_heal_drops_is_cut_short_and_one_that_is_over_is_not() {
+    let finished = |gone: bool| {
+        let steps = vec![enter(), wait_for("message.received", 60_000)];
+        let mut harness = Harness::registered(flow(steps), matched(1));
+        harness.streamed(1, &found(1));
+        if gone {
+            harness.streamed(2, &ended(1));
+        }
+        harness.drain();
+        let lines = harness.take();
+        let finished = lines.iter().find(|line| line.contains("finished"));
+        finished.cloned().unwrap_or_else(|| panic!("{lines:?}"))
+    };
+    assert_eq!(finished(false), "0 finished, cut short");
+    assert_eq!(finished(true), "0 finished");
 }
 
 #[test]

@@ -428,7 +428,8 @@ impl Observer for Log {
             ClientEvent::StreamClosed => "stream closed".into(),
             ClientEvent::Forgot { .. } => format!("forgot {}", record.user.unwrap().0),
             ClientEvent::Vanished => "vanished".into(),
-            ClientEvent::Finished { .. } => "finished".into(),
+            ClientEvent::Finished { cut_short: false } => "finished".into(),
+            ClientEvent::Finished { cut_short: true } => "finished, cut short".into(),
             ClientEvent::Drained => "drained".into(),
             ClientEvent::Stuck { waiting_for } => format!("stuck {waiting_for}"),
         };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Epoch, MessageId, RoomId, RoomSeq, Seq, Span, Time, UserId};
 
 /// A participant as others see it. It is shared, because an event can outlive its participant.
-#[derive(Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Who {
     /// The number in `user_7`.
     pub id: UserId,
@@ -18,8 +18,20 @@ pub struct Who {
     pub name: Box<str>,
 }
 
+impl Who {
+    /// A participant of whom no more than the number is known.
+    #[must_use]
+    pub fn unnamed(id: UserId) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            chosen_id: None,
+            name: Box::default(),
+        })
+    }
+}
+
 /// An event of a room.
-#[derive(Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Event {
     /// The room.
     pub room: RoomId,
@@ -140,28 +152,96 @@ impl EndReason {
     }
 }
 
+/// Every type of what an inbox holds, by its name on the wire: those of events, and last that of gaps.
+pub const EVENTS: [&str; 17] = [
+    "chatroom.found",
+    "message.received",
+    "partner.disconnected",
+    "partner.away",
+    "partner.reconnected",
+    "user.joined",
+    "user.left",
+    "user.away",
+    "user.back",
+    "stick.claimed",
+    "stick.granted",
+    "stick.released",
+    "stick.expired",
+    "moderation.muted",
+    "moderation.kicked",
+    "moderation.closed",
+    "gap",
+];
+
+impl Body {
+    /// The index of the event's type in [`EVENTS`].
+    #[must_use]
+    pub const fn number(&self) -> usize {
+        match self {
+            Self::Found(_) => 0,
+            Self::Message { .. } => 1,
+            Self::PartnerDisconnected(_) => 2,
+            Self::PartnerAway(_) => 3,
+            Self::PartnerReconnected(_) => 4,
+            Self::Joined(_) => 5,
+            Self::Left(_) => 6,
+            Self::Away(_) => 7,
+            Self::Back(_) => 8,
+            Self::StickClaimed { .. } => 9,
+            Self::StickGranted { .. } => 10,
+            Self::StickReleased { .. } => 11,
+            Self::StickExpired { .. } => 12,
+            Self::Muted { .. } => 13,
+            Self::Kicked { .. } => 14,
+            Self::Closed { .. } => 15,
+        }
+    }
+
+    /// The participants that it names, which are both of a match and none of a room's end.
+    #[must_use]
+    pub const fn named(&self) -> &[Arc<Who>] {
+        match self {
+            Self::Found(pair) => pair,
+            Self::Message { sender: who, .. }
+            | Self::PartnerAway(who)
+            | Self::PartnerReconnected(who)
+            | Self::Joined(who)
+            | Self::Left(who)
+            | Self::Away(who)
+            | Self::Back(who)
+            | Self::StickClaimed { user: who, .. }
+            | Self::StickGranted { user: who, .. }
+            | Self::StickReleased { user: who, .. }
+            | Self::StickExpired { user: who, .. }
+            | Self::Muted { user: who, .. }
+            | Self::Kicked { user: who, .. } => std::slice::from_ref(who),
+            Self::PartnerDisconnected(_) | Self::Closed { .. } => &[],
+        }
+    }
+
+    /// The sender and the text of a message.
+    #[must_use]
+    pub fn message(&self) -> Option<(UserId, &Arc<str>)> {
+        if let Self::Message { sender, text, .. } = self {
+            return Some((sender.id, text));
+        }
+        None
+    }
+}
+
 impl Event {
     /// The event's type on the wire.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
-        match self.body {
-            Body::Found(_) => "chatroom.found",
-            Body::Message { .. } => "message.received",
-            Body::PartnerDisconnected(_) => "partner.disconnected",
-            Body::PartnerAway(_) => "partner.away",
-            Body::PartnerReconnected(_) => "partner.reconnected",
-            Body::Joined(_) => "user.joined",
-            Body::Left(_) => "user.left",
-            Body::Away(_) => "user.away",
-            Body::Back(_) => "user.back",
-            Body::StickClaimed { .. } => "stick.claimed",
-            Body::StickGranted { .. } => "stick.granted",
-            Body::StickReleased { .. } => "stick.released",
-            Body::StickExpired { .. } => "stick.expired",
-            Body::Muted { .. } => "moderation.muted",
-            Body::Kicked { .. } => "moderation.kicked",
-            Body::Closed { .. } => "moderation.closed",
-        }
+        EVENTS[self.body.number()]
+    }
+
+    /// The participant of whom it tells this reader: of a match, the partner.
+    #[must_use]
+    pub fn about(&self, reader: UserId) -> Option<&Arc<Who>> {
+        let named = self.body.named();
+        let other = named.iter().find(|who| who.id != reader);
+        other.or(named.first())
     }
 
     /// The public id of a message.
@@ -183,6 +263,14 @@ pub struct Gap {
     pub rooms: Vec<LostRange>,
     /// Whether events of other rooms were dropped as well, which the inbox does not list any more.
     pub rooms_omitted: bool,
+}
+
+impl Gap {
+    /// The number of dropped events.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
+        self.to.0.saturating_add(1).saturating_sub(self.from.0)
+    }
 }
 
 /// What a gap says of one room.

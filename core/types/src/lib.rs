@@ -19,7 +19,8 @@ pub use call::{Earlier, Ticket};
 pub use config::{Config, ConfigError};
 pub use continuity::Continuity;
 pub use event::{
-    Attendance, Body, EndReason, Event, Gap, LostRange, Membership, NoticeKind, StickLoss, Who,
+    Attendance, Body, EVENTS, EndReason, Event, Gap, LostRange, Membership, NoticeKind, StickLoss,
+    Who,
 };
 pub use id::{
     Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, InboxEvent, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Outcome, Refusal, User};
 use sim_model::server::{BatchEntry, Decided, Entry, ServerCall, ServerRecord, Ticket};
 
 use crate::comparison::{Comparison, ComparisonCounts};
@@ -384,17 +384,13 @@ impl Auditor {
 
     /// Compares the events that the entry caused in all rooms, which an archive takes before any
     /// reader, if they are known.
-    fn compare_posted(&mut self, at: Time, seen: Option<&[(Time, InboxEvent<'_>)]>) {
+    fn compare_posted(&mut self, at: Time, seen: Option<&[Arc<Event>]>) {
         let Some(seen) = seen else { return };
         let (owed, position) = (self.model.posted(), self.position);
-        let nobody = User::default();
-        let is_same = |owed: &Event, (at, event): &(Time, InboxEvent<'_>)| {
-            owed.at == *at && owed.seen_by(nobody) == *event
-        };
         let same = owed.iter().zip(seen);
-        let same = same.take_while(|(owed, seen)| is_same(owed, seen)).count();
+        let same = same.take_while(|(owed, seen)| owed == seen).count();
         if same < owed.len().max(seen.len()) {
-            let seen = seen.get(same).and_then(|(at, event)| Event::of(event, *at));
+            let seen = seen.get(same).map(|event| Event::clone(event));
             let difference = EventPosition::of_entry(position, same, owed, seen);
             self.differ(at, Difference::Event(difference));
         }

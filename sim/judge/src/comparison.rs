@@ -1,7 +1,7 @@
 //! The kinds of comparisons of the auditor, with a count for each. The checks of the properties
 //! follow from the counts.
 
-use sim_model::protocol::{InboxEvent, Op, Presence, StickChange};
+use sim_model::protocol::{Body, Op};
 
 /// One kind of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,24 +130,20 @@ impl Comparison {
         }
     }
 
-    /// The kind of an event of an inbox; `None` for a gap, which is counted with its page.
-    pub(crate) const fn of_event(event: &InboxEvent<'_>) -> Option<Self> {
-        Some(match event {
-            InboxEvent::Found { .. } => Self::Found,
-            InboxEvent::Message { .. } => Self::Message,
-            InboxEvent::Ended { .. } => Self::Ended,
-            InboxEvent::PartnerAway { .. } | InboxEvent::PartnerBack { .. } => Self::There,
-            InboxEvent::Member { change, .. } => match change {
-                Presence::Joined | Presence::Left => Self::Member,
-                Presence::Away | Presence::Back => Self::There,
-            },
-            InboxEvent::Stick { change, .. } => match change {
-                StickChange::Claimed { .. } => Self::Claimed,
-                StickChange::Granted { .. } => Self::Granted,
-                StickChange::Released { .. } | StickChange::Expired { .. } => Self::StickEnded,
-            },
-            InboxEvent::Moderation { .. } => Self::Moderated,
-            InboxEvent::Gap { .. } => return None,
-        })
+    /// The kind of an event.
+    pub(crate) const fn of_event(what: &Body) -> Self {
+        match what {
+            Body::Found(_) => Self::Found,
+            Body::Message { .. } => Self::Message,
+            Body::PartnerDisconnected(_) => Self::Ended,
+            Body::PartnerAway(_) | Body::PartnerReconnected(_) | Body::Away(_) | Body::Back(_) => {
+                Self::There
+            }
+            Body::Joined(_) | Body::Left(_) => Self::Member,
+            Body::StickClaimed { .. } => Self::Claimed,
+            Body::StickGranted { .. } => Self::Granted,
+            Body::StickReleased { .. } | Body::StickExpired { .. } => Self::StickEnded,
+            Body::Muted { .. } | Body::Kicked { .. } | Body::Closed { .. } => Self::Moderated,
+        }
     }
 }

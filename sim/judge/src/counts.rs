@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sim_model::history::{ClientEvent, Record, Retry};
 use sim_model::outcome::Counts;
-use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Op, Outcome};
+use sim_model::protocol::{Agent, Answer, Body, CallId, InboxEvent, Op, Outcome};
 
 /// Counts the messages of one run.
 #[derive(Clone, Debug, Default)]
@@ -39,10 +39,10 @@ impl Messages {
             event, first: true, ..
         } = record.what
         {
-            if let InboxEvent::Message { .. } = event {
+            if let Some(Body::Message { .. }) = event.body() {
                 self.counts.delivered += 1;
-            } else if let InboxEvent::Gap { rooms, .. } = event {
-                self.counts.gapped += rooms.iter().map(|range| range.messages).sum::<u64>();
+            } else if let InboxEvent::Gap(gap) = event {
+                self.counts.gapped += gap.rooms.iter().map(|range| range.messages).sum::<u64>();
             }
         }
     }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Epoch, Time};
 use sim_model::listing::Listed;
 use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, User};
 use sim_model::server::{Entry, Gap, JournalState, ServerCall};
 
 use crate::fact::Fact;
-use crate::model::{Deadline, Event, GivenAgain, Inbox};
+use crate::model::{Body, Deadline, Event, GivenAgain, Inbox};
 
 /// Two facts that differ.
 #[derive(Clone, Debug)]
@@ -188,7 +188,7 @@ impl EventPosition {
     ) -> Self {
         let alike = |event: &Event| {
             let seen = seen.as_ref();
-            seen.is_some_and(|seen| event.room == seen.room && event.what == seen.what)
+            seen.is_some_and(|seen| event.room == seen.room && is_alike(&event.body, &seen.body))
         };
         let is_place = |event: &Event| {
             let seen = seen.as_ref();
@@ -346,5 +346,39 @@ impl Due {
             | Self::Deadline(Deadline::Presence(user) | Deadline::Patience(user)) => Some(*user),
             Self::Restart | Self::Deadline(Deadline::Lease(_)) => None,
         }
+    }
+}
+
+/// Whether the same happened to the same participants, however they are shown.
+pub(crate) fn is_alike(one: &Body, other: &Body) -> bool {
+    let [these, those] = [one, other].map(|what| what.named().iter().map(|who| who.id));
+    says_the_same(one, other) && these.eq(those)
+}
+
+/// Whether the same happened, to anyone.
+pub(crate) fn says_the_same(one: &Body, other: &Body) -> bool {
+    one.number() == other.number() && details(one) == details(other)
+}
+
+/// What an event says beside its kind and its participants.
+fn details(what: &Body) -> (Option<&str>, Option<Epoch>, Option<u64>) {
+    match what {
+        Body::Message { text, epoch, .. } => (Some(text), *epoch, None),
+        Body::PartnerDisconnected(reason) => (Some(reason.as_str()), None, None),
+        Body::StickClaimed { place, .. } => (None, None, Some(u64::from(*place))),
+        Body::StickGranted { epoch, lease, .. } => (None, Some(*epoch), Some(lease.0)),
+        Body::StickReleased { epoch, .. } | Body::StickExpired { epoch, .. } => {
+            (None, Some(*epoch), None)
+        }
+        Body::Muted { reason, .. } | Body::Kicked { reason, .. } | Body::Closed { reason } => {
+            (Some(reason), None, None)
+        }
+        Body::Found(_)
+        | Body::PartnerAway(_)
+        | Body::PartnerReconnected(_)
+        | Body::Joined(_)
+        | Body::Left(_)
+        | Body::Away(_)
+        | Body::Back(_) => (None, None, None),
     }
 }

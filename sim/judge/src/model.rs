@@ -5,7 +5,6 @@ mod breaks;
 mod deadline;
 mod draft;
 mod draws;
-mod event;
 mod gap;
 mod inbox;
 mod keys;
@@ -36,8 +35,8 @@ use sim_model::listing::Report;
 use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, Room, User};
 use sim_model::server::{Caller, Entry, Handle};
 
+pub use chat_types::{Body, Event};
 pub use deadline::Deadline;
-pub use event::{Event, EventKind};
 pub use inbox::{Inbox, PageLimits};
 pub use lost_life::{GivenAgain, Numbered};
 pub use presence::State;

@@ -32,13 +32,13 @@ mod stick_progress;
 mod stream_continuity;
 
 use sim_model::listing::{Kept, Listed};
-use sim_model::protocol::{Answer, Op, Outcome, StickChange, User};
+use sim_model::protocol::{Answer, Op, Outcome};
 use sim_model::server::Entry;
 
 use crate::comparison::{Comparison, ComparisonCounts};
 use crate::difference::{BatchItem, Decision, Difference, EventPosition, Unsolicited};
 use crate::findings::{Findings, Property};
-use crate::model::{Event, EventKind, Model};
+use crate::model::{Body, Model};
 
 /// The rule of one property.
 struct Rule {
@@ -92,32 +92,23 @@ pub(crate) fn count(tally: &ComparisonCounts, findings: &mut Findings) {
 }
 
 /// The expected and the observed event of a difference between events.
-fn events(difference: &Difference) -> (Option<&EventKind>, Option<&EventKind>) {
+fn events(difference: &Difference) -> [Option<&Body>; 2] {
     let Difference::Event(EventPosition { owed, seen, .. }) = difference else {
-        return (None, None);
+        return [None, None];
     };
-    let owed = owed.as_ref().map(|event| &event.what);
-    (owed, seen.as_ref().map(|event| &event.what))
+    let owed = owed.as_ref().map(|event| &event.body);
+    [owed, seen.as_ref().map(|event| &event.body)]
 }
 
 /// Whether the event grants the stick.
-const fn grants(what: Option<&EventKind>) -> bool {
-    matches!(
-        what,
-        Some(EventKind::Stick {
-            change: StickChange::Granted { .. },
-            ..
-        })
-    )
+const fn grants(what: Option<&Body>) -> bool {
+    matches!(what, Some(Body::StickGranted { .. }))
 }
 
 /// Whether one of the two events that differ is of such a kind.
 fn concerns(difference: &Difference, kind: Comparison) -> bool {
-    let Difference::Event(EventPosition { owed, seen, .. }) = difference else {
-        return false;
-    };
-    let is = |event: &Event| Comparison::of_event(&event.seen_by(User::default())) == Some(kind);
-    owed.as_ref().is_some_and(|owed| is(owed)) || seen.as_ref().is_some_and(is)
+    let mut both = events(difference).into_iter().flatten();
+    both.any(|what| Comparison::of_event(what) == kind)
 }
 
 /// The expected and the observed part of a room as an archive takes it.

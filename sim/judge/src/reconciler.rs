@@ -20,18 +20,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chat_types::{Seq, Time};
+use chat_types::Time;
 use sim_model::history::{ClientEvent, Record, RequestKey};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Op, Outcome, User};
+use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Op, Outcome, User, Who};
 use sim_model::server::{Entry, Gap, Handle, ServerRecord};
 use sim_model::user_name::is_numbered;
 
 use crate::auditor::Auditor;
 use crate::comparison::{Comparison, ComparisonCounts};
-use crate::difference::{Decision, Difference, EventPosition};
+use crate::difference::{Decision, Difference, EventPosition, says_the_same};
 use crate::findings::{Finding, Findings, Property};
-use crate::model::{self, Event, Model};
+use crate::model::{Event, Model};
 use crate::properties;
 
 /// Compares the histories of a run's clients with the journal of their server.
@@ -156,24 +156,17 @@ impl Reconciler {
         }
     }
 
-    fn record_event(&mut self, at: Time, user: User, seq: u64, event: &InboxEvent<'_>) {
+    fn record_event(&mut self, at: Time, user: User, seq: u64, event: InboxEvent<'_>) {
         let client = self.clients.entry(user).or_default();
-        if let InboxEvent::Gap {
-            from, to, rooms, ..
-        } = *event
-        {
-            let gap = Gap {
-                from: Seq(from),
-                to: Seq(to),
-                rooms: rooms.to_vec(),
-                rooms_omitted: false,
-            };
-            client.gaps.push((at, gap));
-        } else if let Some(mut event) = Event::of(event, at) {
-            if let model::EventKind::Found { pair } = &mut event.what {
-                pair[0] = user;
+        match event {
+            InboxEvent::Gap(gap) => client.gaps.push((at, gap.clone())),
+            InboxEvent::Event(event) => {
+                let event = Event {
+                    at,
+                    ..event.clone()
+                };
+                client.events.entry(seq).or_insert((at, event));
             }
-            client.events.entry(seq).or_insert((at, event));
         }
     }
 
@@ -302,13 +295,10 @@ impl Reconciler {
         for seq in places {
             let owed = inbox.event(seq);
             if let Some((received_at, seen)) = client.events.remove(&seq) {
-                let received = seen.seen_by(user);
                 self.known.push((received_at, position));
                 self.tally.add(Comparison::Answer);
-                if let Some(kind) = Comparison::of_event(&received) {
-                    self.tally.add(kind);
-                }
-                if !owed.is_some_and(|owed| is_as(&owed.seen_by(user), &received)) {
+                self.tally.add(Comparison::of_event(&seen.body));
+                if !owed.is_some_and(|owed| is_as(owed, &seen, user)) {
                     let difference = Difference::Event(place(seq, Some(seen)));
                     let finding = finding(self.auditor.model(), received_at, difference);
                     client.differs.get_or_insert(finding);
@@ -456,19 +446,13 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
                 user,
                 room,
                 partner,
-                shown,
             },
             Answer::Matched {
                 user: to,
                 room: found,
                 partner: other,
-                shown: named,
             },
-        ) => {
-            // A client that sees a chosen id does not know the participant's number.
-            let partners = partner == other || !is_numbered(*other);
-            (user, room, shown) == (to, found, named) && partners
-        }
+        ) => (user, room) == (to, found) && is_shown_as(partner, other),
         (
             Answer::Sent {
                 room,
@@ -508,17 +492,21 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
     }
 }
 
-/// Whether a client received the owed event. A client that sees a chosen id does not
-/// know the participant's number.
-fn is_as(owed: &InboxEvent<'_>, seen: &InboxEvent<'_>) -> bool {
-    let (about, named) = (owed.about(), seen.about());
-    let is_chosen =
-        named.is_some_and(|(user, shown)| !is_numbered(user) && shown.chosen_id.is_some());
-    match is_chosen {
-        true => {
-            about.map(|(_, shown)| shown) == named.map(|(_, shown)| shown)
-                && owed.place() == seen.place()
-        }
-        false => owed == seen,
-    }
+/// Whether a client received the owed event.
+fn is_as(owed: &Event, seen: &Event, reader: User) -> bool {
+    let (about, named) = (owed.about(reader), seen.about(reader));
+    let is_named = match (about, named) {
+        (Some(about), Some(named)) => is_shown_as(about, named),
+        (about, named) => about == named,
+    };
+    is_named
+        && (owed.room, owed.room_seq) == (seen.room, seen.room_seq)
+        && says_the_same(&owed.body, &seen.body)
+}
+
+/// Whether a client was shown this participant. A client that sees a chosen id does not know the
+/// participant's number.
+fn is_shown_as(who: &Who, seen: &Who) -> bool {
+    let is_known = who.id == seen.id || (!is_numbered(seen.id) && seen.chosen_id.is_some());
+    is_known && (&who.chosen_id, &who.name) == (&seen.chosen_id, &seen.name)
 }

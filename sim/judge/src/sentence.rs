@@ -179,9 +179,19 @@ impl Describe for Time {
 
 impl Describe for Arc<str> {
     fn describe(&self, to: &mut Sentence) {
-        let shown = self.chars().take(SHOWN).collect();
-        to.0.push(Part::Quote(shown, self.chars().count()));
+        quote(self, to);
     }
+}
+
+impl Describe for Box<str> {
+    fn describe(&self, to: &mut Sentence) {
+        quote(self, to);
+    }
+}
+
+fn quote(text: &str, to: &mut Sentence) {
+    let shown = text.chars().take(SHOWN).collect();
+    to.0.push(Part::Quote(shown, text.chars().count()));
 }
 
 /// Words and the value after them; nothing if there is no value.

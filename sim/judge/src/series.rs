@@ -9,7 +9,7 @@ use crate::metrics::{MICROS, Measured, Metrics, Sample, is_met, of_distribution}
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
 use sim_model::plan::{Figure, Threshold};
-use sim_model::protocol::{Agent, Answer, InboxEvent, Membership, Op, Outcome};
+use sim_model::protocol::{Agent, Answer, Body, InboxEvent, Membership, Op, Outcome};
 use sim_model::user_name::{UserName, is_numbered};
 
 /// The most buckets. A run that outgrows them gets buckets of twice the length.
@@ -387,27 +387,21 @@ impl SeriesRecorder {
         }
     }
 
-    fn received(&mut self, at: Span, agent: Agent, saw: &InboxEvent<'_>) {
-        match saw {
-            InboxEvent::Message { .. } => {
+    fn received(&mut self, at: Span, agent: Agent, saw: InboxEvent<'_>) {
+        match (saw, saw.body()) {
+            (_, Some(Body::Message { .. })) => {
                 if let Some(row) = self.row(agent) {
                     row.received += 1;
                 }
             }
-            InboxEvent::Found { .. } => self.line(agent, at, false),
-            InboxEvent::Gap { rooms, .. } => {
-                let matched =
-                    |lost: &sim_model::protocol::LostRange| lost.you == Some(Membership::Matched);
-                if rooms.iter().any(matched) {
+            (_, Some(Body::Found(_))) => self.line(agent, at, false),
+            (InboxEvent::Gap(gap), _) => {
+                let mut rooms = gap.rooms.iter();
+                if rooms.any(|lost| lost.you == Some(Membership::Matched)) {
                     self.line(agent, at, false);
                 }
             }
-            InboxEvent::Stick { .. }
-            | InboxEvent::Ended { .. }
-            | InboxEvent::PartnerAway { .. }
-            | InboxEvent::PartnerBack { .. }
-            | InboxEvent::Member { .. }
-            | InboxEvent::Moderation { .. } => {}
+            _ => {}
         }
     }
 

@@ -24,14 +24,14 @@ pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 
+use crate::comparison::Comparison;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Record};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, InboxEvent, Op, User};
+use sim_model::protocol::{Answer, Body, Op, User};
 
 use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
-use crate::model;
 
 use crate::fact::Fact;
 
@@ -172,16 +172,18 @@ impl Witness {
     }
 
     /// Counts what only the server's own records could decide.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all other events are judged"
+    )]
     fn leave_unjudged(&self, findings: &mut Findings) {
         for seen in self.observations.rooms.values().flat_map(BTreeMap::values) {
-            let property = match seen.event.what {
-                model::EventKind::Found { .. } => Property::FifoMatching,
-                model::EventKind::Moderation { .. } => Property::Moderation,
-                model::EventKind::PartnerAway
-                | model::EventKind::PartnerBack
-                | model::EventKind::Member { .. } => Property::Presence,
-                model::EventKind::Message { .. } => Property::DeliveryProgress,
-                model::EventKind::Ended { .. } | model::EventKind::Stick { .. } => continue,
+            let property = match Comparison::of_event(&seen.event.body) {
+                Comparison::Found => Property::FifoMatching,
+                Comparison::Moderated => Property::Moderation,
+                Comparison::There | Comparison::Member => Property::Presence,
+                Comparison::Message => Property::DeliveryProgress,
+                _ => continue,
             };
             findings.leave_unjudged(property, 1);
         }
@@ -193,7 +195,7 @@ fn leave_unknown(record: &Record<'_>, findings: &mut Findings) {
     let property = if let ClientEvent::Answered { .. } = record.what {
         Property::Outcomes
     } else if let ClientEvent::Received { event, .. } = record.what {
-        if let InboxEvent::Found { .. } = event {
+        if let Some(Body::Found(_)) = event.body() {
             Property::SingleMatch
         } else {
             Property::NoLostMessages

@@ -13,7 +13,7 @@ use tokio::sync::{Barrier, Mutex};
 use super::ask::Ask;
 use super::clock::Clock;
 use super::connector::Connector;
-use super::event::Event;
+use super::event::Received;
 use super::names::code;
 use super::nemesis;
 use super::reply::{Page, Reader, Reply, ReplyJson, refused};
@@ -87,7 +87,7 @@ pub(super) enum Message {
     Pushed {
         agent: u32,
         stream: u32,
-        event: Event,
+        event: Received,
     },
     /// A stream reported that the inbox grew.
     Grew { agent: u32, stream: u32 },

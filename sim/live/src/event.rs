@@ -1,6 +1,6 @@
 //! Events of an inbox: from servers' JSON to clients' words.
 
-use chat_types::{Epoch, RoomSeq, Span, Time};
+use chat_types::{Epoch, RoomSeq, Seq, Span, Time};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -9,8 +9,7 @@ use serde::Deserialize;
 use super::clock::{Clock, timestamp};
 use super::names::{Names, WhoJson};
 use sim_model::protocol::{
-    EndReason, InboxEvent, LostRange, Membership, Moderated, Presence, Room, Shown, StickChange,
-    StickLoss, User,
+    Body, EndReason, Event, Gap, InboxEvent, LostRange, Membership, StickLoss, User,
 };
 
 /// An event in JSON.
@@ -40,7 +39,6 @@ pub(super) struct EventJson<'a> {
     lease_seconds: Option<u64>,
     from_seq: Option<u64>,
     to_seq: Option<u64>,
-    lost: Option<u64>,
     #[serde(borrow)]
     rooms: Vec<LostJson<'a>>,
 }
@@ -64,76 +62,63 @@ struct LostJson<'a> {
     ended: Option<Cow<'a, str>>,
 }
 
-/// An event for a client.
+/// What stands at a place of an inbox, for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct Received {
     /// Its place in the inbox.
     pub(super) seq: u64,
     /// The server's timestamp; none if there is none.
     pub(super) sent_at: Option<Time>,
-    /// All parts without references.
-    shape: InboxEvent<'static>,
-    text: Box<str>,
-    reason: Box<str>,
-    /// The named participant.
-    shown: Shown<Arc<str>>,
-    rooms: Box<[LostRange]>,
+    item: Item,
 }
 
-impl Event {
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Item {
+    Event(Event),
+    Gap(Gap),
+}
+
+impl Received {
     /// Parses an event. Notices have no place in the inbox, and give none.
     pub(super) fn read(json: &EventJson<'_>, names: &Names, clock: &Clock) -> Option<Self> {
         let seq = json.seq?;
         let at = json.timestamp.as_deref().and_then(timestamp);
+        let sent_at = at.map(|at| clock.of_server(at));
+        // Of an event of an unknown kind only the place is known: it counts as a gap.
+        let (from, to) = match &*json.kind {
+            "gap" => (json.from_seq.unwrap_or(seq), json.to_seq.unwrap_or(seq)),
+            _ => (seq, seq),
+        };
         let rooms = json.rooms.iter().map(|lost| lost_range(lost, names));
-        Some(Self {
-            seq,
-            sent_at: at.map(|at| clock.of_server(at)),
-            // Of an event of an unknown kind only the place is known: it counts as a gap.
-            shape: shape(json, names).unwrap_or(InboxEvent::Gap {
-                from: seq,
-                to: seq,
-                lost: 1,
-                rooms: &[],
-            }),
-            text: said(json.message.as_deref().unwrap_or_default()).into(),
-            reason: json.reason.as_deref().unwrap_or_default().into(),
-            shown: json.who().map(|who| names.shown(who)).unwrap_or_default(),
-            rooms: rooms.collect(),
-        })
+        let item = event(json, names, sent_at.unwrap_or_default()).map_or_else(
+            || {
+                Item::Gap(Gap {
+                    from: Seq(from),
+                    to: Seq(to),
+                    rooms: rooms.collect(),
+                    rooms_omitted: false,
+                })
+            },
+            Item::Event,
+        );
+        Some(Self { seq, sent_at, item })
     }
 
-    /// The event as the client sees it.
-    pub(super) fn inbox_event(&self) -> InboxEvent<'_> {
-        let mut event: InboxEvent<'_> = self.shape;
-        match &mut event {
-            InboxEvent::Found { shown, .. }
-            | InboxEvent::PartnerAway { shown, .. }
-            | InboxEvent::PartnerBack { shown, .. }
-            | InboxEvent::Member { shown, .. }
-            | InboxEvent::Stick { shown, .. } => *shown = self.shown.as_ref(),
-            InboxEvent::Message { shown, text, .. } => {
-                *shown = self.shown.as_ref();
-                *text = &self.text;
-            }
-            InboxEvent::Moderation { shown, reason, .. } => {
-                *shown = self.shown.as_ref();
-                *reason = &self.reason;
-            }
-            InboxEvent::Gap { rooms, .. } => *rooms = &self.rooms,
-            InboxEvent::Ended { .. } => {}
+    /// Adds the reader to the event of its match, which names the partner alone.
+    pub(super) fn read_by(&mut self, reader: Option<User>) {
+        if let (Item::Event(event), Some(id)) = (&mut self.item, reader)
+            && let Body::Found([me, _]) = &mut event.body
+        {
+            Arc::make_mut(me).id = id;
         }
-        event
     }
-}
 
-impl<'a> EventJson<'a> {
-    /// The named participant.
-    fn who(&self) -> Option<&WhoJson<'a>> {
-        self.partner
-            .as_ref()
-            .or(self.sender.as_ref())
-            .or(self.user.as_ref())
+    /// It as the client sees it.
+    pub(super) const fn inbox_event(&self) -> InboxEvent<'_> {
+        match &self.item {
+            Item::Event(event) => InboxEvent::Event(event),
+            Item::Gap(gap) => InboxEvent::Gap(gap),
+        }
     }
 }
 
@@ -158,60 +143,60 @@ pub(super) fn said(text: &str) -> String {
     said
 }
 
-/// The event without names, texts and a gap's rooms. None if a part is missing.
-fn shape(json: &EventJson<'_>, names: &Names) -> Option<InboxEvent<'static>> {
-    if json.kind == "gap" {
-        let (from, to) = (json.from_seq?, json.to_seq?);
-        return Some(InboxEvent::Gap {
-            from,
-            to,
-            lost: json
-                .lost
-                .unwrap_or_else(|| to.saturating_add(1).saturating_sub(from)),
-            rooms: &[],
-        });
-    }
-    let (room, room_seq) = (names.room(json.room_id.as_deref()?), json.room_seq?);
-    let who = |who: &Option<WhoJson<'_>>| who.as_ref().map(|who| names.user(&who.user_id));
-    match &*json.kind {
-        "chatroom.found" => Some(InboxEvent::Found {
-            room,
-            room_seq,
-            partner: who(&json.partner)?,
-            shown: Shown::NAMELESS,
-        }),
-        "message.received" => Some(InboxEvent::Message {
-            room,
-            room_seq,
+/// The event, at this instant; none for a gap, or if a part is missing.
+fn event(json: &EventJson<'_>, names: &Names, at: Time) -> Option<Event> {
+    let who = |who: &Option<WhoJson<'_>>| who.as_ref().map(|who| names.who(who));
+    let (partner, user) = (|| who(&json.partner), || who(&json.user));
+    let epoch = || json.epoch.map(Epoch);
+    let why = || Arc::from(json.reason.as_deref().unwrap_or_default());
+    let body = match &*json.kind {
+        "chatroom.found" => Body::Found([partner()?, partner()?]),
+        "message.received" => Body::Message {
             sender: who(&json.sender)?,
-            shown: Shown::NAMELESS,
-            text: "",
-            epoch: json.epoch,
-        }),
-        "partner.disconnected" => Some(InboxEvent::Ended {
-            room,
-            room_seq,
-            reason: reason(json.reason.as_deref()?)?,
-        }),
-        "partner.away" => Some(InboxEvent::PartnerAway {
-            room,
-            room_seq,
-            partner: who(&json.partner)?,
-            shown: Shown::NAMELESS,
-        }),
-        "partner.reconnected" => Some(InboxEvent::PartnerBack {
-            room,
-            room_seq,
-            partner: who(&json.partner)?,
-            shown: Shown::NAMELESS,
-        }),
-        kind => {
-            let user = who(&json.user);
-            of_member(kind, (room, room_seq), user)
-                .or_else(|| of_stick(kind, (room, room_seq), user?, json))
-                .or_else(|| of_moderation(kind, (room, room_seq), user))
-        }
-    }
+            text: said(json.message.as_deref().unwrap_or_default()).into(),
+            epoch: epoch(),
+        },
+        "partner.disconnected" => Body::PartnerDisconnected(reason(json.reason.as_deref()?)?),
+        "partner.away" => Body::PartnerAway(partner()?),
+        "partner.reconnected" => Body::PartnerReconnected(partner()?),
+        "user.joined" => Body::Joined(user()?),
+        "user.left" => Body::Left(user()?),
+        "user.away" => Body::Away(user()?),
+        "user.back" => Body::Back(user()?),
+        "stick.claimed" => Body::StickClaimed {
+            user: user()?,
+            place: json.place?,
+        },
+        "stick.granted" => Body::StickGranted {
+            user: user()?,
+            epoch: epoch()?,
+            lease: Span::secs(json.lease_seconds.unwrap_or_default()),
+        },
+        "stick.released" => Body::StickReleased {
+            user: user()?,
+            epoch: epoch()?,
+        },
+        "stick.expired" => Body::StickExpired {
+            user: user()?,
+            epoch: epoch()?,
+        },
+        "moderation.muted" => Body::Muted {
+            user: user()?,
+            reason: why(),
+        },
+        "moderation.kicked" => Body::Kicked {
+            user: user()?,
+            reason: why(),
+        },
+        "moderation.closed" => Body::Closed { reason: why() },
+        _ => return None,
+    };
+    Some(Event {
+        room: names.room(json.room_id.as_deref()?),
+        room_seq: RoomSeq(json.room_seq?),
+        at,
+        body,
+    })
 }
 
 fn lost_range(lost: &LostJson<'_>, names: &Names) -> LostRange {
@@ -252,75 +237,9 @@ fn reason(text: &str) -> Option<EndReason> {
     })
 }
 
-fn of_member(
-    kind: &str,
-    (room, room_seq): (Room, u64),
-    user: Option<User>,
-) -> Option<InboxEvent<'static>> {
-    let change = match kind {
-        "user.joined" => Presence::Joined,
-        "user.left" => Presence::Left,
-        "user.away" => Presence::Away,
-        "user.back" => Presence::Back,
-        _ => return None,
-    };
-    Some(InboxEvent::Member {
-        room,
-        room_seq,
-        user: user?,
-        shown: Shown::NAMELESS,
-        change,
-    })
-}
-
-fn of_stick(
-    kind: &str,
-    (room, room_seq): (Room, u64),
-    user: User,
-    json: &EventJson<'_>,
-) -> Option<InboxEvent<'static>> {
-    let change = match kind {
-        "stick.claimed" => StickChange::Claimed { place: json.place? },
-        "stick.granted" => StickChange::Granted {
-            epoch: json.epoch?,
-            lease: Span::secs(json.lease_seconds.unwrap_or_default()),
-        },
-        "stick.released" => StickChange::Released { epoch: json.epoch? },
-        "stick.expired" => StickChange::Expired { epoch: json.epoch? },
-        _ => return None,
-    };
-    Some(InboxEvent::Stick {
-        room,
-        room_seq,
-        user,
-        shown: Shown::NAMELESS,
-        change,
-    })
-}
-
-fn of_moderation(
-    kind: &str,
-    (room, room_seq): (Room, u64),
-    user: Option<User>,
-) -> Option<InboxEvent<'static>> {
-    let act = match kind {
-        "moderation.muted" => Moderated::Muted,
-        "moderation.kicked" => Moderated::Kicked,
-        "moderation.closed" => Moderated::Closed,
-        _ => return None,
-    };
-    Some(InboxEvent::Moderation {
-        room,
-        room_seq,
-        user,
-        shown: Shown::NAMELESS,
-        act,
-        reason: "",
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use chat_types::{RoomId, Who};
     use serde_json::{Value, json};
 
     use super::*;
@@ -333,10 +252,10 @@ mod tests {
         }
     }
 
-    fn read(value: &Value) -> Option<Event> {
+    fn read(value: &Value) -> Option<Received> {
         let text = value.to_string();
         let json: EventJson<'_> = serde_json::from_str(&text).unwrap();
-        Event::read(&json, &Names::new(0), &Clock::start())
+        Received::read(&json, &Names::new(0), &Clock::start())
     }
 
     #[test]
@@ -347,24 +266,43 @@ mod tests {
             "sender": { "user_id": "user_2", "display_name": "Ben" }, "epoch": 7
         }));
         let event = event.unwrap();
-        let expected = InboxEvent::Message {
-            room: Room(3),
-            room_seq: 4,
-            sender: User(2),
-            shown: Shown {
-                chosen_id: None,
-                name: "Ben",
+        let expected = Event {
+            room: RoomId(3),
+            room_seq: RoomSeq(4),
+            at: event.sent_at.unwrap(),
+            body: Body::Message {
+                sender: Arc::new(Who {
+                    id: User(2),
+                    chosen_id: None,
+                    name: "Ben".into(),
+                }),
+                text: "a\nb".into(),
+                epoch: Some(Epoch(7)),
             },
-            text: "a\nb",
-            epoch: Some(7),
         };
-        assert_eq!((event.seq, event.inbox_event()), (9, expected));
+        let received = event.inbox_event();
+        assert_eq!((event.seq, received), (9, InboxEvent::Event(&expected)));
+    }
+
+    #[test]
+    fn a_match_names_the_partner_and_its_reader() {
+        let partner = json!({ "user_id": "user_2", "display_name": "Ben" });
+        let mut found = read(&json!({
+            "seq": 1, "type": "chatroom.found", "room_id": "room_3", "room_seq": 1,
+            "partner": partner,
+        }))
+        .unwrap();
+        found.read_by(Some(User(1)));
+        let Some(Body::Found(pair)) = found.inbox_event().body() else {
+            panic!("{found:?}");
+        };
+        assert_eq!([pair[0].id, pair[1].id], [User(1), User(2)]);
     }
 
     #[test]
     fn every_kind_of_event_is_parsed() {
         let who = json!({ "user_id": "user_1" });
-        for kind in sim_model::names::EVENTS {
+        for kind in sim_model::protocol::EVENTS {
             let event = json!({
                 "seq": 1, "type": kind, "room_id": "room_1", "room_seq": 1, "user": who,
                 "partner": who, "sender": who, "message": "m", "reason": "left", "place": 1,
@@ -387,7 +325,7 @@ mod tests {
         });
         let rooms = [
             LostRange {
-                room: Room(3),
+                room: RoomId(3),
                 from: RoomSeq(1),
                 to: RoomSeq(3),
                 messages: 2,
@@ -398,19 +336,22 @@ mod tests {
                 ended: Some(EndReason::Closed),
             },
             LostRange {
-                room: Room(4),
+                room: RoomId(4),
                 from: RoomSeq(5),
                 to: RoomSeq(5),
                 ..LostRange::default()
             },
         ];
-        let expected = InboxEvent::Gap {
-            from: 4,
-            to: 6,
-            lost: 3,
-            rooms: &rooms,
+        let expected = Gap {
+            from: Seq(4),
+            to: Seq(6),
+            rooms: rooms.to_vec(),
+            rooms_omitted: false,
         };
-        assert_eq!(read(&gap).unwrap().inbox_event(), expected);
+        assert_eq!(
+            read(&gap).unwrap().inbox_event(),
+            InboxEvent::Gap(&expected)
+        );
     }
 
     #[test]
@@ -419,7 +360,7 @@ mod tests {
             let gap = json!({ "seq": 6, "type": "gap", "from_seq": from, "to_seq": to });
             let read = read(&gap).unwrap();
             assert!(
-                matches!(read.inbox_event(), InboxEvent::Gap { from: a, to: b, .. } if (a, b) == (from, to))
+                matches!(read.inbox_event(), InboxEvent::Gap(gap) if (gap.from.0, gap.to.0) == (from, to))
             );
         }
     }

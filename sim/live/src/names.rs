@@ -12,7 +12,7 @@ use serde::Deserialize;
 use sim_model::names::REJECTS;
 use sim_model::user_name::FIRST_OTHER;
 
-use sim_model::protocol::{Room, Shown, User};
+use sim_model::protocol::{Room, User, Who};
 
 /// The largest number of unknown codes that are remembered.
 const MOST_CODES: usize = 256;
@@ -131,12 +131,13 @@ impl Names {
     }
 
     /// A participant as the server shows it.
-    pub(super) fn shown(&self, who: &WhoJson<'_>) -> Shown<Arc<str>> {
+    pub(super) fn who(&self, who: &WhoJson<'_>) -> Arc<Who> {
         let id = &*who.user_id;
-        Shown {
+        Arc::new(Who {
+            id: self.user(id),
             chosen_id: self.users.written(id).is_none().then(|| id.into()),
             name: (*who.display_name).into(),
-        }
+        })
     }
 
     pub(super) fn room(&self, text: &str) -> Room {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::clock::{Clock, timestamp};
 use lists::{MemberJson, NoticeJson, PastJson};
 
-use super::event::{Event, EventJson};
+use super::event::{EventJson, Received};
 use super::names::{Names, WhoJson, code};
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, Room};
 
@@ -90,14 +90,14 @@ pub(super) struct Credentials {
 pub(super) struct Reply {
     pub(super) outcome: Outcome,
     /// The events of a check.
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<Received>,
     pub(super) credentials: Option<Credentials>,
 }
 
 /// A page of an inbox, read as a resource.
 #[derive(Debug)]
 pub(super) struct Page {
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<Received>,
     pub(super) cursor: u64,
     pub(super) more: bool,
 }
@@ -148,15 +148,15 @@ impl Reader<'_> {
     }
 
     /// Parses a pushed event.
-    pub(super) fn event(&self, text: &str) -> Option<Event> {
+    pub(super) fn event(&self, text: &str) -> Option<Received> {
         let json: EventJson<'_> = serde_json::from_str(text).ok()?;
-        Event::read(&json, self.names, self.clock)
+        Received::read(&json, self.names, self.clock)
     }
 
-    fn events(&self, json: &ReplyJson<'_>) -> Vec<Event> {
+    fn events(&self, json: &ReplyJson<'_>) -> Vec<Received> {
         let events = json.events.iter().flatten();
         events
-            .filter_map(|event| Event::read(event, self.names, self.clock))
+            .filter_map(|event| Received::read(event, self.names, self.clock))
             .collect()
     }
 
@@ -172,8 +172,7 @@ impl Reader<'_> {
             Op::EnterQueue { .. } if json.status.as_deref() == Some("matched") => Answer::Matched {
                 user: user()?,
                 room: room()?,
-                partner: self.names.user(&json.partner.as_ref()?.user_id),
-                shown: self.names.shown(json.partner.as_ref()?),
+                partner: self.names.who(json.partner.as_ref()?),
             },
             Op::EnterQueue { .. } => Answer::Waiting {
                 user: user()?,

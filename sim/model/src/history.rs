@@ -79,7 +79,7 @@ pub enum ClientEvent<'a> {
     Received {
         seq: u64,
         sent_at: Time,
-        event: &'a InboxEvent<'a>,
+        event: InboxEvent<'a>,
         path: DeliveryPath,
         first: bool,
     },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 
-use crate::protocol::{Attendance, Room, Shown, User};
+use crate::protocol::{Attendance, Room, User, Who};
 
 /// An item of the operators' lists. The lists follow each other in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +39,7 @@ pub enum Kept {
     /// A member, and since when it is one; in ascending number.
     Member {
         room: Room,
-        user: User,
-        shown: Shown<Arc<str>>,
+        who: Arc<Who>,
         since: Time,
     },
     /// A message; the oldest first.
@@ -48,8 +47,7 @@ pub enum Kept {
         room: Room,
         room_seq: u64,
         at: Time,
-        sender: User,
-        shown: Shown<Arc<str>>,
+        sender: Arc<Who>,
         text: Arc<str>,
         epoch: Option<u64>,
     },
@@ -58,13 +56,13 @@ pub enum Kept {
 impl Listed {
     /// The participant of the item, or of its target.
     #[must_use]
-    pub const fn user(&self) -> Option<User> {
+    pub fn user(&self) -> Option<User> {
         match self {
-            Self::Participant(listed) => Some(listed.user),
-            Self::Measure(Target::Handle(user, _), _) => Some(*user),
+            Self::Participant(listed) => Some(listed.who.id),
             Self::Report(report) => Some(report.about),
-            Self::Kept(Kept::Member { user, .. } | Kept::Message { sender: user, .. }) => {
-                Some(*user)
+            Self::Measure(Target::Handle(who), _)
+            | Self::Kept(Kept::Member { who, .. } | Kept::Message { sender: who, .. }) => {
+                Some(who.id)
             }
             Self::Totals(_)
             | Self::Room(_)
@@ -77,10 +75,8 @@ impl Listed {
 /// A participant in a list, with the participants that its texts are found to name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedParticipant {
-    /// Its number.
-    pub user: User,
-    /// Its names.
-    pub shown: Shown<Arc<str>>,
+    /// Its number and its names.
+    pub who: Arc<Who>,
     /// Its presence.
     pub attendance: Attendance,
     /// The number of open streams.
@@ -161,7 +157,7 @@ pub enum Target {
     /// A display name or a public id, as its owner spelled it.
     Name(Arc<str>),
     /// The handle of this participant, which was shown so.
-    Handle(User, Shown<Arc<str>>),
+    Handle(Arc<Who>),
     /// An address.
     Address(u64),
 }

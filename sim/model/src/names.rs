@@ -114,27 +114,6 @@ pub const METRICS: [&str; 18] = [
     "left_out",
 ];
 
-/// Every event type that an `await` may name.
-pub const EVENTS: [&str; 17] = [
-    "chatroom.found",
-    "message.received",
-    "partner.disconnected",
-    "partner.away",
-    "partner.reconnected",
-    "user.joined",
-    "user.left",
-    "user.away",
-    "user.back",
-    "stick.claimed",
-    "stick.granted",
-    "stick.released",
-    "stick.expired",
-    "moderation.muted",
-    "moderation.kicked",
-    "moderation.closed",
-    "gap",
-];
-
 /// Every code of a refusal.
 pub const REJECTS: [&str; 31] = [
     "room_not_found",

@@ -3,11 +3,10 @@
 use chat_types::{Span, Time};
 
 use crate::history::{ClientEvent, ClusterEvent, DeliveryPath, Observer, Record, WorldRecord};
-use crate::names::EVENTS;
 use crate::outcome::{Point, Tally};
 use crate::protocol::{
-    Agent, Answer, CallId, EndReason, InboxEvent, Moderated, Op, Outcome, Presence, ReadBy,
-    Refusal, Room, StickChange, User,
+    Agent, Answer, Body, CallId, EVENTS, EndReason, InboxEvent, Op, Outcome, ReadBy, Refusal, Room,
+    User,
 };
 
 /// Counts the points that show in client records.
@@ -269,16 +268,16 @@ impl PointCounter {
             self.tally.reach(Point::HandleForgotten);
         }
         let client = self.client(agent);
-        match *answer {
+        match answer {
             Answer::Waiting { .. } => client.was_told_to_wait = true,
-            Answer::Matched { room, partner, .. } => self.record_match(agent, room, partner),
+            Answer::Matched { room, partner, .. } => self.record_match(agent, *room, partner.id),
             Answer::LeftQueue { left: true } => {
                 client.was_told_to_wait = false;
                 self.tally.reach(Point::QueueLeft);
             }
             Answer::Stick { place, epoch, .. } => {
-                if place == 0 {
-                    client.epoch = client.epoch.max(epoch);
+                if *place == 0 {
+                    client.epoch = client.epoch.max(*epoch);
                     client.waits_for_stick = false;
                 } else {
                     client.waits_for_stick = true;
@@ -287,12 +286,12 @@ impl PointCounter {
             Answer::Draft {
                 length, truncated, ..
             } => {
-                if length == 0 {
+                if *length == 0 {
                     client.draft_epoch = None;
                 } else if matches!(op, Op::Append { .. }) {
                     client.draft_epoch.get_or_insert(client.epoch);
                 }
-                if truncated > 0 {
+                if *truncated > 0 {
                     self.tally.reach(Point::AppendCut);
                 }
             }
@@ -305,8 +304,10 @@ impl PointCounter {
             Answer::OnBreak {
                 stress, boss_alert, ..
             }
-            | Answer::Mood { stress, boss_alert } => self.record_levels(agent, stress, boss_alert),
-            Answer::History { ref messages, .. } => {
+            | Answer::Mood { stress, boss_alert } => {
+                self.record_levels(agent, *stress, *boss_alert)
+            }
+            Answer::History { messages, .. } => {
                 if !messages.is_empty() {
                     self.tally.reach(Point::HistoryRead);
                 }
@@ -363,7 +364,7 @@ impl PointCounter {
         &mut self,
         record: &Record<'_>,
         sent_at: Time,
-        (event, path, first): (&InboxEvent<'_>, DeliveryPath, bool),
+        (event, path, first): (InboxEvent<'_>, DeliveryPath, bool),
     ) {
         if path == DeliveryPath::Check {
             let client = self.client(record.agent);
@@ -373,61 +374,55 @@ impl PointCounter {
             self.tally.reach(Point::Redelivered);
             return;
         }
-        if matches!(event, InboxEvent::Message { text, .. } if !text.is_ascii()) {
-            self.tally.reach(Point::BeyondAscii);
-        }
         if path == DeliveryPath::Check {
             self.tally.reach(Point::ByCheck);
         }
-        let place = event.place().unwrap_or_default();
-        match *event {
-            InboxEvent::Message { .. } => {}
-            InboxEvent::Found { room, partner, .. } => {
-                self.record_match(record.agent, room, partner)
+        let InboxEvent::Event(event) = event else {
+            return self.tally.reach(Point::Gap);
+        };
+        let point = match &event.body {
+            Body::Message { text, .. } => {
+                if !text.is_ascii() {
+                    self.tally.reach(Point::BeyondAscii);
+                }
+                return;
             }
-            InboxEvent::Ended { reason, .. } => match reason {
-                EndReason::Timeout => self.once(place, Point::PartnerTimeout),
-                EndReason::TurnLimit => self.once(place, Point::TurnLimit),
-                EndReason::Blocked => self.once(place, Point::Blocked),
-                EndReason::Left | EndReason::Closed => {}
-            },
-            InboxEvent::PartnerAway { .. } => self.once(place, Point::PartnerAway),
-            InboxEvent::PartnerBack { .. } => self.once(place, Point::ReconnectInGrace),
-            InboxEvent::Member { change, .. } => match change {
-                Presence::Away => self.once(place, Point::Away),
-                Presence::Back => self.once(place, Point::Back),
-                Presence::Joined | Presence::Left => {}
-            },
-            InboxEvent::Stick { user, change, .. } => {
-                let mine = record.user == Some(user);
-                self.stick_changed(record.agent, place, mine.then_some(change), change);
+            Body::Found(_) => {
+                let partner = event.about(record.user.unwrap_or_default());
+                let partner = partner.map(|who| who.id).unwrap_or_default();
+                return self.record_match(record.agent, event.room, partner);
             }
-            InboxEvent::Moderation { act, .. } => match act {
-                Moderated::Muted => self.once(place, Point::Muted),
-                Moderated::Kicked => self.once(place, Point::Kicked),
-                Moderated::Closed => self.once(place, Point::RoomClosed),
-            },
-            InboxEvent::Gap { .. } => self.tally.reach(Point::Gap),
-        }
+            Body::StickGranted { user, epoch, .. } => {
+                if record.user == Some(user.id) {
+                    self.record_grant(record.agent, epoch.0);
+                }
+                return;
+            }
+            Body::PartnerDisconnected(EndReason::Timeout) => Point::PartnerTimeout,
+            Body::PartnerDisconnected(EndReason::TurnLimit) => Point::TurnLimit,
+            Body::PartnerDisconnected(EndReason::Blocked) => Point::Blocked,
+            Body::PartnerAway(_) => Point::PartnerAway,
+            Body::PartnerReconnected(_) => Point::ReconnectInGrace,
+            Body::Away(_) => Point::Away,
+            Body::Back(_) => Point::Back,
+            Body::StickExpired { .. } => Point::StickExpired,
+            Body::Muted { .. } => Point::Muted,
+            Body::Kicked { .. } => Point::Kicked,
+            Body::Closed { .. } => Point::RoomClosed,
+            Body::PartnerDisconnected(EndReason::Left | EndReason::Closed)
+            | Body::Joined(_)
+            | Body::Left(_)
+            | Body::StickClaimed { .. }
+            | Body::StickReleased { .. } => return,
+        };
+        self.once((event.room, event.room_seq.0), point);
     }
 
-    /// Counts a transition; `mine` is the transition if its subject is the reader.
-    fn stick_changed(
-        &mut self,
-        agent: Agent,
-        place: (Room, u64),
-        mine: Option<StickChange>,
-        change: StickChange,
-    ) {
-        if let Some(StickChange::Granted { epoch, .. }) = mine {
-            let client = self.client(agent);
-            client.epoch = client.epoch.max(epoch);
-            if std::mem::take(&mut client.waits_for_stick) {
-                self.tally.reach(Point::StickWaited);
-            }
-        }
-        if let StickChange::Expired { .. } = change {
-            self.once(place, Point::StickExpired);
+    fn record_grant(&mut self, agent: Agent, epoch: u64) {
+        let client = self.client(agent);
+        client.epoch = client.epoch.max(epoch);
+        if std::mem::take(&mut client.waits_for_stick) {
+            self.tally.reach(Point::StickWaited);
         }
     }
 }

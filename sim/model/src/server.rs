@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use chat_types::{Config, Continuity, Span, Time};
 
-pub use chat_types::{Gap, Operate, Ticket};
+pub use chat_types::{Event, Gap, Operate, Ticket};
 
-use crate::protocol::{InboxEvent, Notice, Op, Outcome, ReadBy, Room, User};
+use crate::protocol::{Notice, Op, Outcome, ReadBy, Room, User};
 
 /// The secret of one participant, as the server knows it: equal for all calls with one handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,7 +64,7 @@ pub enum ServerRecord<'a> {
         entry: &'a Entry,
         ticket: Option<Ticket>,
         said: &'a Decided,
-        posted: Option<&'a [(Time, InboxEvent<'a>)]>,
+        posted: Option<&'a [Arc<Event>]>,
     },
     /// A batch was formed, and its append began.
     Appending { at: Time, batch: &'a [BatchEntry] },
@@ -305,9 +305,8 @@ pub enum Entry {
 pub struct Page<'a> {
     /// The gaps before and between the events, in order.
     pub gaps: Vec<Gap>,
-    /// The events: the place in the inbox, the server's timestamp, and the event as its reader sees
-    /// it.
-    pub events: Vec<(u64, Time, InboxEvent<'a>)>,
+    /// The events, each behind its place in the inbox.
+    pub events: Vec<(u64, &'a Event)>,
     /// Whether each gap precedes the events behind it.
     pub is_ordered: bool,
     /// The place at which the page ends.

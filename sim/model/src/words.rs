@@ -1,7 +1,9 @@
 //! Records in a few words, for people.
 
+use std::sync::Arc;
+
 use crate::history::{ClientEvent, WorldRecord, server_name};
-use crate::protocol::{Answer, InboxEvent, Moderated, Op, Outcome, Presence, StickChange, User};
+use crate::protocol::{Answer, Body, InboxEvent, Op, Outcome, User, Who};
 
 /// A client's action or observation as a diagram shows it; none for those that would only fill the
 /// page: polls (their events are shown) and redelivered events.
@@ -23,7 +25,7 @@ pub fn client(what: &ClientEvent<'_>, me: Option<User>, verb: Option<&str>) -> O
         }
         ClientEvent::Abandoned { op, .. } => format!("✗ gave up {}", op.verb()),
         ClientEvent::Received { first: false, .. } => return None,
-        ClientEvent::Received { event, .. } => format!("← {}", event_words(event, me)),
+        ClientEvent::Received { event, .. } => format!("← {}", event_words(*event, me)),
         ClientEvent::StreamOpened => "· stream open".to_owned(),
         ClientEvent::StreamClosed => "✗ stream closed".to_owned(),
         ClientEvent::Forgot { .. } => "✗ forgot its handle".to_owned(),
@@ -90,14 +92,14 @@ pub fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
 /// A description of an answer.
 #[must_use]
 pub fn answer_words(answer: &Answer) -> String {
-    match *answer {
+    match answer {
         Answer::Waiting { position, .. } => format!("waiting, place {position}"),
         Answer::Matched { room, partner, .. } => {
-            format!("matched with user_{}, room_{}", partner.0, room.0)
+            format!("matched with {}, {room}", partner.id)
         }
         Answer::LeftQueue { left: true } => "left the line".to_owned(),
         Answer::LeftQueue { left: false } => "was not in the line".to_owned(),
-        Answer::LoggedIn { user, room } => format!("is user_{} in room_{}", user.0, room.0),
+        Answer::LoggedIn { user, room } => format!("is {user} in {room}"),
         Answer::Sent { room_seq, .. } => format!("accepted, room_seq {room_seq}"),
         Answer::LeftChat => "left the chat".to_owned(),
         Answer::Stick {
@@ -111,70 +113,62 @@ pub fn answer_words(answer: &Answer) -> String {
         | Answer::Mood { stress, boss_alert } => format!("stress {stress}, boss {boss_alert}"),
         Answer::Done | Answer::Lifted { found: true } => "done".to_owned(),
         Answer::Lifted { found: false } => "nothing to lift".to_owned(),
-        Answer::History { ref messages, .. } => format!("{} past messages", messages.len()),
-        Answer::Members { ref members, .. } => format!("{} members", members.len()),
+        Answer::History { messages, .. } => format!("{} past messages", messages.len()),
+        Answer::Members { members, .. } => format!("{} members", members.len()),
         Answer::Read { cursor, .. } => format!("read up to {cursor}"),
     }
 }
 
 /// An event as its reader `me` sees it.
 #[must_use]
-pub fn event_words(event: &InboxEvent<'_>, me: Option<User>) -> String {
-    let name = |user: User| {
-        if Some(user) == me {
+pub fn event_words(event: InboxEvent<'_>, me: Option<User>) -> String {
+    let name = |who: &Arc<Who>| {
+        if Some(who.id) == me {
             "me".to_owned()
         } else {
-            format!("user_{}", user.0)
+            who.id.to_string()
         }
     };
-    match *event {
-        InboxEvent::Found { room, partner, .. } => {
-            format!("found {}, room_{}", name(partner), room.0)
+    let event = match event {
+        InboxEvent::Event(event) => event,
+        InboxEvent::Gap(gap) => return format!("gap, {} events gone", gap.lost()),
+    };
+    match &event.body {
+        Body::Found(pair) => {
+            let partner = pair.iter().find(|who| Some(who.id) != me);
+            let partner = partner.map_or_else(String::new, name);
+            format!("found {partner}, {}", event.room)
         }
-        InboxEvent::Message {
-            room_seq,
-            sender,
-            text,
-            ..
-        } => {
-            format!("message {room_seq} from {}: {}", name(sender), quoted(text))
+        Body::Message { sender, text, .. } => {
+            format!(
+                "message {} from {}: {}",
+                event.room_seq,
+                name(sender),
+                quoted(text)
+            )
         }
-        InboxEvent::Ended { reason, .. } => format!("chat ended ({})", reason.as_str()),
-        InboxEvent::PartnerAway { .. } => "partner away".to_owned(),
-        InboxEvent::PartnerBack { .. } => "partner back".to_owned(),
-        InboxEvent::Member { user, change, .. } => {
-            let did = match change {
-                Presence::Joined => "joined",
-                Presence::Left => "left",
-                Presence::Away => "away",
-                Presence::Back => "back",
-            };
-            format!("{} {did}", name(user))
+        Body::PartnerDisconnected(reason) => format!("chat ended ({})", reason.as_str()),
+        Body::PartnerAway(_) => "partner away".to_owned(),
+        Body::PartnerReconnected(_) => "partner back".to_owned(),
+        Body::Joined(who) => format!("{} joined", name(who)),
+        Body::Left(who) => format!("{} left", name(who)),
+        Body::Away(who) => format!("{} away", name(who)),
+        Body::Back(who) => format!("{} back", name(who)),
+        Body::StickClaimed { user, place } => {
+            format!("stick claimed by {}, place {place}", name(user))
         }
-        InboxEvent::Stick { user, change, .. } => match change {
-            StickChange::Claimed { place } => {
-                format!("stick claimed by {}, place {place}", name(user))
-            }
-            StickChange::Granted { epoch, .. } => {
-                format!("stick granted to {}, epoch {epoch}", name(user))
-            }
-            StickChange::Released { epoch } => {
-                format!("stick released by {}, epoch {epoch}", name(user))
-            }
-            StickChange::Expired { epoch } => {
-                format!("stick of {} expired, epoch {epoch}", name(user))
-            }
-        },
-        InboxEvent::Moderation { user, act, .. } => {
-            let did = match act {
-                Moderated::Muted => "muted",
-                Moderated::Kicked => "kicked",
-                Moderated::Closed => "closed the room",
-            };
-            let whom = user.map_or_else(String::new, |user| format!(" {}", name(user)));
-            format!("operator {did}{whom}")
+        Body::StickGranted { user, epoch, .. } => {
+            format!("stick granted to {}, epoch {epoch}", name(user))
         }
-        InboxEvent::Gap { lost, .. } => format!("gap, {lost} events gone"),
+        Body::StickReleased { user, epoch } => {
+            format!("stick released by {}, epoch {epoch}", name(user))
+        }
+        Body::StickExpired { user, epoch } => {
+            format!("stick of {} expired, epoch {epoch}", name(user))
+        }
+        Body::Muted { user, .. } => format!("operator muted {}", name(user)),
+        Body::Kicked { user, .. } => format!("operator kicked {}", name(user)),
+        Body::Closed { .. } => "operator closed the room".to_owned(),
     }
 }
 

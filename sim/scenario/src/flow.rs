@@ -19,8 +19,8 @@ use super::schemas::{Schemas, described};
 use super::tables::DrawnTime;
 use super::text::Text;
 use calls::{Check, EnterQueue, History, Login, Report, Rest};
-use sim_model::names::EVENTS;
 use sim_model::plan::{self, Grant, Step, Verb};
+use sim_model::protocol::EVENTS;
 use sim_model::protocol::{OpKind, Plain};
 
 /// The deepest nesting of loops and choices.

@@ -11,7 +11,7 @@ use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, Retry, WorldRecord};
 use sim_model::outcome::{PANIC, Progress, START, Shrunk, Violation};
 use sim_model::plan::{Plan, Step, Verb, Workload};
-use sim_model::protocol::{Answer, InboxEvent};
+use sim_model::protocol::{Answer, Body};
 use sim_scenario::{annotated, load, parse};
 use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
@@ -89,8 +89,8 @@ fn run_by_rules(
 
 /// The lease of a stick ended.
 fn expiry(record: &Record<'_>) -> bool {
-    matches!(record.what, ClientEvent::Received { event: InboxEvent::Stick { change, .. }, .. }
-        if matches!(change, sim_model::protocol::StickChange::Expired { epoch } if *epoch >= 2))
+    matches!(record.what, ClientEvent::Received { event, .. }
+        if matches!(event.body(), Some(Body::StickExpired { epoch, .. }) if epoch.0 >= 2))
 }
 
 fn seen_expiry(
@@ -386,17 +386,14 @@ fn without_time_the_run_is_written_down_as_it_was() {
 
 /// A mute of a user that has received several events before.
 fn muted_late(record: &Record<'_>) -> bool {
-    matches!(record.what, ClientEvent::Received { seq, event: InboxEvent::Moderation { .. }, .. } if seq >= 6)
+    matches!(record.what, ClientEvent::Received { seq, .. } if seq >= 6) && muted(record)
 }
 
 /// A mute.
 fn muted(record: &Record<'_>) -> bool {
     matches!(
         record.what,
-        ClientEvent::Received {
-            event: InboxEvent::Moderation { .. },
-            ..
-        }
+        ClientEvent::Received { event, .. } if matches!(event.body(), Some(Body::Muted { .. }))
     )
 }
 

@@ -133,7 +133,8 @@ impl VirtualUser {
         match outcome {
             Ok(Answer::Waiting { .. }) => self.rooms.wait(),
             Ok(Answer::Matched { room, partner, .. }) => {
-                self.rooms.find(*room, Some(*partner), &mut self.unawaited);
+                self.rooms
+                    .find(*room, Some(partner.id), &mut self.unawaited);
             }
             Ok(Answer::LoggedIn { room, .. }) => self.rooms.join(*room),
             Ok(Answer::LeftChat) => self.leave(op),

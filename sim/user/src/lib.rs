@@ -293,7 +293,7 @@ impl VirtualUser {
         now: Time,
         seq: u64,
         sent_at: Time,
-        event: &InboxEvent<'_>,
+        event: InboxEvent<'_>,
         path: DeliveryPath,
         o: &mut impl Observer,
     ) {
@@ -304,17 +304,10 @@ impl VirtualUser {
         if self.is_vanished() {
             return;
         }
-        let first = match *event {
+        let first = match event {
             // A gap stands for the places that it covers.
-            InboxEvent::Gap { from, to, .. } => self.inbox.take(from, to),
-            InboxEvent::Found { .. }
-            | InboxEvent::Message { .. }
-            | InboxEvent::Ended { .. }
-            | InboxEvent::PartnerAway { .. }
-            | InboxEvent::PartnerBack { .. }
-            | InboxEvent::Member { .. }
-            | InboxEvent::Stick { .. }
-            | InboxEvent::Moderation { .. } => self.inbox.take(seq, seq),
+            InboxEvent::Gap(gap) => self.inbox.take(gap.from.0, gap.to.0),
+            InboxEvent::Event(_) => self.inbox.take(seq, seq),
         };
         let what = ClientEvent::Received {
             seq,

@@ -1,8 +1,6 @@
 //! A client's knowledge of its present and past rooms.
 
-use sim_model::protocol::{
-    InboxEvent, LostRange, Membership, Moderated, Presence, Room, StickChange, StickLoss, User,
-};
+use sim_model::protocol::{Body, InboxEvent, LostRange, Membership, Room, StickLoss, User};
 
 use super::unawaited_events::{Kind, UnawaitedEvents};
 use sim_model::draw::Draw;
@@ -215,44 +213,35 @@ impl Rooms {
     }
 
     /// Records an event that `me` receives for the first time.
-    pub(super) fn see(
-        &mut self,
-        event: &InboxEvent<'_>,
-        me: User,
-        unawaited: &mut UnawaitedEvents,
-    ) {
-        match *event {
-            InboxEvent::Found { room, partner, .. } => self.find(room, Some(partner), unawaited),
-            InboxEvent::Message { sender, .. } => self.speaker = Some(sender),
-            InboxEvent::Ended { room, .. } => self.end(Some(room)),
-            InboxEvent::Stick {
-                room,
-                user,
-                change: StickChange::Granted { epoch, .. },
-                ..
-            } if user == me => self.grant(room, epoch, unawaited),
-            InboxEvent::Moderation {
-                room, user, act, ..
-            } => match act {
-                Moderated::Closed => self.end(Some(room)),
-                Moderated::Kicked if user == Some(me) => self.end(Some(room)),
-                Moderated::Muted if user == Some(me) => self.refuse_claim(),
-                Moderated::Kicked | Moderated::Muted => {}
-            },
-            InboxEvent::Member {
-                user,
-                change: Presence::Back,
-                ..
-            } if user == me => self.presence = PresenceState::Interrupted,
-            InboxEvent::Gap { rooms, .. } => {
-                for lost in rooms {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "no other event changes what the client knows"
+    )]
+    pub(super) fn see(&mut self, event: InboxEvent<'_>, me: User, unawaited: &mut UnawaitedEvents) {
+        let event = match event {
+            InboxEvent::Event(event) => event,
+            InboxEvent::Gap(gap) => {
+                for lost in &gap.rooms {
                     self.miss(lost, unawaited);
                 }
+                return;
             }
-            InboxEvent::PartnerAway { .. }
-            | InboxEvent::PartnerBack { .. }
-            | InboxEvent::Member { .. }
-            | InboxEvent::Stick { .. } => {}
+        };
+        let room = event.room;
+        match &event.body {
+            Body::Found(_) => {
+                let partner = event.about(me).map(|who| who.id);
+                self.find(room, partner, unawaited);
+            }
+            Body::Message { sender, .. } => self.speaker = Some(sender.id),
+            Body::PartnerDisconnected(_) | Body::Closed { .. } => self.end(Some(room)),
+            Body::StickGranted { user, epoch, .. } if user.id == me => {
+                self.grant(room, epoch.0, unawaited);
+            }
+            Body::Kicked { user, .. } if user.id == me => self.end(Some(room)),
+            Body::Muted { user, .. } if user.id == me => self.refuse_claim(),
+            Body::Back(user) if user.id == me => self.presence = PresenceState::Interrupted,
+            _ => {}
         }
     }
 

@@ -1,7 +1,6 @@
 //! The events that a client has received and not yet awaited: a count for each type.
 
-use sim_model::names::EVENTS;
-use sim_model::protocol::{InboxEvent, StickChange, User};
+use sim_model::protocol::{Body, EVENTS, InboxEvent, User};
 
 /// A type of event: its index in `EVENTS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,24 +36,21 @@ impl UnawaitedEvents {
     /// Counts an event that `me` receives for the first time. Events that a client caused itself
     /// are not counted: its own joining and leaving, its claims and its releases. Matches and
     /// grants are counted by `Rooms`, which knows whether an answer announced them already.
-    pub(super) fn count(&mut self, event: &InboxEvent<'_>, me: User) {
-        match event {
-            InboxEvent::Found { .. } => {}
-            InboxEvent::Member { user, .. } if *user == me => {}
-            InboxEvent::Stick { user, change, .. } => match change {
-                StickChange::Granted { .. } => {}
-                StickChange::Claimed { .. } | StickChange::Released { .. } if *user == me => {}
-                StickChange::Claimed { .. }
-                | StickChange::Released { .. }
-                | StickChange::Expired { .. } => self.add(Kind(event.number())),
-            },
-            InboxEvent::Message { .. }
-            | InboxEvent::Ended { .. }
-            | InboxEvent::PartnerAway { .. }
-            | InboxEvent::PartnerBack { .. }
-            | InboxEvent::Member { .. }
-            | InboxEvent::Moderation { .. }
-            | InboxEvent::Gap { .. } => self.add(Kind(event.number())),
+    pub(super) fn count(&mut self, event: InboxEvent<'_>, me: User) {
+        let is_own = match event.body() {
+            Some(Body::Found(_) | Body::StickGranted { .. }) => true,
+            Some(
+                Body::Joined(user)
+                | Body::Left(user)
+                | Body::Away(user)
+                | Body::Back(user)
+                | Body::StickClaimed { user, .. }
+                | Body::StickReleased { user, .. },
+            ) => user.id == me,
+            _ => false,
+        };
+        if !is_own {
+            self.add(Kind(event.number()));
         }
     }
 
@@ -75,119 +71,78 @@ impl UnawaitedEvents {
 
 #[cfg(test)]
 mod tests {
-    use chat_types::Span;
+    use std::sync::Arc;
+
+    use chat_types::{Epoch, Event, Gap, RoomSeq, Seq, Span, Who};
+    use sim_model::protocol::{EndReason, Room};
 
     use super::*;
-    use sim_model::protocol::{EndReason, Moderated, Presence, Room, Shown};
 
-    const ROOM: Room = Room(1);
-    const USER: User = User(2);
-
-    fn of_pairs() -> [InboxEvent<'static>; 5] {
-        let (room, room_seq, shown) = (ROOM, 1, Shown::NAMELESS);
-        [
-            InboxEvent::Found {
-                room,
-                room_seq,
-                partner: USER,
-                shown,
-            },
-            InboxEvent::Message {
-                room,
-                room_seq,
-                sender: USER,
-                shown,
-                text: "",
+    /// One event of each type, about this participant, and a gap.
+    fn count_one_of_each(mut count: impl FnMut(InboxEvent<'_>)) {
+        let user = Who::unnamed(User(2));
+        let (epoch, lease, reason) = (Epoch(1), Span::ZERO, Arc::<str>::from(""));
+        let who = || Arc::clone(&user);
+        let bodies = [
+            Body::Found([who(), who()]),
+            Body::Message {
+                sender: who(),
+                text: "".into(),
                 epoch: None,
             },
-            InboxEvent::Ended {
-                room,
-                room_seq,
-                reason: EndReason::Left,
+            Body::PartnerDisconnected(EndReason::Left),
+            Body::PartnerAway(who()),
+            Body::PartnerReconnected(who()),
+            Body::Joined(who()),
+            Body::Left(who()),
+            Body::Away(who()),
+            Body::Back(who()),
+            Body::StickClaimed {
+                user: who(),
+                place: 1,
             },
-            InboxEvent::PartnerAway {
-                room,
-                room_seq,
-                partner: USER,
-                shown,
+            Body::StickGranted {
+                user: who(),
+                epoch,
+                lease,
             },
-            InboxEvent::PartnerBack {
-                room,
-                room_seq,
-                partner: USER,
-                shown,
+            Body::StickReleased { user: who(), epoch },
+            Body::StickExpired { user: who(), epoch },
+            Body::Muted {
+                user: who(),
+                reason: Arc::clone(&reason),
             },
-        ]
-    }
-
-    fn member(change: Presence) -> InboxEvent<'static> {
-        InboxEvent::Member {
-            room: ROOM,
-            room_seq: 1,
-            user: USER,
-            shown: Shown::NAMELESS,
-            change,
-        }
-    }
-
-    fn stick(change: StickChange) -> InboxEvent<'static> {
-        InboxEvent::Stick {
-            room: ROOM,
-            room_seq: 1,
-            user: USER,
-            shown: Shown::NAMELESS,
-            change,
-        }
-    }
-
-    fn moderation(act: Moderated) -> InboxEvent<'static> {
-        InboxEvent::Moderation {
-            room: ROOM,
-            room_seq: 1,
-            user: Some(USER),
-            shown: Shown::NAMELESS,
-            act,
-            reason: "",
-        }
-    }
-
-    fn one_of_each() -> Vec<InboxEvent<'static>> {
-        let lease = Span::ZERO;
-        let changes = [
-            Presence::Joined,
-            Presence::Left,
-            Presence::Away,
-            Presence::Back,
+            Body::Kicked {
+                user: who(),
+                reason: Arc::clone(&reason),
+            },
+            Body::Closed { reason },
         ];
-        let sticks = [
-            StickChange::Claimed { place: 1 },
-            StickChange::Granted { epoch: 1, lease },
-            StickChange::Released { epoch: 1 },
-            StickChange::Expired { epoch: 1 },
-        ];
-        let acts = [Moderated::Muted, Moderated::Kicked, Moderated::Closed];
-        let gap = InboxEvent::Gap {
-            from: 1,
-            to: 2,
-            lost: 1,
-            rooms: &[],
-        };
-        of_pairs()
-            .into_iter()
-            .chain(changes.map(member))
-            .chain(sticks.map(stick))
-            .chain(acts.map(moderation))
-            .chain([gap])
-            .collect()
+        for body in bodies {
+            let event = Event {
+                room: Room(1),
+                room_seq: RoomSeq(1),
+                at: chat_types::Time(0),
+                body,
+            };
+            count(InboxEvent::Event(&event));
+        }
+        count(InboxEvent::Gap(&Gap {
+            from: Seq(1),
+            to: Seq(2),
+            rooms: Vec::new(),
+            rooms_omitted: false,
+        }));
     }
 
     #[test]
     fn kinds_agree_with_the_names() {
-        let all = one_of_each();
-        assert_eq!(all.len(), EVENTS.len());
-        for event in &all {
-            assert_eq!(Kind::from_name(event.kind()), Some(Kind(event.number())));
-        }
+        let mut all = 0;
+        count_one_of_each(|event| {
+            assert_eq!(Kind::from_name(event.kind()), Some(Kind(all)));
+            all += 1;
+        });
+        assert_eq!(all, EVENTS.len());
         assert_eq!(Kind::FOUND.name(), "chatroom.found");
         assert_eq!(Kind::GRANTED.name(), "stick.granted");
     }
@@ -196,9 +151,7 @@ mod tests {
     fn events_that_a_client_caused_are_not_counted() {
         let counted = |me| {
             let mut unawaited = UnawaitedEvents::default();
-            one_of_each()
-                .iter()
-                .for_each(|event| unawaited.count(event, me));
+            count_one_of_each(|event| unawaited.count(event, me));
             unawaited.0.iter().map(|n| usize::from(*n)).sum::<usize>()
         };
         // `Rooms` counts matches and grants.

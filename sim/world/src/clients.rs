@@ -16,7 +16,7 @@ use sim_model::draw::Draw;
 use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net, Opening};
-use sim_model::protocol::{Agent, Answer, CallId};
+use sim_model::protocol::{Agent, Answer, CallId, InboxEvent};
 use sim_model::server::ServerCall;
 use sim_user::{Action, VirtualUser};
 
@@ -397,19 +397,18 @@ impl World<'_, '_> {
     pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: DeliveryPath) {
         let now = self.now();
         let client = &mut self.clients[agent as usize];
-        let reader = client.user.identity().unwrap_or_default();
         for item in page.items() {
             let (seq, sent_at, event) = match item {
-                Item::Gap(gap) => (gap.to, now, translate::gap(gap)),
+                Item::Gap(gap) => (gap.to, now, InboxEvent::Gap(gap)),
                 Item::Event(seq, event) => {
                     let word = (seq.0 << 40) ^ event.room_seq.0 ^ event.at.0;
                     self.hash = mix(self.hash, word);
-                    (seq, event.at, translate::event(event, reader))
+                    (seq, event.at, InboxEvent::Event(event))
                 }
             };
             client
                 .user
-                .handle_event(now, seq.0, sent_at, &event, path, &mut self.observers);
+                .handle_event(now, seq.0, sent_at, event, path, &mut self.observers);
         }
     }
 
@@ -430,7 +429,7 @@ fn outcome_word(outcome: &sim_model::protocol::Outcome) -> u64 {
     match outcome {
         Ok(Answer::Sent { room, room_seq, .. }) => (room.0 << 32) ^ room_seq ^ 1,
         Ok(Answer::Stick { epoch, place, .. }) => (epoch << 32) ^ u64::from(*place) ^ 2,
-        Ok(Answer::Matched { room, partner, .. }) => (room.0 << 32) ^ partner.0 ^ 3,
+        Ok(Answer::Matched { room, partner, .. }) => (room.0 << 32) ^ partner.id.0 ^ 3,
         Ok(Answer::Read { cursor, .. }) => (cursor << 8) ^ 4,
         Ok(Answer::Waiting { position, .. }) => (u64::from(*position) << 8) ^ 5,
         Ok(Answer::LoggedIn { user, room }) => (room.0 << 32) ^ user.0 ^ 6,

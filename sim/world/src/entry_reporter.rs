@@ -25,7 +25,6 @@ impl EntryReporter<'_, '_> {
         (ticket, outcome): (Option<Ticket>, &Result<Reply, Reject>),
         posted: Option<&[Arc<Event>]>,
     ) {
-        let posted = posted.map(translate::posted);
         self.observers.observe_server(&ServerRecord::Committed {
             position,
             at,
@@ -33,7 +32,7 @@ impl EntryReporter<'_, '_> {
             entry: &translate::entry(entry),
             ticket,
             said: &translate::decided(at, outcome),
-            posted: posted.as_deref(),
+            posted,
         });
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{Earlier, Page, Ticket, UserId};
+use chat_core::{Earlier, Page, Ticket};
 use chat_types::Time;
 
 use sim_model::plan::{Delivery, Net};
@@ -43,8 +43,6 @@ pub(super) enum InFlight {
         ask: Option<Arc<ServerCall>>,
         net: Option<Box<Net>>,
         stage: RequestStage,
-        /// For a check that the node has admitted, its reader.
-        reader: Option<UserId>,
         /// At a door: until when it tries the call.
         tried_until: Option<Time>,
         /// At a door: what is known of earlier attempts.

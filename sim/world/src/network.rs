@@ -110,7 +110,6 @@ impl World<'_, '_> {
                     ask: Some(ask),
                     net,
                     stage: RequestStage::InNetwork,
-                    reader: None,
                     tried_until: None,
                     earlier: None,
                 });

@@ -300,11 +300,7 @@ impl World<'_, '_> {
             return;
         };
         let Some(InFlight::Request {
-            origin,
-            ask,
-            net,
-            reader,
-            ..
+            origin, ask, net, ..
         }) = self.in_flight.get_mut(slot)
         else {
             return; // a crash took it
@@ -316,11 +312,6 @@ impl World<'_, '_> {
         };
         let origin = *origin;
         let asked = ask.map(|ask| (translate::call(&ask), ask));
-        if let (Some((Call::Read { reader: who, .. }, _)), Some(node)) =
-            (&asked, self.server.node())
-        {
-            *reader = translate::user_of(node.hub(), *who);
-        }
         if let Some(net) = net {
             let pushes = std::mem::take(&mut net.push);
             for (agent, delivery) in pushes {
@@ -348,20 +339,6 @@ impl World<'_, '_> {
         let from = self.address_of(origin.agent());
         if let Some((call, ask)) = asked {
             self.submit(now, slot, from, call, &ask);
-        }
-    }
-
-    /// Looks up the reader of a check that the node has admitted later than it was submitted.
-    pub(super) fn find_reader(&mut self, slot: Slot) {
-        if let Some(InFlight::Request {
-            ask: Some(ask),
-            reader,
-            ..
-        }) = self.in_flight.get_mut(slot)
-            && let Call::Read { reader: who, .. } = translate::call(ask)
-            && let Some(node) = self.server.node()
-        {
-            *reader = translate::user_of(node.hub(), who);
         }
     }
 
@@ -510,11 +487,7 @@ impl World<'_, '_> {
     /// Reports an answer to the judges when it leaves.
     fn show_answer(&mut self, ticket: Ticket, outcome: &Outcome, page: Option<&Page>) {
         let at = self.server_now();
-        let reader = match self.in_flight.get_mut(Slot::of(ticket)) {
-            Some(InFlight::Request { reader, .. }) => *reader,
-            _ => None,
-        };
-        let page = page.map(|page| translate::page(page, reader.unwrap_or_default()));
+        let page = page.map(translate::page);
         self.observers.observe_server(&ServerRecord::Answered {
             at,
             ticket,

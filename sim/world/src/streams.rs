@@ -232,10 +232,9 @@ impl World<'_, '_> {
                 return;
             }
             let more = page.unread > 0;
-            let reader = node.stream_user(slot.ticket()).unwrap_or_default();
             let at = self.events.now() + self.server.clock_ahead;
             let ticket = slot.ticket();
-            let shown = translate::page(&page, reader);
+            let shown = translate::page(&page);
             let pushed = ServerRecord::Pushed {
                 at,
                 ticket,

@@ -337,10 +337,9 @@ struct Ends(Vec<sim_model::protocol::EndReason>);
 impl Observer for Ends {
     fn observe(&mut self, record: &Record<'_>) {
         if let sim_model::history::ClientEvent::Received {
-            event: sim_model::protocol::InboxEvent::Ended { reason, .. },
-            first: true,
-            ..
+            event, first: true, ..
         } = record.what
+            && let Some(sim_model::protocol::Body::PartnerDisconnected(reason)) = event.body()
         {
             self.0.push(*reason);
         }

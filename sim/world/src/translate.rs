@@ -3,21 +3,19 @@
 
 mod answer;
 mod command;
-mod event;
 mod listing;
 mod server;
 
 pub use answer::{notice, response};
-pub use event::{event, gap, posted};
 pub use listing::lists;
-pub use server::{batch, decided, entry, operate, page, secret, user_of};
+pub use server::{batch, decided, entry, operate, page, secret};
 
 use std::sync::Arc;
 
-use chat_core::{Address, Call, Read, Reader, RequestKey, RoomSeq, SecretHash, Seq, Who};
+use chat_core::{Address, Call, Read, Reader, RequestKey, RoomSeq, SecretHash, Seq};
 
 use command::{Counterpart, command};
-use sim_model::protocol::{CHECK_MAX, Op, ReadBy, Shown};
+use sim_model::protocol::{CHECK_MAX, Op, ReadBy};
 use sim_model::server::{Caller, Handle, ServerCall};
 use sim_user::Credential;
 
@@ -135,17 +133,4 @@ fn as_read(op: &Op) -> Option<(ReadBy, Read)> {
         return None;
     };
     Some((ReadBy::Handle, read))
-}
-
-/// A participant as others see it, borrowed.
-fn shown(who: &Who) -> Shown<&str> {
-    Shown {
-        chosen_id: who.chosen_id.as_deref(),
-        name: &who.name,
-    }
-}
-
-/// A participant as others see it, owned, for an answer.
-fn shown_for_good(who: &Who) -> Shown<Arc<str>> {
-    shown(who).to_owned()
 }

@@ -65,7 +65,7 @@ impl Auditor {
             return None;
         };
         let owed = self.model.inbox(user)?.event(after + 1)?;
-        if self.shown.get(owed.room.0) >= owed.room_seq {
+        if self.shown.get(owed.room.0) >= owed.room_seq.0 {
             return None;
         }
         Some(Difference::Event(EventPosition {

@@ -1,9 +1,7 @@
 //! Pages of inboxes, by a check or on a stream, compared with what the model's inbox holds.
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{
-    Answer, CHECK_MAX, InboxEvent, Notice, Outcome, PUSH_MAX, Refusal, User,
-};
+use sim_model::protocol::{Answer, CHECK_MAX, Notice, Outcome, PUSH_MAX, Refusal, User};
 use sim_model::server::{Page, Ticket};
 
 use super::in_flight::{Call, Stage};
@@ -105,7 +103,7 @@ impl Auditor {
         let order = |notice: &Notice| {
             let rooms = self.model.rooms_of(user);
             let room = rooms.iter().position(|room| *room == notice.room);
-            (room, notice.user)
+            (room, notice.user.id)
         };
         seen.sort_by_key(order);
         let end = self.model.inbox_end(user);
@@ -168,7 +166,7 @@ impl Auditor {
             self.differ(at, Difference::Unsolicited(Unsolicited::Page));
             return;
         };
-        if !inbox.is_page(reader, after, most, seen) {
+        if !inbox.is_page(after, most, seen) {
             let owed = inbox.page(reader, after, most);
             if !seen.is_ordered {
                 // A gap that follows its events is not where the reader needs it.
@@ -183,14 +181,10 @@ impl Auditor {
             }
             self.tally.add(Comparison::Gap);
         }
-        for (.., event) in &seen.events {
-            if let Some(kind) = Comparison::of_event(event) {
-                self.tally.add(kind);
-            }
-            if let Some((room, room_seq)) = event.place() {
-                let shown = self.shown.get_mut(room.0);
-                *shown = room_seq.max(*shown);
-            }
+        for (_, event) in &seen.events {
+            self.tally.add(Comparison::of_event(&event.body));
+            let shown = self.shown.get_mut(event.room.0);
+            *shown = event.room_seq.0.max(*shown);
         }
     }
 }
@@ -231,8 +225,7 @@ fn differs(
         }
         if o != s {
             let seq = o.or(s).map_or(0, |event| event.0);
-            let as_event = |event: &(u64, Time, InboxEvent<'_>)| Event::of(&event.2, event.1);
-            let seen = s.and_then(as_event);
+            let seen = s.map(|(_, event)| Event::clone(event));
             return Difference::Event(EventPosition::of(inbox, reader, seq, seen));
         }
     }

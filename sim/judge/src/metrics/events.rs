@@ -5,7 +5,7 @@ use chat_types::Time;
 use super::groups::Measured;
 use super::{EVENT_LINE, MESSAGE_FRAME, Metrics, Times};
 use sim_model::history::Record;
-use sim_model::protocol::{InboxEvent, LostRange, Membership, Room, StickChange, StickLoss};
+use sim_model::protocol::{Body, Event, InboxEvent, LostRange, Membership, Room, StickLoss, Who};
 
 impl Metrics {
     /// Processes the part of a gap about one room. A wait ends when its user learns of its end.
@@ -28,70 +28,64 @@ impl Metrics {
     pub(super) fn record_event(
         &mut self,
         record: &Record<'_>,
-        event: &InboxEvent<'_>,
+        event: InboxEvent<'_>,
         sent_at: Time,
     ) {
         let (at, agent) = (record.at, record.agent);
-        let waits = self.waits(agent);
-        match *event {
-            InboxEvent::Message {
-                room,
-                room_seq,
-                text,
-                ..
-            } => {
-                let bytes = std::mem::take(&mut waits.bytes) + MESSAGE_FRAME + text.len() as u64;
-                self.bytes_per_message.record(bytes);
-                self.learn(room, room_seq, Times::Seen(agent, at));
-                return;
+        match event {
+            InboxEvent::Gap(gap) => {
+                for lost in &gap.rooms {
+                    self.record_gap(record, lost);
+                }
             }
-            InboxEvent::Found { room, .. } => {
+            InboxEvent::Event(event) => {
+                if let Body::Message { text, .. } = &event.body {
+                    let framed = MESSAGE_FRAME + text.len() as u64;
+                    let bytes = std::mem::take(&mut self.waits(agent).bytes) + framed;
+                    self.bytes_per_message.record(bytes);
+                    self.learn(event.room, event.room_seq.0, Times::Seen(agent, at));
+                    return;
+                }
+                self.record_change(record, event, sent_at);
+            }
+        }
+        self.waits(agent).bytes += EVENT_LINE;
+    }
+
+    /// Processes an event that is no message.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other event ends a wait")]
+    fn record_change(&mut self, record: &Record<'_>, event: &Event, sent_at: Time) {
+        let (at, room, waits) = (record.at, event.room, self.waits(record.agent));
+        let mine = |user: &Who| record.user == Some(user.id);
+        match &event.body {
+            Body::Found(_) => {
                 if let Some(since) = waits.record_match(room) {
                     waits.last_in_line = Some((since, sent_at.min(at)));
                     self.waited_in_line(record, since);
                 }
             }
-            InboxEvent::Stick {
-                room, user, change, ..
-            } if record.user == Some(user) => self.stick_changed(record, room, change),
-            InboxEvent::Member {
-                room, user, change, ..
-            } if record.user == Some(user) => waits.came_or_went(room, change),
-            InboxEvent::Moderation {
-                room, user, act, ..
-            } => {
-                let on_me = user.is_some() && user == record.user;
-                let ended = waits.record_moderation(room, act, on_me);
-                self.count_unserved(Measured::StickWait, ended, at);
-            }
-            InboxEvent::Gap { rooms, .. } => {
-                for lost in rooms {
-                    self.record_gap(record, lost);
-                }
-            }
-            InboxEvent::Stick { .. }
-            | InboxEvent::Ended { .. }
-            | InboxEvent::PartnerAway { .. }
-            | InboxEvent::PartnerBack { .. }
-            | InboxEvent::Member { .. } => {}
-        }
-        self.waits(agent).bytes += EVENT_LINE;
-    }
-
-    fn stick_changed(&mut self, record: &Record<'_>, room: Room, change: StickChange) {
-        let waits = self.waits(record.agent);
-        match change {
-            StickChange::Granted { epoch, .. } => {
-                if let Some(since) = waits.record_grant(room, epoch) {
+            Body::StickGranted { user, epoch, .. } if mine(user) => {
+                if let Some(since) = waits.record_grant(room, epoch.0) {
                     self.waited_for_stick(record, room, since);
                 }
             }
-            StickChange::Released { epoch } | StickChange::Expired { epoch } => {
-                if waits.granted == Some((room, epoch)) {
-                    waits.holds = false;
-                }
+            Body::StickReleased { user, epoch } | Body::StickExpired { user, epoch }
+                if mine(user) =>
+            {
+                waits.holds &= waits.granted != Some((room, epoch.0));
             }
-            StickChange::Claimed { .. } => {}
+            Body::Away(user) | Body::Back(user) if mine(user) => waits.lost_claim(room),
+            Body::Muted { user, .. } | Body::Kicked { user, .. } if mine(user) => {
+                self.claim_ended(record, room);
+            }
+            Body::Closed { .. } => self.claim_ended(record, room),
+            _ => {}
         }
+    }
+
+    /// An operator ended the claim of the user in this room, if there is one.
+    fn claim_ended(&mut self, record: &Record<'_>, room: Room) {
+        let ended = self.waits(record.agent).end_claim(room);
+        self.count_unserved(Measured::StickWait, ended, record.at);
     }
 }

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use super::*;
+use chat_types::{Epoch, RoomSeq};
 use sim_model::history::RequestKey;
-use sim_model::protocol::{InboxEvent, Presence, Refusal, StickChange, User};
+use sim_model::protocol::{Body, Event, Refusal, User, Who};
 
 const ANN: Agent = Agent(0);
 const BOB: Agent = Agent(1);
@@ -45,11 +46,20 @@ fn answer(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op, outcome: &Outco
     tell(metrics, at, agent, what);
 }
 
-fn see(metrics: &mut Metrics, at: u64, agent: Agent, event: &InboxEvent<'_>) {
+fn event(body: Body) -> Event {
+    Event {
+        room: LOBBY,
+        room_seq: RoomSeq(9),
+        at: Time(0),
+        body,
+    }
+}
+
+fn see(metrics: &mut Metrics, at: u64, agent: Agent, event: &Event) {
     let what = ClientEvent::Received {
         seq: at,
         sent_at: second(at),
-        event,
+        event: event.into(),
         path: DeliveryPath::Stream,
         first: true,
     };
@@ -88,12 +98,7 @@ fn an_open_wait_counts_with_its_length_so_far() {
     for agent in 0..4 {
         call(&mut metrics, 1, Agent(agent), &enter());
     }
-    let found = InboxEvent::Found {
-        shown: sim_model::protocol::Shown::default(),
-        room: LOBBY,
-        room_seq: 1,
-        partner: User(11),
-    };
+    let found = event(Body::Found([10, 11].map(|id| Who::unnamed(User(id)))));
     see(&mut metrics, 3, ANN, &found);
     see(&mut metrics, 3, BOB, &found);
     let left = Ok(Answer::LeftQueue { left: true });
@@ -116,14 +121,7 @@ fn an_open_wait_counts_with_its_length_so_far() {
 fn a_withdrawn_claim_is_not_counted_as_a_wait() {
     type Then = fn(&mut Metrics);
     let back = |metrics: &mut Metrics| {
-        let event = InboxEvent::Member {
-            shown: sim_model::protocol::Shown::default(),
-            room: LOBBY,
-            room_seq: 9,
-            user: User(10),
-            change: Presence::Back,
-        };
-        see(metrics, 3, ANN, &event);
+        see(metrics, 3, ANN, &event(Body::Back(Who::unnamed(User(10)))));
     };
     let cases: [(&str, Then, u64); 6] = [
         ("nothing", |_| {}, 1),
@@ -142,15 +140,8 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
         (
             "closed",
             |m| {
-                let event = InboxEvent::Moderation {
-                    reason: "",
-                    shown: sim_model::protocol::Shown::default(),
-                    room: LOBBY,
-                    room_seq: 9,
-                    user: None,
-                    act: sim_model::protocol::Moderated::Closed,
-                };
-                see(m, 3, ANN, &event);
+                let reason = "".into();
+                see(m, 3, ANN, &event(Body::Closed { reason }));
             },
             0,
         ),
@@ -193,15 +184,12 @@ fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
             lease_until: second(60),
         })
     };
-    let granted = |epoch| InboxEvent::Stick {
-        shown: sim_model::protocol::Shown::default(),
-        room: LOBBY,
-        room_seq: 9,
-        user: User(10),
-        change: StickChange::Granted {
-            epoch,
+    let granted = |epoch| {
+        event(Body::StickGranted {
+            user: Who::unnamed(User(10)),
+            epoch: Epoch(epoch),
             lease: Span::secs(60),
-        },
+        })
     };
     let mut metrics = Metrics::new();
     call(&mut metrics, 1, ANN, &unnamed);

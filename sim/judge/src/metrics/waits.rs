@@ -4,7 +4,7 @@ use chat_types::{Span, Time};
 
 use super::open::OpenClaim;
 use super::shares::Share;
-use sim_model::protocol::{CallId, Moderated, Op, Presence, Room, User};
+use sim_model::protocol::{CallId, Op, Room, User};
 
 /// The ended waits of one kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -216,32 +216,17 @@ impl Waits {
         open || self.last_in_line.is_some_and(ended)
     }
 
-    /// The user learned of its own change of presence or membership.
-    pub(super) fn came_or_went(&mut self, room: Room, change: Presence) {
-        match change {
-            Presence::Away | Presence::Back => {
-                if self.claim.is_some_and(|(of, _)| of == room) {
-                    self.claim_lost = true;
-                    self.excuse_claim();
-                }
-            }
-            Presence::Joined | Presence::Left => {}
+    /// The user learned that it was away, which ends its claim in a room.
+    pub(super) fn lost_claim(&mut self, room: Room) {
+        if self.claim.is_some_and(|(of, _)| of == room) {
+            self.claim_lost = true;
+            self.excuse_claim();
         }
     }
 
-    /// An operator acted in a room; `on_me`: against this user. Returns since when the claim stood
-    /// that the act ended.
-    pub(super) fn record_moderation(
-        &mut self,
-        room: Room,
-        act: Moderated,
-        on_me: bool,
-    ) -> Option<Time> {
-        let ends_claim = match act {
-            Moderated::Closed => true,
-            Moderated::Muted | Moderated::Kicked => on_me,
-        };
-        if !ends_claim || self.claim.is_none_or(|(of, _)| of != room) {
+    /// An operator ended the claim in a room. Returns since when it stood; none if there was none.
+    pub(super) fn end_claim(&mut self, room: Room) -> Option<Time> {
+        if self.claim.is_none_or(|(of, _)| of != room) {
             return None;
         }
         self.excuse_claim();

@@ -65,7 +65,7 @@ impl Inbox {
     fn count(events: Iter<'_, (u64, Arc<Event>)>, most: PageLimits) -> usize {
         let (mut count, mut bytes) = (0, 0);
         for (_, event) in events.take(most.events) {
-            bytes += event.text_bytes();
+            bytes += text_bytes(event);
             if count > 0 && bytes > most.bytes {
                 break;
             }
@@ -88,7 +88,7 @@ impl Inbox {
         let count = Self::count(behind.clone(), most);
         for (seq, event) in behind.clone().take(count) {
             page.gaps.extend(self.gap(reader, page.cursor, *seq));
-            page.events.push((*seq, event.at, event.seen_by(reader)));
+            page.events.push((*seq, &**event));
             page.cursor = *seq;
         }
         if count < most.events && count == behind.len() {
@@ -120,7 +120,7 @@ impl Inbox {
 
     /// Whether a page without a gap is the one after `after`.
     #[must_use]
-    pub fn is_page(&self, reader: User, after: u64, most: PageLimits, page: &Page<'_>) -> bool {
+    pub fn is_page(&self, after: u64, most: PageLimits, page: &Page<'_>) -> bool {
         let behind = self.behind(after);
         let count = Self::count(behind.clone(), most);
         let is_cut = count == most.events || count < behind.len();
@@ -130,9 +130,8 @@ impl Inbox {
             && page.cursor == after + count as u64
             && (is_cut || page.cursor == self.end)
             && page.more == (self.end > page.cursor)
-            && pairs.all(|(((seq, event), seen), place)| {
-                *seq == place && (place, event.at, event.seen_by(reader)) == *seen
-            })
+            && pairs
+                .all(|(((seq, event), seen), place)| *seq == place && (place, &**event) == *seen)
     }
 
     /// Goes on behind `end`. The positions up to it are gone. // 2.7
@@ -175,4 +174,9 @@ impl Inbox {
         self.lost.acknowledge(known);
         self.delivered = self.delivered.max(known).max(delivered.min(self.end));
     }
+}
+
+/// The number of bytes of an event's text in an answer, in UTF-8. // 12.4
+pub(super) fn text_bytes(event: &Event) -> usize {
+    event.body.message().map_or(0, |(_, text)| text.len())
 }

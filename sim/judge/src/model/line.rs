@@ -12,7 +12,7 @@ use super::draws::Draws;
 use super::names::{MAX_NAME, is_line};
 use super::presence::State;
 use super::room::{Kind, RoomState};
-use super::{EventKind, Model, refuse, refuse_at};
+use super::{Body, Model, refuse, refuse_at};
 
 /// The number of waits in the estimate of the wait. // 1
 const MEASURED: usize = 32;
@@ -221,8 +221,7 @@ impl Model {
             return Ok(Answer::Matched {
                 user,
                 room,
-                partner,
-                shown: self.participant(partner).shown.as_ref().clone(),
+                partner: self.who(partner),
             });
         }
         self.stand_in_line(user, interests, shared_interest);
@@ -365,11 +364,12 @@ impl Model {
             participant.pair = Some(room);
             participant.last_partner = Some(other); // 6.6 (3)
         }
-        let pair = [user, partner];
-        self.post(room, EventKind::Found { pair }, None); // 6.6 (4)
+        let pair = [user, partner].map(|each| self.who(each));
+        self.post(room, Body::Found(pair), None); // 6.6 (4)
         for each in [user.min(partner), user.max(partner)] {
             if self.presence(each) == Some(State::Grace) {
-                self.post(room, EventKind::PartnerAway, Some(each)); // 6.6 (5)
+                let away = Body::PartnerAway(self.who(each));
+                self.post(room, away, Some(each)); // 6.6 (5)
             }
         }
         (room, partner)

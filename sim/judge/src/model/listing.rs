@@ -12,14 +12,14 @@ use sim_model::protocol::{Room, User};
 use super::names::fold;
 use super::room::Kind;
 use super::stick::Stick;
-use super::{EventKind, Model};
+use super::{Body, Model};
 
 impl Model {
     /// All lists; if they are `archived`, with the rooms as an archive takes them. // 16.6
     pub fn listed(&self, archived: bool) -> Vec<Listed> {
         let numbers = self.participants.numbers().into_iter();
         let mut participants: Vec<User> = numbers.map(User).collect();
-        participants.sort_by_cached_key(|user| fold(&self.participant(*user).shown.name));
+        participants.sort_by_cached_key(|user| fold(&self.participant(*user).who.name));
         let participants = participants.into_iter();
         let participants =
             participants.map(|user| Listed::Participant(Box::new(self.listed_participant(user))));
@@ -53,30 +53,25 @@ impl Model {
         let mut kept = vec![Kept::Room { room, last, name }];
         kept.extend(place.members().map(|(user, since)| Kept::Member {
             room,
-            user,
-            shown: self.participant(user).shown.as_ref().clone(),
+            who: self.who(user),
             since,
         }));
         kept.extend(place.history.iter().filter_map(|event| {
-            let (
-                EventKind::Message {
-                    sender,
-                    text,
-                    epoch,
-                },
-                [Some((_, shown)), _],
-            ) = (&event.what, &event.named)
+            let Body::Message {
+                sender,
+                text,
+                epoch,
+            } = &event.body
             else {
                 return None;
             };
             Some(Kept::Message {
                 room,
-                room_seq: event.room_seq,
+                room_seq: event.room_seq.0,
                 at: event.at,
-                sender: *sender,
-                shown: shown.as_ref().clone(),
+                sender: Arc::clone(sender),
                 text: Arc::clone(text),
-                epoch: *epoch,
+                epoch: epoch.map(|epoch| epoch.0),
             })
         }));
         kept
@@ -109,10 +104,9 @@ impl Model {
 
     fn listed_participant(&self, user: User) -> ListedParticipant {
         let participant = self.participant(user);
-        let shown = participant.shown.as_ref().clone();
-        let has_id = shown.chosen_id.is_some();
+        let has_id = participant.who.chosen_id.is_some();
         ListedParticipant {
-            user,
+            who: Arc::clone(&participant.who),
             attendance: self.attendance(user),
             streams: participant.presence.streams,
             rooms: participant.live.clone(),
@@ -129,7 +123,6 @@ impl Model {
             by_number: (!has_id).then_some(user),
             by_id: has_id.then_some(user),
             by_name: Some(user),
-            shown,
         }
     }
 

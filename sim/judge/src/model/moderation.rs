@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::listing::{self, Listed, Report, Target};
-use sim_model::protocol::{Answer, EndReason, Moderated, Outcome, Refusal, Room, Shown, User};
+use sim_model::protocol::{Answer, EndReason, Outcome, Refusal, Room, User, Who};
 use sim_model::server::{Handle, Operate};
 
 use super::names::{fold, is_line, keys};
 use super::room::Kind;
-use super::{EventKind, Model, refuse};
+use super::{Body, Model, refuse};
 
 /// The most characters of a reason. // 1
 const MAX_REASON: usize = 500;
@@ -35,15 +35,14 @@ struct StoredName {
 /// A stored handle, with its participant as it was shown. // 11.4
 #[derive(Clone, Debug)]
 pub(super) struct StoredHandle {
-    user: User,
-    shown: Arc<Shown<Arc<str>>>,
+    who: Arc<Who>,
     decreed: Decreed,
 }
 
 impl StoredHandle {
     /// The folded name of its participant.
     fn folded(&self) -> String {
-        fold(&self.shown.name)
+        fold(&self.who.name)
     }
 }
 
@@ -97,10 +96,9 @@ impl StoredMeasures {
         let names = names.map(|name| (Target::Name(Arc::clone(&name.spelled)), &name.decreed));
         let mut handles: Vec<_> = self.handles.iter().collect();
         handles.sort_by_key(|(handle, _)| handle.0.to_le_bytes());
-        let handles = handles.into_iter().map(|(_, handle)| {
-            let shown = handle.shown.as_ref().clone();
-            (Target::Handle(handle.user, shown), &handle.decreed)
-        });
+        let handles = handles
+            .into_iter()
+            .map(|(_, handle)| (Target::Handle(Arc::clone(&handle.who)), &handle.decreed));
         let addresses = self.addresses.iter();
         let addresses = addresses.map(|(address, decreed)| (Target::Address(*address), decreed));
         names
@@ -216,13 +214,13 @@ impl Model {
                 let before = self.measures.len();
                 let participant = self.participant_mut(*user);
                 let was_muted = std::mem::take(&mut participant.muted);
-                let (handle, mut names) = (participant.handle, vec![fold(&participant.shown.name)]);
-                names.extend(participant.shown.chosen_id.as_deref().map(fold));
+                let (handle, mut names) = (participant.handle, vec![fold(&participant.who.name)]);
+                names.extend(participant.who.chosen_id.as_deref().map(fold));
                 if self.measures.of_handle(handle) == Some(Measure::Muted)
                     && let Some(stored) = self.measures.handles.remove(&handle)
                 {
                     names.push(stored.folded());
-                    names.extend(stored.shown.chosen_id.as_deref().map(fold));
+                    names.extend(stored.who.chosen_id.as_deref().map(fold));
                 }
                 self.measures.names.retain(|of, name| {
                     !names.contains(of) || name.decreed.measure != Measure::Muted
@@ -282,15 +280,15 @@ impl Model {
     /// // 11.4
     fn keep(&mut self, user: User, decreed: Decreed, with_id: WithId) -> Result<(), Refusal> {
         let participant = self.participant(user);
-        let (handle, shown) = (participant.handle, Arc::clone(&participant.shown));
-        let name = participant.chosen.then_some(&shown.name);
+        let (handle, who) = (participant.handle, Arc::clone(&participant.who));
+        let name = participant.chosen.then_some(&who.name);
         // Names with the same folded form are one entry, with the keys of both.
         let mut chosen: BTreeMap<String, StoredName> = BTreeMap::new();
-        let id = shown.chosen_id.as_ref();
+        let id = who.chosen_id.as_ref();
         let id_too = id.filter(|_| with_id == WithId::Yes);
         for called in name.into_iter().chain(id_too) {
             let stored = chosen.entry(fold(called)).or_insert_with(|| StoredName {
-                spelled: Arc::clone(called),
+                spelled: (&**called).into(),
                 keys: BTreeSet::new(),
                 decreed: decreed.clone(),
             });
@@ -302,11 +300,7 @@ impl Model {
             .filter(|name| !self.measures.names.contains_key(*name));
         let more = usize::from(new_handle) + new_names.count();
         self.check_space_for(more)?;
-        let stored = StoredHandle {
-            user,
-            shown,
-            decreed,
-        };
+        let stored = StoredHandle { who, decreed };
         self.measures.handles.insert(handle, stored);
         self.measures.names.extend(chosen);
         Ok(())
@@ -323,7 +317,7 @@ impl Model {
                 // Without space the mute is not stored.
                 let _ = self.keep(user, kept.decreed.clone(), WithId::No);
             }
-        } else if self.measures.of_name(&keys(&participant.shown.name)) == Some(Measure::Muted) {
+        } else if self.measures.of_name(&keys(&participant.who.name)) == Some(Measure::Muted) {
             self.participant_mut(user).muted = true;
             for room in self.participant(user).live.clone() {
                 self.give_up_stick(room, user);
@@ -375,9 +369,8 @@ impl Model {
     /// Informs the rooms of a muted participant. // 11.3
     fn silence(&mut self, user: User, reason: &Arc<str>) {
         for room in self.participant(user).live.clone() {
-            let muted = EventKind::Moderation {
-                user: Some(user),
-                act: Moderated::Muted,
+            let muted = Body::Muted {
+                user: self.who(user),
                 reason: Arc::clone(reason),
             };
             self.post(room, muted, None);
@@ -391,9 +384,8 @@ impl Model {
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse("room_not_found"));
         };
-        let moderation = EventKind::Moderation {
-            user: Some(user),
-            act: Moderated::Kicked,
+        let moderation = Body::Kicked {
+            user: self.who(user),
             reason: Arc::clone(reason),
         };
         match &place.kind {
@@ -427,9 +419,7 @@ impl Model {
             Kind::Pair { .. } => self.end_pair(room, EndReason::Closed, None),
             Kind::Named { .. } => {
                 let members: Vec<User> = place.members.keys().copied().collect();
-                let closed = EventKind::Moderation {
-                    user: None,
-                    act: Moderated::Closed,
+                let closed = Body::Closed {
                     reason: Arc::clone(reason),
                 };
                 self.post(room, closed, None);

@@ -273,7 +273,7 @@ impl Model {
         }
         if let Some(user) = who {
             let participant = self.participant(user);
-            if *participant.shown.name == *name {
+            if *participant.who.name == *name {
                 return Ok(Naming::Keep); // 5.3 (2)
             }
             if participant.chosen {
@@ -355,8 +355,8 @@ impl Model {
         let participant = self.participant_mut(user);
         participant.chosen = true;
         let before = std::mem::replace(
-            &mut Arc::make_mut(&mut participant.shown).name,
-            Arc::clone(name),
+            &mut Arc::make_mut(&mut participant.who).name,
+            (&**name).into(),
         );
         self.drop_keys(&before);
         self.add_keys(user, taken);

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Room, Shown, User};
+use sim_model::protocol::{Room, User, Who};
 use sim_model::server::Handle;
 
 use super::breaks::StressState;
@@ -20,7 +20,7 @@ pub(super) struct Participant {
     /// The address that it registered from. // 5.1
     pub(super) address: u64,
     /// How new events show it: by its display name, and its public id if it chose one. // 5.3, 5.4
-    pub(super) shown: Arc<Shown<Arc<str>>>,
+    pub(super) who: Arc<Who>,
     /// Whether the name was chosen by the participant, not given by the server.
     pub(super) chosen: bool,
     pub(super) presence: Presence,
@@ -55,7 +55,8 @@ impl Participant {
         Self {
             handle,
             address,
-            shown: Arc::new(Shown {
+            who: Arc::new(Who {
+                id: number,
                 chosen_id: None,
                 name: number.to_string().into(),
             }),
@@ -97,6 +98,11 @@ impl Model {
         participant.expect("the participant is registered: it calls, waits, or is a member")
     }
 
+    /// The participant as others see it.
+    pub(super) fn who(&self, user: User) -> Arc<Who> {
+        Arc::clone(&self.participant(user).who)
+    }
+
     /// Whether the participant is registered.
     #[must_use]
     pub fn is_registered(&self, user: User) -> bool {
@@ -119,7 +125,7 @@ impl Model {
     #[cfg(test)]
     pub(super) fn display_name(&self, user: User) -> Option<(&str, bool)> {
         let participant = self.participants.get(user.0)?;
-        Some((&participant.shown.name, participant.chosen))
+        Some((&participant.who.name, participant.chosen))
     }
 
     /// Whether either of the two blocked the other. // 11.1

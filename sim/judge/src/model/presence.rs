@@ -1,11 +1,11 @@
 //! Presence: present, in grace, away, forgotten. // 2.4, 2.5, 9
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, EndReason, Outcome, Presence as Change, Refusal, User};
+use sim_model::protocol::{Answer, EndReason, Outcome, Refusal, User};
 
 use super::deadline::Deadline;
 use super::room::Kind;
-use super::{EventKind, Model, refuse};
+use super::{Body, Model, refuse};
 
 /// The state of a participant's presence. // 2.4
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,13 +124,13 @@ impl Model {
             State::Unused | State::Present => {}
             State::Grace => {
                 if let Some(room) = self.participant(user).pair {
-                    self.post(room, EventKind::PartnerBack, Some(user));
+                    let back = Body::PartnerReconnected(self.who(user));
+                    self.post(room, back, Some(user));
                 }
             }
             State::Away => {
                 for room in self.named_rooms_of(user) {
-                    let change = Change::Back;
-                    self.post(room, EventKind::Member { user, change }, None);
+                    self.post(room, Body::Back(self.who(user)), None);
                 }
             }
         }
@@ -168,7 +168,7 @@ impl Model {
             };
         });
         if let Some(room) = self.participant(user).pair {
-            self.post(room, EventKind::PartnerAway, Some(user));
+            self.post(room, Body::PartnerAway(self.who(user)), Some(user));
         }
     }
 
@@ -197,8 +197,7 @@ impl Model {
                 self.end_pair(room, EndReason::Timeout, None);
             } else {
                 self.give_up_stick(room, user);
-                let change = Change::Away;
-                self.post(room, EventKind::Member { user, change }, None);
+                self.post(room, Body::Away(self.who(user)), None);
             }
         }
     }
@@ -247,11 +246,11 @@ impl Model {
         self.deadlines
             .replace(Deadline::Presence(user), before, None);
         self.handles.remove(&participant.handle);
-        self.drop_keys(&participant.shown.name);
+        self.drop_keys(&participant.who.name);
         if let Some(registered) = self.by_address.get_mut(&participant.address) {
             *registered -= 1;
         }
-        if let Some(id) = &participant.shown.chosen_id {
+        if let Some(id) = &participant.who.chosen_id {
             self.drop_keys(id);
         }
         self.forgotten.push(user);

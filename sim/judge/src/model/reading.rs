@@ -1,17 +1,18 @@
 //! The results of reads: members, past messages, notices. // 8.5, 8.6, 12.5
 
+use std::sync::Arc;
+
 use chat_types::Time;
 use sim_model::protocol::{Answer, Attendance, Member, Notice, Outcome, PastMessage, Room, User};
 
-use super::{Event, EventKind, Model, State};
+use super::{Body, Event, Model, State};
 
 impl Model {
     /// `list_users`. // 8.5
     pub fn list_users(&self, reader: User, room: Option<Room>) -> Outcome {
         let room = self.resolve(reader, room)?;
         let members = self.members(room).map(|(user, since)| Member {
-            user,
-            shown: self.participant(user).shown.as_ref().clone(),
+            who: self.who(user),
             since,
             attendance: self.attendance(user),
         });
@@ -62,21 +63,19 @@ impl Model {
 
 /// A message for `history`; `None` for another event.
 fn past(event: &Event) -> Option<PastMessage> {
-    let EventKind::Message {
+    let Body::Message {
         sender,
         text,
         epoch,
-    } = &event.what
+    } = &event.body
     else {
         return None;
     };
-    let (_, shown) = event.named[0].as_ref()?;
     Some(PastMessage {
-        room_seq: event.room_seq,
+        room_seq: event.room_seq.0,
         at: event.at,
-        sender: *sender,
-        shown: shown.as_ref().clone(),
+        sender: Arc::clone(sender),
         text: text.clone(),
-        epoch: *epoch,
+        epoch: epoch.map(|epoch| epoch.0),
     })
 }

@@ -38,7 +38,7 @@ impl Model {
             user_id: Some(id), ..
         } = op
         {
-            Arc::make_mut(&mut participant.shown).chosen_id = Some(Arc::clone(id));
+            Arc::make_mut(&mut participant.who).chosen_id = Some((&**id).into());
             let keys = keys(id);
             participant.muted = self.measures.of_name(&keys) == Some(Measure::Muted); // 11.4
             self.add_keys(number, keys);
@@ -47,7 +47,7 @@ impl Model {
         let deadline = participant.presence.deadline();
         self.deadlines
             .replace(Deadline::Presence(number), None, deadline);
-        self.add_keys(number, keys(&participant.shown.name));
+        self.add_keys(number, keys(&participant.who.name));
         self.handles.insert(handle, number);
         self.participants.add(participant);
         if let Op::Login { username, room } = op {

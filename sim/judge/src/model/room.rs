@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use chat_types::Time;
-use sim_model::protocol::{Answer, EndReason, Notice, Outcome, Presence, Refusal, Room, User};
+use chat_types::{RoomSeq, Time};
+use sim_model::protocol::{Answer, EndReason, Notice, Outcome, Refusal, Room, User};
 
 use super::draft::Draft;
 use super::names::{MAX_NAME, is_line, room_key};
 use super::participant::either_blocked;
 use super::stick::Stick;
-use super::{Event, EventKind, Model, refuse, refuse_at};
+use super::{Body, Event, Model, refuse, refuse_at};
 
 /// The state of a room. // 4.2
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct RoomState {
     pub(super) members: BTreeMap<User, Member>,
     pub(super) last_seq: u64,
     /// The last event.
-    pub(super) last: Option<EventKind>,
+    pub(super) last: Option<Arc<Event>>,
     /// The last messages, oldest first.
     pub(super) history: VecDeque<Arc<Event>>,
     /// The latest notice of each sender.
@@ -119,36 +119,19 @@ impl Model {
     }
 
     /// Posts an event to the members of a room. // 4.3
-    pub(super) fn post(
-        &mut self,
-        room: Room,
-        what: EventKind,
-        skipping: Option<User>,
-    ) -> Arc<Event> {
-        let (author, about) = match what {
-            EventKind::Message { sender, .. } => (Some(sender), [Some(sender), None]),
-            EventKind::Found { pair: [one, other] } => (None, [Some(one), Some(other)]),
-            EventKind::PartnerAway | EventKind::PartnerBack => (None, [skipping, None]),
-            EventKind::Member { user, .. } | EventKind::Stick { user, .. } => {
-                (None, [Some(user), None])
-            }
-            EventKind::Moderation { user, .. } => (None, [user, None]),
-            EventKind::Ended { .. } => (None, [None, None]),
-        };
-        let named =
-            about.map(|user| user.map(|user| (user, Arc::clone(&self.participant(user).shown))));
+    pub(super) fn post(&mut self, room: Room, body: Body, skipping: Option<User>) -> Arc<Event> {
+        let author = body.message().map(|(sender, _)| sender);
         let (at, limit) = (self.now, self.config.inbox_limit);
         let (rooms, participants) = (&mut self.rooms, &mut self.participants);
         let place = rooms.get_mut(room.0).expect("events are of live rooms");
         place.last_seq += 1; // 4.3 (1)
-        place.last = Some(what.clone());
         let event = Arc::new(Event {
             room,
-            room_seq: place.last_seq,
+            room_seq: RoomSeq(place.last_seq),
             at,
-            what,
-            named,
+            body,
         });
+        place.last = Some(Arc::clone(&event));
         if let Some(posted) = &mut self.posted {
             posted.push(Arc::clone(&event));
         }
@@ -286,8 +269,8 @@ impl Model {
             let now = self.now;
             self.place_mut(room).admit(user, now);
             self.participant_mut(user).live.push(room);
-            let change = Presence::Joined;
-            self.post(room, EventKind::Member { user, change }, None);
+            let joined = Body::Joined(self.who(user));
+            self.post(room, joined, None);
         }
         room
     }
@@ -315,8 +298,8 @@ impl Model {
     /// A member leaves a named room. // 8.1
     pub(super) fn leave_named(&mut self, room: Room, user: User) {
         self.give_up_stick(room, user);
-        let change = Presence::Left;
-        self.post(room, EventKind::Member { user, change }, None);
+        let left = Body::Left(self.who(user));
+        self.post(room, left, None);
         self.remove_member(room, user);
     }
 
@@ -345,7 +328,7 @@ impl Model {
 
     /// Ends a pair room. // 8.3
     pub(super) fn end_pair(&mut self, room: Room, reason: EndReason, actor: Option<User>) {
-        self.post(room, EventKind::Ended { reason }, actor);
+        self.post(room, Body::PartnerDisconnected(reason), actor);
         let place = self.place_mut(room);
         let members = std::mem::take(&mut place.members);
         place.history.clear();

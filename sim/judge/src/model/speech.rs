@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::inbox::text_bytes;
 use chat_types::config::{Limit, StickRule};
-use chat_types::{Span, Time};
+use chat_types::{Epoch, Span, Time};
 use sim_model::protocol::{Answer, EndReason, Notice, NoticeKind, Outcome, Refusal, Room, User};
 
 use super::names::says_something;
 use super::room::Kind;
-use super::{Event, EventKind, Model, refuse, refuse_at};
+use super::{Body, Event, Model, refuse, refuse_at};
 
 /// `turns_left` is shown from this number on. // 1
 const FEW_TURNS: u32 = 10;
@@ -82,12 +83,12 @@ impl Model {
             };
         }
         let epoch = self.grant_of(room, sender);
-        let what = EventKind::Message {
-            sender,
+        let body = Body::Message {
+            sender: self.who(sender),
             text,
-            epoch,
+            epoch: epoch.map(Epoch),
         };
-        let event = self.post(room, what, Some(sender));
+        let event = self.post(room, body, Some(sender));
         let kept = self.config.history_limit as usize;
         let history = &mut self.place_mut(room).history;
         history.push_back(Arc::clone(&event));
@@ -98,7 +99,7 @@ impl Model {
         }
         Answer::Sent {
             room,
-            room_seq: event.room_seq,
+            room_seq: event.room_seq.0,
             at: event.at,
             turns_left: left.filter(|left| *left <= FEW_TURNS),
         }
@@ -121,8 +122,7 @@ impl Model {
     fn leave_notice(&mut self, room: Room, user: User, kind: NoticeKind) {
         let notice = Notice {
             room,
-            user,
-            shown: self.participant(user).shown.as_ref().clone(),
+            user: self.who(user),
             kind,
             at: self.now,
         };
@@ -134,7 +134,7 @@ impl Model {
     pub fn notices(&self, room: Room, reader: User, at: Time) -> impl Iterator<Item = &Notice> {
         let place = self.rooms.get(room.0);
         let notices = place.into_iter().flat_map(|place| place.notices.values());
-        notices.filter(move |notice| notice.user != reader && at.since(notice.at) <= FRESH)
+        notices.filter(move |notice| notice.user.id != reader && at.since(notice.at) <= FRESH)
     }
 
     /// The messages that `history` shows a reader: oldest first, the newest `limit` below `before`
@@ -153,15 +153,15 @@ impl Model {
         let mut shown: Vec<_> = place
             .into_iter()
             .flat_map(|place| place.history.iter().rev())
-            .filter(|event| before.is_none_or(|before| event.room_seq < before))
+            .filter(|event| before.is_none_or(|before| event.room_seq.0 < before))
             .filter(|event| {
-                let message = event.what.message();
+                let message = event.body.message();
                 message.is_some_and(|(sender, _)| !self.blocks(sender, reader))
             })
             .collect();
         let (mut count, mut bytes) = (0, 0);
         for event in shown.iter().take(limit) {
-            bytes += event.text_bytes();
+            bytes += text_bytes(event);
             if count > 0 && bytes > most_bytes {
                 break;
             }

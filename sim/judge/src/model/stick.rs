@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, Outcome, Refusal, Room, StickChange, User};
+use chat_types::{Epoch, Span, Time};
+use sim_model::protocol::{Answer, Outcome, Refusal, Room, User};
 
 use super::deadline::Deadline;
 use super::lost_life::pass;
 use super::room::Kind;
-use super::{EventKind, Model, refuse};
+use super::{Body, Model, refuse};
 
 /// The stick of one room. // 7.1
 #[derive(Clone, Debug, Default)]
@@ -143,12 +143,12 @@ impl Model {
         let length = stick.claims.len();
         let place = u32::try_from(length).expect("a room has at most 65536 members");
         let is_known = matches!(
-            self.place(room).last,
-            Some(EventKind::Stick { user: claimant, change: StickChange::Claimed { .. } }) if claimant == user
+            self.place(room).last.as_ref().map(|event| &event.body),
+            Some(Body::StickClaimed { user: claimant, .. }) if claimant.id == user
         );
         if !is_known {
-            let change = StickChange::Claimed { place };
-            self.post(room, EventKind::Stick { user, change }, None);
+            let user = self.who(user);
+            self.post(room, Body::StickClaimed { user, place }, None);
         }
         length
     }
@@ -165,8 +165,8 @@ impl Model {
         let epoch = stick.epoch;
         self.deadlines
             .replace(Deadline::Lease(room), None, Some(ends));
-        let change = StickChange::Granted { epoch, lease };
-        self.post(room, EventKind::Stick { user, change }, None);
+        let (user, epoch) = (self.who(user), Epoch(epoch));
+        self.post(room, Body::StickGranted { user, epoch, lease }, None);
     }
 
     /// Removes the holder; returns it with its epoch.
@@ -199,8 +199,8 @@ impl Model {
             return;
         }
         if let Some((user, epoch)) = self.take_from_holder(room) {
-            let change = StickChange::Released { epoch };
-            self.post(room, EventKind::Stick { user, change }, None);
+            let (user, epoch) = (self.who(user), Epoch(epoch));
+            self.post(room, Body::StickReleased { user, epoch }, None);
             self.grant_next(room);
         }
     }
@@ -208,8 +208,8 @@ impl Model {
     /// The lease ends. // 7.4
     pub(super) fn expire_stick(&mut self, room: Room) {
         if let Some((user, epoch)) = self.take_from_holder(room) {
-            let change = StickChange::Expired { epoch };
-            self.post(room, EventKind::Stick { user, change }, None);
+            let (user, epoch) = (self.who(user), Epoch(epoch));
+            self.post(room, Body::StickExpired { user, epoch }, None);
             self.grant_next(room);
         }
     }
@@ -221,8 +221,8 @@ impl Model {
             stick.epoch = pass(stick.epoch, down);
         }
         if let Some((user, epoch)) = held {
-            let change = StickChange::Expired { epoch };
-            self.post(room, EventKind::Stick { user, change }, None);
+            let (user, epoch) = (self.who(user), Epoch(epoch));
+            self.post(room, Body::StickExpired { user, epoch }, None);
             self.grant_next(room);
         }
     }

@@ -140,7 +140,7 @@ impl Script {
         let page = self.model.inbox(user).unwrap().page(user, after, most(100));
         let events = page.events.iter();
         events
-            .map(|(_, at, event)| (at.0 / 1_000_000, event.place().unwrap().1, event.kind()))
+            .map(|(_, event)| (event.at.0 / 1_000_000, event.room_seq.0, event.kind()))
             .collect()
     }
 }
@@ -190,7 +190,7 @@ fn an_answer_is_limited_in_bytes_but_holds_one_text_of_any_length() {
     assert_eq!(page(4), (1, 5, false));
     let history = |before| {
         let (shown, more) = s.model.history(Room(1), User(1), before, 9);
-        let seqs: Vec<_> = shown.iter().map(|event| event.room_seq).collect();
+        let seqs: Vec<_> = shown.iter().map(|event| event.room_seq.0).collect();
         (seqs, more)
     };
     assert_eq!(history(None), (vec![5], true));

@@ -6,9 +6,9 @@ use sim_model::protocol::Answer;
 
 use super::{Rule, decided_otherwise, events};
 use crate::comparison::Comparison;
-use crate::difference::Difference;
+use crate::difference::{Difference, is_alike};
 use crate::findings::Property;
-use crate::model::EventKind;
+use crate::model::Body;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::FifoMatching,
@@ -22,13 +22,13 @@ pub(super) const RULE: Rule = Rule {
 /// Whether both outcomes are a match, with different partners.
 fn partners_differ(difference: &Difference) -> bool {
     let partner = |answer: &Answer| match answer {
-        Answer::Matched { partner, .. } => Some(*partner),
+        Answer::Matched { partner, .. } => Some(partner.id),
         _ => None,
     };
     decided_otherwise(difference, partner)
         || matches!(
             events(difference),
-            (Some(EventKind::Found { pair: owed }), Some(EventKind::Found { pair: seen })) if owed != seen
+            [Some(owed @ Body::Found(_)), Some(seen @ Body::Found(_))] if !is_alike(owed, seen)
         )
 }
 

@@ -9,16 +9,15 @@ use super::{Rule, batched, events, kept, refuses};
 use crate::comparison::Comparison;
 use crate::difference::{Channel, Decision, Difference};
 use crate::findings::Property;
-use crate::model::EventKind;
+use crate::model::Body;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::NoLostMessages,
     counts: &[Comparison::Message, Comparison::Page],
     breaks: |difference, _| match difference {
         Difference::Event(place) => {
-            let (owed, _) = events(difference);
-            matches!(owed, Some(EventKind::Message { .. }))
-                && (place.skipped || place.seen.is_none())
+            let [owed, _] = events(difference);
+            matches!(owed, Some(Body::Message { .. })) && (place.skipped || place.seen.is_none())
         }
         // An archive would take the message from the state.
         Difference::Listed { .. } => match kept(difference) {

@@ -7,15 +7,15 @@ use sim_model::protocol::Op;
 use super::{Rule, events, kept, op, refuses};
 use crate::comparison::Comparison;
 use crate::findings::Property;
-use crate::model::EventKind;
+use crate::model::Body;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::NoPhantoms,
     counts: &[Comparison::Message, Comparison::Speech],
     breaks: |difference, _| {
-        let (owed, seen) = events(difference);
-        let seen = seen.and_then(EventKind::message);
-        seen.is_some() && seen != owed.and_then(EventKind::message)
+        let [owed, seen] = events(difference);
+        let seen = seen.and_then(Body::message);
+        seen.is_some() && seen != owed.and_then(Body::message)
             || keeps_other(kept(difference))
             || refuses(difference, "not_in_room") && op(difference).is_some_and(speaks)
             || refuses(difference, "message_empty")
@@ -34,11 +34,10 @@ fn said(kept: Option<&Kept>) -> Option<impl PartialEq> {
     match kept? {
         Kept::Message {
             sender,
-            shown,
             text,
             epoch,
             ..
-        } => Some((sender, shown, text, epoch)),
+        } => Some((sender, text, epoch)),
         Kept::Room { .. } | Kept::Member { .. } => None,
     }
 }

@@ -32,7 +32,7 @@ pub(super) const ARGUMENTS: Rule = Rule {
 /// Whether two decisions make the same match, but show the partner differently.
 fn names_differ(difference: &Difference) -> bool {
     let pair = |outcome: &Outcome| match outcome {
-        Ok(Answer::Matched { room, partner, .. }) => Some((*room, *partner)),
+        Ok(Answer::Matched { room, partner, .. }) => Some((*room, partner.id)),
         Ok(_) | Err(_) => None,
     };
     decision(difference)

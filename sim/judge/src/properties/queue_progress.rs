@@ -7,14 +7,14 @@ use super::{Rule, events, op};
 use crate::comparison::Comparison;
 use crate::difference::{Difference, Due};
 use crate::findings::Property;
-use crate::model::{Deadline, EventKind};
+use crate::model::{Body, Deadline};
 
 pub(super) const RULE: Rule = Rule {
     property: Property::QueueProgress,
     counts: &[Comparison::Queue, Comparison::Patience],
     breaks: |difference, _| {
-        let (owed, _) = events(difference);
-        matches!(owed, Some(EventKind::Found { .. }))
+        let [owed, _] = events(difference);
+        matches!(owed, Some(Body::Found(_)))
             || matches!(op(difference), Some(Op::EnterQueue { .. } | Op::LeaveQueue))
             || matches!(
                 difference,

@@ -7,7 +7,7 @@ use sim_model::protocol::{Answer, Room};
 
 use super::{Rule, concerns, decided_otherwise, kept};
 use crate::comparison::Comparison;
-use crate::difference::{Difference, EventPosition};
+use crate::difference::{Difference, EventPosition, is_alike};
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
@@ -26,7 +26,7 @@ fn numbers_differ(difference: &Difference) -> bool {
     matches!(
         difference,
         Difference::Event(EventPosition { owed: Some(owed), seen: Some(seen), .. })
-            if owed.what == seen.what
+            if is_alike(&owed.body, &seen.body)
                 && (owed.room, owed.room_seq, owed.at) != (seen.room, seen.room_seq, seen.at)
     )
 }

@@ -5,18 +5,21 @@ use sim_model::protocol::{Answer, Outcome};
 
 use super::{Rule, decision, events, refuses};
 use crate::comparison::Comparison;
-use crate::difference::Decision;
+use crate::difference::{Decision, is_alike};
 use crate::findings::Property;
-use crate::model::EventKind;
+use crate::model::Body;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::SingleMatch,
     counts: &[Comparison::Queue, Comparison::Found],
     breaks: |difference, _| {
-        let (owed, seen) = events(difference);
-        let found = |what: Option<&EventKind>| matches!(what, Some(EventKind::Found { .. }));
+        let [owed, seen] = events(difference);
+        let found = |what: Option<&Body>| matches!(what, Some(Body::Found(_)));
         let matched = |outcome: &Outcome| matches!(outcome, Ok(Answer::Matched { .. }));
-        (found(seen) && !(found(owed) && owed == seen))
+        (found(seen)
+            && !owed
+                .zip(seen)
+                .is_some_and(|(owed, seen)| is_alike(owed, seen)))
             || decision(difference).is_some_and(|Decision { owed, said, .. }| {
                 matched(said)
                     || matches!(

@@ -2,13 +2,13 @@
 //! of the holder's grant; epochs count up by one; a lease ends when it must, neither before nor
 //! after.
 
-use sim_model::protocol::{Answer, Outcome, StickChange};
+use sim_model::protocol::{Answer, Outcome};
 
 use super::{Rule, concerns, decision, events, refuses};
 use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
-use crate::model::EventKind;
+use crate::model::Body;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::StickExclusion,
@@ -43,23 +43,20 @@ fn holds_wrongly(difference: &Difference) -> bool {
 /// Whether an unexpected grant was observed: with another epoch or lease, or at another time. The
 /// right grant to another member is a violation of the order.
 fn grants_differ(difference: &Difference) -> bool {
-    let grant = |what: Option<&EventKind>| match what {
-        Some(EventKind::Stick {
-            change: StickChange::Granted { epoch, lease },
-            ..
-        }) => Some((*epoch, *lease)),
+    let grant = |what: Option<&Body>| match what {
+        Some(Body::StickGranted { epoch, lease, .. }) => Some((*epoch, *lease)),
         _ => None,
     };
-    let (owed, seen) = events(difference);
+    let [owed, seen] = events(difference);
     grant(seen).is_some() && grant(owed) != grant(seen)
 }
 
 fn epochs_differ(difference: &Difference) -> bool {
-    let epoch = |what: Option<&EventKind>| match what {
-        Some(EventKind::Message { epoch, .. }) => Some(*epoch),
+    let epoch = |what: Option<&Body>| match what {
+        Some(Body::Message { epoch, .. }) => Some(*epoch),
         _ => None,
     };
-    let (owed, seen) = events(difference);
+    let [owed, seen] = events(difference);
     epoch(owed)
         .zip(epoch(seen))
         .is_some_and(|(owed, seen)| owed != seen)

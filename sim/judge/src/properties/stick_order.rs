@@ -21,6 +21,6 @@ pub(super) const RULE: Rule = Rule {
 
 /// Whether both events are grants, to different members.
 fn both_grant(difference: &Difference) -> bool {
-    let (owed, seen) = events(difference);
+    let [owed, seen] = events(difference);
     grants(owed) && grants(seen)
 }

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     property: Property::StickProgress,
     counts: &[Comparison::Lease, Comparison::Granted],
     breaks: |difference, _| {
-        let (owed, seen) = events(difference);
+        let [owed, seen] = events(difference);
         grants(owed) && !grants(seen)
             || matches!(
                 difference,

@@ -9,7 +9,7 @@ use super::{Describe, Detail, Sentence, describe};
 use crate::difference::{
     BatchItem, CallSummary, Channel, Decision, Difference, Due, EventPosition, Unsolicited,
 };
-use crate::model::{Deadline, GivenAgain, Numbered};
+use crate::model::{Deadline, Event, GivenAgain, Numbered};
 
 impl Describe for Difference {
     fn describe(&self, to: &mut Sentence) {
@@ -153,6 +153,12 @@ impl Describe for Decision {
 impl Describe for EventPosition {
     fn describe(&self, to: &mut Sentence) {
         let (owed, seen) = (self.owed.as_deref(), self.seen.as_ref());
+        let shown = |event: &Event| -> Vec<_> {
+            let named = event.body.named().iter();
+            named
+                .map(|who| (who.name.clone(), who.chosen_id.clone()))
+                .collect()
+        };
         match self.reader {
             Some(reader) => {
                 describe!(to; "place ", self.seq, " of ", reader, "'s inbox should hold ", owed);
@@ -164,7 +170,7 @@ impl Describe for EventPosition {
             }
         }
         if let (Some(owed), Some(seen)) = (owed, seen)
-            && owed.shown().ne(seen.shown())
+            && shown(owed) != shown(seen)
         {
             describe!(to; ", shown as ", Names(seen), " and not as ", Names(owed));
         }

@@ -1,16 +1,11 @@
 //! The facts that differences compare: calls, operators' actions, events, gaps and notices.
 
-use std::sync::Arc;
-
-use sim_model::protocol::{
-    LostRange, Membership, Moderated, Notice, NoticeKind, Op, Presence, Shown, StickChange,
-    StickLoss, User,
-};
+use sim_model::protocol::{LostRange, Membership, Notice, NoticeKind, Op, StickLoss, User, Who};
 use sim_model::server::{Gap, Operate};
 
 use super::{Describe, Sentence, With, describe};
 use crate::fact::Fact;
-use crate::model::{Event, EventKind};
+use crate::model::{Body, Event};
 
 /// The caller of a call.
 pub(super) struct By(pub(super) Option<User>);
@@ -73,67 +68,54 @@ impl Describe for Operate {
 
 impl Describe for Event {
     fn describe(&self, to: &mut Sentence) {
-        let place = (self.room, self.room_seq);
-        if let EventKind::Message {
+        let place = (self.room, self.room_seq.0);
+        if let Body::Message {
             sender,
             text,
             epoch,
-        } = &self.what
+        } = &self.body
         {
-            describe!(to; "message ", place, " from ", sender, ", ", text);
+            describe!(to; "message ", place, " from ", sender.id, ", ", text);
             With(", under epoch ", *epoch).describe(to);
         } else {
             describe!(to; "event ", place, ", ");
-            self.happened(to);
+            happened(&self.body, to);
         }
         describe!(to; " (at ", self.at, ")");
     }
 }
 
-impl Event {
-    /// The participants that it names, as they are shown.
-    pub(super) fn shown(&self) -> impl Iterator<Item = &Shown<Arc<str>>> {
-        self.named.iter().flatten().map(|(_, shown)| shown.as_ref())
-    }
-
-    /// Describes the event, unless it is a message.
-    fn happened(&self, to: &mut Sentence) {
-        let partner = self.named[0].as_ref().map(|(user, _)| *user);
-        match &self.what {
-            EventKind::Found { pair } => describe!(to; pair[0], " was matched with ", pair[1]),
-            EventKind::Message { .. } => {}
-            EventKind::Ended { reason } => describe!(to; "the chat ended: ", reason.as_str()),
-            EventKind::PartnerAway => describe!(to; partner, " lost its last stream"),
-            EventKind::PartnerBack => describe!(to; partner, " is connected again"),
-            EventKind::Member { user, change } => describe!(to; user, match change {
-                Presence::Joined => " joined",
-                Presence::Left => " left",
-                Presence::Away => " went away",
-                Presence::Back => " came back",
-            }),
-            EventKind::Stick { user, change } => match change {
-                StickChange::Claimed { place } => {
-                    describe!(to; user, " claimed the stick, place ", place);
-                }
-                StickChange::Granted { epoch, lease } => {
-                    describe!(to; user, " was granted the stick, epoch ", epoch, ", for ", lease);
-                }
-                StickChange::Released { epoch } => {
-                    describe!(to; user, " released the stick, epoch ", epoch);
-                }
-                StickChange::Expired { epoch } => {
-                    describe!(to; user, " lost the stick, epoch ", epoch, ": the lease ran out");
-                }
-            },
-            EventKind::Moderation { user, act, reason } => {
-                describe!(to; "an operator ", match act {
-                    Moderated::Muted => "muted ",
-                    Moderated::Kicked => "kicked ",
-                    Moderated::Closed => "closed the room",
-                });
-                describe!(to; With("", *user), " for ", reason);
-            }
+/// Describes an event that is no message.
+fn happened(body: &Body, to: &mut Sentence) {
+    match body {
+        Body::Found(pair) => describe!(to; pair[0].id, " was matched with ", pair[1].id),
+        Body::Message { .. } => {}
+        Body::PartnerDisconnected(reason) => describe!(to; "the chat ended: ", reason.as_str()),
+        Body::PartnerAway(who) => describe!(to; who.id, " lost its last stream"),
+        Body::PartnerReconnected(who) => describe!(to; who.id, " is connected again"),
+        Body::Joined(who) => describe!(to; who.id, " joined"),
+        Body::Left(who) => describe!(to; who.id, " left"),
+        Body::Away(who) => describe!(to; who.id, " went away"),
+        Body::Back(who) => describe!(to; who.id, " came back"),
+        Body::StickClaimed { user, place } => {
+            describe!(to; user.id, " claimed the stick, place ", place);
         }
+        Body::StickGranted { user, epoch, lease } => {
+            describe!(to; user.id, " was granted the stick, epoch ", epoch, ", for ", lease);
+        }
+        Body::StickReleased { user, epoch } => {
+            describe!(to; user.id, " released the stick, epoch ", epoch);
+        }
+        Body::StickExpired { user, epoch } => {
+            describe!(to; user.id, " lost the stick, epoch ", epoch, ": the lease ran out");
+        }
+        Body::Muted { user, reason } => {
+            describe!(to; "an operator muted ", user.id, " for ", reason);
+        }
+        Body::Kicked { user, reason } => {
+            describe!(to; "an operator kicked ", user.id, " for ", reason);
+        }
+        Body::Closed { reason } => describe!(to; "an operator closed the room for ", reason),
     }
 }
 
@@ -142,13 +124,14 @@ pub(super) struct Names<'a>(pub(super) &'a Event);
 
 impl Describe for Names<'_> {
     fn describe(&self, to: &mut Sentence) {
-        for (index, shown) in self.0.shown().enumerate() {
-            describe!(to; if index == 0 { "" } else { " and " }, shown);
+        for (index, who) in self.0.body.named().iter().enumerate() {
+            describe!(to; if index == 0 { "" } else { " and " }, &**who);
         }
     }
 }
 
-impl Describe for Shown<Arc<str>> {
+/// How a participant is shown.
+impl Describe for Who {
     fn describe(&self, to: &mut Sentence) {
         describe!(to; self.name, With(" with the public id ", self.chosen_id.as_ref()));
     }
@@ -156,12 +139,12 @@ impl Describe for Shown<Arc<str>> {
 
 impl Describe for Notice {
     fn describe(&self, to: &mut Sentence) {
-        describe!(to; "the notice that ", self.user);
+        describe!(to; "the notice that ", self.user.id);
         match self.kind {
             NoticeKind::Typing => describe!(to; " is typing in ", self.room),
             NoticeKind::Waiting(span) => describe!(to; " has waited ", span, " in ", self.room),
         }
-        describe!(to; " (shown as ", self.shown, ", at ", self.at, ")");
+        describe!(to; " (shown as ", &*self.user, ", at ", self.at, ")");
     }
 }
 

@@ -26,24 +26,18 @@ impl Describe for Kept {
             Self::Room { room, last, name } => {
                 describe!(to; *room, With(" ", name.as_ref()), ", whose last event is ", *last);
             }
-            Self::Member {
-                room,
-                user,
-                shown,
-                since,
-            } => {
-                describe!(to; *user, " (", shown, "), a member of ", *room, " since ", *since);
+            Self::Member { room, who, since } => {
+                describe!(to; who.id, " (", &**who, "), a member of ", *room, " since ", *since);
             }
             Self::Message {
                 room,
                 room_seq,
                 at,
                 sender,
-                shown,
                 text,
                 epoch,
             } => {
-                describe!(to; "message ", (*room, *room_seq), " from ", *sender, " (", shown, "), ", text);
+                describe!(to; "message ", (*room, *room_seq), " from ", sender.id, " (", &**sender, "), ", text);
                 describe!(to; With(", under epoch ", *epoch), " (at ", *at, ")");
             }
         }
@@ -52,7 +46,7 @@ impl Describe for Kept {
 
 impl Describe for ListedParticipant {
     fn describe(&self, to: &mut Sentence) {
-        describe!(to; self.user, " (", self.shown, "), ", match self.attendance {
+        describe!(to; self.who.id, " (", &*self.who, "), ", match self.attendance {
             Attendance::Present => "present",
             Attendance::Reconnecting => "reconnecting",
             Attendance::Away => "away",
@@ -125,9 +119,7 @@ impl Describe for Target {
     fn describe(&self, to: &mut Sentence) {
         match self {
             Self::Name(name) => describe!(to; "the name ", name),
-            Self::Handle(user, shown) => {
-                describe!(to; "the handle of ", user, " (", shown, ")");
-            }
+            Self::Handle(who) => describe!(to; "the handle of ", who.id, " (", &**who, ")"),
             Self::Address(address) => describe!(to; "address ", address),
         }
     }

@@ -43,9 +43,8 @@ impl Describe for Answer {
                 user,
                 room,
                 partner,
-                shown,
             } => {
-                describe!(to; "matched as ", user, " with ", partner, " (", shown, ") in ", room);
+                describe!(to; "matched as ", user, " with ", partner.id, " (", &**partner, ") in ", room);
             }
             Self::LeftQueue { left: true } => describe!(to; "answered: out of the line"),
             Self::LeftQueue { left: false } => describe!(to; "answered: was not in the line"),
@@ -124,15 +123,15 @@ fn tell_read(answer: &Answer, to: &mut Sentence) {
     {
         describe!(to; "answered with ");
         for message in messages.iter() {
-            describe!(to; "message ", (*room, message.room_seq), " from ", message.sender);
-            describe!(to; " (shown as ", message.shown, ", at ", message.at);
+            describe!(to; "message ", (*room, message.room_seq), " from ", message.sender.id);
+            describe!(to; " (shown as ", &*message.sender, ", at ", message.at);
             describe!(to; With(", under epoch ", message.epoch), "), ", message.text, ", ");
         }
         describe!(to; if *more { "and older ones" } else { "and no older ones" });
     } else if let Answer::Members { room, members } = answer {
         describe!(to; "answered with the members of ", room);
         for member in members.iter() {
-            describe!(to; ", ", member.user, " (", member.shown, ", since ", member.since);
+            describe!(to; ", ", member.who.id, " (", &*member.who, ", since ", member.since);
             describe!(to; match member.attendance {
                 Attendance::Present => ", present)",
                 Attendance::Reconnecting => ", reconnecting)",

@@ -8,9 +8,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sim_model::protocol::{
-    Answer, Attendance, Earlier, EndReason, LostRange, Member, Membership, Moderated, Notice,
-    NoticeKind, Op, Outcome, PastMessage, Presence, ReadBy, Refusal, Room, Shown, StickChange,
-    StickLoss, User,
+    Answer, Attendance, Earlier, EndReason, LostRange, Member, Membership, Notice, NoticeKind, Op,
+    Outcome, PastMessage, ReadBy, Refusal, Room, StickLoss, User, Who,
 };
 use sim_model::server::{Caller, Entry, Gap, Handle, JournalState, Operate, ServerCall};
 
@@ -19,17 +18,18 @@ use crate::difference::{
     BatchItem, CallSummary, Channel, Decision, Difference, Due, EventPosition, Unsolicited,
 };
 use crate::fact::Fact;
-use crate::model::{Deadline, Event, EventKind, GivenAgain, Numbered};
+use crate::model::{Body, Deadline, Event, GivenAgain, Numbered};
 
 const ANN: User = User(1);
 const BEN: User = User(2);
 const LOBBY: Room = Room(7);
 
-fn shown(name: &str) -> Shown<Arc<str>> {
-    Shown {
+fn ben() -> Arc<Who> {
+    Arc::new(Who {
+        id: BEN,
         chosen_id: None,
-        name: name.into(),
-    }
+        name: "ben".into(),
+    })
 }
 
 fn secs(n: u64) -> Time {
@@ -65,23 +65,27 @@ fn push() -> Op {
     }
 }
 
-fn event(room_seq: u64, what: EventKind) -> Event {
+fn event(room_seq: u64, body: Body) -> Event {
     Event {
         room: LOBBY,
-        room_seq,
+        room_seq: RoomSeq(room_seq),
         at: Time(12_345_678),
-        what,
-        named: [Some((BEN, Arc::new(shown("ben")))), None],
+        body,
     }
 }
 
 fn message(text: &str) -> Event {
+    message_of(ben(), text, None)
+}
+
+fn message_of(sender: Arc<Who>, text: &str, epoch: Option<Epoch>) -> Event {
+    let text = text.into();
     event(
         5,
-        EventKind::Message {
-            sender: BEN,
-            text: text.into(),
-            epoch: None,
+        Body::Message {
+            sender,
+            text,
+            epoch,
         },
     )
 }
@@ -89,8 +93,7 @@ fn message(text: &str) -> Event {
 fn notice(kind: NoticeKind) -> Notice {
     Notice {
         room: LOBBY,
-        user: BEN,
-        shown: shown("ben"),
+        user: ben(),
         kind,
         at: secs(3),
     }
@@ -123,39 +126,37 @@ fn told(differences: &[Difference]) -> String {
 
 #[test]
 fn a_sentence_shows_the_expected_and_the_received_event() {
-    let stick = |change| EventKind::Stick { user: BEN, change };
-    let member = |change| EventKind::Member { user: BEN, change };
+    let (epoch, lease) = (Epoch(2), Span::secs(120));
     let whats = [
-        EventKind::Found { pair: [ANN, BEN] },
-        EventKind::Message {
-            sender: BEN,
+        Body::Found([Who::unnamed(ANN), ben()]),
+        Body::Message {
+            sender: ben(),
             text: "hello".into(),
-            epoch: Some(2),
+            epoch: Some(epoch),
         },
-        EventKind::Ended {
-            reason: EndReason::Timeout,
+        Body::PartnerDisconnected(EndReason::Timeout),
+        Body::PartnerAway(ben()),
+        Body::PartnerReconnected(ben()),
+        Body::Joined(ben()),
+        Body::Left(ben()),
+        Body::Away(ben()),
+        Body::Back(ben()),
+        Body::StickClaimed {
+            user: ben(),
+            place: 1,
         },
-        EventKind::PartnerAway,
-        EventKind::PartnerBack,
-        member(Presence::Joined),
-        member(Presence::Left),
-        member(Presence::Away),
-        member(Presence::Back),
-        stick(StickChange::Claimed { place: 1 }),
-        stick(StickChange::Granted {
-            epoch: 2,
-            lease: Span::secs(120),
-        }),
-        stick(StickChange::Released { epoch: 2 }),
-        stick(StickChange::Expired { epoch: 2 }),
-        EventKind::Moderation {
-            user: Some(BEN),
-            act: Moderated::Kicked,
+        Body::StickGranted {
+            user: ben(),
+            epoch,
+            lease,
+        },
+        Body::StickReleased { user: ben(), epoch },
+        Body::StickExpired { user: ben(), epoch },
+        Body::Kicked {
+            user: ben(),
             reason: "spam".into(),
         },
-        EventKind::Moderation {
-            user: None,
-            act: Moderated::Closed,
+        Body::Closed {
             reason: "late".into(),
         },
     ];
@@ -163,14 +164,12 @@ fn a_sentence_shows_the_expected_and_the_received_event() {
         .into_iter()
         .map(|what| place(Some(event(4, what)), None))
         .collect();
-    let mut renamed = message("hello");
-    renamed.named[0] = Some((
-        BEN,
-        Arc::new(Shown {
-            chosen_id: Some("ben_1".into()),
-            name: "benjamin".into(),
-        }),
-    ));
+    let benjamin = Who {
+        id: BEN,
+        chosen_id: Some("ben_1".into()),
+        name: "benjamin".into(),
+    };
+    let renamed = message_of(benjamin.into(), "hello", None);
     differences.push(place(Some(message("hello")), Some(renamed)));
     differences.push(place(None, Some(message("hello"))));
     insta::assert_snapshot!(told(&differences));

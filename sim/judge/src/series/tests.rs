@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use super::*;
-use chat_types::Time;
+use chat_types::{RoomSeq, Time};
 use sim_model::history::{RequestKey, Retry};
-use sim_model::protocol::{CallId, Earlier, Refusal, Room, User};
+use sim_model::protocol::{Body, CallId, Earlier, Event, Refusal, Room, User, Who};
 
 fn at(ms: u64) -> Time {
     START + Span::millis(ms)
@@ -49,21 +49,20 @@ fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_m
         outcome: &accepted,
     };
     tell(recorder, ms + took_ms, agent, answered);
-    let saw = InboxEvent::Message {
+    let saw = Event {
         room: Room(1),
-        room_seq,
-        sender: User(agent.into()),
-        shown: sim_model::protocol::Shown {
-            chosen_id: None,
-            name: "penpal",
+        room_seq: RoomSeq(room_seq),
+        at: at(ms),
+        body: Body::Message {
+            sender: Who::unnamed(User(agent.into())),
+            text: "hello".into(),
+            epoch: None,
         },
-        text: "hello",
-        epoch: None,
     };
     let received = ClientEvent::Received {
         seq: room_seq,
         sent_at: at(ms),
-        event: &saw,
+        event: (&saw).into(),
         path: sim_model::history::DeliveryPath::Stream,
         first: true,
     };

@@ -12,7 +12,7 @@ use super::observations::{Observations, ObservedEvent};
 use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
-use crate::model::{Event, EventKind};
+use crate::model::{Body, Event};
 
 /// An event, or a gap, as it arrived.
 #[derive(Clone, Copy, Debug)]
@@ -21,14 +21,14 @@ pub(super) struct Arrival<'a> {
     pub(super) reader: User,
     pub(super) seq: u64,
     pub(super) sent_at: Time,
-    pub(super) event: &'a InboxEvent<'a>,
+    pub(super) event: InboxEvent<'a>,
 }
 
 impl Arrival<'_> {
     /// The positions of the inbox that it covers.
     const fn places(&self) -> (u64, u64) {
-        if let InboxEvent::Gap { from, to, .. } = *self.event {
-            return (from, to);
+        if let InboxEvent::Gap(gap) = self.event {
+            return (gap.from.0, gap.to.0);
         }
         (self.seq, self.seq)
     }
@@ -41,13 +41,13 @@ impl Arrival<'_> {
         if known.is_none() || place.is_none() {
             participant.receive(self.places(), place);
         }
-        let (Some(place), Some(mut event)) = (place, Event::of(self.event, self.sent_at)) else {
+        let (Some(place), InboxEvent::Event(event)) = (place, self.event) else {
             return;
         };
-        if let EventKind::Found { pair } = &mut event.what {
-            // It names the partner alone.
-            pair[0] = reader;
-        }
+        let event = Event {
+            at: self.sent_at,
+            ..event.clone()
+        };
         findings.exercise(Property::NoDuplicates, u64::from(known.is_some()));
         if let Some(first) = known
             .filter(|known| *known != place)
@@ -58,7 +58,7 @@ impl Arrival<'_> {
             report_contradiction(findings, Property::NoDuplicates, at, [first, now]);
         } else if let Some(first) = observations.seen(place) {
             findings.exercise(Property::RoomOrder, 1);
-            if !is_same(first, reader, self.event) {
+            if !is_same(first, reader, &event) {
                 let now = Fact::Received(reader, seq, event);
                 report_contradiction(findings, Property::RoomOrder, at, [first.fact(), now]);
             }
@@ -78,13 +78,14 @@ impl Arrival<'_> {
 }
 
 /// Whether two readers received the same event. Each partner of a match sees only the other.
-fn is_same(first: &ObservedEvent, reader: User, received: &InboxEvent<'_>) -> bool {
-    if let (EventKind::Found { pair: [one, other] }, InboxEvent::Found { partner, .. }) =
-        (&first.event.what, received)
-    {
-        return partner == if *one == reader { other } else { one };
+fn is_same(first: &ObservedEvent, reader: User, received: &Event) -> bool {
+    let first = &first.event;
+    if let [Body::Found(_), Body::Found(_)] = [&first.body, &received.body] {
+        let partner = |event: &Event| event.about(reader).map(|who| who.id);
+        return partner(first) == partner(received);
     }
-    first.event.seen_by(reader) == *received
+    let place = |event: &Event| (event.room, event.room_seq);
+    (place(first), &first.body) == (place(received), &received.body)
 }
 
 /// Judges the order of the rooms' positions in every inbox, and of each room's timestamps.

@@ -9,13 +9,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chat_types::Time;
-use sim_model::protocol::{Moderated, Presence, Room, User};
+use sim_model::protocol::{Room, User};
 
 use super::observations::Observations;
 use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
-use crate::model::EventKind;
+use crate::model::Body;
 
 const LOST: Property = Property::NoLostMessages;
 
@@ -32,7 +32,7 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
             let view = views.entry(*room).or_default();
             let what = observations
                 .seen((*room, *room_seq))
-                .map(|seen| &seen.event.what);
+                .map(|seen| &seen.event.body);
             view.events.insert(
                 *room_seq,
                 what.and_then(|what| membership_change(what, *reader)),
@@ -120,32 +120,17 @@ impl ReaderView {
     }
 }
 
-fn membership_change(what: &EventKind, reader: User) -> Option<MembershipChange> {
-    match *what {
-        EventKind::Found { .. } => Some(MembershipChange::Begins),
-        EventKind::Member {
-            user,
-            change: Presence::Joined,
-        } if user == reader => Some(MembershipChange::Begins),
-        EventKind::Member {
-            user,
-            change: Presence::Left,
-        } if user == reader => Some(MembershipChange::Ends),
-        EventKind::Moderation {
-            user: Some(user),
-            act: Moderated::Kicked,
-            ..
-        } if user == reader => Some(MembershipChange::Ends),
-        EventKind::Moderation {
-            act: Moderated::Closed,
-            ..
-        }
-        | EventKind::Ended { .. } => Some(MembershipChange::Ends),
-        EventKind::Message { .. }
-        | EventKind::PartnerAway
-        | EventKind::PartnerBack
-        | EventKind::Member { .. }
-        | EventKind::Stick { .. }
-        | EventKind::Moderation { .. } => None,
-    }
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "no other event changes who is a member"
+)]
+fn membership_change(what: &Body, reader: User) -> Option<MembershipChange> {
+    let (who, change) = match what {
+        Body::Found(_) => return Some(MembershipChange::Begins),
+        Body::PartnerDisconnected(_) | Body::Closed { .. } => return Some(MembershipChange::Ends),
+        Body::Joined(who) => (who, MembershipChange::Begins),
+        Body::Left(who) | Body::Kicked { user: who, .. } => (who, MembershipChange::Ends),
+        _ => return None,
+    };
+    (who.id == reader).then_some(change)
 }

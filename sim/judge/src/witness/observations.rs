@@ -88,8 +88,8 @@ impl ObservedEvent {
     }
 
     /// The sender and the text of a message.
-    pub(super) const fn message(&self) -> Option<(User, &Arc<str>)> {
-        self.event.what.message()
+    pub(super) fn message(&self) -> Option<(User, &Arc<str>)> {
+        self.event.body.message()
     }
 }
 

@@ -10,7 +10,7 @@ use super::observations::{Observations, ObservedEvent};
 use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
-use crate::model::EventKind;
+use crate::model::Body;
 
 const MATCH: Property = Property::SingleMatch;
 const LIFE: Property = Property::RoomLifecycle;
@@ -35,16 +35,17 @@ fn one_after_another(observations: &Observations, reader: User, findings: &mut F
         let Some(seen) = observations.seen(*place) else {
             continue;
         };
-        let is_over = matches!(seen.event.what, EventKind::Ended { .. });
+        let is_over = matches!(seen.event.body, Body::PartnerDisconnected(_));
         if *seq != last.saturating_add(1)
             || is_over && current.is_some_and(|(room, ..)| room == place.0)
         {
             current = None;
         }
         last = *seq;
-        let EventKind::Found { pair } = seen.event.what else {
+        let Body::Found(pair) = &seen.event.body else {
             continue;
         };
+        let pair = [pair[0].id, pair[1].id];
         findings.exercise(MATCH, 1);
         let received = |seq| observations.received(reader, seq);
         if let Some(found) =
@@ -74,15 +75,15 @@ fn first_and_last(
     seen: &ObservedEvent,
     findings: &mut Findings,
 ) {
-    let place = seen.event.room_seq;
-    if matches!(seen.event.what, EventKind::Found { .. }) {
+    let place = seen.event.room_seq.0;
+    if matches!(seen.event.body, Body::Found(_)) {
         findings.exercise(LIFE, 1);
         if place != 1 {
             let rule = Fact::Rule("a pair room begins with chatroom.found");
             report_contradiction(findings, LIFE, seen.at, [rule, seen.fact()]);
         }
     }
-    if !matches!(seen.event.what, EventKind::Ended { .. }) {
+    if !matches!(seen.event.body, Body::PartnerDisconnected(_)) {
         return;
     }
     findings.exercise(LIFE, 1);

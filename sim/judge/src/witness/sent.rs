@@ -113,7 +113,7 @@ fn compare_with_answer(
     (sender, text): (User, &Arc<str>),
     findings: &mut Findings,
 ) {
-    let (room, room_seq) = (seen.event.room, seen.event.room_seq);
+    let (room, room_seq) = (seen.event.room, seen.event.room_seq.0);
     let Some(accepted) = observations
         .accepted
         .get(&room)

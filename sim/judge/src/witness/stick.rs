@@ -8,13 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use sim_model::protocol::{Moderated, Presence, Room, StickChange, User};
+use sim_model::protocol::{Room, User};
 
 use super::observations::{Observations, ObservedEvent};
 use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
-use crate::model::EventKind;
+use crate::model::Body;
 
 const HELD: Property = Property::StickExclusion;
 const ORDER: Property = Property::StickOrder;
@@ -25,7 +25,7 @@ const LOST_LIFE: u64 = 1_000_000;
 /// Walks through the events of every room with a stick.
 pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
     for (room, of_room) in &observations.rooms {
-        let uses_stick = |seen: &ObservedEvent| matches!(seen.event.what, EventKind::Stick { .. });
+        let uses_stick = |seen: &ObservedEvent| is_of_stick(&seen.event.body);
         if of_room.values().any(uses_stick) {
             let seen = of_room.keys().copied();
             let accepted = observations
@@ -42,6 +42,17 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
             }
         }
     }
+}
+
+/// Whether the event is one of the stick.
+const fn is_of_stick(what: &Body) -> bool {
+    matches!(
+        what,
+        Body::StickClaimed { .. }
+            | Body::StickGranted { .. }
+            | Body::StickReleased { .. }
+            | Body::StickExpired { .. }
+    )
 }
 
 /// The holder and the epoch of the grant; `None` while there is no holder.
@@ -62,7 +73,7 @@ struct StickReplay<'a> {
     claims: Vec<(User, &'a ObservedEvent)>,
     is_whole: bool,
     /// The holder's push, if it is at the previous position.
-    push: Option<(Fact, EventKind)>,
+    push: Option<(Fact, Holder)>,
 }
 
 impl<'a> StickReplay<'a> {
@@ -81,6 +92,10 @@ impl<'a> StickReplay<'a> {
         }
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "no other event releases the stick"
+    )]
     fn step(&mut self, room_seq: u64, findings: &mut Findings) {
         let holes = room_seq.saturating_sub(self.last.saturating_add(1));
         if holes > 0 {
@@ -95,7 +110,11 @@ impl<'a> StickReplay<'a> {
         if let Some(seen) = self.observations.seen((self.room, room_seq)) {
             if let Some((push, release)) = push {
                 findings.exercise(HELD, 1);
-                if seen.event.what != release {
+                let released = match &seen.event.body {
+                    Body::StickReleased { user, epoch } => Some((user.id, epoch.0)),
+                    _ => None,
+                };
+                if released != release {
                     report_contradiction(findings, HELD, seen.at, [push, seen.fact()]);
                 }
             }
@@ -105,55 +124,44 @@ impl<'a> StickReplay<'a> {
         if let Some(push) = of_room
             .and_then(|all| all.get(&room_seq))
             .filter(|one| one.text.is_none())
-            && let Some(Some((user, epoch))) = self.holder
+            && let Some(holder @ Some((user, _))) = self.holder
             && push.sender == user
         {
-            let change = StickChange::Released { epoch };
-            self.push = Some((
-                push.fact(self.room, room_seq),
-                EventKind::Stick { user, change },
-            ));
+            self.push = Some((push.fact(self.room, room_seq), holder));
         }
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "no other event moves the stick"
+    )]
     fn see(&mut self, seen: &'a ObservedEvent, findings: &mut Findings) {
-        match seen.event.what {
-            EventKind::Stick { user, change } => match change {
-                StickChange::Claimed { .. } => {
-                    self.withdraw(user);
-                    self.claims.push((user, seen));
-                }
-                StickChange::Granted { epoch, .. } => self.grant(seen, (user, epoch), findings),
-                StickChange::Released { epoch } | StickChange::Expired { epoch } => {
-                    let owed = self.holder.map(|holder| holder == Some((user, epoch)));
-                    self.compare(owed, seen, findings);
-                    self.holder = Some(None);
-                }
-            },
-            EventKind::Message { sender, epoch, .. } => {
-                let own = |holder: Holder| holder.filter(|(user, _)| *user == sender);
+        match &seen.event.body {
+            Body::StickClaimed { user, .. } => {
+                self.withdraw(user.id);
+                self.claims.push((user.id, seen));
+            }
+            Body::StickGranted { user, epoch, .. } => {
+                self.grant(seen, (user.id, epoch.0), findings);
+            }
+            Body::StickReleased { user, epoch } | Body::StickExpired { user, epoch } => {
+                let owed = self.holder.map(|holder| holder == Some((user.id, epoch.0)));
+                self.compare(owed, seen, findings);
+                self.holder = Some(None);
+            }
+            Body::Message { sender, epoch, .. } => {
+                let own = |holder: Holder| holder.filter(|(user, _)| *user == sender.id);
+                let under = epoch.map(|epoch| epoch.0);
                 let owed = self
                     .holder
-                    .map(|holder| epoch == own(holder).map(|(_, epoch)| epoch));
+                    .map(|holder| under == own(holder).map(|(_, epoch)| epoch));
                 self.compare(owed, seen, findings);
             }
-            EventKind::Member {
-                user,
-                change: Presence::Left | Presence::Away,
-            }
-            | EventKind::Moderation {
-                user: Some(user),
-                act: Moderated::Muted | Moderated::Kicked,
-                ..
-            } => {
-                self.withdraw(user);
-            }
-            EventKind::Member { .. }
-            | EventKind::Moderation { .. }
-            | EventKind::Found { .. }
-            | EventKind::Ended { .. }
-            | EventKind::PartnerAway
-            | EventKind::PartnerBack => {}
+            Body::Left(user)
+            | Body::Away(user)
+            | Body::Muted { user, .. }
+            | Body::Kicked { user, .. } => self.withdraw(user.id),
+            _ => {}
         }
     }
 

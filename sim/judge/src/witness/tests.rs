@@ -2,10 +2,8 @@
 
 pub(crate) mod history_builder;
 
-use chat_types::{RoomSeq, Span, Time};
-use sim_model::protocol::{
-    Answer, EndReason, InboxEvent, LostRange, Op, Presence, Refusal, StickChange, User,
-};
+use chat_types::{RoomSeq, Seq, Span, Time};
+use sim_model::protocol::{Answer, Body, Gap, LostRange, Op, Refusal, User};
 
 use history_builder::*;
 
@@ -13,7 +11,7 @@ use history_builder::*;
 fn only_messages_that_arrived_are_judged() {
     let mut history = HistoryBuilder::of_a_pair();
     history.sends(ANN, "one", (PAIR, 2));
-    history.sees(BEN, message(PAIR, 2, ANN, "one"));
+    history.sees(BEN, &message(PAIR, 2, ANN, "one"));
     history.sends(ANN, "two", (PAIR, 3));
     history.calls(ANN, &send(PAIR, "three"));
     history.keeps("no_lost_messages", (1, 2));
@@ -32,7 +30,7 @@ fn a_message_is_lost_when_its_reader_received_a_later_event() {
     let mut history = HistoryBuilder::of_a_pair();
     history.sends(ANN, "one", (PAIR, 2));
     history.sends(ANN, "two", (PAIR, 3));
-    history.sees(BEN, message(PAIR, 3, ANN, "two"));
+    history.sees(BEN, &message(PAIR, 3, ANN, "two"));
     history.breaks("no_lost_messages");
 }
 
@@ -40,7 +38,7 @@ fn a_message_is_lost_when_its_reader_received_a_later_event() {
 fn a_message_hidden_by_a_gap_or_a_block_is_not_judged() {
     let mut history = HistoryBuilder::of_a_pair();
     history.sends(ANN, "one", (PAIR, 2));
-    let rooms = &[LostRange {
+    let rooms = vec![LostRange {
         room: PAIR,
         from: RoomSeq(2),
         to: RoomSeq(2),
@@ -48,11 +46,11 @@ fn a_message_hidden_by_a_gap_or_a_block_is_not_judged() {
     }];
     history.sees(
         BEN,
-        InboxEvent::Gap {
-            from: 2,
-            to: 2,
-            lost: 1,
+        &Gap {
+            from: Seq(2),
+            to: Seq(2),
             rooms,
+            rooms_omitted: false,
         },
     );
     history.reads(BEN, 2, 2);
@@ -61,7 +59,7 @@ fn a_message_hidden_by_a_gap_or_a_block_is_not_judged() {
     let mut history = HistoryBuilder::in_the_lobby();
     history.calls(BEN, &Op::Block { user: ANN });
     history.sends(ANN, "one", (LOBBY, 4));
-    history.sees(CAT, message(LOBBY, 4, ANN, "one"));
+    history.sees(CAT, &message(LOBBY, 4, ANN, "one"));
     history.reads(BEN, 2, 2);
     history.keeps("no_lost_messages", (2, 1));
 }
@@ -69,9 +67,9 @@ fn a_message_hidden_by_a_gap_or_a_block_is_not_judged() {
 #[test]
 fn a_former_member_is_owed_no_message() {
     let mut history = HistoryBuilder::in_the_lobby();
-    history.all_see(&ALL, member(4, CAT, Presence::Left));
+    history.all_see(&ALL, &about(4, CAT, Body::Left));
     history.sends(ANN, "one", (LOBBY, 5));
-    history.sees(BEN, message(LOBBY, 5, ANN, "one"));
+    history.sees(BEN, &message(LOBBY, 5, ANN, "one"));
     history.reads(CAT, 2, 2);
     history.keeps("no_lost_messages", (2, 0));
 }
@@ -87,8 +85,8 @@ fn a_page_that_skips_a_position_lost_its_event() {
 fn one_event_at_two_positions_is_a_duplicate() {
     let mut history = HistoryBuilder::of_a_pair();
     history.sends(ANN, "one", (PAIR, 2));
-    history.sees(BEN, message(PAIR, 2, ANN, "one"));
-    history.sees(BEN, message(PAIR, 2, ANN, "one"));
+    history.sees(BEN, &message(PAIR, 2, ANN, "one"));
+    history.sees(BEN, &message(PAIR, 2, ANN, "one"));
     history.breaks("no_duplicates");
 }
 
@@ -96,28 +94,19 @@ fn one_event_at_two_positions_is_a_duplicate() {
 fn one_keyed_call_at_two_positions_is_a_duplicate() {
     let mut history = HistoryBuilder::of_a_pair();
     history.sends(ANN, "one", (PAIR, 2));
-    history.sees(BEN, message(PAIR, 2, ANN, "one"));
-    history.sees(BEN, message(PAIR, 3, ANN, "one"));
+    history.sees(BEN, &message(PAIR, 2, ANN, "one"));
+    history.sees(BEN, &message(PAIR, 3, ANN, "one"));
     history.breaks("no_duplicates");
 }
 
 #[test]
 fn a_redelivery_of_the_same_event_is_no_duplicate() {
     let mut history = HistoryBuilder::of_a_pair();
-    history.sees_at(
-        BEN,
-        1,
-        InboxEvent::Found {
-            shown: sim_model::protocol::Shown::NAMELESS,
-            room: PAIR,
-            room_seq: 1,
-            partner: ANN,
-        },
-    );
+    history.sees_at(BEN, 1, &found(PAIR, BEN, ANN));
     history.keeps("no_duplicates", (1, 0));
 
     let mut history = HistoryBuilder::in_the_lobby();
-    history.sees_at(CAT, 1, member(2, BEN, Presence::Joined));
+    history.sees_at(CAT, 1, &about(2, BEN, Body::Joined));
     history.breaks("no_duplicates");
 }
 
@@ -126,7 +115,7 @@ fn two_calls_with_one_text_may_have_two_positions() {
     let mut history = HistoryBuilder::of_a_pair();
     for place in [2, 3] {
         history.sends(ANN, "hi", (PAIR, place));
-        history.sees(BEN, message(PAIR, place, ANN, "hi"));
+        history.sees(BEN, &message(PAIR, place, ANN, "hi"));
     }
     // Ascending positions of the inbox are no duplicates either.
     history.keeps("no_duplicates", (2, 1));
@@ -137,19 +126,19 @@ fn positions_of_a_room_ascend_and_are_equal_for_all_readers() {
     let mut history = HistoryBuilder::of_a_pair();
     history.sends(ANN, "one", (PAIR, 2));
     history.sends(ANN, "two", (PAIR, 3));
-    history.sees(BEN, message(PAIR, 3, ANN, "two"));
-    history.sees(BEN, message(PAIR, 2, ANN, "one"));
+    history.sees(BEN, &message(PAIR, 3, ANN, "two"));
+    history.sees(BEN, &message(PAIR, 2, ANN, "one"));
     history.breaks("room_order");
 
     let mut history = HistoryBuilder::in_the_lobby();
-    history.sees(ANN, member(4, BEN, Presence::Away));
-    history.sees(CAT, member(4, BEN, Presence::Left));
+    history.sees(ANN, &about(4, BEN, Body::Away));
+    history.sees(CAT, &about(4, BEN, Body::Left));
     history.breaks("room_order");
 
     let mut history = HistoryBuilder::of_a_pair();
     history.sends(ANN, "one", (PAIR, 2));
     history.sends(ANN, "two", (PAIR, 3));
-    history.sees(BEN, message(PAIR, 2, ANN, "two"));
+    history.sees(BEN, &message(PAIR, 2, ANN, "two"));
     history.breaks("room_order");
 }
 
@@ -163,8 +152,8 @@ fn timestamps_go_back_only_where_the_server_gives_none() {
             } else {
                 history.now + Span::millis(1)
             };
-            let event = member(place, BEN, Presence::Away);
-            history.sees_of(ANN, place, sent_at, event);
+            let event = about(place, BEN, Body::Away);
+            history.sees_of(ANN, place, sent_at, &event);
         }
         history
     };
@@ -176,12 +165,12 @@ fn timestamps_go_back_only_where_the_server_gives_none() {
 fn a_message_that_no_call_says_is_a_phantom() {
     let mut history = HistoryBuilder::of_a_pair();
     history.sends(ANN, "one", (PAIR, 2));
-    history.sees(BEN, message(PAIR, 2, ANN, "won"));
+    history.sees(BEN, &message(PAIR, 2, ANN, "won"));
     history.breaks("no_phantoms");
 
     let mut history = HistoryBuilder::of_a_pair();
     history.sends(ANN, "one", (PAIR, 2));
-    history.sees(ANN, message(PAIR, 2, ANN, "one"));
+    history.sees(ANN, &message(PAIR, 2, ANN, "one"));
     history.breaks("no_phantoms");
 }
 
@@ -191,7 +180,7 @@ fn a_message_that_was_refused_is_a_phantom_unless_an_attempt_may_have_passed() {
         let mut history = HistoryBuilder::of_a_pair();
         let refusal = Refusal::of(code);
         history.asks(ANN, &send(PAIR, "one"), Err(refusal));
-        history.sees(BEN, message(PAIR, 2, ANN, "one"));
+        history.sees(BEN, &message(PAIR, 2, ANN, "one"));
         history
     };
     told("muted").breaks("no_phantoms");
@@ -208,38 +197,38 @@ fn texts_of_strangers_and_drafts_are_not_judged() {
             epoch: None,
         },
     );
-    history.sees(BEN, message(PAIR, 2, ANN, "one"));
-    history.sees(ANN, message(NEXT, 2, STRANGER, "two"));
+    history.sees(BEN, &message(PAIR, 2, ANN, "one"));
+    history.sees(ANN, &message(NEXT, 2, STRANGER, "two"));
     history.keeps("no_phantoms", (0, 2));
 }
 
 #[test]
 fn the_stick_passes_from_holder_to_holder() {
     let mut history = HistoryBuilder::in_the_lobby();
-    history.all_see(&ALL, stick(4, ANN, granted(1)));
-    history.all_see(&ALL, stick(5, BEN, StickChange::Claimed { place: 1 }));
-    history.all_see(&ALL, stick(6, CAT, StickChange::Claimed { place: 2 }));
+    history.all_see(&ALL, &about(4, ANN, granted(1)));
+    history.all_see(&ALL, &about(5, BEN, claimed(1)));
+    history.all_see(&ALL, &about(6, CAT, claimed(2)));
     history.sends(ANN, "one", (LOBBY, 7));
-    history.all_see(&[BEN, CAT], speech(7, ANN, "one", 1));
-    history.all_see(&ALL, stick(8, ANN, StickChange::Released { epoch: 1 }));
-    history.all_see(&ALL, stick(9, BEN, granted(2)));
+    history.all_see(&[BEN, CAT], &speech(7, ANN, "one", 1));
+    history.all_see(&ALL, &about(8, ANN, released(1)));
+    history.all_see(&ALL, &about(9, BEN, granted(2)));
     history.keeps("stick_exclusion", (4, 0));
 }
 
 #[test]
 fn a_grant_has_the_next_epoch_and_one_holder() {
     let mut history = HistoryBuilder::in_the_lobby();
-    history.all_see(&ALL, stick(4, ANN, granted(2)));
+    history.all_see(&ALL, &about(4, ANN, granted(2)));
     history.breaks("stick_exclusion");
 
     let mut history = HistoryBuilder::in_the_lobby();
-    history.all_see(&ALL, stick(4, ANN, granted(1)));
-    history.all_see(&ALL, stick(5, BEN, granted(2)));
+    history.all_see(&ALL, &about(4, ANN, granted(1)));
+    history.all_see(&ALL, &about(5, BEN, granted(2)));
     history.breaks("stick_exclusion");
 
     // One position is unknown: it may have been the grant.
     let mut history = HistoryBuilder::in_the_lobby();
-    history.all_see(&ALL, stick(5, ANN, granted(2)));
+    history.all_see(&ALL, &about(5, ANN, granted(2)));
     history.keeps("stick_exclusion", (1, 0));
 }
 
@@ -247,10 +236,10 @@ fn a_grant_has_the_next_epoch_and_one_holder() {
 fn a_message_carries_its_sender_s_epoch() {
     for epoch in [1, 3] {
         let mut history = HistoryBuilder::in_the_lobby();
-        history.all_see(&ALL, stick(4, ANN, granted(1)));
+        history.all_see(&ALL, &about(4, ANN, granted(1)));
         let speaker = if epoch == 1 { CAT } else { ANN };
         history.sends(speaker, "one", (LOBBY, 5));
-        history.sees(BEN, speech(5, speaker, "one", epoch));
+        history.sees(BEN, &speech(5, speaker, "one", epoch));
         history.breaks("stick_exclusion");
     }
 }
@@ -258,7 +247,7 @@ fn a_message_carries_its_sender_s_epoch() {
 #[test]
 fn a_push_releases_the_stick() {
     let mut history = HistoryBuilder::in_the_lobby();
-    history.all_see(&ALL, stick(4, ANN, granted(1)));
+    history.all_see(&ALL, &about(4, ANN, granted(1)));
     history.asks(
         ANN,
         &Op::Push {
@@ -267,8 +256,8 @@ fn a_push_releases_the_stick() {
         },
         sent(LOBBY, 5),
     );
-    history.all_see(&[BEN, CAT], speech(5, ANN, "one", 1));
-    history.all_see(&ALL, member(6, BEN, Presence::Away));
+    history.all_see(&[BEN, CAT], &speech(5, ANN, "one", 1));
+    history.all_see(&ALL, &about(6, BEN, Body::Away));
     history.breaks("stick_exclusion");
 }
 
@@ -276,9 +265,9 @@ fn a_push_releases_the_stick() {
 fn a_claim_is_bypassed_only_if_it_may_be_withdrawn() {
     let told = |resets: &[User]| {
         let mut history = HistoryBuilder::in_the_lobby();
-        history.all_see(&ALL, stick(4, ANN, granted(1)));
-        history.all_see(&ALL, stick(5, BEN, StickChange::Claimed { place: 1 }));
-        history.all_see(&ALL, stick(6, CAT, StickChange::Claimed { place: 2 }));
+        history.all_see(&ALL, &about(4, ANN, granted(1)));
+        history.all_see(&ALL, &about(5, BEN, claimed(1)));
+        history.all_see(&ALL, &about(6, CAT, claimed(2)));
         for user in resets {
             history.calls(
                 *user,
@@ -288,8 +277,8 @@ fn a_claim_is_bypassed_only_if_it_may_be_withdrawn() {
                 },
             );
         }
-        history.all_see(&ALL, stick(7, ANN, StickChange::Expired { epoch: 1 }));
-        history.all_see(&ALL, stick(8, CAT, granted(2)));
+        history.all_see(&ALL, &about(7, ANN, expired(1)));
+        history.all_see(&ALL, &about(8, CAT, granted(2)));
         history
     };
     told(&[]).breaks("stick_order");
@@ -341,7 +330,7 @@ fn a_client_that_may_be_another_participant_is_not_judged_by_a_second_inbox() {
             history.registers(CAT);
         }
         history.now += plan().server.unused_timeout;
-        history.sees_at(CAT, 1, member(4, CAT, Presence::Joined));
+        history.sees_at(CAT, 1, &about(4, CAT, Body::Joined));
         history.sends(CAT, "mine", (LOBBY, 3));
         history
     };
@@ -353,15 +342,7 @@ fn a_client_that_may_be_another_participant_is_not_judged_by_a_second_inbox() {
 #[test]
 fn an_event_after_the_end_is_a_violation() {
     let mut history = HistoryBuilder::of_a_pair();
-    let (room, reason) = (PAIR, EndReason::Left);
-    history.sees(
-        BEN,
-        InboxEvent::Ended {
-            room,
-            room_seq: 2,
-            reason,
-        },
-    );
+    history.sees(BEN, &ended(PAIR, 2));
     history.sends(ANN, "one", (PAIR, 3));
     history.breaks("room_lifecycle");
 }
@@ -403,19 +384,18 @@ fn facts_known_only_to_the_server_are_counted_as_unjudged() {
 #[test]
 fn senseless_numbers_cause_no_panic() {
     let mut history = HistoryBuilder::of_a_pair();
-    let rooms = &[];
     history.sees_at(
         BEN,
         u64::MAX,
-        InboxEvent::Gap {
-            from: 2,
-            to: u64::MAX,
-            lost: 0,
-            rooms,
+        &Gap {
+            from: Seq(2),
+            to: Seq(u64::MAX),
+            rooms: Vec::new(),
+            rooms_omitted: false,
         },
     );
-    history.sees_at(ANN, u64::MAX, stick(u64::MAX, ANN, granted(u64::MAX)));
-    history.sees_at(ANN, 0, stick(0, ANN, granted(0)));
+    history.sees_at(ANN, u64::MAX, &about(u64::MAX, ANN, granted(u64::MAX)));
+    history.sees_at(ANN, 0, &about(0, ANN, granted(0)));
     history.reads(BEN, u64::MAX, u64::MAX);
     assert!(!history.ends().violations.is_empty());
 }

@@ -110,7 +110,9 @@ impl<'p> ProbeClients<'p> {
             return Err(CalibrateError::Busy);
         };
         self.room = Some(room);
-        (partner == first).then_some(()).ok_or(CalibrateError::Busy)
+        (partner.id == first)
+            .then_some(())
+            .ok_or(CalibrateError::Busy)
     }
 
     /// Takes the stick of the named room, if the server has sticks.

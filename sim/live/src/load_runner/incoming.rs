@@ -5,7 +5,7 @@ use chat_types::Time;
 use super::{LoadRunner, Phase, RequestPurpose};
 use crate::caller::{CallerRequest, Message, TimedMessage};
 use crate::client::Reading;
-use crate::event::Event;
+use crate::event::Received;
 use crate::reply::Page;
 use crate::target::Protocol;
 use crate::wire::WireError;
@@ -43,7 +43,7 @@ impl LoadRunner<'_, '_> {
                     {
                         *user = me;
                     }
-                    self.deliver(agent, &reply.events, DeliveryPath::Check, now);
+                    self.deliver(agent, reply.events, DeliveryPath::Check, now);
                     let user = &mut self.clients[agent as usize].user;
                     user.handle_answer(now, call, attempt, &reply.outcome, &mut self.metrics);
                     self.settle(agent);
@@ -79,7 +79,7 @@ impl LoadRunner<'_, '_> {
                 event,
             } => {
                 if self.has_stream(agent, stream) && !self.breaks(agent) {
-                    self.deliver(agent, &[event], DeliveryPath::Stream, now);
+                    self.deliver(agent, vec![event], DeliveryPath::Stream, now);
                     self.settle(agent);
                 }
             }
@@ -202,7 +202,7 @@ impl LoadRunner<'_, '_> {
             open.reading = Reading::Idle;
             open.cursor = open.cursor.max(page.cursor);
         }
-        self.deliver(agent, &page.events, DeliveryPath::Stream, now);
+        self.deliver(agent, page.events, DeliveryPath::Stream, now);
         if goes_on {
             self.handle_growth(agent, stream);
         }
@@ -210,18 +210,13 @@ impl LoadRunner<'_, '_> {
     }
 
     /// Passes events to the user, one by one.
-    fn deliver(&mut self, agent: u32, events: &[Event], path: DeliveryPath, now: Time) {
+    fn deliver(&mut self, agent: u32, events: Vec<Received>, path: DeliveryPath, now: Time) {
         let user = &mut self.clients[agent as usize].user;
-        for event in events {
+        for mut event in events {
+            event.read_by(user.identity());
             let sent_at = event.sent_at.unwrap_or(now);
-            user.handle_event(
-                now,
-                event.seq,
-                sent_at,
-                &event.inbox_event(),
-                path,
-                &mut self.metrics,
-            );
+            let seen = event.inbox_event();
+            user.handle_event(now, event.seq, sent_at, seen, path, &mut self.metrics);
         }
     }
 }

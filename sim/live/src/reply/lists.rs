@@ -62,8 +62,7 @@ impl Reader<'_> {
             Some(PastMessage {
                 room_seq: past.room_seq?,
                 at: self.time(past.timestamp.as_deref()),
-                sender: self.names.user(&sender.user_id),
-                shown: self.names.shown(sender),
+                sender: self.names.who(sender),
                 text: said(&past.message).into(),
                 epoch: past.epoch,
             })
@@ -79,8 +78,7 @@ impl Reader<'_> {
                 display_name: Cow::Borrowed(&*member.display_name),
             };
             Some(Member {
-                user: self.names.user(&who.user_id),
-                shown: self.names.shown(&who),
+                who: self.names.who(&who),
                 since: self.time(member.since.as_deref()),
                 attendance: attendance(&member.presence)?,
             })
@@ -93,8 +91,7 @@ impl Reader<'_> {
         let notice = |notice: &NoticeJson<'_>| {
             Some(Notice {
                 room: self.names.room(&notice.room_id),
-                user: self.names.user(&notice.user.user_id),
-                shown: self.names.shown(&notice.user),
+                user: self.names.who(&notice.user),
                 kind: match &*notice.kind {
                     "user.typing" => NoticeKind::Typing,
                     "user.waiting" => NoticeKind::Waiting(Span::secs(notice.waited_seconds?)),

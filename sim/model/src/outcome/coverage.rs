@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::names::{EVENTS, REJECTS, STICK_MOVES, TIMERS};
+use crate::names::{REJECTS, STICK_MOVES, TIMERS};
+use crate::protocol::EVENTS;
 
 /// Codes that no scenario can reach, with the reason. They are not counted. The core's own tests
 /// reach all but the first.

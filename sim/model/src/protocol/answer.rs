@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::{Attendance, Earlier, Span, Time};
 
-use super::{Notice, Room, Shown, User};
+use super::{Notice, Room, User, Who};
 
 /// A server's answer to an accepted call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +21,7 @@ pub enum Answer {
     Matched {
         user: User,
         room: Room,
-        partner: User,
-        shown: Shown<Arc<str>>,
+        partner: Arc<Who>,
     },
     /// The caller is not in the queue; `left` says whether it was.
     LeftQueue { left: bool },
@@ -131,10 +130,8 @@ pub struct PastMessage {
     pub room_seq: u64,
     /// The instant, by the server's clock.
     pub at: Time,
-    /// The sender.
-    pub sender: User,
     /// The sender as others saw it.
-    pub shown: Shown<Arc<str>>,
+    pub sender: Arc<Who>,
     /// The text.
     pub text: Arc<str>,
     /// The epoch of the sender's grant, in a room with a stick.
@@ -145,9 +142,7 @@ pub struct PastMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The member.
-    pub user: User,
-    /// The member as others see it.
-    pub shown: Shown<Arc<str>>,
+    pub who: Arc<Who>,
     /// When it joined, by the server's clock.
     pub since: Time,
     /// Its presence.

@@ -413,7 +413,7 @@ impl<'a> LaneRecorder<'a> {
         record: &Record<'_>,
         lane: usize,
         seq: u64,
-        event: &InboxEvent<'_>,
+        event: InboxEvent<'_>,
         path: DeliveryPath,
     ) {
         let at = self.since_start(record.at);

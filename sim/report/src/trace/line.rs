@@ -10,7 +10,7 @@ use sim_model::history::{
     ClientEvent, ClusterEvent, DeliveryPath, Record, WorldRecord, server_name,
 };
 use sim_model::plan::Outage;
-use sim_model::protocol::{Answer, CallId, InboxEvent, Op, Outcome, Room, StickChange, User};
+use sim_model::protocol::{Answer, Body, CallId, InboxEvent, Op, Outcome, Room, User};
 
 /// The most characters of a text in a trace.
 const TEXT_LIMIT: usize = 80;
@@ -136,7 +136,7 @@ impl<'a> TraceLine<'a> {
                     DeliveryPath::Check => "check",
                 });
                 line.first = (!first).then_some(false);
-                line.add_event(event);
+                line.add_event(event, record.user);
             }
             ClientEvent::Stuck { waiting_for } => line.reason = Some(waiting_for),
             ClientEvent::StreamOpened
@@ -257,34 +257,34 @@ impl<'a> TraceLine<'a> {
             }
         };
         self.outcome = Some("accepted");
-        match *answer {
-            Answer::Waiting { position, .. } => self.place = Some(position),
+        match answer {
+            Answer::Waiting { position, .. } => self.place = Some(*position),
             Answer::Matched { room, partner, .. } => {
-                self.room = Some(show_room(room));
-                self.who = Some(show_user(partner));
+                self.room = Some(show_room(*room));
+                self.who = Some(show_user(partner.id));
             }
-            Answer::LoggedIn { room, .. } => self.room = Some(show_room(room)),
+            Answer::LoggedIn { room, .. } => self.room = Some(show_room(*room)),
             Answer::Sent { room, room_seq, .. } => {
-                self.room = Some(show_room(room));
-                self.room_seq = Some(room_seq);
+                self.room = Some(show_room(*room));
+                self.room_seq = Some(*room_seq);
             }
             Answer::Stick {
                 room, place, epoch, ..
             } => {
-                self.room = Some(show_room(room));
-                self.place = Some(place);
-                self.epoch = Some(epoch);
+                self.room = Some(show_room(*room));
+                self.place = Some(*place);
+                self.epoch = Some(*epoch);
             }
-            Answer::Read { cursor, .. } => self.seq = Some(cursor),
+            Answer::Read { cursor, .. } => self.seq = Some(*cursor),
             Answer::OnBreak {
                 stress, boss_alert, ..
             }
             | Answer::Mood { stress, boss_alert } => {
-                self.stress = Some(stress);
-                self.boss_alert = Some(boss_alert);
+                self.stress = Some(*stress);
+                self.boss_alert = Some(*boss_alert);
             }
             Answer::History { room, .. } | Answer::Members { room, .. } => {
-                self.room = Some(show_room(room));
+                self.room = Some(show_room(*room));
             }
             Answer::LeftQueue { .. }
             | Answer::LeftChat
@@ -294,41 +294,40 @@ impl<'a> TraceLine<'a> {
         }
     }
 
-    fn add_event(&mut self, event: &InboxEvent<'a>) {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all others say no more than whom they are about"
+    )]
+    fn add_event(&mut self, event: InboxEvent<'a>, reader: Option<User>) {
         self.event = Some(event.kind());
-        if let Some((room, room_seq)) = event.place() {
-            self.room = Some(show_room(room));
-            self.room_seq = Some(room_seq);
-        }
-        match *event {
-            InboxEvent::Found { partner, .. } => self.who = Some(show_user(partner)),
-            InboxEvent::Message {
-                sender,
-                text,
-                epoch,
-                ..
-            } => {
-                self.who = Some(show_user(sender));
+        let event = match event {
+            InboxEvent::Event(event) => event,
+            InboxEvent::Gap(gap) => {
+                self.lost = Some(gap.lost());
+                self.rooms = gap
+                    .rooms
+                    .iter()
+                    .map(|range| show_room(range.room))
+                    .collect();
+                return;
+            }
+        };
+        self.room = Some(show_room(event.room));
+        self.room_seq = Some(event.room_seq.0);
+        let who = event.about(reader.unwrap_or_default());
+        self.who = who.map(|who| show_user(who.id));
+        match &event.body {
+            Body::Message { text, epoch, .. } => {
                 self.text = Some(cut(text));
-                self.epoch = epoch;
+                self.epoch = epoch.map(|epoch| epoch.0);
             }
-            InboxEvent::Ended { reason, .. } => self.reason = Some(reason.as_str()),
-            InboxEvent::Member { user, .. } => self.who = Some(show_user(user)),
-            InboxEvent::Stick { user, change, .. } => {
-                self.who = Some(show_user(user));
-                match change {
-                    StickChange::Claimed { place } => self.place = Some(place),
-                    StickChange::Granted { epoch, .. }
-                    | StickChange::Released { epoch }
-                    | StickChange::Expired { epoch } => self.epoch = Some(epoch),
-                }
-            }
-            InboxEvent::Moderation { user, .. } => self.who = user.map(show_user),
-            InboxEvent::Gap { lost, rooms, .. } => {
-                self.lost = Some(lost);
-                self.rooms = rooms.iter().map(|range| show_room(range.room)).collect();
-            }
-            InboxEvent::PartnerAway { .. } | InboxEvent::PartnerBack { .. } => {}
+            Body::PartnerDisconnected(reason) => self.reason = Some(reason.as_str()),
+            Body::PartnerAway(_) | Body::PartnerReconnected(_) => self.who = None,
+            Body::StickClaimed { place, .. } => self.place = Some(*place),
+            Body::StickGranted { epoch, .. }
+            | Body::StickReleased { epoch, .. }
+            | Body::StickExpired { epoch, .. } => self.epoch = Some(epoch.0),
+            _ => {}
         }
     }
 }

@@ -1,11 +1,11 @@
-use chat_types::{RoomSeq, Span};
+use chat_types::{Epoch, RoomSeq, Seq, Span};
 use std::sync::Arc;
 
 use super::*;
 use sim_model::history::{DeliveryPath, RequestKey, Retry};
 use sim_model::plan::Outage;
 use sim_model::protocol::Op;
-use sim_model::protocol::{Answer, InboxEvent, LostRange, Outcome, Refusal, Shown, StickChange};
+use sim_model::protocol::{Answer, Body, Event, Gap, InboxEvent, LostRange, Outcome, Refusal, Who};
 
 const START: Time = Time(1_000_000_000);
 
@@ -32,8 +32,8 @@ fn play(observer: &mut dyn Observer) {
     let mut ann = |ms, user: Option<u64>, what| tell(observer, ms, 0, user, what);
     ann(0, None, called(0, &login));
     ann(20, Some(7), answered(0, &login, &logged_in));
-    ann(22, Some(7), received(4, &GRANTED));
-    tell(observer, 23, 1, Some(9), received(5, &GRANTED));
+    ann(22, Some(7), received(4, &granted()));
+    tell(observer, 23, 1, Some(9), received(5, &granted()));
     let mut ann = |ms, what| tell(observer, ms, 0, Some(7), what);
     ann(24, called(1, &push));
     ann(
@@ -51,16 +51,23 @@ fn play(observer: &mut dyn Observer) {
     observer.observe_world(&WorldRecord::Ended { at: at(31) });
 }
 
-const GRANTED: InboxEvent<'static> = InboxEvent::Stick {
-    shown: Shown::NAMELESS,
-    room: Room(3),
-    room_seq: 17,
-    user: User(9),
-    change: StickChange::Granted {
-        epoch: 4,
+fn event(room_seq: u64, body: Body) -> Event {
+    Event {
+        room: Room(3),
+        room_seq: RoomSeq(room_seq),
+        at: START,
+        body,
+    }
+}
+
+fn granted() -> Event {
+    let body = Body::StickGranted {
+        user: Who::unnamed(User(9)),
+        epoch: Epoch(4),
         lease: Span::secs(4),
-    },
-};
+    };
+    event(17, body)
+}
 
 fn crash(observer: &mut dyn Observer) {
     observer.observe_world(&WorldRecord::Down {
@@ -77,24 +84,24 @@ fn crash(observer: &mut dyn Observer) {
 
 /// The other user receives a long message, and a gap.
 fn hear(observer: &mut dyn Observer) {
-    let message = InboxEvent::Message {
-        shown: Shown::NAMELESS,
-        room: Room(3),
-        room_seq: 18,
-        sender: User(7),
-        text: &"x".repeat(100),
-        epoch: Some(3),
-    };
-    let gap = InboxEvent::Gap {
-        from: 1,
-        to: 2,
-        lost: 2,
-        rooms: &[LostRange {
+    let message = event(
+        18,
+        Body::Message {
+            sender: Who::unnamed(User(7)),
+            text: "x".repeat(100).into(),
+            epoch: Some(Epoch(3)),
+        },
+    );
+    let gap = Gap {
+        from: Seq(1),
+        to: Seq(2),
+        rooms: vec![LostRange {
             room: Room(3),
             from: RoomSeq(1),
             to: RoomSeq(2),
             ..LostRange::default()
         }],
+        rooms_omitted: false,
     };
     tell(observer, 28, 1, Some(9), received(6, &message));
     tell(observer, 29, 1, Some(9), received(7, &gap));
@@ -135,11 +142,11 @@ fn answered<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> ClientEvent<'a> 
     }
 }
 
-fn received<'a>(seq: u64, event: &'a InboxEvent<'a>) -> ClientEvent<'a> {
+fn received<'a>(seq: u64, event: impl Into<InboxEvent<'a>>) -> ClientEvent<'a> {
     ClientEvent::Received {
         seq,
         sent_at: START,
-        event,
+        event: event.into(),
         path: DeliveryPath::Stream,
         first: true,
     }

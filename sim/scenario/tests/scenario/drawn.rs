@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_types::{BreakKind, Span};
 use proptest::prelude::*;
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::names::{EVENTS, STICK_MOVES, TIMERS, properties_of};
+use sim_model::names::{STICK_MOVES, TIMERS, properties_of};
 use sim_model::outcome::Point;
 use sim_model::plan::{
     Alphabet, Argument, Delivery, Fault, FaultKind, FirstTime, Grant, Harm, LEASE_DRIFT, LogHarm,
@@ -13,6 +13,7 @@ use sim_model::plan::{
     Reached, Repeats, ScriptStep, ScriptUser, ServersNeeded, Step, Stored, Text, Verb, Victims,
     Which, Workload,
 };
+use sim_model::protocol::EVENTS;
 use sim_model::protocol::{OpKind, ReadBy};
 use sim_scenario::{parse, to_yaml};
 

@@ -185,7 +185,7 @@ fn the_schema_names_everything() {
     let names = sim_model::names::PROPERTIES
         .into_iter()
         .chain(sim_model::names::METRICS)
-        .chain(sim_model::names::EVENTS)
+        .chain(sim_model::protocol::EVENTS)
         .chain(points);
     for name in names {
         assert!(text.contains(&format!("\"{name}\"")), "{name}");

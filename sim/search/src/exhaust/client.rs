@@ -7,9 +7,7 @@ use chat_types::Time;
 
 use super::fingerprint::{Base, Reader, fingerprint_shown};
 use sim_model::outcome::TinyCall;
-use sim_model::protocol::{
-    Answer, CallId, InboxEvent, Op, Outcome, ReadBy, Room, StickChange, User,
-};
+use sim_model::protocol::{Answer, Body, CallId, InboxEvent, Op, Outcome, ReadBy, Room, User};
 
 /// A call whose answer was lost.
 #[derive(Clone, Debug)]
@@ -118,7 +116,7 @@ impl Client {
         self.user = answer.caller().or(self.user);
         match answer {
             Answer::Waiting { .. } => self.waits = true,
-            Answer::Matched { room, partner, .. } => self.meet(*room, *partner),
+            Answer::Matched { room, partner, .. } => self.meet(*room, partner.id),
             Answer::LoggedIn { room, .. } => self.enter(*room),
             Answer::LeftQueue { .. } => self.waits = false,
             Answer::LeftChat => self.leave(),
@@ -141,26 +139,28 @@ impl Client {
     }
 
     /// Updates its knowledge from a new event.
-    pub(super) fn see(&mut self, event: &InboxEvent<'_>) {
-        match *event {
-            InboxEvent::Found { room, partner, .. } => self.meet(room, partner),
-            InboxEvent::Ended { room, .. } if self.room == Some(room) => self.in_room = false,
-            InboxEvent::Stick { user, change, .. } if self.user == Some(user) => match change {
-                StickChange::Granted { epoch, .. } => {
-                    self.epoch = Some(epoch);
-                    self.waits = false;
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "no other event changes what the client knows"
+    )]
+    pub(super) fn see(&mut self, event: InboxEvent<'_>) {
+        let InboxEvent::Event(event) = event else {
+            return;
+        };
+        let me = self.user.unwrap_or_default();
+        match &event.body {
+            Body::Found(_) => {
+                if let Some(partner) = event.about(me) {
+                    self.meet(event.room, partner.id);
                 }
-                StickChange::Claimed { .. } => self.waits = true,
-                StickChange::Released { .. } | StickChange::Expired { .. } => {}
-            },
-            InboxEvent::Stick { .. }
-            | InboxEvent::Ended { .. }
-            | InboxEvent::Message { .. }
-            | InboxEvent::PartnerAway { .. }
-            | InboxEvent::PartnerBack { .. }
-            | InboxEvent::Member { .. }
-            | InboxEvent::Moderation { .. }
-            | InboxEvent::Gap { .. } => {}
+            }
+            Body::PartnerDisconnected(_) if self.room == Some(event.room) => self.in_room = false,
+            Body::StickGranted { user, epoch, .. } if user.id == me => {
+                self.epoch = Some(epoch.0);
+                self.waits = false;
+            }
+            Body::StickClaimed { user, .. } if user.id == me => self.waits = true,
+            _ => {}
         }
     }
 

@@ -8,7 +8,7 @@ mod boundary;
 mod forged_records;
 mod received;
 
-use chat_core::{Address, Continuity, Hub, Node, Response, Seq, Ticket, TimerKind, UserId};
+use chat_core::{Address, Continuity, Hub, Node, Response, Seq, Ticket, TimerKind};
 use chat_types::{Span, Time};
 
 use super::client::{Client, Unanswered};
@@ -66,8 +66,6 @@ pub(super) struct Tiny {
     /// The number of faults so far.
     faults: u8,
     answers: Vec<TicketOutcome>,
-    /// The reader of the call in progress.
-    reader: Option<UserId>,
 }
 
 impl Tiny {
@@ -83,7 +81,6 @@ impl Tiny {
             highest: Base::default(),
             faults: 0,
             answers: Vec::new(),
-            reader: None,
         };
         tiny.node.collect_posted();
         // The clock starts at a value that truncates no span.

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use chat_core::{Caller, Entry, Hub, SecretHash, Seq, UserId};
 use chat_types::Span;
+use sim_model::protocol::InboxEvent;
 use sim_model::server::{self, Decided};
 use sim_model::words;
-use sim_world::translate;
 
 /// The largest number of events that are read at once.
 const PAGE: usize = 100;
@@ -81,9 +81,8 @@ impl FollowedParticipant {
                 && page.cursor > *end
             {
                 for (_, event) in &page.events {
-                    let event = translate::event(event, *user);
-                    let me = Some(*user);
-                    let words = format!("  · {}", words::event_words(&event, me));
+                    let event = InboxEvent::Event(event);
+                    let words = format!("  · {}", words::event_words(event, Some(*user)));
                     show(&line(position, after, *user, &words));
                 }
                 *end = page.cursor;

@@ -3,7 +3,7 @@
 use chat_types::Time;
 use sim_model::outcome::Waiting;
 use sim_model::plan::{Grant, Step, Verb};
-use sim_model::protocol::{Answer, InboxEvent, Presence, Room, User};
+use sim_model::protocol::{Answer, Body, Room, User, Who};
 
 use crate::harness::*;
 
@@ -232,13 +232,7 @@ fn a_user_that_was_away_claims_again() {
         epoch: 4,
     });
     harness.answer(1, 0, &waits);
-    let back = |user| InboxEvent::Member {
-        shown: sim_model::protocol::Shown::default(),
-        room: Room(1),
-        room_seq: 7,
-        user,
-        change: Presence::Back,
-    };
+    let back = |user| event(1, Body::Back(Who::unnamed(user)));
     harness.streamed(1, &back(User(8)));
     assert!(harness.take_with("called").is_empty(), "it is another user");
     harness.streamed(2, &back(ME));

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
+use chat_types::{Epoch, RoomSeq, Seq, Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::plan::{
     Argument, Client, ClientProfile, Frequency, Habits, Persona, Step, Text, Verb,
 };
 use sim_model::protocol::{
-    Agent, Answer, CallId, EndReason, InboxEvent, Op, Outcome, ReadBy, Refusal, Room, Shown,
-    StickChange, User,
+    Agent, Answer, Body, CallId, EndReason, Event, Gap, InboxEvent, Op, Outcome, ReadBy, Refusal,
+    Room, User, Who,
 };
 use sim_user::{Action, Credential, Script, VirtualUser};
 
@@ -95,10 +95,9 @@ pub(crate) fn waiting() -> Outcome {
 
 pub(crate) fn matched(room: u64) -> Outcome {
     Ok(Answer::Matched {
-        shown: Shown::default(),
         user: ME,
         room: Room(room),
-        partner: User(8),
+        partner: Who::unnamed(User(8)),
     })
 }
 
@@ -131,53 +130,51 @@ pub(crate) fn refused(code: &'static str) -> Outcome {
     Err(Refusal::of(code))
 }
 
-pub(crate) fn found(room: u64) -> InboxEvent<'static> {
-    InboxEvent::Found {
-        shown: Shown::default(),
+pub(crate) fn event(room: u64, body: Body) -> Event {
+    Event {
         room: Room(room),
-        room_seq: 1,
-        partner: User(8),
+        room_seq: RoomSeq(1),
+        at: Time(0),
+        body,
     }
 }
 
-pub(crate) fn message() -> InboxEvent<'static> {
-    InboxEvent::Message {
-        shown: Shown::default(),
-        room: Room(1),
-        room_seq: 2,
-        sender: User(8),
-        text: "hello",
+pub(crate) fn found(room: u64) -> Event {
+    event(room, Body::Found([ME, User(8)].map(Who::unnamed)))
+}
+
+pub(crate) fn message() -> Event {
+    message_of(User(8))
+}
+
+pub(crate) fn message_of(sender: User) -> Event {
+    let body = Body::Message {
+        sender: Who::unnamed(sender),
+        text: "hello".into(),
         epoch: None,
-    }
+    };
+    event(1, body)
 }
 
-pub(crate) fn ended(room: u64) -> InboxEvent<'static> {
-    InboxEvent::Ended {
-        room: Room(room),
-        room_seq: 9,
-        reason: EndReason::Left,
-    }
+pub(crate) fn ended(room: u64) -> Event {
+    event(room, Body::PartnerDisconnected(EndReason::Left))
 }
 
-pub(crate) fn granted(user: User, epoch: u64) -> InboxEvent<'static> {
-    InboxEvent::Stick {
-        shown: Shown::default(),
-        room: Room(1),
-        room_seq: 3,
-        user,
-        change: StickChange::Granted {
-            epoch,
-            lease: Span::secs(4),
-        },
-    }
+pub(crate) fn granted(user: User, epoch: u64) -> Event {
+    let body = Body::StickGranted {
+        user: Who::unnamed(user),
+        epoch: Epoch(epoch),
+        lease: Span::secs(4),
+    };
+    event(1, body)
 }
 
-pub(crate) fn gap(from: u64, to: u64) -> InboxEvent<'static> {
-    InboxEvent::Gap {
-        from,
-        to,
-        lost: to + 1 - from,
-        rooms: &[],
+pub(crate) fn gap(from: u64, to: u64) -> Gap {
+    Gap {
+        from: Seq(from),
+        to: Seq(to),
+        rooms: Vec::new(),
+        rooms_omitted: false,
     }
 }
 
@@ -265,13 +262,15 @@ impl Harness {
         });
     }
 
-    pub(crate) fn streamed(&mut self, seq: u64, event: &InboxEvent<'_>) {
+    pub(crate) fn streamed<'a>(&mut self, seq: u64, event: impl Into<InboxEvent<'a>>) {
+        let event = event.into();
         self.input(|user, now, log| {
             user.handle_event(now, seq, now, event, DeliveryPath::Stream, log)
         });
     }
 
-    pub(crate) fn checked(&mut self, seq: u64, event: &InboxEvent<'_>) {
+    pub(crate) fn checked<'a>(&mut self, seq: u64, event: impl Into<InboxEvent<'a>>) {
+        let event = event.into();
         self.input(|user, now, log| {
             user.handle_event(now, seq, now, event, DeliveryPath::Check, log)
         });

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
+use chat_types::{Epoch, Span, Time};
 use proptest::prelude::*;
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::plan::{Choice, Grant, Habits, Persona, Step, Text, Verb};
 use sim_model::protocol::{
-    Answer, EndReason, InboxEvent, Outcome, Plain, Presence, Refusal, Room, Shown, StickChange,
-    User,
+    Answer, Body, EndReason, InboxEvent, Outcome, Plain, Refusal, Room, User, Who,
 };
 use sim_user::{Action, Script};
 
@@ -137,33 +136,32 @@ fn outcome(how: u8, room: u64) -> Outcome {
     }
 }
 
-fn event(what: u8, seq: u64) -> InboxEvent<'static> {
-    let room = Room(seq % 4);
-    match what {
-        0 | 1 => found(room.0),
+fn receive(harness: &mut Harness, what: u8, seq: u64, path: bool) {
+    let room = seq % 4;
+    let event = match what {
+        0 | 1 => found(room),
         2 | 3 => message(),
-        4 => ended(room.0),
+        4 => ended(room),
         5 => granted(ME, seq),
-        6 => gap(seq.saturating_sub(4), seq),
-        7 => InboxEvent::Member {
-            shown: Shown::default(),
-            room,
-            room_seq: 1,
-            user: User(8),
-            change: Presence::Joined,
-        },
-        8 => InboxEvent::Stick {
-            shown: Shown::default(),
-            room,
-            room_seq: 1,
-            user: ME,
-            change: StickChange::Expired { epoch: seq },
-        },
-        _ => InboxEvent::Ended {
-            room,
-            room_seq: 1,
-            reason: EndReason::Closed,
-        },
+        6 => {
+            let gap = gap(seq.saturating_sub(4), seq);
+            return received(harness, seq, &gap, path);
+        }
+        7 => event(room, Body::Joined(Who::unnamed(User(8)))),
+        8 => {
+            let (user, epoch) = (Who::unnamed(ME), Epoch(seq));
+            event(room, Body::StickExpired { user, epoch })
+        }
+        _ => event(room, Body::PartnerDisconnected(EndReason::Closed)),
+    };
+    received(harness, seq, &event, path);
+}
+
+fn received<'a>(harness: &mut Harness, seq: u64, event: impl Into<InboxEvent<'a>>, path: bool) {
+    if path {
+        harness.streamed(seq, event);
+    } else {
+        harness.checked(seq, event);
     }
 }
 
@@ -197,13 +195,7 @@ fn apply(harness: &mut Harness, input: &Input) {
                 harness.answer(call, attempt, &outcome(how, room));
             }
         }
-        Input::Event { seq, what, path } => {
-            if path {
-                harness.streamed(seq, &event(what, seq));
-            } else {
-                harness.checked(seq, &event(what, seq));
-            }
-        }
+        Input::Event { seq, what, path } => receive(harness, what, seq, path),
         Input::Opened { back } => {
             let stream = stream(harness, back);
             harness.opened(stream);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{Argument, Grant, Step, Text, Verb};
-use sim_model::protocol::{InboxEvent, Op, Plain, Room, User};
+use sim_model::protocol::{Event, Op, Plain, Room, User};
 use sim_user::{Action, Script};
 
 use crate::harness::*;
@@ -39,7 +39,7 @@ fn in_the_lobby() -> Harness {
 
 /// The operations of a user whose flow joins rooms and then sends messages. `heard` are the events
 /// that it receives in between.
-fn spoken(count: u32, heard: &[InboxEvent<'_>], rooms: &[u64]) -> Vec<Op> {
+fn spoken(count: u32, heard: &[Event], rooms: &[u64]) -> Vec<Op> {
     let mut steps: Vec<Step> = rooms.iter().map(|_| login("lobby")).collect();
     steps.push(repeat(count, vec![send("hi")]));
     let mut harness = Harness::registered(flow(steps), logged_in(rooms[0]));

@@ -255,7 +255,6 @@ impl World<'_, '_> {
             ask,
             net,
             stage: RequestStage::AtDoor,
-            reader: None,
             tried_until,
             earlier,
         });

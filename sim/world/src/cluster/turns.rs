@@ -188,7 +188,6 @@ impl World<'_, '_> {
                 }
                 Output::Admitted(ticket) => {
                     if self.cluster().owner() == Some(site) {
-                        self.find_reader(Slot::of(ticket));
                         let at = self.server_now();
                         self.observers
                             .observe_server(&ServerRecord::Admitted { at, ticket });

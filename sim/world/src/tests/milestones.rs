@@ -4,7 +4,7 @@ use super::super::*;
 use super::judged::run;
 use sim_model::history::{ClientEvent, Record};
 use sim_model::plan::Delivery;
-use sim_model::protocol::{CallId, InboxEvent, Op, StickChange};
+use sim_model::protocol::{Body, CallId, Op};
 use sim_scenario::parse;
 
 const STEPS: &str = "
@@ -43,15 +43,8 @@ impl Observer for Seen {
         {
             self.pushes.push((record.agent.0, call));
         }
-        if let ClientEvent::Received {
-            event:
-                InboxEvent::Stick {
-                    change: StickChange::Granted { .. },
-                    ..
-                },
-            sent_at,
-            ..
-        } = record.what
+        if let ClientEvent::Received { event, sent_at, .. } = record.what
+            && let Some(Body::StickGranted { .. }) = event.body()
         {
             self.granted.push(sent_at);
         }

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use chat_core::{
-    Body, Event, MemberView, NameHolder, Reject, Reply, Response, RoomId, WasWaiting, Who,
-};
+use chat_core::{Body, Event, MemberView, NameHolder, Reject, Reply, Response, RoomId, WasWaiting};
 
-use super::shown_for_good;
-use sim_model::protocol::{Answer, Member, Notice, Outcome, PastMessage, Refusal, Room, User};
+use sim_model::protocol::{Answer, Member, Notice, Outcome, PastMessage, Refusal};
 
 /// The answer to an accepted command.
+#[expect(clippy::too_many_lines, reason = "a row for each kind of answer")]
 pub(super) fn answer(reply: &Reply) -> Answer {
     match reply {
         Reply::Waiting {
@@ -25,7 +23,11 @@ pub(super) fn answer(reply: &Reply) -> Answer {
             user,
             room,
             partner,
-        } => matched(*user, *room, partner),
+        } => Answer::Matched {
+            user: *user,
+            room: *room,
+            partner: Arc::clone(partner),
+        },
         Reply::LeftQueue { left } => Answer::LeftQueue {
             left: *left == WasWaiting::Yes,
         },
@@ -77,15 +79,6 @@ pub(super) fn answer(reply: &Reply) -> Answer {
         },
         Reply::Done => Answer::Done,
         Reply::Lifted { found } => Answer::Lifted { found: *found },
-    }
-}
-
-fn matched(user: User, room: Room, partner: &Who) -> Answer {
-    Answer::Matched {
-        user,
-        room,
-        partner: partner.id,
-        shown: shown_for_good(partner),
     }
 }
 
@@ -147,8 +140,7 @@ fn page_end(page: &chat_core::Page, notices: &[(RoomId, chat_core::Notice)]) -> 
 pub fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
     Notice {
         room,
-        user: notice.user.id,
-        shown: shown_for_good(&notice.user),
+        user: Arc::clone(&notice.user),
         kind: notice.kind,
         at: notice.at,
     }
@@ -156,8 +148,7 @@ pub fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
 
 fn member(view: &MemberView) -> Member {
     Member {
-        user: view.who.id,
-        shown: shown_for_good(&view.who),
+        who: Arc::clone(&view.who),
         since: view.since,
         attendance: view.presence,
     }
@@ -176,8 +167,7 @@ fn past_message(event: &Arc<Event>) -> Option<PastMessage> {
     Some(PastMessage {
         room_seq: event.room_seq.0,
         at: event.at,
-        sender: sender.id,
-        shown: shown_for_good(sender),
+        sender: Arc::clone(sender),
         text: Arc::clone(text),
         epoch: epoch.map(|epoch| epoch.0),
     })

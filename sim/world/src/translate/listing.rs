@@ -10,8 +10,6 @@ use sim_model::listing::{
     self, Kept, Listed, ListedParticipant, ListedRoom, Report, RoomStanding, Target, Totals,
 };
 
-use super::shown_for_good;
-
 /// The items of a page of a list with about `all` items: so few that most lists have several pages.
 fn page_of(all: usize) -> usize {
     3.max(all / 8)
@@ -70,8 +68,7 @@ fn kept(kept: KeptRoom) -> impl Iterator<Item = Listed> {
         .into_iter()
         .map(move |(who, since)| Kept::Member {
             room: of,
-            user: who.id,
-            shown: shown_for_good(&who),
+            who,
             since,
         });
     let messages = kept
@@ -95,8 +92,7 @@ fn message(event: &Event) -> Option<Kept> {
         room: event.room,
         room_seq: event.room_seq.0,
         at: event.at,
-        sender: sender.id,
-        shown: shown_for_good(sender),
+        sender: Arc::clone(sender),
         text: Arc::clone(text),
         epoch: epoch.map(|epoch| epoch.0),
     })
@@ -129,7 +125,7 @@ pub fn lists(hub: &Hub, archived: bool) -> Vec<Listed> {
     let measures = measures.into_iter().map(|(target, kept)| {
         let target = match target {
             MeasureTarget::Name { shown, .. } => Target::Name(shown.into()),
-            MeasureTarget::Handle { owner, .. } => Target::Handle(owner.id, shown_for_good(owner)),
+            MeasureTarget::Handle { owner, .. } => Target::Handle(Arc::clone(owner)),
             MeasureTarget::Address(address) => Target::Address(address.0),
         };
         let measure = listing::Measure {
@@ -166,8 +162,7 @@ fn participant(hub: &Hub, view: &ParticipantView) -> ListedParticipant {
         .iter()
         .filter_map(|room| standing(hub, who.id, *room));
     ListedParticipant {
-        user: who.id,
-        shown: shown_for_good(who),
+        who: Arc::clone(who),
         attendance: view.presence,
         streams: view.streams,
         rooms: view.rooms.clone(),

@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use chat_core::{
-    Caller, Entry, Hub, Implied, Item, Operate, Reader, Reject, Reply, SecretHash, Time, UserId,
-};
+use chat_core::{Caller, Entry, Implied, Item, Operate, Reject, Reply, SecretHash, Time};
 use sim_model::server::{self, Handle, ServerCall};
 
 use super::answer::{answer, refusal};
 use super::command::op;
-use super::event::event;
 
 /// The number that determined a virtual user's handle; for a real handle, one that is equal for
 /// equal handles.
@@ -18,15 +15,6 @@ pub fn secret(hash: &SecretHash) -> Handle {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&hash.0[..8]);
     Handle(u64::from_le_bytes(bytes))
-}
-
-/// The participant of a reader, if it is registered.
-#[must_use]
-pub fn user_of(hub: &Hub, reader: Reader) -> Option<UserId> {
-    match reader {
-        Reader::Handle(handle) => hub.user_by_handle(&handle),
-        Reader::ReaderId(id) => hub.user_by_reader(&id),
-    }
 }
 
 /// A call to the node, in the judges' type.
@@ -111,7 +99,7 @@ pub fn decided(now: Time, outcome: &Result<Reply, Reject>) -> server::Decided {
 
 /// A page of an inbox as its reader sees it.
 #[must_use]
-pub fn page(page: &chat_core::Page, reader: UserId) -> server::Page<'_> {
+pub fn page(page: &chat_core::Page) -> server::Page<'_> {
     let (mut gaps, mut events) = (Vec::new(), Vec::new());
     let (mut last, mut is_ordered) = (0, true);
     // Servers write the items, so the judges see them, not the fields.
@@ -121,7 +109,7 @@ pub fn page(page: &chat_core::Page, reader: UserId) -> server::Page<'_> {
         last = end.0;
         match item {
             Item::Gap(gap) => gaps.push(gap.clone()),
-            Item::Event(seq, sent) => events.push((seq.0, sent.at, event(sent, reader))),
+            Item::Event(seq, sent) => events.push((seq.0, &**sent)),
         }
     }
     server::Page {

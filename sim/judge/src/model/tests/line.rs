@@ -26,7 +26,7 @@ fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
             panic!("{owed:?}");
         };
         let index = usize::try_from(Draws::of(SEED, position).below(2)).unwrap();
-        assert_eq!(partner, [User(2), User(1)][index]);
+        assert_eq!(partner.id, [User(2), User(1)][index]);
         let overtaken = model.overtaken().get(&User(2)).copied();
         assert_eq!(overtaken, (index == 1).then_some(1));
         chosen[index] += 1;
@@ -51,14 +51,14 @@ fn interests_and_patience_decide_the_choice_of_a_partner() {
     let Ok(Answer::Matched { partner, .. }) = s.enter(31, 'd', &[]) else {
         panic!("the second accepts anyone");
     };
-    assert_eq!(partner, User(2));
+    assert_eq!(partner.id, User(2));
     // A waiter with two shared interests is preferred to an earlier one with only one.
     s.enter(40, 'e', &["art"]).unwrap();
     s.enter(40, 'f', &["Go", "tea"]).unwrap();
     let Ok(Answer::Matched { partner, .. }) = s.enter(41, 'g', &["GO", "art", "tea"]) else {
         panic!("two wait that share interests");
     };
-    assert_eq!(partner, User(6));
+    assert_eq!(partner.id, User(6));
     assert_eq!(s.model.overtaken().get(&User(5)), Some(&1));
 }
 
@@ -75,7 +75,7 @@ fn a_good_candidate_is_preferred_to_a_last_partner() {
     let Ok(Answer::Matched { partner, .. }) = s.enter(3, 'a', &[]) else {
         panic!("both wait");
     };
-    assert_eq!(partner, User(3));
+    assert_eq!(partner.id, User(3));
     assert_eq!(s.model.overtaken().get(&User(2)), None);
 }
 

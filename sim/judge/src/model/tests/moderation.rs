@@ -194,7 +194,7 @@ fn a_block_hides_messages_both_ways_and_leaves_a_hole() {
         let (history, _) = s.model.history(Room(1), User(user), None, 50);
         history
             .iter()
-            .map(|event| event.room_seq)
+            .map(|event| event.room_seq.0)
             .collect::<Vec<_>>()
     };
     assert_eq!(kept(1), [4, 5, 7]);

@@ -141,8 +141,7 @@ fn answers_to_commands_show_all_that_they_say() {
         Answer::Matched {
             user: ANN,
             room: LOBBY,
-            partner: BEN,
-            shown: shown("ben"),
+            partner: ben(),
         },
         Answer::LeftQueue { left: true },
         Answer::LeftQueue { left: false },
@@ -197,8 +196,7 @@ fn answers_to_reads_show_all_that_they_say() {
             messages: Arc::new([PastMessage {
                 room_seq: 5,
                 at: secs(3),
-                sender: BEN,
-                shown: shown("ben"),
+                sender: ben(),
                 text: "hello".into(),
                 epoch: None,
             }]),
@@ -207,8 +205,7 @@ fn answers_to_reads_show_all_that_they_say() {
         Answer::Members {
             room: LOBBY,
             members: Arc::new([Member {
-                user: BEN,
-                shown: shown("ben"),
+                who: ben(),
                 since: secs(3),
                 attendance: Attendance::Away,
             }]),

@@ -3,6 +3,7 @@
 use sim_model::listing::{
     Kept, Listed, ListedParticipant, ListedRoom, Measure, Report, RoomStanding, Target, Totals,
 };
+use sim_model::protocol::Who;
 
 use super::*;
 
@@ -69,16 +70,14 @@ fn a_sentence_shows_what_an_archive_takes() {
     };
     let member = Kept::Member {
         room: LOBBY,
-        user: BEN,
-        shown: shown("ben"),
+        who: ben(),
         since: secs(3),
     };
     let said = Kept::Message {
         room: LOBBY,
         room_seq: 8,
         at: secs(4),
-        sender: BEN,
-        shown: shown("ben"),
+        sender: ben(),
         text: "hello".into(),
         epoch: Some(2),
     };
@@ -99,11 +98,11 @@ fn a_sentence_shows_what_an_archive_takes() {
 
 fn listed_participant() -> Listed {
     Listed::Participant(Box::new(ListedParticipant {
-        user: ANN,
-        shown: Shown {
+        who: Arc::new(Who {
+            id: ANN,
             chosen_id: Some("ann".into()),
             name: "Ann".into(),
-        },
+        }),
         attendance: Attendance::Reconnecting,
         streams: 1,
         rooms: vec![LOBBY],

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::{Config, Span, Time};
+use chat_types::{Config, Epoch, RoomSeq, Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record, RequestKey};
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, OwnerReads, Plan, Schedule, Workload};
 use sim_model::protocol::{
-    Agent, Answer, CallId, InboxEvent, Op, Outcome, Presence, Room, StickChange, User,
+    Agent, Answer, Body, CallId, EndReason, Event, InboxEvent, Op, Outcome, Room, User, Who,
 };
 use sim_model::recipe::Recipe;
 
@@ -99,8 +99,7 @@ impl HistoryBuilder {
         let mut history = Self::new();
         for (place, user) in [(1, ANN), (2, BEN), (3, CAT)] {
             for there in [ANN, BEN, CAT].into_iter().take(place) {
-                let change = Presence::Joined;
-                history.sees(there, member(place as u64, user, change));
+                history.sees(there, &about(place as u64, user, Body::Joined));
             }
         }
         history
@@ -140,18 +139,24 @@ impl HistoryBuilder {
     }
 
     /// The next event of the inbox arrives, on the stream.
-    pub(super) fn sees(&mut self, user: User, event: InboxEvent<'_>) {
+    pub(super) fn sees<'a>(&mut self, user: User, event: impl Into<InboxEvent<'a>>) {
         let seq = self.inboxes.get(&user).copied().unwrap_or(0) + 1;
         self.sees_at(user, seq, event);
     }
 
-    pub(super) fn sees_at(&mut self, user: User, seq: u64, event: InboxEvent<'_>) {
+    pub(super) fn sees_at<'a>(&mut self, user: User, seq: u64, event: impl Into<InboxEvent<'a>>) {
         self.sees_of(user, seq, Time(500), event);
     }
 
-    pub(super) fn sees_of(&mut self, user: User, seq: u64, sent_at: Time, event: InboxEvent<'_>) {
+    pub(super) fn sees_of<'a>(
+        &mut self,
+        user: User,
+        seq: u64,
+        sent_at: Time,
+        event: impl Into<InboxEvent<'a>>,
+    ) {
         self.inboxes.insert(user, seq);
-        let (event, path, first) = (&event, DeliveryPath::Stream, true);
+        let (event, path, first) = (event.into(), DeliveryPath::Stream, true);
         self.record(
             user,
             ClientEvent::Received {
@@ -164,22 +169,14 @@ impl HistoryBuilder {
         );
     }
 
-    pub(super) fn all_see(&mut self, users: &[User], event: InboxEvent<'_>) {
+    pub(super) fn all_see(&mut self, users: &[User], event: &Event) {
         for user in users {
             self.sees(*user, event);
         }
     }
 
     pub(super) fn finds(&mut self, room: Room, user: User, partner: User) {
-        self.sees(
-            user,
-            InboxEvent::Found {
-                shown: sim_model::protocol::Shown::NAMELESS,
-                room,
-                room_seq: 1,
-                partner,
-            },
-        );
+        self.sees(user, &found(room, user, partner));
     }
 
     pub(super) fn calls(&mut self, user: User, op: &Op) -> (CallId, Time) {
@@ -281,53 +278,64 @@ pub(super) fn sent(room: Room, room_seq: u64) -> Outcome {
     })
 }
 
-pub(super) fn message(room: Room, room_seq: u64, sender: User, text: &str) -> InboxEvent<'_> {
-    InboxEvent::Message {
-        shown: sim_model::protocol::Shown::NAMELESS,
+fn event(room: Room, room_seq: u64, body: Body) -> Event {
+    Event {
         room,
-        room_seq,
-        sender,
-        text,
+        room_seq: RoomSeq(room_seq),
+        at: Time(0),
+        body,
+    }
+}
+
+pub(super) fn message(room: Room, room_seq: u64, sender: User, text: &str) -> Event {
+    let body = Body::Message {
+        sender: Who::unnamed(sender),
+        text: text.into(),
         epoch: None,
-    }
+    };
+    event(room, room_seq, body)
 }
 
-pub(super) fn speech(room_seq: u64, sender: User, text: &str, epoch: u64) -> InboxEvent<'_> {
-    InboxEvent::Message {
-        shown: sim_model::protocol::Shown::NAMELESS,
-        room: LOBBY,
-        room_seq,
-        sender,
-        text,
-        epoch: Some(epoch),
-    }
+pub(super) fn speech(room_seq: u64, sender: User, text: &str, epoch: u64) -> Event {
+    let body = Body::Message {
+        sender: Who::unnamed(sender),
+        text: text.into(),
+        epoch: Some(Epoch(epoch)),
+    };
+    event(LOBBY, room_seq, body)
 }
 
-pub(super) fn member(room_seq: u64, user: User, change: Presence) -> InboxEvent<'static> {
-    InboxEvent::Member {
-        shown: sim_model::protocol::Shown::NAMELESS,
-        room: LOBBY,
-        room_seq,
-        user,
-        change,
-    }
+pub(super) fn ended(room: Room, room_seq: u64) -> Event {
+    event(room, room_seq, Body::PartnerDisconnected(EndReason::Left))
 }
 
-pub(super) fn stick(room_seq: u64, user: User, change: StickChange) -> InboxEvent<'static> {
-    InboxEvent::Stick {
-        shown: sim_model::protocol::Shown::NAMELESS,
-        room: LOBBY,
-        room_seq,
-        user,
-        change,
-    }
+pub(super) fn found(room: Room, reader: User, partner: User) -> Event {
+    let pair = [reader, partner].map(Who::unnamed);
+    event(room, 1, Body::Found(pair))
 }
 
-pub(super) const fn granted(epoch: u64) -> StickChange {
-    StickChange::Granted {
-        epoch,
-        lease: Span::secs(4),
-    }
+/// An event of the lobby that is about this user.
+pub(super) fn about(room_seq: u64, user: User, what: impl Fn(Arc<Who>) -> Body) -> Event {
+    event(LOBBY, room_seq, what(Who::unnamed(user)))
+}
+
+pub(super) fn claimed(place: u32) -> impl Fn(Arc<Who>) -> Body {
+    move |user| Body::StickClaimed { user, place }
+}
+
+pub(super) fn granted(epoch: u64) -> impl Fn(Arc<Who>) -> Body {
+    let (epoch, lease) = (Epoch(epoch), Span::secs(4));
+    move |user| Body::StickGranted { user, epoch, lease }
+}
+
+pub(super) fn released(epoch: u64) -> impl Fn(Arc<Who>) -> Body {
+    let epoch = Epoch(epoch);
+    move |user| Body::StickReleased { user, epoch }
+}
+
+pub(super) fn expired(epoch: u64) -> impl Fn(Arc<Who>) -> Body {
+    let epoch = Epoch(epoch);
+    move |user| Body::StickExpired { user, epoch }
 }
 
 pub(super) const ALL: [User; 3] = [ANN, BEN, CAT];

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{Address, Call, Output, Response, Ticket};
+use chat_core::{Address, Output, Response, Ticket};
 use sim_model::server::{ServerCall, ServerRecord};
 
 use super::{MOST_BATCHES, SOON, Tiny};
@@ -34,7 +34,7 @@ impl Tiny {
                         entry: &translate::entry(entry),
                         ticket,
                         said: &translate::decided(at, outcome),
-                        posted: Some(&translate::posted(posted)),
+                        posted: Some(posted),
                     });
                     position = position.next();
                 });
@@ -94,10 +94,6 @@ impl Tiny {
             from,
             ask,
         });
-        self.reader = match &call {
-            Call::Read { reader, .. } => translate::user_of(self.node.hub(), *reader),
-            Call::Command { .. } | Call::Operate { .. } | Call::OpenStream { .. } => None,
-        };
         self.node.submit(self.now, ticket, Address(from), call);
         self.settle();
     }
@@ -108,9 +104,7 @@ impl Tiny {
 
     fn show_answer(&mut self, ticket: Ticket, outcome: &Result<Response, chat_core::Reject>) {
         let page = match outcome {
-            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => {
-                Some(translate::page(page, self.reader.unwrap_or_default()))
-            }
+            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => Some(translate::page(page)),
             _ => None,
         };
         self.judge.observe_server(&ServerRecord::Answered {
@@ -128,11 +122,10 @@ impl Tiny {
         while let Some(page) = self.node.read_stream(stream, PUSH_MAX)
             && !page.is_empty()
         {
-            let reader = self.node.stream_user(stream).unwrap_or_default();
             self.show(&ServerRecord::Pushed {
                 at: self.now,
                 ticket: stream,
-                page: &translate::page(&page, reader),
+                page: &translate::page(&page),
             });
             self.deliver(user, &page, DeliveryPath::Stream);
         }

@@ -1,12 +1,13 @@
 //! Forged records for tests: the judge receives what the server never sent.
 
 use chat_core::{Address, Ticket};
+use chat_types::{Epoch, RoomSeq};
 use sim_model::history::RequestKey;
 use sim_model::server::{Page, ServerRecord};
 
 use super::Tiny;
 use sim_model::outcome::TinyCall;
-use sim_model::protocol::{Answer, InboxEvent, Shown};
+use sim_model::protocol::{Answer, Body, Event, Who};
 use sim_user::Credential;
 use sim_world::translate;
 
@@ -48,20 +49,23 @@ impl Tiny {
             return;
         };
         let (at, cursor) = (self.now, client.cursor + 1);
-        let event = InboxEvent::Message {
-            shown: Shown::NAMELESS,
+        let sender = Who::unnamed(self.clients[0].user.unwrap_or_default());
+        let event = Event {
             room,
-            room_seq: self.highest.ends[&room.0],
-            sender: self.clients[0].user.unwrap_or_default(),
-            text: "hi",
-            epoch: self.clients[0].epoch,
+            room_seq: RoomSeq(self.highest.ends[&room.0]),
+            at,
+            body: Body::Message {
+                sender,
+                text: "hi".into(),
+                epoch: self.clients[0].epoch.map(Epoch),
+            },
         };
         self.show(&ServerRecord::Pushed {
             at,
             ticket: stream,
             page: &Page {
                 gaps: Vec::new(),
-                events: vec![(cursor, at, event)],
+                events: vec![(cursor, &event)],
                 is_ordered: true,
                 cursor,
                 more: false,

@@ -4,27 +4,19 @@ use chat_core::Item;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record};
 use sim_model::outcome::{Action, TinyCall};
-use sim_model::protocol::{Agent, InboxEvent, StickChange};
-use sim_world::translate;
+use sim_model::protocol::{Agent, Body, InboxEvent};
 
 use super::Tiny;
 
 impl Tiny {
     /// Passes the events of a page to a client, one by one.
     pub(super) fn deliver(&mut self, user: u8, page: &chat_core::Page, path: DeliveryPath) {
-        let place = usize::from(user);
-        let reader = self.clients[place].user.unwrap_or_default();
         for item in page.items() {
-            match item {
-                Item::Gap(gap) => {
-                    let received = translate::gap(gap);
-                    self.received(user, (gap.to.0, self.now), &received, path);
-                }
-                Item::Event(seq, event) => {
-                    let received = translate::event(event, reader);
-                    self.received(user, (seq.0, event.at), &received, path);
-                }
-            }
+            let (place, event) = match item {
+                Item::Gap(gap) => ((gap.to.0, self.now), InboxEvent::Gap(gap)),
+                Item::Event(seq, event) => ((seq.0, event.at), InboxEvent::Event(event)),
+            };
+            self.received(user, place, event, path);
         }
     }
 
@@ -32,7 +24,7 @@ impl Tiny {
         &mut self,
         user: u8,
         (seq, sent_at): (u64, Time),
-        event: &InboxEvent<'_>,
+        event: InboxEvent<'_>,
         path: DeliveryPath,
     ) {
         let client = &mut self.clients[usize::from(user)];
@@ -69,12 +61,8 @@ impl Tiny {
     /// Updates the values of growing numbers.
     fn look_up(&mut self, what: &ClientEvent<'_>) {
         let place = if let ClientEvent::Received { event, .. } = what {
-            if let InboxEvent::Stick {
-                change: StickChange::Granted { epoch, .. },
-                ..
-            } = event
-            {
-                self.highest.epoch = self.highest.epoch.max(*epoch);
+            if let Some(Body::StickGranted { epoch, .. }) = event.body() {
+                self.highest.epoch = self.highest.epoch.max(epoch.0);
             }
             event.place()
         } else if let ClientEvent::Answered {

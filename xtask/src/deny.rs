@@ -1,4 +1,5 @@
-//! Licences, duplicates, sources and known vulnerabilities of the dependencies, by cargo-deny.
+//! Licences, duplicates, sources and known vulnerabilities of the dependencies, and the layers of our
+//! own crates, by cargo-deny.
 //!
 //! The advisory database is fetched at every run. So advisories are a step of their own: it may
 //! fail without any change here. It is skipped, and never passed, if the database is not available.
@@ -9,12 +10,17 @@ use crate::outcome::Outcome;
 /// The version of cargo-deny to install if it is missing.
 const VERSION: &str = "0.20.2";
 
-/// Checks `deny.toml`. Installs cargo-deny first if it is missing.
+/// Checks `deny.toml` and `xtask/layers.toml`. Installs cargo-deny first if it is missing.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
-    installed(cargo).and_then(|| {
-        let words = ["deny", "--workspace", "check"];
-        cargo.run(&[&words[..], &["bans", "licenses", "sources"]].concat())
-    })
+    installed(cargo)
+        .and_then(|| {
+            let words = ["deny", "--workspace", "check"];
+            cargo.run(&[&words[..], &["bans", "licenses", "sources"]].concat())
+        })
+        .and_then(|| {
+            let layers = ["--config", "xtask/layers.toml", "check", "bans"];
+            cargo.run(&[&["deny", "--workspace"], &layers[..]].concat())
+        })
 }
 
 /// Checks that no dependency has a known vulnerability.

@@ -4,7 +4,7 @@
 mod budget;
 mod circles;
 mod docs;
-mod layers;
+mod libraries;
 mod text;
 mod tracked;
 mod types;
@@ -69,7 +69,7 @@ fn findings(files: &[Source]) -> Vec<Finding> {
     let mut found: Vec<Finding> = files.iter().flat_map(text::check).collect();
     found.extend(budget::check(files));
     found.extend(docs::check(files));
-    found.extend(layers::check(files));
+    found.extend(libraries::check(files));
     found.extend(circles::check(files));
     found.extend(types::check(files));
     found.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
@@ -139,7 +139,10 @@ mod tests {
     fn every_rule_is_applied() {
         let files = files(&[
             ("ARCHITECTURE.md", "`core/src/gone.rs`\n"),
-            ("core/Cargo.toml", "[dependencies]\nsim.workspace = true\n"),
+            (
+                "core/Cargo.toml",
+                "[dependencies]\ntokio.workspace = true\n",
+            ),
             ("core/src/utils.rs", "\n"),
         ]);
         let found = findings(&files);

@@ -1,0 +1,127 @@
+//! Libraries that a crate must not use: nothing in the core provides clocks, threads, sockets or
+//! unnamed randomness. Which of our own crates may use which, deny.toml says.
+
+use super::{Finding, Source};
+
+/// A manifest, with the libraries that it must not name.
+const FORBIDDEN: [(&str, &[&str]); 13] = [
+    (
+        "core/Cargo.toml",
+        &[
+            "async-std",
+            "chrono",
+            "fastrand",
+            "getrandom",
+            "mio",
+            "rand",
+            "rayon",
+            "smol",
+            "time",
+            "tokio",
+        ],
+    ),
+    ("core/cluster/Cargo.toml", &["getrandom", "tokio"]),
+    (
+        "core/journal/Cargo.toml",
+        &["getrandom", "rusqlite", "tokio"],
+    ),
+    (
+        "server/chat/Cargo.toml",
+        &["axum", "http", "hyper", "rmcp", "rusqlite"],
+    ),
+    (
+        "server/settings/Cargo.toml",
+        &["axum", "hyper", "rmcp", "rusqlite", "tokio"],
+    ),
+    ("server/storage/Cargo.toml", &["axum", "hyper", "rmcp"]),
+    ("sim/Cargo.toml", &["hyper", "tokio"]),
+    ("sim/judge/Cargo.toml", &["hyper", "tokio"]),
+    ("sim/model/Cargo.toml", &["hyper", "tokio"]),
+    ("sim/report/Cargo.toml", &["hyper", "tokio"]),
+    ("sim/search/Cargo.toml", &["hyper", "tokio"]),
+    ("sim/user/Cargo.toml", &["hyper", "tokio"]),
+    ("sim/world/Cargo.toml", &["hyper", "tokio"]),
+];
+
+/// Every forbidden dependency.
+pub(super) fn check(files: &[Source]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in files {
+        let named = FORBIDDEN.iter().find(|(path, _)| *path == file.path);
+        let Some((_, forbidden)) = named else {
+            continue;
+        };
+        for (line, package) in dependencies(&file.text) {
+            if forbidden.contains(&package) {
+                found.push(Finding {
+                    path: file.path.clone(),
+                    line: Some(line),
+                    what: format!("must not depend on `{package}` (see ARCHITECTURE.md)"),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The packages that a manifest names as dependencies of any kind, each with its line.
+fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
+    let (mut inside, mut found) = (false, Vec::new());
+    for (index, line) in manifest.lines().enumerate() {
+        if let Some(section) = line.strip_prefix('[') {
+            let section = section.split(']').next().unwrap_or_default();
+            // `[dependencies.sim]` is itself a dependency; `[dev-dependencies]` contains some.
+            if let Some((_, package)) = section.rsplit_once("dependencies.") {
+                found.push((index + 1, package));
+            }
+            inside = section.ends_with("dependencies");
+        } else if inside && let Some((key, _)) = line.split_once('=') {
+            let package = key.split('.').next().unwrap_or(key).trim();
+            found.push((index + 1, package.trim_matches('"')));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::files;
+    use super::check;
+
+    fn found(path: &str, manifest: &str) -> Vec<String> {
+        check(&files(&[(path, manifest)]))
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn an_allowed_library_has_no_finding() {
+        let manifest = "[package]\nname = \"sim\"\n\n[dependencies]\nrand_core.workspace = true\n";
+        assert_eq!(found("core/Cargo.toml", manifest), [""; 0]);
+    }
+
+    #[test]
+    fn a_forbidden_library_is_found_however_it_is_written() {
+        for manifest in [
+            "[dependencies]\ntokio = \"1\"\n",
+            "[dev-dependencies]\ntokio.workspace = true\n",
+            "[dependencies]\n\"tokio\" = { version = \"1\" }\n",
+            "\n[target.'cfg(unix)'.dependencies.tokio]\n",
+            "\n[build-dependencies.tokio]\n",
+        ] {
+            let found = found("core/Cargo.toml", manifest);
+            assert_eq!(
+                found,
+                ["core/Cargo.toml:2: must not depend on `tokio` (see ARCHITECTURE.md)"],
+                "{manifest}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_elsewhere_in_the_manifest_is_no_dependency() {
+        let manifest = "[features]\ntime = []\n\n[lints]\nworkspace = true\n";
+        assert_eq!(found("core/Cargo.toml", manifest), [""; 0]);
+    }
+}

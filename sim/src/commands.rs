@@ -182,11 +182,8 @@ fn repeated_faults(plan: &Plan) -> String {
     let faults = plan.faults_of(plan.seed);
     let mut text = format!("  faults of seed {}, {} in all:\n", plan.seed, faults.len());
     for fault in faults.iter().take(SHOWN) {
-        let after = fault
-            .milestone
-            .map(|milestone| format!(", then at {milestone}"));
-        let after = after.unwrap_or_default();
-        text += &format!("    {} {}{after}\n", fault.at, fault.kind.name());
+        let words = fault.words(plan.workload.users());
+        text += &format!("    {} {words}\n", fault.at);
     }
     if faults.len() > SHOWN {
         text += &format!("    … {} more\n", faults.len() - SHOWN);

@@ -10,7 +10,7 @@ use super::Options;
 use super::probe::Capabilities;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{
-    Arrivals, Fault, FaultKind, Figure, Frequency, Need, Net, Persona, Phase, Plan, Schedule, Step,
+    Arrivals, Fault, Figure, Frequency, Need, Net, Persona, Phase, Plan, Schedule, Step, Strikes,
     Threshold, Verb, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::OpKind;
@@ -102,17 +102,13 @@ pub(super) struct Prepared {
 pub fn needed_faults(plan: &Plan) -> Vec<&'static str> {
     let needed = plan.faults.iter().filter(|f| f.need == Need::Required);
     let needed = needed.filter(|fault| !is_of_clients(fault));
-    let names: BTreeSet<&'static str> = needed.map(|fault| fault.kind.name()).collect();
-    names.into_iter().collect()
+    let keys: BTreeSet<&'static str> = needed.map(|fault| fault.kind.row().key).collect();
+    keys.into_iter().collect()
 }
 
 /// Whether the clients have it by themselves. A milestone is a fact of the simulated server.
-const fn is_of_clients(fault: &Fault) -> bool {
-    fault.milestone.is_none()
-        && matches!(
-            fault.kind,
-            FaultKind::Partition { .. } | FaultKind::SlowReaders { .. } | FaultKind::Suspend { .. }
-        )
+fn is_of_clients(fault: &Fault) -> bool {
+    fault.milestone.is_none() && fault.kind.row().strikes == Strikes::Clients
 }
 
 /// Adapts a plan to a server with these tools.
@@ -212,7 +208,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
         name("expect_sometimes");
     }
     let faults = plan.faults.iter().filter(|fault| !is_of_clients(fault));
-    let faults: BTreeSet<&str> = faults.map(|fault| fault.kind.name()).collect();
+    let faults: BTreeSet<&str> = faults.map(|fault| fault.kind.row().key).collect();
     for fault in faults {
         name(&format!("the fault {fault}"));
     }
@@ -362,7 +358,7 @@ thresholds:
             .plan
             .faults
             .iter()
-            .map(|fault| fault.kind.name())
+            .map(|fault| fault.kind.row().key)
             .collect();
         assert_eq!(faults, ["partition"]);
         assert!(prepared.plan.network.stream_break.is_possible());

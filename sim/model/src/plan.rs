@@ -2,6 +2,7 @@
 
 mod fault;
 mod network;
+mod operator_act;
 mod persona;
 mod phase;
 mod server_faults;
@@ -10,10 +11,11 @@ mod usual;
 mod verb;
 
 pub use fault::{
-    Fault, FaultKind, FirstTime, Harm, MAX_REPEATS, Milestone, Need, OperatorAct, OperatorVerb,
-    Outage, Reached, Repeats, Stored, Victims,
+    ClientHarm, Fault, FaultKind, FaultRow, FirstTime, Harm, MAX_REPEATS, Milestone, Need, Outage,
+    Reached, Registrations, Repeats, Stored, Strikes, Victims,
 };
 pub use network::{Delivery, Network};
+pub use operator_act::{OperatorAct, OperatorVerb};
 pub use persona::{ClientProfile, Frequency, Habits, Naming, Persona, Reads};
 pub use phase::{ArrivalMode, Arrivals, Phase};
 pub use server_faults::{LEASE_DRIFT, LogHarm, MemberHarm, OwnerReads, ServersNeeded, Which};
@@ -89,6 +91,17 @@ pub enum Workload {
         /// The steps, ordered by `at`.
         steps: Vec<ScriptStep>,
     },
+}
+
+impl Workload {
+    /// The users of the steps form.
+    #[must_use]
+    pub fn users(&self) -> &[ScriptUser] {
+        match self {
+            Self::Steps { users, .. } => users,
+            Self::Phases { .. } => &[],
+        }
+    }
 }
 
 /// The server's processing times.
@@ -187,6 +200,13 @@ pub struct ScriptUser {
     pub opens: Vec<Opening>,
     /// Whether it registers again under its old handle, once that has ended.
     pub keeps_handle: bool,
+}
+
+/// The name of the user with this index; empty if there is none.
+#[must_use]
+pub fn user_name(users: &[ScriptUser], index: u32) -> &str {
+    let user = users.get(index as usize);
+    user.map_or("", |user| &user.name)
 }
 
 /// One opening of a stream in the steps form.

@@ -10,8 +10,7 @@ use super::numbers::{milliseconds, plural};
 use super::{FinishedRun, Rerun};
 use sim_model::outcome::{Shrunk, ShrunkResult, Size};
 use sim_model::plan::{
-    Delivery, FaultKind, Grant, Net, OperatorVerb, Plan, ScriptUser, Step, Text, Verb, Victims,
-    Workload,
+    Delivery, Grant, Net, Plan, ScriptUser, Step, Text, Verb, Workload, user_name,
 };
 
 /// The most steps that are shown; the file has all.
@@ -145,10 +144,7 @@ fn rows(shrunk: &Shrunk) -> Vec<Row> {
         .map(|fault| Row {
             at: fault.at,
             who: "-".to_owned(),
-            what: match &fault.milestone {
-                Some(at) => format!("{}, at {at}", fault_words(&fault.kind, users)),
-                None => fault_words(&fault.kind, users),
-            },
+            what: fault.words(users),
             note: String::new(),
         })
         .collect();
@@ -159,19 +155,13 @@ fn rows(shrunk: &Shrunk) -> Vec<Row> {
         }
         rows.push(Row {
             at: step.at,
-            who: name(users, step.user),
+            who: user_name(users, step.user).to_owned(),
             what,
             note: shrunk.notes.steps.get(index).cloned().unwrap_or_default(),
         });
     }
     rows.sort_by_key(|row| row.at);
     rows
-}
-
-fn name(users: &[ScriptUser], index: u32) -> String {
-    users
-        .get(index as usize)
-        .map_or_else(String::new, |user| user.name.clone())
 }
 
 fn step_words(step: &Step) -> String {
@@ -235,7 +225,7 @@ fn net_words(net: &Net, users: &[ScriptUser]) -> Vec<String> {
     .collect();
     for (to, delivery) in &net.push {
         words.extend(told(
-            &format!("push to {}", name(users, *to)),
+            &format!("push to {}", user_name(users, *to)),
             Some(*delivery),
         ));
     }
@@ -247,54 +237,6 @@ fn net_words(net: &Net, users: &[ScriptUser]) -> Vec<String> {
         );
     }
     words
-}
-
-fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
-    let whom = |victims: &Victims| match victims {
-        Victims::Share(share) => share.to_string(),
-        Victims::Users(those) => {
-            let names: Vec<String> = those.iter().map(|user| name(users, *user)).collect();
-            names.join(", ")
-        }
-    };
-    match kind {
-        FaultKind::Down { down_for, how } => format!("{} for {down_for}", how.words()),
-        FaultKind::Configure(_) => "configure".to_owned(),
-        FaultKind::Partition { victims, duration } => {
-            format!("partition {} for {duration}", whom(victims))
-        }
-        FaultKind::SlowReaders { victims, duration } => {
-            format!("slow reader {} for {duration}", whom(victims))
-        }
-        FaultKind::Suspend { victims, duration } => {
-            format!("suspend {} for {duration}", whom(victims))
-        }
-        FaultKind::SlowDisk { factor, duration } => {
-            format!("slow disk, {factor}×, for {duration}")
-        }
-        FaultKind::FailDisk { duration, .. } => format!("disk fails for {duration}"),
-        FaultKind::DamageDisk { what, of, .. } => what.of(*of),
-        FaultKind::Member { .. } | FaultKind::Log { .. } => kind.of_servers().unwrap_or_default(),
-        FaultKind::ClockJump { by } => format!("clock jumps by {by}"),
-        FaultKind::LoseReplies => "the next answers get lost".to_owned(),
-        FaultKind::Operator(act) => {
-            let verb = match act.verb {
-                OperatorVerb::Mute => "mutes",
-                OperatorVerb::Unmute => "unmutes",
-                OperatorVerb::Kick => "kicks",
-                OperatorVerb::Close => "closes the room of",
-                OperatorVerb::Ban => "bans",
-                OperatorVerb::Unban => "lifts the ban or the mute of",
-                OperatorVerb::MuteAddress => "mutes the address of",
-                OperatorVerb::BanAddress => "bans the address of",
-                OperatorVerb::UnbanAddress => "lifts the mute or the ban of the address of",
-            };
-            let whom = act
-                .user
-                .map_or_else(|| "one user".to_owned(), |user| name(users, user));
-            format!("operator {verb} {whom}")
-        }
-    }
 }
 
 /// The page of `sim shrink`: only this section.

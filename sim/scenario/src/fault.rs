@@ -21,8 +21,8 @@ use sim_model::draw::Shape;
 use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Fault, FaultKind, FirstTime, Harm, LEASE_DRIFT, LogHarm, MemberHarm, Milestone, Need,
-    OperatorAct, Outage, Reached, Repeats, Stored, Victims, Which,
+    ClientHarm, Fault, FaultKind, FirstTime, Harm, LEASE_DRIFT, LogHarm, MemberHarm, Milestone,
+    Need, OperatorAct, Outage, Reached, Repeats, Stored, Victims, Which,
 };
 
 words! {
@@ -99,9 +99,9 @@ form! {
 
 group! {
     FaultKeys => FaultKind {
-        partition: [AffectedUsers { victims, duration }] = [FaultKind::Partition { victims, duration }],
-        slow_readers: [AffectedUsers { victims, duration }] = [FaultKind::SlowReaders { victims, duration }],
-        suspend: [AffectedUsers { victims, duration }] = [FaultKind::Suspend { victims, duration }],
+        partition: [AffectedUsers { victims, duration }] = [FaultKind::Clients { what: ClientHarm::Partition, victims, duration }],
+        slow_readers: [AffectedUsers { victims, duration }] = [FaultKind::Clients { what: ClientHarm::SlowReaders, victims, duration }],
+        suspend: [AffectedUsers { victims, duration }] = [FaultKind::Clients { what: ClientHarm::Suspend, victims, duration }],
         slow_disk: [SlowDisk { factor, duration }] = [FaultKind::SlowDisk { factor, duration }],
         fail_disk: [FailDisk { duration, unknown }] = [FaultKind::FailDisk { duration, unknown }],
         damage_disk: [DamageDisk { what, of, restore_after }] = [FaultKind::DamageDisk { what, of, restore_after }],
@@ -436,7 +436,7 @@ narrowed! {
                 }
             }
             context.ends.push(End { place, at });
-            context.servers_needed.extend(fault.kind.servers_needed().map(|needed| (place, needed)));
+            context.servers_needed.extend(fault.kind.row().servers.map(|needed| (place, needed)));
         }
         // A stable sort: faults at the same time keep the order of the file.
         faults.sort_by_key(|fault| fault.at);

@@ -381,8 +381,8 @@ fn validate_shows_the_faults_that_repeat() {
     let printed = folder.sim("sim validate jumps.yaml");
     assert_eq!(printed.code, 0, "{}", printed.err);
     let (_, faults) = printed.out.split_once('\n').unwrap();
-    let first =
-        "  faults of seed 1, 30 in all:\n    2s clock_jump\n    2s operator\n    3s clock_jump\n";
+    let first = "  faults of seed 1, 30 in all:\n    2s clock jumps by 1s\n    2s operator mutes one user\n    \
+                 3s clock jumps by 1s\n";
     assert!(faults.starts_with(first), "{faults}");
     assert!(faults.ends_with("    … 10 more\n"), "{faults}");
 }

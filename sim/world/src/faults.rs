@@ -12,7 +12,7 @@ use crate::event_queue::Event;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{NetworkRecord, Observer, WorldRecord};
 use sim_model::outcome::Point;
-use sim_model::plan::{Delivery, FaultKind, Milestone, Outage, Reached, Victims};
+use sim_model::plan::{ClientHarm, Delivery, FaultKind, Milestone, Outage, Reached, Victims};
 use sim_model::protocol::User;
 
 /// The least jump of a clock that a server takes for a step, as `server/storage/src/clock.rs` does.
@@ -157,7 +157,7 @@ impl World<'_, '_> {
         let kind = &self.fault(index).kind.clone();
         let now = self.now();
         self.timeline
-            .mark(now.since(START), kind.label(), Some(index as usize));
+            .mark(now.since(START), kind.row().label, Some(index as usize));
         let lasting = match kind {
             FaultKind::Down { down_for, how } => {
                 match how {
@@ -201,12 +201,12 @@ impl World<'_, '_> {
                 self.operate(index, &act.clone());
                 return;
             }
-            FaultKind::Partition { victims, duration }
-            | FaultKind::SlowReaders { victims, duration }
-            | FaultKind::Suspend { victims, duration } => {
-                for agent in self.victims(index, victims) {
-                    self.strike_user(agent, kind, now + *duration);
-                }
+            FaultKind::Clients {
+                what,
+                victims,
+                duration,
+            } => {
+                self.strike_clients(index, *what, victims, now + *duration);
                 *duration
             }
             FaultKind::SlowDisk { factor, duration } => {
@@ -226,14 +226,16 @@ impl World<'_, '_> {
         self.events.schedule(now + lasting, Event::FaultEnds(index));
     }
 
-    fn strike_user(&mut self, agent: u32, kind: &FaultKind, until: Time) {
-        if matches!(kind, FaultKind::Partition { .. }) {
-            self.cut(agent, until);
-        } else if matches!(kind, FaultKind::Suspend { .. }) {
-            self.suspend(agent, until);
-        } else {
-            let client = &mut self.clients[agent as usize];
-            client.slow_until = client.slow_until.max(until);
+    fn strike_clients(&mut self, fault: u32, what: ClientHarm, victims: &Victims, until: Time) {
+        for agent in self.victims(fault, victims) {
+            match what {
+                ClientHarm::Partition => self.cut(agent, until),
+                ClientHarm::SlowReaders => {
+                    let client = &mut self.clients[agent as usize];
+                    client.slow_until = client.slow_until.max(until);
+                }
+                ClientHarm::Suspend => self.suspend(agent, until),
+            }
         }
     }
 
@@ -271,16 +273,18 @@ impl World<'_, '_> {
     /// Ends a fault. Most faults end by the clock alone; the others need an action.
     pub(super) fn fault_ends(&mut self, index: u32) {
         match self.fault(index).kind {
-            FaultKind::SlowReaders { .. } => self.resume_all_readers(),
+            FaultKind::Clients {
+                what: ClientHarm::SlowReaders,
+                ..
+            } => self.resume_all_readers(),
             FaultKind::FailDisk { .. } => self.resolve_unknown_append(),
             FaultKind::Log { what, .. } => self.heal_log(what),
             FaultKind::Down { .. }
             | FaultKind::Configure(_)
-            | FaultKind::Partition { .. }
+            | FaultKind::Clients { .. }
             | FaultKind::SlowDisk { .. }
             | FaultKind::DamageDisk { .. }
             | FaultKind::Member { .. }
-            | FaultKind::Suspend { .. }
             | FaultKind::ClockJump { .. }
             | FaultKind::LoseReplies
             | FaultKind::Operator(_) => {}
@@ -320,20 +324,11 @@ impl World<'_, '_> {
 
     /// The victims of the fault, in order.
     fn victims(&mut self, fault: u32, victims: &Victims) -> Vec<u32> {
-        let struck = match victims {
-            Victims::Users(users) => users.clone(),
-            Victims::Share(share) => {
-                let mut struck = Vec::new();
-                for agent in 0..self.client_count() {
-                    if self.clients[agent as usize].is_there()
-                        && self.active_faults.draw.chance(*share)
-                    {
-                        struck.push(agent);
-                    }
-                }
-                struck
-            }
-        };
+        let there = (0..)
+            .zip(&self.clients)
+            .filter(|(_, client)| client.is_there());
+        let there = there.map(|(agent, _)| agent);
+        let struck = victims.strike(there, &mut self.active_faults.draw);
         self.record_victims(fault, &struck);
         struck
     }

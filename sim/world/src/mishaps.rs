@@ -12,8 +12,8 @@ use super::{Phase, START, World};
 use sim_model::draw::{Draw, Ratio};
 use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::plan::{
-    Fault, FaultKind, LEASE_DRIFT, MemberHarm, Need, OperatorAct, OperatorVerb, Outage, Victims,
-    Which,
+    ClientHarm, Fault, FaultKind, LEASE_DRIFT, MemberHarm, OperatorAct, OperatorVerb, Outage,
+    Victims, Which,
 };
 
 /// The largest delay until it strikes: within a round trip, or while clients wait for one another.
@@ -58,13 +58,7 @@ impl World<'_, '_> {
         }
         let long = LONG[below(draw, LONG.len())].min(left - Span::millis(1));
         let kind = self.mishap(long, draw);
-        let fault = Fault {
-            at: at.since(START),
-            milestone: None,
-            repeats: None,
-            kind,
-            need: Need::Required,
-        };
+        let fault = Fault::once(at.since(START), kind);
         let index = self.faults.len() + self.mishaps.len();
         let index = u32::try_from(index).expect("a recipe has few turns");
         let now = self.now();
@@ -81,7 +75,11 @@ impl World<'_, '_> {
         let victims = Victims::Share(third);
         match draw.below(14) {
             0..=6 => FaultKind::Operator(OperatorAct::drawn(VERBS[below(draw, VERBS.len())])),
-            7 => FaultKind::Suspend { victims, duration },
+            7 => FaultKind::Clients {
+                what: ClientHarm::Suspend,
+                victims,
+                duration,
+            },
             8 => FaultKind::FailDisk {
                 duration,
                 unknown: draw.below(2) == 0,
@@ -97,7 +95,11 @@ impl World<'_, '_> {
                 down_for: duration,
                 how: OUTAGES[below(draw, OUTAGES.len())],
             },
-            9..=11 => FaultKind::Partition { victims, duration },
+            9..=11 => FaultKind::Clients {
+                what: ClientHarm::Partition,
+                victims,
+                duration,
+            },
             _ => FaultKind::LoseReplies,
         }
     }

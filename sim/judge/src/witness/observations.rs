@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 use sim_model::draw::Ratio;
-use sim_model::plan::{Argument, FaultKind, Persona, Plan, ScriptStep, Workload};
+use sim_model::plan::{Argument, Fault, Persona, Plan, Registrations, ScriptStep, Workload};
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room, User};
 
 use crate::fact::Fact;
@@ -263,17 +263,8 @@ impl Observations {
 /// The time for which every registration of the plan lasts: the shortest time until a participant is
 /// away or unused, unless clocks jump, or operators act.
 fn lasting(plan: &Plan) -> Span {
-    let may_end_any = |kind: &FaultKind| {
-        matches!(
-            kind,
-            FaultKind::ClockJump { .. }
-                | FaultKind::Configure(_)
-                | FaultKind::DamageDisk { .. }
-                | FaultKind::Member { .. }
-                | FaultKind::Operator(_)
-        )
-    };
-    if plan.faults.iter().any(|fault| may_end_any(&fault.kind)) {
+    let may_end = |fault: &Fault| fault.kind.row().registrations == Registrations::MayEnd;
+    if plan.faults.iter().any(may_end) {
         return Span::ZERO;
     }
     let server = &plan.server;

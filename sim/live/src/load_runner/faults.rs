@@ -9,7 +9,7 @@ use crate::caller::Message;
 use crate::nemesis::{Effect, Output};
 use sim_model::history::{NetworkRecord, Observer as _, WorldRecord};
 use sim_model::outcome::START;
-use sim_model::plan::{FaultKind, Victims};
+use sim_model::plan::{ClientHarm, FaultKind};
 
 impl LoadRunner<'_, '_> {
     pub(super) fn plan_faults(&mut self) {
@@ -24,46 +24,31 @@ impl LoadRunner<'_, '_> {
             return;
         }
         self.timeline
-            .mark(now.since(START), fault.kind.label(), None);
-        let (victims, duration, strike): (_, _, fn(&mut Self, u32, Time)) = match &fault.kind {
-            FaultKind::Partition { victims, duration } => (victims, *duration, Self::cut),
-            FaultKind::SlowReaders { victims, duration } => (victims, *duration, Self::slow),
-            FaultKind::Suspend { victims, duration } => (victims, *duration, Self::suspend),
-            FaultKind::Down { .. }
-            | FaultKind::Configure(_)
-            | FaultKind::SlowDisk { .. }
-            | FaultKind::FailDisk { .. }
-            | FaultKind::DamageDisk { .. }
-            | FaultKind::Member { .. }
-            | FaultKind::Log { .. }
-            | FaultKind::ClockJump { .. }
-            | FaultKind::LoseReplies
-            | FaultKind::Operator(_) => return,
+            .mark(now.since(START), fault.kind.row().label, None);
+        // All others are left out.
+        let FaultKind::Clients {
+            what,
+            victims,
+            duration,
+        } = &fault.kind
+        else {
+            return;
         };
-        let until = now + duration;
-        let struck = self.victims(victims);
+        let until = now + *duration;
+        let there = (0..).zip(&self.clients).filter(|(_, client)| !client.done);
+        let struck = victims.strike(there.map(|(agent, _)| agent), &mut self.fault_draw);
         self.metrics.observe_network(&NetworkRecord::FaultApplied {
             at: now,
             fault: index,
             victims: &struck,
         });
         for agent in struck {
-            strike(self, agent, until);
-        }
-    }
-
-    fn victims(&mut self, victims: &Victims) -> Vec<u32> {
-        let share = match victims {
-            Victims::Users(users) => return users.clone(),
-            Victims::Share(share) => *share,
-        };
-        let mut struck = Vec::new();
-        for (agent, client) in (0..).zip(&self.clients) {
-            if !client.done && self.fault_draw.chance(share) {
-                struck.push(agent);
+            match what {
+                ClientHarm::Partition => self.cut(agent, until),
+                ClientHarm::SlowReaders => self.slow(agent, until),
+                ClientHarm::Suspend => self.suspend(agent, until),
             }
         }
-        struck
     }
 
     /// Cuts a client off: its connections end, and it opens none. It learns of the end of its stream

@@ -73,6 +73,16 @@ impl MemberHarm {
         }
     }
 
+    /// What happens to the server, in words; its clock is wrong by so many percent, if it drifts.
+    pub(super) fn words(self, which: Which, percent: u32) -> String {
+        let (name, which) = (self.name(), which.words());
+        if self.is_drift() {
+            format!("the clock of {which} is {percent} % too {name}")
+        } else {
+            format!("{name} of {which}")
+        }
+    }
+
     /// Its label on a timeline.
     #[must_use]
     pub const fn label(self) -> &'static str {
@@ -129,6 +139,12 @@ impl Which {
 }
 
 impl LogHarm {
+    /// Whether the harm stays when the fault ends.
+    #[must_use]
+    pub const fn stays(self) -> bool {
+        matches!(self, Self::Lose | Self::Flip)
+    }
+
     /// Its label on a timeline.
     #[must_use]
     pub const fn label(self) -> &'static str {

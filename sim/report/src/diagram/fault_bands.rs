@@ -4,7 +4,7 @@ use chat_types::Span;
 
 use super::Band;
 use super::recorder::LaneRecorder;
-use sim_model::plan::{Fault, FaultKind};
+use sim_model::plan::{Fault, Strikes};
 use sim_model::protocol::Agent;
 
 impl LaneRecorder<'_> {
@@ -35,63 +35,32 @@ impl LaneRecorder<'_> {
 
     /// A fault of the plan affects these users.
     pub(super) fn fault_started(&mut self, at: Span, fault: usize, victims: &[u32]) {
-        let Some(fault) = self.plan.faults.get(fault) else {
+        let fault = self.plan.faults.get(fault);
+        let Some(fault) = fault.filter(|fault| strikes(fault, Strikes::Clients)) else {
             return;
-        };
-        let (kind, duration, label) = match &fault.kind {
-            FaultKind::Partition { duration, .. } => ("partition", *duration, "link cut"),
-            FaultKind::SlowReaders { duration, .. } => ("slow_readers", *duration, "reads nothing"),
-            FaultKind::Suspend { duration, .. } => ("suspend", *duration, "suspended"),
-            FaultKind::Down { .. }
-            | FaultKind::Configure(_)
-            | FaultKind::SlowDisk { .. }
-            | FaultKind::FailDisk { .. }
-            | FaultKind::DamageDisk { .. }
-            | FaultKind::Member { .. }
-            | FaultKind::Log { .. }
-            | FaultKind::ClockJump { .. }
-            | FaultKind::LoseReplies
-            | FaultKind::Operator(_) => return,
         };
         for victim in victims {
             if let Some(&lane) = self.lanes.get(&Agent(*victim)) {
-                self.band(lane, at, at + duration, kind, label);
+                self.fault_band(lane, at, fault);
             }
         }
     }
 
     /// Disk faults are not observed; they are taken from the plan, if they start at a fixed time.
     pub(super) fn disk_bands(&mut self) {
-        let at_times = |fault: &&Fault| fault.milestone.is_none();
+        let at_times =
+            |fault: &&Fault| fault.milestone.is_none() && strikes(fault, Strikes::Appends);
         for fault in self.plan.faults.iter().filter(at_times) {
-            let (kind, duration, label) = match &fault.kind {
-                FaultKind::SlowDisk { factor, duration } => {
-                    ("slow_disk", *duration, format!("disk {factor}× slower"))
-                }
-                FaultKind::FailDisk {
-                    duration,
-                    unknown: true,
-                } => (
-                    "fail_disk",
-                    *duration,
-                    "disk fails, fate unknown".to_owned(),
-                ),
-                FaultKind::FailDisk { duration, .. } => {
-                    ("fail_disk", *duration, "disk fails".to_owned())
-                }
-                FaultKind::Down { .. }
-                | FaultKind::Configure(_)
-                | FaultKind::Partition { .. }
-                | FaultKind::SlowReaders { .. }
-                | FaultKind::DamageDisk { .. }
-                | FaultKind::Member { .. }
-                | FaultKind::Log { .. }
-                | FaultKind::Suspend { .. }
-                | FaultKind::ClockJump { .. }
-                | FaultKind::LoseReplies
-                | FaultKind::Operator(_) => continue,
-            };
-            self.band(self.server, fault.at, fault.at + duration, kind, &label);
+            self.fault_band(self.server, fault.at, fault);
         }
     }
+
+    fn fault_band(&mut self, lane: usize, at: Span, fault: &Fault) {
+        let (until, kind) = (at + fault.kind.length(), fault.kind.row().key);
+        self.band(lane, at, until, kind, &fault.kind.state());
+    }
+}
+
+fn strikes(fault: &Fault, what: Strikes) -> bool {
+    fault.kind.row().strikes == what
 }

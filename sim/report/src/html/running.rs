@@ -59,7 +59,12 @@ pub fn running_data(view: &RunningView<'_>, version: &str) -> serde_json::Result
             timeline: Timeline {
                 bucket_ms: series.bucket_ms,
                 arrivals: series.arrived.clone(),
-                faults: fault_marks(&plan.faults_of(series.seed), &[], Some(series)),
+                faults: fault_marks(
+                    &plan.faults_of(series.seed),
+                    plan.workload.users(),
+                    &[],
+                    Some(series),
+                ),
                 violations_ms: Vec::new(),
                 healed_ms: (series.ended_ms >= duration).then_some(duration),
                 quiet_ms: None,

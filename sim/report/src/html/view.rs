@@ -388,6 +388,7 @@ fn timeline(run: &FinishedRun) -> Timeline {
         arrivals: timeline.arrivals.clone(),
         faults: fault_marks(
             &run.plan.faults_of(shown_seed(run)),
+            run.plan.workload.users(),
             &timeline.marks,
             run.series.as_ref(),
         ),

@@ -8,10 +8,10 @@ use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::names::{STICK_MOVES, TIMERS, properties_of};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Alphabet, Argument, Delivery, Fault, FaultKind, FirstTime, Grant, Harm, LEASE_DRIFT, LogHarm,
-    MemberHarm, Milestone, Need, Net, Opening, OperatorAct, OperatorVerb, Outage, OwnerReads, Plan,
-    Reached, Repeats, ScriptStep, ScriptUser, ServersNeeded, Step, Stored, Text, Verb, Victims,
-    Which, Workload,
+    Alphabet, Argument, ClientHarm, Delivery, Fault, FaultKind, FirstTime, Grant, Harm,
+    LEASE_DRIFT, LogHarm, MemberHarm, Milestone, Need, Net, Opening, OperatorAct, OperatorVerb,
+    Outage, OwnerReads, Plan, Reached, Repeats, ScriptStep, ScriptUser, ServersNeeded, Step,
+    Stored, Text, Verb, Victims, Which, Workload,
 };
 use sim_model::protocol::EVENTS;
 use sim_model::protocol::{OpKind, ReadBy};
@@ -198,7 +198,6 @@ fn fault() -> impl Strategy<Value = Fault> {
             users.prop_map(Victims::Users)
         ]
     };
-    let struck = || (victims(), time());
     let how = one(&[Outage::Stop, Outage::Crash, Outage::CrashUnsynced]);
     let kind = prop_oneof![
         (time(), how).prop_map(|(down_for, how)| FaultKind::Down { down_for, how }),
@@ -208,9 +207,13 @@ fn fault() -> impl Strategy<Value = Fault> {
                 ..chat_types::Config::default()
             }))
         ),
-        struck().prop_map(|(victims, duration)| FaultKind::Partition { victims, duration }),
-        struck().prop_map(|(victims, duration)| FaultKind::SlowReaders { victims, duration }),
-        struck().prop_map(|(victims, duration)| FaultKind::Suspend { victims, duration }),
+        (one(ClientHarm::ALL), victims(), time()).prop_map(|(what, victims, duration)| {
+            FaultKind::Clients {
+                what,
+                victims,
+                duration,
+            }
+        }),
         (2_u32..9, time()).prop_map(|(factor, duration)| FaultKind::SlowDisk { factor, duration }),
         (time(), any::<bool>())
             .prop_map(|(duration, unknown)| FaultKind::FailDisk { duration, unknown }),
@@ -288,13 +291,11 @@ fn plan() -> impl Strategy<Value = Plan> {
             let users = NAMES.iter().map(|name| user(name)).collect();
             plan.workload = Workload::Steps { users, steps };
             // The first fault decides whether there is one server or several.
-            let needed = faults.iter().find_map(|fault| fault.kind.servers_needed());
+            let needed = faults.iter().find_map(|fault| fault.kind.row().servers);
             let needed = needed.unwrap_or(ServersNeeded::One);
             faults.retain(|fault| {
-                fault
-                    .kind
-                    .servers_needed()
-                    .is_none_or(|other| other == needed)
+                let servers = fault.kind.row().servers;
+                servers.is_none_or(|other| other == needed)
             });
             (plan.servers, plan.reads) = match needed {
                 ServersNeeded::One => (1, OwnerReads::Lease),
@@ -341,6 +342,10 @@ proptest! {
         let read = parse("drawn.yaml", &written);
         let read = read.map_err(|error| TestCaseError::fail(format!("{error:?}\n{written}")))?;
         prop_assert_eq!(format!("{:?}", read), format!("{:?}", plan), "{}", written);
+        for fault in &plan.faults {
+            let key = format!("{}:", fault.kind.row().key);
+            prop_assert!(written.contains(&key), "{key}{written}");
+        }
     }
 
     #[test]

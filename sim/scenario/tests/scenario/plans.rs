@@ -5,8 +5,9 @@ use std::path::Path;
 use chat_types::Span;
 use sim_model::draw::{Ratio, Shape};
 use sim_model::plan::{
-    ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, FirstTime, Frequency, Milestone,
-    OperatorAct, OperatorVerb, Outage, Plan, Reached, Step, Text, Verb, Victims, Workload,
+    ArrivalMode, Arrivals, ClientHarm, Compare, Delivery, FaultKind, Figure, FirstTime, Frequency,
+    Milestone, OperatorAct, OperatorVerb, Outage, Plan, Reached, Step, Text, Verb, Victims,
+    Workload,
 };
 use sim_scenario::{load, parse};
 
@@ -295,7 +296,8 @@ fn faults_are_sorted_by_time() {
     assert_eq!(at, [3, 4, 5, 6, 7]);
     assert!(matches!(
         &plan.faults[2].kind,
-        FaultKind::Partition { victims: Victims::Users(users), .. } if users == &[1, 2]
+        FaultKind::Clients { what: ClientHarm::Partition, victims: Victims::Users(users), .. }
+            if users == &[1, 2]
     ));
     assert!(matches!(
         plan.faults[3].kind,

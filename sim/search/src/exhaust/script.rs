@@ -19,8 +19,8 @@ use super::worlds::{begin, plan};
 use crate::panics::catch_panic;
 use sim_model::outcome::{Action, TinyCall, TinyWorld, user_letter};
 use sim_model::plan::{
-    Argument, Client, Delivery, Fault, FaultKind, Grant, Need, Net, Outage, Plan, ScriptStep,
-    ScriptUser, Step, Text, Verb, Workload,
+    Argument, Client, Delivery, Fault, FaultKind, Grant, Net, Outage, Plan, ScriptStep, ScriptUser,
+    Step, Text, Verb, Workload,
 };
 use sim_model::protocol::{Plain, ReadBy};
 
@@ -120,16 +120,9 @@ impl Writer {
             }
             Action::Deadline => self.at = self.at + passed + LATER,
             Action::Crash => {
-                self.faults.push(Fault {
-                    at: self.at,
-                    milestone: None,
-                    repeats: None,
-                    kind: FaultKind::Down {
-                        down_for: DOWN,
-                        how: Outage::CrashUnsynced,
-                    },
-                    need: Need::Required,
-                });
+                let (down_for, how) = (DOWN, Outage::CrashUnsynced);
+                let crash = FaultKind::Down { down_for, how };
+                self.faults.push(Fault::once(self.at, crash));
                 for user in (0..).take(self.away.len()) {
                     self.go_away(user);
                 }

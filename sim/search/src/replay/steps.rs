@@ -13,7 +13,7 @@ use chat_types::{Config, Span, Time};
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::history::{ClientEvent, NetworkRecord, Observer as _, Record, RequestKey};
 use sim_model::plan::{
-    Capacity, Fault, FaultKind, Need, Network, OperatorAct, OperatorVerb, Outage, Plan,
+    Capacity, Fault, FaultKind, Network, OperatorAct, OperatorVerb, Outage, Plan,
 };
 use sim_model::protocol::{Agent, CallId, Op, User};
 use sim_model::server::{Caller, Decided, Entry, Handle, Operate};
@@ -216,13 +216,8 @@ impl Steps {
     }
 
     fn fault(&mut self, at: Time, kind: FaultKind) {
-        self.faults.push(Fault {
-            at: at.since(self.start),
-            milestone: None,
-            repeats: None,
-            kind,
-            need: Need::Required,
-        });
+        let at = at.since(self.start);
+        self.faults.push(Fault::once(at, kind));
     }
 
     fn restarts(&mut self, before: Time, at: Time, config: &Config) {

@@ -112,14 +112,14 @@ fn one_server(plan: &mut Plan) {
     plan.servers = 1;
     plan.reads = OwnerReads::Lease;
     plan.faults
-        .retain(|fault| matches!(fault.kind.servers_needed(), None | Some(ServersNeeded::One)));
+        .retain(|fault| matches!(fault.kind.row().servers, None | Some(ServersNeeded::One)));
 }
 
 /// Reads within leases, without the faults that need strict ones.
 fn leased_reads(plan: &mut Plan) {
     plan.reads = OwnerReads::Lease;
     plan.faults
-        .retain(|fault| fault.kind.servers_needed() != Some(ServersNeeded::Strict));
+        .retain(|fault| fault.kind.row().servers != Some(ServersNeeded::Strict));
 }
 
 impl Shrinker<'_> {

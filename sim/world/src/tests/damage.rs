@@ -5,7 +5,7 @@ use super::judged::run;
 use super::storm;
 use sim_model::history::Record;
 use sim_model::outcome::Point;
-use sim_model::plan::{FaultKind, Harm, Need, Outage, Stored};
+use sim_model::plan::{FaultKind, Harm, Outage, Stored};
 use sim_model::server::ServerRecord;
 
 /// The starts of a run.
@@ -52,20 +52,13 @@ const RESTORE_AFTER: Span = Span::millis(700);
 fn damaged(what: Harm, of: Stored, snapshot_every: u32) -> Plan {
     let mut plan = storm();
     plan.capacity.snapshot_every = snapshot_every;
-    plan.faults.insert(
-        1,
-        Fault {
-            at: Span::millis(2_100),
-            milestone: None,
-            repeats: None,
-            kind: FaultKind::DamageDisk {
-                what,
-                of,
-                restore_after: RESTORE_AFTER,
-            },
-            need: Need::Required,
-        },
-    );
+    let kind = FaultKind::DamageDisk {
+        what,
+        of,
+        restore_after: RESTORE_AFTER,
+    };
+    plan.faults
+        .insert(1, Fault::once(Span::millis(2_100), kind));
     plan
 }
 

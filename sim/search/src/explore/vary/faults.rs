@@ -9,8 +9,8 @@ use super::dice::{Dice, ratio};
 use super::{limits, texts};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Fault, FaultKind, Harm, Milestone, Need, OperatorAct, OperatorVerb, Outage, Plan, Reached,
-    Stored, Victims,
+    ClientHarm, Fault, FaultKind, Harm, Milestone, OperatorAct, OperatorVerb, Outage, Plan,
+    Reached, Stored, Strikes, Victims,
 };
 
 /// Draws the faults: some of the scenario's own at other times, and additional ones. All of them
@@ -20,11 +20,10 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let end = plan.duration;
     let (timed, own): (Vec<Fault>, Vec<Fault>) =
         own.into_iter().partition(|fault| fault.milestone.is_some());
-    for fault in timed {
-        if let Some(milestone) = fault.milestone.filter(|_| dice.coin()) {
-            let kind = within_time(fault.kind, end);
-            dice.say(format!("at {milestone} {}", words(&kind)));
-            plan.faults.push(Fault { kind, ..fault });
+    for mut fault in timed {
+        if dice.coin() {
+            fault.shorten(end);
+            add(fault, plan, dice);
         }
     }
     for kind in kinds(own, &plan.server, end, dice) {
@@ -32,51 +31,27 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         let within = if dice.coin() { end } else { Span(end.0 / 4) };
         // In whole milliseconds, so that at least one is left.
         let at = Span::millis(dice.before(within).as_millis());
-        let kind = within_time(kind, Span(end.0 - at.0));
-        let is_config = matches!(kind, FaultKind::Configure(_));
-        let milestone = (!is_config && dice.one_in(4)).then(|| milestone(dice));
-        let (at, kind) = match (milestone, kind) {
+        let mut fault = Fault::once(at, kind);
+        fault.shorten(Span(end.0 - at.0));
+        if !matches!(fault.kind, FaultKind::Configure(_)) && dice.one_in(4) {
+            fault.at = Span::ZERO;
+            fault.milestone = Some(milestone(dice));
             // Faults lose answers at milestones only: at random times the network loses them.
-            (Some(milestone), kind) => {
-                let kind = if dice.one_in(3) {
-                    FaultKind::LoseReplies
-                } else {
-                    kind
-                };
-                dice.say(format!("at {milestone} {}", words(&kind)));
-                (Span::ZERO, kind)
+            if dice.one_in(3) {
+                fault.kind = FaultKind::LoseReplies;
             }
-            (None, kind) => {
-                dice.say(format!("{at} {}", words(&kind)));
-                (at, kind)
-            }
-        };
-        plan.faults.push(Fault {
-            at,
-            milestone,
-            repeats: None,
-            kind,
-            need: Need::Required,
-        });
+        }
+        add(fault, plan, dice);
     }
     move_before_starts(&mut plan.faults, dice);
     plan.faults.sort_by_key(|fault| fault.at);
     // A registration must last longer than a packet, or a late copy has a second effect. A clock
     // jump shortens it.
-    let jumps = plan.faults.iter().map(|fault| match fault.kind {
-        FaultKind::ClockJump { by } => by,
-        FaultKind::Down { .. }
-        | FaultKind::Configure(_)
-        | FaultKind::Partition { .. }
-        | FaultKind::SlowReaders { .. }
-        | FaultKind::FailDisk { .. }
-        | FaultKind::SlowDisk { .. }
-        | FaultKind::DamageDisk { .. }
-        | FaultKind::Member { .. }
-        | FaultKind::Log { .. }
-        | FaultKind::Suspend { .. }
-        | FaultKind::LoseReplies
-        | FaultKind::Operator(_) => Span::ZERO,
+    let jumps = plan.faults.iter().map(|fault| {
+        let FaultKind::ClockJump { by } = fault.kind else {
+            return Span::ZERO;
+        };
+        by
     });
     let ahead = jumps.fold(Span::ZERO, |sum, by| sum + by);
     let forget_after = &mut plan.server.forget_after;
@@ -95,28 +70,28 @@ fn move_before_starts(faults: &mut [Fault], dice: &mut Dice) {
     };
     let mut before = |most: Span| Span::millis(dice.before(most.max(Span::millis(1))).as_millis());
     for fault in faults {
-        match fault.kind {
-            FaultKind::DamageDisk {
-                of: Stored::Mark, ..
-            } if fault.milestone.is_none() => fault.at = last + before(down_for),
-            FaultKind::Configure(_) | FaultKind::DamageDisk { .. } if fault.at >= last => {
+        match fault.kind.row().strikes {
+            Strikes::OutageFiles if fault.milestone.is_none() => {
+                fault.at = last + before(down_for);
+            }
+            Strikes::NextStart | Strikes::OutageFiles if fault.at >= last => {
                 fault.at = before(last);
             }
-            FaultKind::Configure(_)
-            | FaultKind::DamageDisk { .. }
-            | FaultKind::Down { .. }
-            | FaultKind::Member { .. }
-            | FaultKind::Log { .. }
-            | FaultKind::Partition { .. }
-            | FaultKind::SlowReaders { .. }
-            | FaultKind::SlowDisk { .. }
-            | FaultKind::FailDisk { .. }
-            | FaultKind::Suspend { .. }
-            | FaultKind::ClockJump { .. }
-            | FaultKind::LoseReplies
-            | FaultKind::Operator(_) => {}
+            Strikes::NextStart
+            | Strikes::OutageFiles
+            | Strikes::Clients
+            | Strikes::Packets
+            | Strikes::Servers
+            | Strikes::Appends => {}
         }
     }
+}
+
+/// Adds a fault, and says so.
+fn add(fault: Fault, plan: &mut Plan, dice: &mut Dice) {
+    // Only the steps form names users.
+    dice.say(format!("{} {}", fault.at, fault.words(&[])));
+    plan.faults.push(fault);
 }
 
 /// Faults that matter to users on breaks: restarts of the server, and a journal that cannot be
@@ -231,13 +206,7 @@ pub(super) fn of_operators(count: u32, verbs: &[OperatorVerb], dice: &mut Dice) 
 }
 
 const fn at_any_time(kind: FaultKind) -> Fault {
-    Fault {
-        at: Span::ZERO,
-        milestone: None,
-        repeats: None,
-        kind,
-        need: Need::Required,
-    }
+    Fault::once(Span::ZERO, kind)
 }
 
 /// Draws the kinds of faults: some of the scenario's own, and additional ones.
@@ -363,11 +332,16 @@ fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
     let duration = dice.around(edges);
     let share = dice.pick(&[ratio(1, 8), ratio(1, 3), ratio(2, 3), ratio(1, 1)]);
     let victims = Victims::Share(share);
+    let clients = |what| FaultKind::Clients {
+        what,
+        victims,
+        duration,
+    };
     match dice.between(0, 10) {
         0 | 1 => down(duration, dice),
-        2 | 3 => FaultKind::Partition { victims, duration },
-        4 => FaultKind::SlowReaders { victims, duration },
-        5 => FaultKind::Suspend { victims, duration },
+        2 | 3 => clients(ClientHarm::Partition),
+        4 => clients(ClientHarm::SlowReaders),
+        5 => clients(ClientHarm::Suspend),
         6 => FaultKind::SlowDisk {
             factor: dice.pick(&[5, 50, 500]),
             duration,
@@ -391,43 +365,5 @@ fn act(verb: OperatorVerb, dice: &mut Dice) -> OperatorAct {
     OperatorAct {
         reason: reason.filter(|_| verb.has_reason()),
         ..OperatorAct::drawn(verb)
-    }
-}
-
-/// The fault, shortened to end within `most`.
-fn within_time(mut kind: FaultKind, most: Span) -> FaultKind {
-    if let Some(length) = kind.length_mut() {
-        *length = (*length).min(most);
-    }
-    kind
-}
-
-fn words(kind: &FaultKind) -> String {
-    let whom = |victims: &Victims| match victims {
-        Victims::Share(share) => share.to_string(),
-        Victims::Users(users) => format!("{} users", users.len()),
-    };
-    match kind {
-        FaultKind::Down { down_for, how } => format!("{} for {down_for}", how.words()),
-        FaultKind::Configure(_) => "configure".to_owned(),
-        FaultKind::Partition { victims, duration } => {
-            format!("partition {} for {duration}", whom(victims))
-        }
-        FaultKind::SlowReaders { victims, duration } => {
-            format!("slow readers {} for {duration}", whom(victims))
-        }
-        FaultKind::Suspend { victims, duration } => {
-            format!("suspend {} for {duration}", whom(victims))
-        }
-        FaultKind::SlowDisk { factor, duration } => format!("slow disk ×{factor} for {duration}"),
-        FaultKind::FailDisk { duration, unknown } => {
-            let fate = if *unknown { ", fate unknown" } else { "" };
-            format!("disk fails for {duration}{fate}")
-        }
-        FaultKind::DamageDisk { what, of, .. } => what.of(*of),
-        FaultKind::Member { .. } | FaultKind::Log { .. } => kind.of_servers().unwrap_or_default(),
-        FaultKind::ClockJump { by } => format!("clock jumps {by}"),
-        FaultKind::LoseReplies => "answers lost".to_owned(),
-        FaultKind::Operator(act) => act.verb.name().to_owned(),
     }
 }

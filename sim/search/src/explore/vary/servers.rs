@@ -3,8 +3,8 @@
 use chat_types::Span;
 use sim_model::names::properties_of;
 use sim_model::plan::{
-    Fault, FaultKind, LEASE_DRIFT, LogHarm, MemberHarm, Need, Outage, OwnerReads, Plan,
-    ServersNeeded, Which,
+    Fault, FaultKind, LEASE_DRIFT, LogHarm, MemberHarm, Outage, OwnerReads, Plan, ServersNeeded,
+    Which,
 };
 
 use super::dice::Dice;
@@ -46,7 +46,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         {
             *how = Outage::Crash;
         }
-        fault.kind.servers_needed() != Some(ServersNeeded::One)
+        fault.kind.row().servers != Some(ServersNeeded::One)
     });
     let count = dice.between(0, faults::most(4, plan.duration));
     if dice.one_in(3) {
@@ -61,13 +61,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         let at = Span::millis(dice.before(plan.duration).as_millis());
         let left = Span::millis((plan.duration - at).as_millis());
         if left > Span::ZERO {
-            plan.faults.push(Fault {
-                at,
-                milestone: None,
-                repeats: None,
-                kind: fault(left, plan.reads, dice),
-                need: Need::Required,
-            });
+            let kind = fault(left, plan.reads, dice);
+            plan.faults.push(Fault::once(at, kind));
         }
     }
     plan.faults.sort_by_key(|fault| fault.at);

@@ -126,7 +126,6 @@ impl Findings {
                 held,
                 checks: count.checks,
                 unjudged: count.unjudged,
-                class: property.class(),
             };
             (property.name(), result)
         };

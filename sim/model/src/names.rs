@@ -49,6 +49,16 @@ chat_types::listed! {
     }
 }
 
+impl Class {
+    /// The class of the property of this name. A panic, which is no property, is as grave as a safety
+    /// violation.
+    #[must_use]
+    pub fn of(property: &str) -> Self {
+        let known = Property::ALL.iter().find(|known| known.name() == property);
+        known.map_or(Self::Safety, |known| known.class())
+    }
+}
+
 impl Property {
     /// The class of the property.
     #[must_use]

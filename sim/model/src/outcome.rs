@@ -54,8 +54,8 @@ pub use sometimes::{Point, Tally};
 pub use summary::{FailingSeed, Summary};
 pub use timeline::{Mark, Timeline};
 pub use verdict::{
-    Evidence, INTERRUPTED, class_of, expects_refusals_at_the_door, is_judged, is_silent, judge,
-    unreached, worst,
+    Evidence, INTERRUPTED, expects_refusals_at_the_door, is_judged, is_silent, judge, unreached,
+    worst,
 };
 pub use world_outcome::{START, UserOutcome, Waiting, WorldOutcome};
 pub use worst::{Seek, Worst};
@@ -92,7 +92,7 @@ pub struct Counts {
 }
 
 /// One property's verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PropertyResult {
     /// Whether it held; none if it was never exercised or cannot be judged.
     pub held: Option<bool>,
@@ -101,9 +101,19 @@ pub struct PropertyResult {
     /// The number of comparisons that were not possible, because a deciding fact is unknown. Only
     /// live runs have any.
     pub unjudged: u64,
-    /// Its class.
-    #[serde(skip)]
-    pub class: Class,
+}
+
+impl PropertyResult {
+    /// Adds the result of another run: one violation breaks the property, one check exercises it.
+    pub fn add(&mut self, other: &Self) {
+        self.held = match (self.held, other.held) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (None, None) => None,
+        };
+        self.checks += other.checks;
+        self.unjudged += other.unjudged;
+    }
 }
 
 /// A violation of a property.

@@ -20,7 +20,7 @@ pub(super) struct Exercised {
 pub(super) fn exercised(result: &RunResult) -> Exercised {
     let mut sum = Exercised::default();
     let all = in_order(result).into_iter();
-    for (_, property) in all.filter(|(_, property)| property.class != Class::Threshold) {
+    for (_, property) in all.filter(|(name, _)| Class::of(name) != Class::Threshold) {
         match standing(property) {
             Standing::Held => {
                 sum.held += 1;

@@ -95,7 +95,7 @@ pub(super) fn checks(result: &RunResult, detail: Detail) -> Vec<Line> {
     let all = in_order(result);
     let mut lines = Vec::new();
     for (class, title) in [(Class::Safety, "SAFETY"), (Class::Liveness, "LIVENESS")] {
-        let of_class = all.iter().filter(|(_, property)| property.class == class);
+        let of_class = all.iter().filter(|(name, _)| Class::of(name) == class);
         let cells = cells(of_class.copied(), detail);
         if cells.is_empty() {
             continue;
@@ -110,7 +110,7 @@ pub(super) fn checks(result: &RunResult, detail: Detail) -> Vec<Line> {
     if detail == Detail::Verbose {
         let figures = all
             .iter()
-            .filter(|(_, property)| property.class == Class::Threshold);
+            .filter(|(name, _)| Class::of(name) == Class::Threshold);
         let cells = cells(figures.copied(), detail);
         if !cells.is_empty() {
             lines.push(Line::new().with(Style::Strong, "THRESHOLDS"));

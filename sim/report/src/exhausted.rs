@@ -9,7 +9,7 @@ use super::numbers::{count, milliseconds, plural, short};
 use super::shell::{command_lines, run_command};
 use super::verdict_lines::badge;
 use super::{Detail, View};
-use sim_model::outcome::{Class, Counterexample, Exhausted, PropertyResult, Searched};
+use sim_model::outcome::{Counterexample, Exhausted, PropertyResult, Searched};
 
 /// The ends of the columns of the table of worlds.
 const COLUMNS: [(&str, usize); 5] = [
@@ -141,16 +141,7 @@ fn properties(found: &Exhausted) -> Vec<Line> {
         .iter()
         .flat_map(|world| world.tally.properties())
     {
-        let known = all.entry(name).or_insert(PropertyResult {
-            held: None,
-            checks: 0,
-            unjudged: 0,
-            class: Class::Safety,
-        });
-        known.checks += result.checks;
-        if known.held != Some(false) {
-            known.held = result.held.or(known.held);
-        }
+        all.entry(name).or_default().add(result);
     }
     property_table(&all)
 }

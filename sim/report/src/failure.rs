@@ -41,8 +41,9 @@ pub(super) fn what_failed(run: &FinishedRun) -> String {
         let is_threshold = result.verdict == Verdict::Threshold;
         let mut broken = super::checks::in_order(result)
             .into_iter()
-            .filter(|(_, property)| {
-                property.held == Some(false) && (property.class == Class::Threshold) == is_threshold
+            .filter(|(name, property)| {
+                property.held == Some(false)
+                    && (Class::of(name) == Class::Threshold) == is_threshold
             });
         broken.next().map(|(name, _)| name.to_owned())
     };

@@ -113,7 +113,7 @@ pub(super) fn held(result: &RunResult) -> Vec<Line> {
     let of = |wanted: Standing| -> Vec<&str> {
         let is_wanted = all
             .iter()
-            .filter(|(_, property)| property.class != Class::Threshold)
+            .filter(|(name, _)| Class::of(name) != Class::Threshold)
             .filter(|(_, property)| standing(*property) == wanted);
         is_wanted.map(|(name, _)| *name).collect()
     };

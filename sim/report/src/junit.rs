@@ -85,7 +85,7 @@ fn facts(result: &RunResult, out: &mut String) {
 fn cases(run: &FinishedRun) -> Vec<Case> {
     let result = run.result();
     // `fairness` and `latency` are broken by thresholds, which are cases of their own.
-    let by_itself = |(_, property): &(&str, PropertyResult)| property.class != Class::Threshold;
+    let by_itself = |(name, _): &(&str, PropertyResult)| Class::of(name) != Class::Threshold;
     let mut cases: Vec<Case> = in_order(result)
         .into_iter()
         .filter(by_itself)

@@ -146,9 +146,7 @@ impl FinishedRun {
                 return None;
             }
         };
-        let is_of_class = |violation: &&Violation| {
-            sim_model::outcome::class_of(&result.properties, &violation.property) == class
-        };
+        let is_of_class = |violation: &&Violation| Class::of(&violation.property) == class;
         result.violations.iter().find(is_of_class)
     }
 

@@ -15,10 +15,9 @@ use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use crate::trace::ObservedLine;
 use sim_model::names::properties_of;
 use sim_model::outcome::{
-    BriefResult, Charts, Class, Counts, Coverage, FailingSeed, FairnessResult, GroupResult,
-    GroupResults, LeftOutResult, LetOffResult, MetricResult, Point, PropertyResult, Repro,
-    RestResult, RoomResult, RunResult, Stuck, Summary, ThresholdResult, Timeline, Verdict,
-    Violation,
+    BriefResult, Charts, Counts, Coverage, FailingSeed, FairnessResult, GroupResult, GroupResults,
+    LeftOutResult, LetOffResult, MetricResult, Point, PropertyResult, Repro, RestResult,
+    RoomResult, RunResult, Stuck, Summary, ThresholdResult, Timeline, Verdict, Violation,
 };
 use sim_model::plan::{Plan, Threshold, Workload};
 use sim_model::protocol::User;
@@ -28,8 +27,6 @@ use sim_model::user_name::UserName;
 pub(crate) const FILE: &str = "scenarios/burst.yaml";
 
 fn properties() -> BTreeMap<String, PropertyResult> {
-    let liveness = ["queue_progress", "stick_progress", "delivery_progress"];
-    let figures = ["fairness", "latency"];
     let checks = |name: &str| match name {
         "breaks_rules" => 0,
         "single_match" | "fifo_matching" => 117,
@@ -45,13 +42,6 @@ fn properties() -> BTreeMap<String, PropertyResult> {
         held: (checks(name) > 0).then_some(true),
         checks: checks(name),
         unjudged: 0,
-        class: if liveness.contains(&name) {
-            Class::Liveness
-        } else if figures.contains(&name) {
-            Class::Threshold
-        } else {
-            Class::Safety
-        },
     };
     properties_of(1)
         .iter()

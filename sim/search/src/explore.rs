@@ -162,13 +162,12 @@ impl ExploreOptions<'_> {
 
     /// The violations of a run that count.
     fn violations(&self, outcome: &SeedOutcome) -> Vec<(Class, Violation)> {
-        let class_of = |violation: &Violation| {
-            let property = outcome.properties.get(violation.property.as_str());
-            property.map_or(Class::Safety, |property| property.class)
-        };
         let wanted = |violation: &&Violation| self.wants(&violation.property);
         let violations = outcome.violations.iter().filter(wanted);
-        violations.map(|one| (class_of(one), one.clone())).collect()
+        let violations = violations.cloned();
+        violations
+            .map(|one| (Class::of(&one.property), one))
+            .collect()
     }
 
     fn attempt(&self, trial: &Trial, run: RunSeed<'_>, progress: &Progress) -> TrialRun {

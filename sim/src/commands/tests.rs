@@ -15,9 +15,7 @@ use super::*;
 use crate::cli;
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, Observer, Record};
-use sim_model::outcome::{
-    Class, Counts, Point, Progress, PropertyResult, Tally, Timeline, Violation,
-};
+use sim_model::outcome::{Counts, Point, Progress, PropertyResult, Tally, Timeline, Violation};
 use sim_model::protocol::{Agent, User};
 
 mod outputs;
@@ -63,7 +61,6 @@ fn run_seed(
         held: Some(!broken),
         checks: 5,
         unjudged: 0,
-        class: Class::Safety,
     };
     let violation = Violation {
         property: "room_order".to_owned(),

@@ -6,7 +6,7 @@ use super::distribution::Distribution;
 use super::shares::Shares;
 use super::{MICROS, Metrics};
 use crate::properties::{fairness, latency};
-use sim_model::outcome::{Class, Counts, PropertyResult, ThresholdResult};
+use sim_model::outcome::{Counts, PropertyResult, ThresholdResult};
 use sim_model::plan::{Compare, Figure, Plan, Threshold};
 
 impl Metrics {
@@ -137,7 +137,6 @@ pub fn judged_by_thresholds(
             held: (checks > 0).then_some(held),
             checks,
             unjudged: 0,
-            class: Class::Threshold,
         }
     };
     [

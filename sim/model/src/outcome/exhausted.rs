@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::{Class, PANIC, PropertyResult, Verdict, Violation};
+use super::{PANIC, PropertyResult, Verdict, Violation};
 
 pub use self::action::{Action, TinyCall, user_letter};
 
@@ -171,18 +171,7 @@ impl Judged {
 
     /// Adds the result of one path.
     pub fn add(&mut self, name: &'static str, result: &PropertyResult) {
-        let known = self.0.entry(name).or_insert(PropertyResult {
-            held: None,
-            checks: 0,
-            unjudged: 0,
-            class: Class::Safety,
-        });
-        known.checks += result.checks;
-        known.held = match (known.held, result.held) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (None, None) => None,
-        };
+        self.0.entry(name).or_default().add(result);
     }
 
     /// Adds the results of other paths.

@@ -70,27 +70,19 @@ pub fn is_judged(properties: &BTreeMap<String, PropertyResult>) -> bool {
         .any(|(name, property)| judged(property) && !OF_THE_SERVER_ALONE.contains(&name.as_str()))
 }
 
-/// The class of this property. A panic, which is no property, is as grave as a safety violation.
-#[must_use]
-pub fn class_of(properties: &BTreeMap<String, PropertyResult>, name: &str) -> Class {
-    properties
-        .get(name)
-        .map_or(Class::Safety, |property| property.class)
-}
-
 /// The gravest verdict that applies. A run is unjudged if a threshold has no values, if no property
 /// was exercised, if none of its messages was accepted, or if more users never got in than may be
 /// stuck.
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     let violated = |class: Class| {
-        let broken =
-            |property: &PropertyResult| property.held == Some(false) && property.class == class;
-        evidence.properties.values().any(broken)
-            || evidence
-                .violations
-                .iter()
-                .any(|violation| class_of(evidence.properties, &violation.property) == class)
+        let broken = evidence
+            .properties
+            .iter()
+            .filter(|(_, property)| property.held == Some(false))
+            .map(|(name, _)| name);
+        let violated = evidence.violations.iter().map(|one| &one.property);
+        broken.chain(violated).any(|name| Class::of(name) == class)
     };
     let crossed = |threshold: &ThresholdResult| threshold.met == Some(false);
     let unmeasured = |threshold: &ThresholdResult| threshold.met.is_none();

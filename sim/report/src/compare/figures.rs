@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::read::Run;
-use sim_model::names::Property;
 use sim_model::outcome::Class;
 use sim_model::plan::limited;
 
@@ -124,7 +123,7 @@ pub(super) fn figures(run: &Run) -> Vec<Figure> {
         all.push(Figure {
             name: format!("property {name}"),
             amount: Amount::Held(property.held),
-            direction: Direction::Held(class(name)),
+            direction: Direction::Held(Class::of(name)),
             of_verdict: true,
         });
         let checks = property.checks as f64;
@@ -231,12 +230,6 @@ fn number(name: String, n: f64, direction: Direction) -> Figure {
         direction,
         of_verdict: false,
     }
-}
-
-/// The class of a property, which a result does not contain.
-fn class(property: &str) -> Class {
-    let known = Property::ALL.iter().find(|known| known.name() == property);
-    known.map_or(Class::Safety, |known| known.class())
 }
 
 /// The unit of a figure: quantiles of durations, and virtual time.

@@ -291,7 +291,7 @@ fn properties(result: &RunResult) -> Vec<Property<'_>> {
     let property = |(name, property)| Property {
         name,
         meaning: meaning(name),
-        class: sim_model::outcome::class_of(&result.properties, name),
+        class: Class::of(name),
         standing: match standing(property) {
             Standing::Held => "held",
             Standing::Broken => "violated",

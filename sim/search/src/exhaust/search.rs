@@ -51,7 +51,7 @@ struct Expansion {
 /// Adds the judgement of a path to the tally. It has no thresholds.
 fn tell(tally: &mut Judged, judgement: &Judgement) {
     let judged = judgement.properties.iter();
-    for (name, result) in judged.filter(|(_, result)| result.class != Class::Threshold) {
+    for (name, result) in judged.filter(|(name, _)| Class::of(name) != Class::Threshold) {
         tally.add(name, result);
     }
 }

@@ -127,10 +127,8 @@ impl Merged {
             *mine += theirs;
         }
         for (name, property) in outcome.properties {
-            self.properties
-                .entry(name.to_owned())
-                .and_modify(|mine| *mine = both(*mine, property))
-                .or_insert(property);
+            let known = self.properties.entry(name.to_owned());
+            known.or_default().add(&property);
         }
         if !outcome.violations.is_empty() {
             self.failing.push(FailingSeed {
@@ -315,21 +313,6 @@ fn scenario_hash(plan: &Plan) -> String {
         ..plan.clone()
     });
     format!("{:016x}", fold(HASH_OFFSET, text.as_bytes()))
-}
-
-/// A property over two seeds: one violation breaks it, one check exercises it.
-fn both(one: PropertyResult, other: PropertyResult) -> PropertyResult {
-    let held = match (one.held, other.held) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (Some(true), _) | (_, Some(true)) => Some(true),
-        (None, None) => None,
-    };
-    PropertyResult {
-        held,
-        checks: one.checks + other.checks,
-        unjudged: one.unjudged + other.unjudged,
-        class: one.class,
-    }
 }
 
 fn add_counts(mine: &mut Counts, theirs: &Counts) {

@@ -7,8 +7,8 @@ use chat_types::Span;
 use sim_judge::metrics::Metrics;
 use sim_model::history::{ClientEvent, Observer as _, Record, RequestKey};
 use sim_model::outcome::{
-    Class, Counts, Interrupt, Point, PropertyResult, START, Summary, Tally, ThresholdResult,
-    Timeline, Verdict, Violation,
+    Counts, Interrupt, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
+    Verdict, Violation,
 };
 use sim_model::plan::Figure;
 use sim_model::protocol::{Agent, CallId, Op, User};
@@ -60,7 +60,6 @@ fn outcome(seed: u64) -> SeedOutcome {
         held: (seed > 10).then_some(seed != 17),
         checks: seed,
         unjudged: 0,
-        class: Class::Safety,
     };
     let violation = |detail: &str| Violation {
         property: "room_order".to_owned(),

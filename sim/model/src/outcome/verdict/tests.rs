@@ -1,12 +1,11 @@
 use super::*;
 use crate::plan::Figure;
 
-fn property(class: Class, held: Option<bool>) -> PropertyResult {
+fn property(held: Option<bool>) -> PropertyResult {
     PropertyResult {
         held,
         checks: 1,
         unjudged: 0,
-        class,
     }
 }
 
@@ -56,18 +55,12 @@ fn the_gravest_verdict_decides_the_exit_code() {
         let is = |bit: u32| bits >> bit & 1 == 1;
         let held = |broken: bool| Some(!broken);
         let properties = BTreeMap::from([
-            (
-                "room_order".to_owned(),
-                property(Class::Safety, held(is(0))),
-            ),
-            (
-                "queue_progress".to_owned(),
-                property(Class::Liveness, held(is(1))),
-            ),
-            ("breaks_rules".to_owned(), property(Class::Safety, None)),
+            ("room_order".to_owned(), property(held(is(0)))),
+            ("queue_progress".to_owned(), property(held(is(1)))),
+            ("breaks_rules".to_owned(), property(None)),
         ]);
         // The server's own acts are no check of users' actions.
-        let idle = BTreeMap::from([("bounded".to_owned(), property(Class::Safety, Some(true)))]);
+        let idle = BTreeMap::from([("bounded".to_owned(), property(Some(true)))]);
         let properties = if is(6) { idle } else { properties };
         let thresholds = [
             threshold(Some(!is(2))),

@@ -46,7 +46,6 @@ mod watch;
 mod wire;
 
 use sim_model::outcome::{UserOutcome, WorldOutcome};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -320,12 +319,9 @@ fn live_result(
 ) -> LiveResult {
     let (options, prepared, metrics) = (&ready.options, &ready.prepared, &runner.metrics);
     let (offered, achieved) = metrics.throughput.each_second(now);
-    let uncorrected: BTreeMap<_, _> = ["message_latency", "request_latency"]
-        .map(|name| (name, metrics.uncorrected(name)))
-        .into();
     let mut live = LiveResult {
         target: options.target.to_string(),
-        protocol: options.protocol.name(),
+        protocol: options.protocol.name().to_owned(),
         rate_scale: options.scale.as_f64(),
         suffix,
         journal_entries: None,
@@ -334,7 +330,9 @@ fn live_result(
         offered_per_second: offered,
         achieved_per_second: achieved,
         scheduling_delay: metrics.delay(),
-        uncorrected,
+        uncorrected: ["message_latency", "request_latency"]
+            .map(|name| (name.to_owned(), metrics.uncorrected(name)))
+            .into(),
         ignored: prepared.ignored.clone(),
         lacking: prepared.lacking.clone(),
         left_out: prepared.left_out.clone(),

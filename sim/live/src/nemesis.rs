@@ -129,12 +129,16 @@ impl Record {
     /// It contradicts earlier ones.
     pub(super) fn take(&mut self, line: NemesisLine, at: Span) -> Result<Effect, String> {
         let faults = &mut self.0.faults;
-        let is_open = |one: &NemesisFault| one.mended.is_none() && one.fault == line.name();
+        let is_open = |one: &NemesisFault| one.mended_ms.is_none() && one.fault == line.name();
         let open = faults.iter().rposition(is_open);
         match (line, open) {
             (NemesisLine::Fault(fault), None) if faults.len() < MOST_FAULTS => {
-                let mended = None;
-                faults.push(NemesisFault { fault, at, mended });
+                let made = NemesisFault {
+                    fault,
+                    at,
+                    mended_ms: None,
+                };
+                faults.push(made);
                 Ok(Effect::Made(faults.len() - 1))
             }
             (NemesisLine::Fault(_), None) => Err(format!("made more than {MOST_FAULTS} faults")),
@@ -142,7 +146,7 @@ impl Record {
                 "made the fault `{fault}` again before it mended it"
             )),
             (NemesisLine::Mended(_), Some(open)) => {
-                faults[open].mended = Some(at);
+                faults[open].mended_ms = Some(at.0 as f64 / 1_000.0);
                 Ok(Effect::Mended(open))
             }
             (NemesisLine::Mended(fault), None) => {
@@ -155,8 +159,8 @@ impl Record {
     pub(super) fn mend_all(&mut self, at: Span) -> Vec<usize> {
         let mut mended = Vec::new();
         for (index, fault) in self.0.faults.iter_mut().enumerate() {
-            if fault.mended.is_none() {
-                fault.mended = Some(at);
+            if fault.mended_ms.is_none() {
+                fault.mended_ms = Some(at.0 as f64 / 1_000.0);
                 mended.push(index);
             }
         }
@@ -356,8 +360,9 @@ mod tests {
         assert_eq!(record.take(fault("a"), at(6)), Ok(Effect::Made(2)));
         assert_eq!(record.0.times(), [("a", 2), ("b", 1)].into());
         assert_eq!(record.mend_all(at(7)), [1, 2]);
-        let ends: Vec<_> = record.0.faults.iter().map(|fault| fault.mended).collect();
-        assert_eq!(ends, [Some(at(4)), Some(at(7)), Some(at(7))]);
+        let faults = record.0.faults.iter();
+        let ends: Vec<_> = faults.map(|fault| fault.mended_ms).collect();
+        assert_eq!(ends, [4_000.0, 7_000.0, 7_000.0].map(Some));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod coverage;
 mod exhausted;
 mod exploration;
 mod groups;
+mod milliseconds;
 mod progress;
 mod replayed;
 mod result;
@@ -22,7 +23,8 @@ mod world_outcome;
 mod worst;
 
 use chat_types::Span;
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::protocol::{Room, User};
 
@@ -64,7 +66,8 @@ pub use worst::{Seek, Worst};
 pub const PANIC: &str = "panic";
 
 /// Messages, counted by senders and receivers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Counts {
     /// Sends and pushes that clients intended.
     pub attempted: u64,
@@ -92,7 +95,8 @@ pub struct Counts {
 }
 
 /// One property's verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct PropertyResult {
     /// Whether it held; none if it was never exercised or cannot be judged.
     pub held: Option<bool>,
@@ -117,14 +121,16 @@ impl PropertyResult {
 }
 
 /// A violation of a property.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Violation {
     /// The property's name.
     pub property: String,
     /// When it was found, in virtual time.
-    #[serde(rename = "at_ms", serialize_with = "as_milliseconds")]
+    #[serde(rename = "at_ms", with = "milliseconds")]
+    #[schemars(with = "f64")]
     pub at: Span,
     /// The users concerned, as `user_7`.
+    #[schemars(with = "Vec<String>")]
     pub users: Vec<User>,
     /// One sentence about what happened.
     pub detail: String,
@@ -152,17 +158,6 @@ pub struct Subject {
     pub seen: String,
     /// When the prescribed was due, if that was before the violation was found.
     pub due: Option<Span>,
-}
-
-fn as_milliseconds<S: Serializer>(at: &Span, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(at.0 as f64 / 1_000.0)
-}
-
-fn as_optional_milliseconds<S: Serializer>(
-    at: &Option<Span>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    at.map(|at| at.0 as f64 / 1_000.0).serialize(serializer)
 }
 
 impl Violation {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::protocol::User;
 
@@ -19,9 +20,10 @@ pub const fn is_numbered(user: User) -> bool {
 /// A virtual user: its id on the server, and its name in the scenario. It is shown as
 /// `user_7 (penpal#12)`, because the server's journal and its answers have the id, and only the
 /// scenario's name says what kind of user it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UserName {
     /// Its last id; none before it registered, and on a server whose ids have another form.
+    #[schemars(with = "Option<String>")]
     pub user: Option<User>,
     /// Its name in the scenario: `penpal#12`, or `ann` in the steps form.
     pub name: String,

@@ -12,8 +12,9 @@ use serde::Serialize;
 pub use self::figures::{Amount, Unit};
 pub(crate) use self::figures::{CHECKS, REACHED};
 use self::figures::{Direction, Figure, figures};
-pub use self::read::{Results, Run, Simulator, Unreadable, read};
-use sim_model::outcome::Class;
+pub use self::read::{Results, Unreadable, read};
+pub use crate::json::Simulator;
+use sim_model::outcome::{Class, RunResult};
 
 /// Whether a figure is better or worse than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -184,24 +185,25 @@ pub enum Regressions {
 pub fn compare(before: &Results, after: &Results, noise: f64) -> Comparison {
     let simulators = [before, after].map(|results| results.simulator.clone());
     let (before, after) = (&before.runs[..], &after.runs[..]);
-    let of = |runs: &[Run], name: &str| runs.iter().find(|run| run.scenario == name).cloned();
-    let only = |here: &[Run], there: &[Run]| -> Vec<String> {
-        let missing = here.iter().filter(|run| of(there, &run.scenario).is_none());
+    let has = |runs: &[RunResult], name: &str| runs.iter().any(|run| run.scenario == name);
+    let only = |here: &[RunResult], there: &[RunResult]| -> Vec<String> {
+        let missing = here.iter().filter(|run| !has(there, &run.scenario));
         missing.map(|run| run.scenario.clone()).collect()
     };
-    let both = before
-        .iter()
-        .filter_map(|run| Some((run, of(after, &run.scenario)?)));
+    let both = before.iter().filter_map(|run| {
+        let other = after.iter().find(|other| other.scenario == run.scenario);
+        Some((run, other?))
+    });
     Comparison {
         simulators,
         noise,
-        scenarios: both.map(|(a, b)| compare_runs(a, &b, noise)).collect(),
+        scenarios: both.map(|(a, b)| compare_runs(a, b, noise)).collect(),
         only_before: only(before, after),
         only_after: only(after, before),
     }
 }
 
-fn compare_runs(before: &Run, after: &Run, noise: f64) -> Compared {
+fn compare_runs(before: &RunResult, after: &RunResult, noise: f64) -> Compared {
     let mut compared = Compared {
         scenario: before.scenario.clone(),
         seeds: [before, after].map(|run| (run.seed, run.seeds)),
@@ -268,8 +270,9 @@ fn difference(
 }
 
 /// The speed of both, in steps per second, which does not depend on the amount of work.
-fn wall(before: &Run, after: &Run, noise: f64) -> Option<Wall> {
-    let pace = |run: &Run| (run.wall_ms > 0.0).then(|| run.steps as f64 * 1_000.0 / run.wall_ms);
+fn wall(before: &RunResult, after: &RunResult, noise: f64) -> Option<Wall> {
+    let pace =
+        |run: &RunResult| (run.wall_ms > 0.0).then(|| run.steps as f64 * 1_000.0 / run.wall_ms);
     let (before, after) = (pace(before)?, pace(after)?);
     let beyond = (after - before).abs() > noise * before.max(after);
     let change = beyond.then_some(if after < before {

@@ -7,7 +7,6 @@ use super::numbers::{count, figure, milliseconds, plural, short};
 use super::{Detail, FinishedRun};
 use sim_model::names::METRICS;
 use sim_model::outcome::{FairnessResult, LeastServed, MetricResult, RunResult, ThresholdResult};
-use sim_model::plan::Figure;
 
 /// Metrics shown even without a threshold.
 const ALWAYS: [&str; 3] = ["message_latency", "queue_wait", "stick_wait"];
@@ -43,16 +42,16 @@ pub(super) fn amount(metric: &str, value: f64) -> String {
     }
 }
 
-/// The measured value for a threshold, in its own unit.
+/// The measured value for a threshold: a quantile or a mean in the unit of the metric.
 pub(super) fn measured(threshold: &ThresholdResult) -> String {
-    match (threshold.measured, threshold.figure) {
-        (None, _) => "not measured".to_owned(),
-        (Some(value), Figure::Overtaken | Figure::Jain | Figure::Count | Figure::Rate) => {
-            figure(value)
-        }
-        (Some(value), Figure::Percentile(_) | Figure::Max | Figure::Mean) => {
+    let expression = threshold.expression.trim_start();
+    let is_value = |figure: &str| expression.starts_with(figure);
+    match threshold.measured {
+        None => "not measured".to_owned(),
+        Some(value) if ["p(", "max", "mean"].into_iter().any(is_value) => {
             amount(&threshold.metric, value)
         }
+        Some(value) => figure(value),
     }
 }
 

@@ -69,7 +69,6 @@ fn thresholds(plan: &Plan) -> Vec<ThresholdResult> {
         seed: None,
         metric: threshold.metric.to_owned(),
         persona: threshold.persona.clone(),
-        figure: threshold.figure,
         expression: threshold.expression.clone(),
         measured: Some(measured),
         met: Some(true),
@@ -96,7 +95,12 @@ fn sometimes() -> BTreeMap<String, u64> {
 }
 
 fn groups() -> GroupResults {
-    let messages = || BTreeMap::from([("message_latency", metric(58.0, 310.0, 640.0, 3_210.0))]);
+    let messages = || {
+        BTreeMap::from([(
+            "message_latency".to_owned(),
+            metric(58.0, 310.0, 640.0, 3_210.0),
+        )])
+    };
     let group = |name: &str, refused| GroupResult {
         name: name.to_owned(),
         refused,
@@ -106,7 +110,7 @@ fn groups() -> GroupResults {
         name: name.to_owned(),
         refused: 0,
         metrics: BTreeMap::from([(
-            "message_latency",
+            "message_latency".to_owned(),
             BriefResult {
                 count: 12,
                 mean: 80.0,

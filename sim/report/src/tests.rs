@@ -285,7 +285,7 @@ fn several_results_as_json() {
 }
 
 #[test]
-fn the_json_keeps_to_its_schema() {
+fn the_json_keeps_to_its_schema_and_is_read_as_written() {
     let schema: serde_json::Value =
         serde_json::from_str(include_str!("result.schema.json")).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
@@ -298,6 +298,8 @@ fn the_json_keeps_to_its_schema() {
         let text = json(&[run.result()], 0, &origin()).unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         accepts(&value);
+        let read: RunResult = serde_json::from_str(&text).unwrap();
+        assert_eq!(json(&[&read], 0, &origin()).unwrap(), text);
         assert_eq!(schema["$id"], value["$schema"], "it names its schema");
         assert_eq!(
             schema["properties"]["schema_version"]["const"],

@@ -115,7 +115,7 @@ pub(super) const fn badge(exit_code: u8) -> (Style, &'static str) {
     }
 }
 
-fn verdict_word(verdict: Verdict) -> &'static str {
+pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "pass",
         Verdict::Safety => "safety",

@@ -158,7 +158,7 @@ fn a_live_run_says_what_was_not_judged_and_shows_its_stages() {
     (outcomes.held, outcomes.checks, outcomes.unjudged) = (None, 0, 702);
     result.live = Some(LiveResult {
         target: "http://127.0.0.1:8894".to_owned(),
-        protocol: "http",
+        protocol: "http".to_owned(),
         rate_scale: 1.0,
         suffix: "-abc".to_owned(),
         journal_entries: None,

@@ -247,7 +247,12 @@ fn what_is_no_result_is_told_so() {
 /// A result with random figures.
 fn drawn() -> impl Strategy<Value = Value> {
     let held = prop_oneof![Just(Some(true)), Just(Some(false)), Just(None)];
-    let verdict = prop_oneof![Just("pass"), Just("safety"), Just("unjudged"), Just("odd")];
+    let verdict = prop_oneof![
+        Just("pass"),
+        Just("safety"),
+        Just("unjudged"),
+        Just("interrupted")
+    ];
     let figures = (0u64..3, 0u64..3, 0.0..3.0f64, 0.0..1.0f64, 1.0..100.0f64);
     (held, verdict, figures, proptest::option::of(0u64..5)).prop_map(
         |(held, verdict, (lost, reached, p95, jain, wall), muted)| {

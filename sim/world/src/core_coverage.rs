@@ -9,13 +9,13 @@ pub(super) fn count_core_work(coverage: &mut Coverage, before: &Counters, now: &
     for kind in TimerKind::ALL {
         let fired = now.fired(*kind).saturating_sub(before.fired(*kind));
         if fired > 0 {
-            *coverage.timers.entry(kind.name()).or_default() += fired;
+            *coverage.timers.entry(kind.name().into()).or_default() += fired;
         }
     }
     for how in StickMove::ALL {
         let moved = now.moved(*how).saturating_sub(before.moved(*how));
         if moved > 0 {
-            *coverage.stick.entry(how.name()).or_default() += moved;
+            *coverage.stick.entry(how.name().into()).or_default() += moved;
         }
     }
 }

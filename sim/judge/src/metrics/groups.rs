@@ -102,7 +102,9 @@ impl Group {
     fn result(&self) -> Option<GroupResult> {
         let all = Measured::OF_GROUPS.into_iter().zip(&self.measured);
         let metrics: std::collections::BTreeMap<_, _> = all
-            .filter_map(|(what, measured)| Some((what.name(), measured.as_ref()?.result(MICROS))))
+            .filter_map(|(what, measured)| {
+                Some((what.name().to_owned(), measured.as_ref()?.result(MICROS)))
+            })
             .collect();
         (self.refused > 0 || !metrics.is_empty()).then(|| GroupResult {
             name: self.name.clone(),

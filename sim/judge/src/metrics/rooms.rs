@@ -71,7 +71,7 @@ impl OfRoom {
             name,
             refused: self.refused,
             metrics: metrics
-                .filter_map(|(what, brief)| Some((what.name(), brief.result()?)))
+                .filter_map(|(what, brief)| Some((what.name().to_owned(), brief.result()?)))
                 .collect::<BTreeMap<_, _>>(),
         }
     }

@@ -23,7 +23,6 @@ impl Metrics {
                     seed: None,
                     metric: threshold.metric.to_owned(),
                     persona: threshold.persona.clone(),
-                    figure: threshold.figure,
                     expression: threshold.expression.clone(),
                     measured,
                     met: measured.map(|measured| is_met(measured, threshold)),

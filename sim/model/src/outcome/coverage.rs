@@ -1,9 +1,11 @@
 //! Coverage of the core's behaviour: every code of a refusal, every type of event, every kind of
 //! timer, every transition of a stick; 0 for what a run never reached.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::names::{REJECTS, STICK_MOVES, TIMERS};
 use crate::protocol::EVENTS;
@@ -26,22 +28,22 @@ pub const OUT_OF_REACH: [(&str, &str); 3] = [
 ];
 
 /// The counts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
     /// Refusals by code, including those that clients retry without a record.
-    pub rejects: BTreeMap<&'static str, u64>,
+    pub rejects: BTreeMap<Cow<'static, str>, u64>,
     /// Events by type, counted at clients.
-    pub events: BTreeMap<&'static str, u64>,
+    pub events: BTreeMap<Cow<'static, str>, u64>,
     /// Timers that fired, by kind.
-    pub timers: BTreeMap<&'static str, u64>,
+    pub timers: BTreeMap<Cow<'static, str>, u64>,
     /// Transitions of sticks and of claims on them.
-    pub stick: BTreeMap<&'static str, u64>,
+    pub stick: BTreeMap<Cow<'static, str>, u64>,
 }
 
 impl Default for Coverage {
     fn default() -> Self {
         let in_reach = |code: &&&str| !OUT_OF_REACH.iter().any(|(far, _)| far == *code);
-        let none = |name: &'static str| (name, 0);
+        let none = |name: &'static str| (Cow::Borrowed(name), 0);
         Self {
             rejects: REJECTS
                 .iter()
@@ -58,12 +60,12 @@ impl Default for Coverage {
 impl Coverage {
     /// Counts a refusal.
     pub fn record_refusal(&mut self, code: &'static str) {
-        *self.rejects.entry(code).or_default() += 1;
+        *self.rejects.entry(code.into()).or_default() += 1;
     }
 
     /// Counts received events of this type.
     pub fn record_event(&mut self, event: &'static str, times: u64) {
-        *self.events.entry(event).or_default() += times;
+        *self.events.entry(event.into()).or_default() += times;
     }
 
     /// Adds the coverage of another run.
@@ -75,14 +77,14 @@ impl Coverage {
             (&mut self.stick, &other.stick),
         ] {
             for (name, n) in theirs {
-                *mine.entry(name).or_default() += n;
+                *mine.entry(name.clone()).or_default() += n;
             }
         }
     }
 
     /// Each group by its name, with its counts.
     #[must_use]
-    pub fn groups(&self) -> [(&'static str, &BTreeMap<&'static str, u64>); 4] {
+    pub fn groups(&self) -> [(&'static str, &BTreeMap<Cow<'static, str>, u64>); 4] {
         [
             ("rejects", &self.rejects),
             ("events", &self.events),

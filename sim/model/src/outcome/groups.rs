@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::MetricResult;
 
@@ -11,7 +12,7 @@ pub const MOST_GROUPS: usize = 50;
 
 /// Figures by persona, phase and room. Each list has a limited number of groups; its last one may be
 /// all others together, so that the numbers of a list add up to those of the run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupResults {
     /// By the persona of the user that sent, waited or was refused.
     pub personas: Vec<GroupResult>,
@@ -23,29 +24,29 @@ pub struct GroupResults {
 }
 
 /// The figures of one persona, or of one phase.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupResult {
     /// Its name.
     pub name: String,
     /// The number of refused calls.
     pub refused: u64,
     /// `message_latency`, `queue_wait` and `stick_wait`, each if it was measured.
-    pub metrics: BTreeMap<&'static str, MetricResult>,
+    pub metrics: BTreeMap<String, MetricResult>,
 }
 
 /// The figures of one room.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoomResult {
     /// Its name, with several seeds with its seed.
     pub name: String,
     /// The number of refused calls.
     pub refused: u64,
     /// `message_latency` and `stick_wait`, each if it was measured.
-    pub metrics: BTreeMap<&'static str, BriefResult>,
+    pub metrics: BTreeMap<String, BriefResult>,
 }
 
 /// A metric of a room, in milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct BriefResult {
     pub count: u64,

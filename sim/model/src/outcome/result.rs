@@ -3,31 +3,36 @@
 use std::collections::BTreeMap;
 
 use chat_types::Span;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Counts, Coverage, GroupResults, PropertyResult, Violation};
-use crate::plan::{Figure, limited};
+use crate::plan::limited;
 use crate::user_name::UserName;
 
 /// The result of a run of one scenario, over one or more seeds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// The scenario's name.
     pub scenario: String,
     /// A hash of all that the scenario says, apart from its seed, as 16 hexadecimal digits.
+    #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
     pub scenario_hash: String,
     /// The first seed.
     pub seed: u64,
     /// The number of seeds, upward from `seed`.
     pub seeds: u64,
     /// Whether the run was interrupted before it had run all.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("const" = true))]
     pub interrupted: bool,
     /// The verdict.
     pub verdict: Verdict,
     /// Its exit code.
+    #[schemars(extend("enum" = [0, 1, 3, 4, 99, 130]))]
     pub exit_code: u8,
     /// The hash of every step, as 16 hexadecimal digits; over several seeds, of their hashes.
+    #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
     pub trace_hash: String,
     /// Virtual time from the first to the last event, in milliseconds, over all seeds.
     pub virtual_ms: f64,
@@ -38,8 +43,10 @@ pub struct RunResult {
     /// The number of steps, over all seeds.
     pub steps: u64,
     /// The number of calls of any kind, without retries.
+    #[serde(default)]
     pub calls: u64,
     /// Those that had no answer when their client gave them up, or when the run ended.
+    #[serde(default)]
     pub unanswered: u64,
     /// Counts of messages.
     pub counts: Counts,
@@ -50,6 +57,7 @@ pub struct RunResult {
     /// Each metric by name.
     pub metrics: BTreeMap<String, MetricResult>,
     /// Figures by persona, phase and room.
+    #[serde(default)]
     pub groups: GroupResults,
     /// Fairness metrics by name.
     pub fairness: BTreeMap<String, FairnessResult>,
@@ -58,12 +66,15 @@ pub struct RunResult {
     /// Refusals by code.
     pub refusals: BTreeMap<String, u64>,
     /// Coverage of the core's behaviour; 0 for what was never reached.
+    #[serde(default)]
     pub coverage: Coverage,
     /// Whether users were at rest when the run ended.
+    #[serde(default)]
     pub rest: RestResult,
     /// The users that never got in.
     pub left_out: LeftOutResult,
     /// The users that did not do all of their flow, and are neither stuck nor left out.
+    #[serde(default)]
     pub let_off: LetOffResult,
     /// Users whose `await` timed out, or that did not finish.
     pub stuck: Vec<Stuck>,
@@ -74,21 +85,23 @@ pub struct RunResult {
     /// The number of violations that `violations` does not list.
     pub violations_left_out: u64,
     /// The command that repeats the run.
+    #[schemars(with = "Repro")]
     pub repro: Option<Repro>,
     /// The shrunk scenario, if shrinking was requested and succeeded.
     pub shrunk: Option<ShrunkResult>,
     /// The results specific to a live run.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LiveResult")]
     pub live: Option<LiveResult>,
 }
 
 /// The results specific to a run against a live server.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LiveResult {
     /// The server, as the command line named it.
     pub target: String,
     /// The protocol.
-    pub protocol: &'static str,
+    pub protocol: String,
     /// The factor for arrivals.
     pub rate_scale: f64,
     /// The suffix of this run's names of rooms and users.
@@ -110,7 +123,7 @@ pub struct LiveResult {
     /// answer before it, to the action.
     pub scheduling_delay: MetricResult,
     /// Latencies from when calls left, instead of their intended times.
-    pub uncorrected: BTreeMap<&'static str, MetricResult>,
+    pub uncorrected: BTreeMap<String, MetricResult>,
     /// Parts of the scenario that concern the simulated server only.
     pub ignored: Vec<String>,
     /// Tools that the scenario uses and the server lacks.
@@ -129,22 +142,23 @@ pub struct LiveResult {
     /// Remarks, such as that the driver was the bottleneck.
     pub remarks: Vec<String>,
     /// The stages of the search for the highest rate, in the order of their runs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageResult>,
 }
 
 /// The loss of a target: it went away during the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LostTarget {
     /// When its last answer or event came.
-    #[serde(rename = "at_ms", serialize_with = "super::as_milliseconds")]
+    #[serde(rename = "at_ms", with = "super::milliseconds")]
+    #[schemars(with = "f64")]
     pub at: Span,
     /// Why a later attempt failed.
     pub why: String,
 }
 
 /// What the nemesis of a live run did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NemesisResult {
     /// Its command line.
     pub command: String,
@@ -156,26 +170,24 @@ pub struct NemesisResult {
 }
 
 /// A fault of the nemesis.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NemesisFault {
     /// Its name.
     pub fault: String,
     /// When it was made.
-    #[serde(rename = "at_ms", serialize_with = "super::as_milliseconds")]
+    #[serde(rename = "at_ms", with = "super::milliseconds")]
+    #[schemars(with = "f64")]
     pub at: Span,
-    /// When it was mended; none if the nemesis failed before.
-    #[serde(
-        rename = "mended_ms",
-        serialize_with = "super::as_optional_milliseconds"
-    )]
-    pub mended: Option<Span>,
+    /// When it was mended, in milliseconds; none if the nemesis failed before.
+    pub mended_ms: Option<f64>,
 }
 
 /// The failure of a nemesis.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NemesisFailure {
     /// When it was noticed.
-    #[serde(rename = "at_ms", serialize_with = "super::as_milliseconds")]
+    #[serde(rename = "at_ms", with = "super::milliseconds")]
+    #[schemars(with = "f64")]
     pub at: Span,
     /// What it did, after `the nemesis`.
     pub why: String,
@@ -218,7 +230,7 @@ impl NemesisResult {
 }
 
 /// A run at one rate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageResult {
     /// The factor for arrivals.
     pub rate_scale: f64,
@@ -239,7 +251,7 @@ pub struct StageResult {
 }
 
 /// The numbers of users that were planned and that started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Starts {
     pub planned: u64,
@@ -249,7 +261,7 @@ pub struct Starts {
 }
 
 /// Requests to a live server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Requests {
     pub sent: u64,
@@ -258,7 +270,7 @@ pub struct Requests {
 }
 
 /// The size of a shrunk scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShrunkResult {
     /// Its users.
     pub users: u64,
@@ -273,7 +285,7 @@ pub struct ShrunkResult {
 }
 
 /// The verdict of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// A property was exercised and all held, all thresholds were met, and all expected points were
@@ -293,8 +305,8 @@ pub enum Verdict {
 }
 
 /// One metric, in milliseconds (`bytes_per_message`: in bytes).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[serde(into = "Written")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "Written", into = "Written")]
 #[expect(missing_docs, reason = "quantiles are named as everywhere")]
 pub struct MetricResult {
     pub count: u64,
@@ -316,7 +328,8 @@ pub struct MetricResult {
 }
 
 /// A metric as JSON: nothing measured has no quantiles.
-#[derive(Serialize)]
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 struct Written {
     count: u64,
     p50: Option<f64>,
@@ -329,6 +342,24 @@ struct Written {
     unfinished: u64,
     unserved: u64,
     longest_unserved: f64,
+}
+
+impl From<Written> for MetricResult {
+    fn from(written: Written) -> Self {
+        Self {
+            count: written.count,
+            p50: written.p50.unwrap_or_default(),
+            p90: written.p90.unwrap_or_default(),
+            p95: written.p95.unwrap_or_default(),
+            p99: written.p99.unwrap_or_default(),
+            p999: written.p999.unwrap_or_default(),
+            max: written.max.unwrap_or_default(),
+            mean: written.mean.unwrap_or_default(),
+            unfinished: written.unfinished,
+            unserved: written.unserved,
+            longest_unserved: written.longest_unserved,
+        }
+    }
 }
 
 impl From<MetricResult> for Written {
@@ -351,7 +382,8 @@ impl From<MetricResult> for Written {
 }
 
 /// How evenly a resource was shared.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct FairnessResult {
     /// Jain's index over all users that asked, each by what it had relative to its fair share (1 is
     /// even); none with fewer than two, or if nobody had anything.
@@ -368,11 +400,12 @@ pub struct FairnessResult {
     pub overtaken: u64,
     /// The user that had least relative to its fair share.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LeastServed")]
     pub least: Option<LeastServed>,
 }
 
 /// The user that had least of what it asked for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeastServed {
     /// The user.
     #[serde(flatten)]
@@ -394,16 +427,14 @@ impl LeastServed {
 }
 
 /// One threshold of the scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThresholdResult {
     /// The metric's name.
     pub metric: String,
     /// The persona whose users alone are measured; all users without one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub persona: Option<String>,
-    /// The figure of the metric.
-    #[serde(skip)]
-    pub figure: Figure,
     /// The expression as the scenario has it, such as `p(95)<2s`.
     pub expression: String,
     /// The measured value; none if there is none.
@@ -423,7 +454,7 @@ impl ThresholdResult {
 }
 
 /// Whether users were at rest when the run ended: at most the allowed share of them was stuck.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RestResult {
     /// Whether each seed stayed within the allowed share.
     pub held: bool,
@@ -437,7 +468,8 @@ pub struct RestResult {
 }
 
 /// Users that called, and never became participants.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct LeftOutResult {
     /// Whether the scenario expects refusals at the door, or each seed stayed within the share of
     /// users that may be stuck.
@@ -451,7 +483,7 @@ pub struct LeftOutResult {
 }
 
 /// Users that did not do all of their flow, over all seeds, for a reason that is no fault.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LetOffResult {
     /// Those whose `await` of a match ran out while nobody else was in the queue.
     pub alone: u64,
@@ -460,7 +492,7 @@ pub struct LetOffResult {
 }
 
 /// A user that did not finish.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stuck {
     /// The user: its id and its name in the scenario.
     #[serde(flatten)]
@@ -475,13 +507,14 @@ pub struct Stuck {
     pub since_ms: u64,
     /// The holder of the stick that it waits for, if that holder is disconnected.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DisconnectedHolder")]
     pub holder: Option<DisconnectedHolder>,
     /// The seed of the run.
     pub seed: u64,
 }
 
 /// The holder of a stick whose connection ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DisconnectedHolder {
     /// The user, with the id by which it holds the stick.
     #[serde(flatten)]
@@ -491,7 +524,7 @@ pub struct DisconnectedHolder {
 }
 
 /// The command that reproduces a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Repro {
     /// The whole command. After shrinking, that of the shrunk scenario.
     pub command: String,

@@ -8,7 +8,7 @@ use std::fmt;
 use chat_types::Span;
 use serde::{Serialize, Serializer};
 
-use super::as_milliseconds;
+use super::milliseconds;
 use crate::protocol::Room;
 use crate::user_name::UserName;
 
@@ -80,10 +80,10 @@ pub struct Slow {
     /// Its room, if it had one.
     pub room: Option<Room>,
     /// When it was meant to start.
-    #[serde(rename = "since_ms", serialize_with = "as_milliseconds")]
+    #[serde(rename = "since_ms", serialize_with = "milliseconds::serialize")]
     pub since: Span,
     /// Its length.
-    #[serde(rename = "took_ms", serialize_with = "as_milliseconds")]
+    #[serde(rename = "took_ms", serialize_with = "milliseconds::serialize")]
     pub took: Span,
     /// Whether it had not ended when the run did.
     pub open: bool,

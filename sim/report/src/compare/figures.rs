@@ -1,9 +1,10 @@
 //! A run as a list of figures, each with its name and the worse direction.
 
 use serde::Serialize;
+use serde_json::Value;
 
-use super::read::Run;
-use sim_model::outcome::Class;
+use crate::verdict_lines::verdict_word;
+use sim_model::outcome::{Class, RunResult};
 use sim_model::plan::limited;
 
 /// The amount of a figure.
@@ -109,15 +110,15 @@ impl Direction {
 }
 
 /// All figures of a run that virtual time decides, in the order of the result's fields.
-pub(super) fn figures(run: &Run) -> Vec<Figure> {
+pub(super) fn figures(run: &RunResult) -> Vec<Figure> {
     let mut all = heads(run);
-    for (name, n) in &run.counts {
+    for (name, n) in numbers(run.counts) {
         let direction = if BAD_COUNTS.contains(&name.as_str()) {
             Direction::MoreIsWorse
         } else {
             Direction::Neutral
         };
-        all.push(number(format!("counts {name}"), *n as f64, direction));
+        all.push(number(format!("counts {name}"), n, direction));
     }
     for (name, property) in &run.properties {
         all.push(Figure {
@@ -137,11 +138,8 @@ pub(super) fn figures(run: &Run) -> Vec<Figure> {
         let reached = format!("{REACHED}{name}");
         all.push(number(reached, *n as f64, Direction::NoneIsWorse));
     }
-    for (name, figures) in &run.metrics {
-        let measured = figures
-            .iter()
-            .filter_map(|(figure, n)| Some((figure, (*n)?)));
-        for (figure, n) in measured {
+    for (name, metric) in &run.metrics {
+        for (figure, n) in numbers(metric) {
             let direction = if figure == "count" {
                 Direction::Neutral
             } else {
@@ -150,18 +148,13 @@ pub(super) fn figures(run: &Run) -> Vec<Figure> {
             all.push(number(format!("{name} {figure}"), n, direction));
         }
     }
-    for (name, figures) in &run.fairness {
+    for (name, fairness) in &run.fairness {
         // Shares of waits are figures of the metric, too.
-        let listed = |figure: &String| {
-            run.metrics
-                .get(name)
-                .is_some_and(|m| m.contains_key(figure))
-        };
-        let known = figures
-            .iter()
-            .filter(|(figure, _)| !listed(figure))
-            .filter_map(|(figure, n)| Some((figure, n.as_f64()?)));
-        for (figure, n) in known {
+        let is_wait = run.metrics.contains_key(name);
+        for (figure, n) in numbers(fairness) {
+            if is_wait && ["max", "mean"].contains(&figure.as_str()) {
+                continue;
+            }
             let direction = match figure.as_str() {
                 "jain" => Direction::LessIsWorse,
                 "overtaken" => Direction::MoreIsWorse,
@@ -175,7 +168,7 @@ pub(super) fn figures(run: &Run) -> Vec<Figure> {
 }
 
 /// The verdict, and the figures about the length of the run.
-fn heads(run: &Run) -> Vec<Figure> {
+fn heads(run: &RunResult) -> Vec<Figure> {
     let word = |name: &str, word: &str, direction| Figure {
         name: name.to_owned(),
         amount: Amount::Word(word.to_owned()),
@@ -184,7 +177,7 @@ fn heads(run: &Run) -> Vec<Figure> {
     };
     let neutral = |name: &str, n| number(name.to_owned(), n, Direction::Neutral);
     vec![
-        word("verdict", &run.verdict, Direction::Verdict),
+        word("verdict", verdict_word(run.verdict), Direction::Verdict),
         word("trace_hash", &run.trace_hash, Direction::Neutral),
         neutral("virtual_ms", run.virtual_ms),
         neutral("users", run.users as f64),
@@ -193,7 +186,7 @@ fn heads(run: &Run) -> Vec<Figure> {
 }
 
 /// Thresholds, refusals, and the numbers of stuck users and violations.
-fn tails(run: &Run) -> Vec<Figure> {
+fn tails(run: &RunResult) -> Vec<Figure> {
     let mut all = Vec::new();
     for threshold in &run.thresholds {
         let limited = limited(&threshold.metric, threshold.persona.as_deref());
@@ -221,6 +214,14 @@ fn tails(run: &Run) -> Vec<Figure> {
         all.push(number(name.to_owned(), n as f64, Direction::MoreIsWorse));
     }
     all
+}
+
+/// The numbers among the fields of a part of the result, by name.
+fn numbers(part: impl Serialize) -> Vec<(String, f64)> {
+    let fields = serde_json::to_value(part).unwrap_or_default();
+    let fields = fields.as_object().into_iter().flatten();
+    let number = |(name, value): (&String, &Value)| Some((name.clone(), value.as_f64()?));
+    fields.filter_map(number).collect()
 }
 
 fn number(name: String, n: f64, direction: Direction) -> Figure {

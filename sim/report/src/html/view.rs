@@ -23,7 +23,7 @@ use sim_model::outcome::{
     Charts, Class, Point, RunResult, Series, StageResult, Stuck, ThresholdResult, Verdict,
     Violation,
 };
-use sim_model::plan::{Figure, Workload};
+use sim_model::plan::{self, Figure, Workload};
 
 /// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
@@ -305,24 +305,24 @@ fn properties(result: &RunResult) -> Vec<Property<'_>> {
 }
 
 fn thresholds(run: &FinishedRun) -> Vec<Threshold<'_>> {
-    let threshold = |(threshold, bound)| Threshold {
-        place: place(threshold, bound),
+    let threshold = |(threshold, place)| Threshold {
+        place,
         measured: measured(threshold),
-        metric: threshold.limited(),
+        metric: ThresholdResult::limited(threshold),
         of: &threshold.metric,
         expression: &threshold.expression,
         met: threshold.met,
         seed: threshold.seed.map(|seed| seed.to_string()),
     };
-    let bounds = run.plan.thresholds.iter().map(|asked| asked.bound);
     let judged = run.result().thresholds.iter();
-    judged.zip(bounds).map(threshold).collect()
+    let places = run.plan.thresholds.iter().map(place);
+    judged.zip(places).map(threshold).collect()
 }
 
 /// The percentage and the milliseconds of a threshold on a quantile.
-const fn place(threshold: &ThresholdResult, bound: f64) -> Option<(f64, f64)> {
+const fn place(threshold: &plan::Threshold) -> Option<(f64, f64)> {
     match threshold.figure {
-        Figure::Percentile(percent) => Some((percent, bound)),
+        Figure::Percentile(percent) => Some((percent, threshold.bound)),
         Figure::Max
         | Figure::Mean
         | Figure::Overtaken

@@ -10,7 +10,6 @@ use sim_model::outcome::{
     Counts, Interrupt, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
     Verdict, Violation,
 };
-use sim_model::plan::Figure;
 use sim_model::protocol::{Agent, CallId, Op, User};
 use sim_model::user_name::UserName;
 
@@ -247,7 +246,6 @@ fn a_threshold_that_one_seed_crosses_counts() {
     let measured = |met| ThresholdResult {
         metric: "stuck".to_owned(),
         persona: None,
-        figure: Figure::Count,
         expression: "count<=1".to_owned(),
         measured: Some(if met { 1.0 } else { 2.0 }),
         met: Some(met),

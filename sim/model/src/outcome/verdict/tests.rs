@@ -1,5 +1,4 @@
 use super::*;
-use crate::plan::Figure;
 
 fn property(held: Option<bool>) -> PropertyResult {
     PropertyResult {
@@ -14,7 +13,6 @@ fn threshold(met: Option<bool>) -> ThresholdResult {
         seed: None,
         metric: "message_latency".to_owned(),
         persona: None,
-        figure: Figure::Percentile(90.0),
         expression: "p(90)<1s".to_owned(),
         measured: met.map(|_| 1.0),
         met,

@@ -1,53 +1,22 @@
 //! Hand-made runs for tests: every form that a report can take.
 
-mod plan;
-mod refused;
-
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chat_types::Span;
 
-pub(crate) use self::plan::plan;
-use self::plan::{persona, vanisher};
-pub(crate) use self::refused::refused;
 use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use crate::trace::ObservedLine;
-use sim_model::names::properties_of;
 use sim_model::outcome::{
-    BriefResult, Charts, Counts, Coverage, FailingSeed, FairnessResult, GroupResult, GroupResults,
-    LeftOutResult, LetOffResult, MetricResult, Point, PropertyResult, Repro, RestResult,
-    RoomResult, RunResult, Stuck, Summary, ThresholdResult, Timeline, Verdict, Violation,
+    Charts, Counts, DisconnectedHolder, FailingSeed, MetricResult, Point, Repro, RestResult,
+    RunResult, Stuck, Summary, Timeline, Verdict, Violation,
 };
-use sim_model::plan::{Plan, Threshold, Workload};
+use sim_model::plan::{Persona, Workload};
 use sim_model::protocol::User;
 use sim_model::recipe::Recipe;
 use sim_model::user_name::UserName;
 
 pub(crate) const FILE: &str = "scenarios/burst.yaml";
-
-fn properties() -> BTreeMap<String, PropertyResult> {
-    let checks = |name: &str| match name {
-        "breaks_rules" => 0,
-        "single_match" | "fifo_matching" => 117,
-        "stick_exclusion" | "stick_order" | "stick_progress" => 26,
-        "idempotent_requests" => 61,
-        "durability" => 1,
-        "queue_progress" => 234,
-        "delivery_progress" => 260,
-        "fairness" | "latency" => 2,
-        _ => 1_534,
-    };
-    let property = |name: &str| PropertyResult {
-        held: (checks(name) > 0).then_some(true),
-        checks: checks(name),
-        unjudged: 0,
-    };
-    properties_of(1)
-        .iter()
-        .map(|name| ((*name).to_owned(), property(name)))
-        .collect()
-}
 
 pub(crate) fn metric(p50: f64, p95: f64, p99: f64, max: f64) -> MetricResult {
     MetricResult {
@@ -63,145 +32,13 @@ pub(crate) fn metric(p50: f64, p95: f64, p99: f64, max: f64) -> MetricResult {
     }
 }
 
-fn thresholds(plan: &Plan) -> Vec<ThresholdResult> {
-    let measured = [184.0, 390.0, 0.0, 0.93];
-    let result = |(threshold, measured): (&Threshold, f64)| ThresholdResult {
-        seed: None,
-        metric: threshold.metric.to_owned(),
-        persona: threshold.persona.clone(),
-        expression: threshold.expression.clone(),
-        measured: Some(measured),
-        met: Some(true),
-    };
-    plan.thresholds.iter().zip(measured).map(result).collect()
-}
-
-fn sometimes() -> BTreeMap<String, u64> {
-    let mut sometimes: BTreeMap<String, u64> = Point::ALL
-        .iter()
-        .map(|point| (point.name().to_owned(), 0))
-        .collect();
-    for (name, n) in [
-        ("match", 117),
-        ("reconnect_in_grace", 22),
-        ("stick_expired", 3),
-        ("retry_deduplicated", 61),
-        ("chat_ended", 39),
-        ("timer_fired", 1_204),
-    ] {
-        sometimes.insert(name.to_owned(), n);
+/// The result of one seed of `burst`, which passed.
+fn result() -> RunResult {
+    let mut result: RunResult = serde_json::from_str(include_str!("samples/passed.json")).unwrap();
+    for point in Point::ALL {
+        result.sometimes.entry(point.name().to_owned()).or_default();
     }
-    sometimes
-}
-
-fn groups() -> GroupResults {
-    let messages = || {
-        BTreeMap::from([(
-            "message_latency".to_owned(),
-            metric(58.0, 310.0, 640.0, 3_210.0),
-        )])
-    };
-    let group = |name: &str, refused| GroupResult {
-        name: name.to_owned(),
-        refused,
-        metrics: messages(),
-    };
-    let room = |name: &str, max| RoomResult {
-        name: name.to_owned(),
-        refused: 0,
-        metrics: BTreeMap::from([(
-            "message_latency".to_owned(),
-            BriefResult {
-                count: 12,
-                mean: 80.0,
-                max,
-            },
-        )]),
-    };
-    GroupResults {
-        personas: vec![group("penpal", 39), group("vanisher", 0)],
-        phases: vec![group("burst", 39)],
-        rooms: vec![room("room_7", 3_210.0), room("others", 1_900.0)],
-    }
-}
-
-fn metrics() -> BTreeMap<String, MetricResult> {
-    let named = |(name, metric): (&str, MetricResult)| (name.to_owned(), metric);
-    [
-        ("message_latency", metric(58.0, 310.0, 640.0, 3_210.0)),
-        ("queue_wait", metric(41.0, 390.0, 1_100.0, 1_940.0)),
-        ("stick_wait", metric(1_200.0, 6_100.0, 9_800.0, 9_900.0)),
-        ("request_latency", metric(43.0, 290.0, 510.0, 2_100.0)),
-        ("bytes_per_message", metric(212.0, 804.0, 1_310.0, 4_096.0)),
-    ]
-    .into_iter()
-    .map(named)
-    .collect()
-}
-
-fn result(plan: &Plan) -> RunResult {
-    RunResult {
-        scenario: plan.name.clone(),
-        scenario_hash: "5be3a1c0f2d94e77".to_owned(),
-        seed: plan.seed,
-        interrupted: false,
-        seeds: 1,
-        verdict: Verdict::Pass,
-        exit_code: 0,
-        trace_hash: "8d1f4c02a97be350".to_owned(),
-        virtual_ms: 33_412.0,
-        wall_ms: 50.0,
-        users: 260,
-        steps: 61_204,
-        calls: 4_000,
-        unanswered: 0,
-        counts: Counts {
-            attempted: 1_131,
-            accepted: 1_092,
-            refused: 39,
-            delivered: 1_092,
-            ..Counts::default()
-        },
-        properties: properties(),
-        sometimes: sometimes(),
-        metrics: metrics(),
-        groups: groups(),
-        fairness: BTreeMap::from([(
-            "stick_turns".to_owned(),
-            FairnessResult {
-                jain: Some(0.93),
-                users: 16,
-                max: 3.0,
-                mean: 1.25,
-                ..FairnessResult::default()
-            },
-        )]),
-        thresholds: thresholds(plan),
-        coverage: Coverage::default(),
-        refusals: BTreeMap::from([("chat_ended".to_owned(), 39)]),
-        let_off: LetOffResult::default(),
-        rest: RestResult {
-            held: true,
-            stuck: 0,
-            allowed: None,
-            seed: None,
-        },
-        left_out: LeftOutResult {
-            held: true,
-            ..LeftOutResult::default()
-        },
-        stuck: Vec::new(),
-        stuck_left_out: 0,
-        violations: Vec::new(),
-        violations_left_out: 0,
-        shrunk: None,
-        live: None,
-        repro: Some(Repro {
-            command: repeat_command(FILE, plan.seed, 1, &Recipe::default()),
-            whole: None,
-            file: FILE.to_owned(),
-        }),
-    }
+    result
 }
 
 fn timeline() -> Timeline {
@@ -221,17 +58,17 @@ fn timeline() -> Timeline {
 
 /// One seed of `burst`, which passed.
 pub(crate) fn passed() -> FinishedRun {
-    let plan = plan("burst");
+    let scenario = include_str!("samples/burst.yaml");
     FinishedRun {
         file: FILE.to_owned(),
         summary: Summary {
-            result: result(&plan),
+            result: result(),
             by_persona: vec![208, 26, 26],
             timeline: timeline(),
             failing: Vec::new(),
             charts: Charts::default(),
         },
-        plan,
+        plan: sim_scenario::parse("burst.yaml", scenario).unwrap(),
         excerpt: None,
         shrunk: None,
         diagrams: Vec::new(),
@@ -380,7 +217,10 @@ pub(crate) fn stuck_run() -> FinishedRun {
     result.exit_code = 3;
     result.stuck = (0..2).map(stuck).collect();
     result.stuck[1].waiting_for = "the stick of room_3".to_owned();
-    result.stuck[1].holder = Some(vanisher());
+    result.stuck[1].holder = Some(DisconnectedHolder {
+        who: UserName::new(Some(User(9)), "vanisher#4"),
+        since_ms: 9_500,
+    });
     result.rest = RestResult {
         held: false,
         stuck: 2,
@@ -389,6 +229,34 @@ pub(crate) fn stuck_run() -> FinishedRun {
     };
     run.summary.timeline.quiet_at = None;
     run
+}
+
+/// No message was accepted, because of limits.
+pub(crate) fn refused() -> FinishedRun {
+    let mut run = passed();
+    run.plan.expect_sometimes.clear();
+    personas(&mut run).retain(|persona| persona.name == "speaker");
+    run.summary.by_persona = vec![260];
+    let result = &mut run.summary.result;
+    result.verdict = Verdict::Unjudged;
+    result.exit_code = 4;
+    result.counts.accepted = 0;
+    result.counts.refused = result.counts.attempted;
+    let refusals = [
+        ("address_full", 203),
+        ("chat_ended", 400),
+        ("rate_limited", 1_131),
+    ];
+    result.refusals = refusals.map(|(code, n)| (code.to_owned(), n)).into();
+    run
+}
+
+/// The personas of a sample.
+fn personas(run: &mut FinishedRun) -> &mut Vec<Arc<Persona>> {
+    match &mut run.plan.workload {
+        Workload::Phases { personas, .. } => personas,
+        Workload::Steps { .. } => panic!("the sample has phases"),
+    }
 }
 
 /// No property was exercised.
@@ -441,12 +309,12 @@ pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
     let long = |text: &str| format!("{text}{}漢字\u{1b}[2J", "_and_so_on".repeat(12));
     run.plan.name = long(&run.plan.name);
     run.plan.about = format!("{} {}", long("about"), "many words ".repeat(40));
-    run.plan.workload = Workload::Phases {
-        phases: Vec::new(),
-        personas: (0..30)
-            .map(|n| persona(&long(&format!("persona {n}")), 1))
-            .collect(),
+    let personas = personas(&mut run);
+    let persona = |n: usize| Persona {
+        name: long(&format!("persona {n}")),
+        ..Persona::clone(&personas[0])
     };
+    *personas = (0..30).map(|n| Arc::new(persona(n))).collect();
     run.summary.by_persona = vec![1_234_567_890; 30];
     run.file = long("some folder/scenario");
     for n in 0..60 {

@@ -16,37 +16,88 @@ pub enum Class {
     Threshold,
 }
 
-chat_types::listed! {
-    /// A property, in the order of the table in ARCHITECTURE.md.
-    #[expect(missing_docs, reason = "each is the property of that name")]
-    Property {
-        NoLostMessages "no_lost_messages",
-        NoDuplicates "no_duplicates",
-        RoomOrder "room_order",
-        NoPhantoms "no_phantoms",
-        SingleMatch "single_match",
-        FifoMatching "fifo_matching",
-        StickExclusion "stick_exclusion",
-        StickOrder "stick_order",
-        RoomLifecycle "room_lifecycle",
-        Presence "presence",
-        Moderation "moderation",
-        IdempotentRequests "idempotent_requests",
-        Admission "admission",
-        Durability "durability",
-        Bounded "bounded",
-        BreaksRules "breaks_rules",
-        StreamContinuity "stream_continuity",
-        Outcomes "outcomes",
-        OneOwner "one_owner",
-        NodesAgree "nodes_agree",
-        LogProgress "log_progress",
-        QueueProgress "queue_progress",
-        StickProgress "stick_progress",
-        DeliveryProgress "delivery_progress",
-        Fairness "fairness",
-        Latency "latency",
-    }
+/// Declares the properties: the comment of each is its sentence.
+macro_rules! properties {
+    ($($(#[doc = $sentence:literal])* $variant:ident $word:literal,)*) => {
+        chat_types::listed! {
+            /// A property, in the order of the tables in docs/judge.md and ARCHITECTURE.md.
+            Property { $($(#[doc = $sentence])* $variant $word,)* }
+        }
+
+        impl Property {
+            /// When the property holds. The file that checks it has the rule in full.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($sentence),*).trim_start(),)* }
+            }
+        }
+    };
+}
+
+properties! {
+    /// each accepted message reaches every participant it is owed to, or a gap reports the loss
+    NoLostMessages "no_lost_messages",
+    /// each message arrives once, whatever was retried or redelivered
+    NoDuplicates "no_duplicates",
+    /// all members see one order per room, each sender's messages keep their order, and
+    /// timestamps never go back
+    RoomOrder "room_order",
+    /// no participant sees a message that was never sent, was refused, or is for others
+    NoPhantoms "no_phantoms",
+    /// no participant is matched with itself, with a blocked one, twice at once, or after
+    /// leaving the queue
+    SingleMatch "single_match",
+    /// under FIFO no participant is overtaken
+    FifoMatching "fifo_matching",
+    /// accepted speech in a room with a stick carries the holder's epoch; epochs have one
+    /// holder each
+    StickExclusion "stick_exclusion",
+    /// no claimant of a stick is overtaken
+    StickOrder "stick_order",
+    /// each pair room ends once for each member, with the right reason, and nothing comes after
+    /// it
+    RoomLifecycle "room_lifecycle",
+    /// participants go away, come back and are forgotten at their deadlines, neither before nor
+    /// after
+    Presence "presence",
+    /// blocks, reports, mutes, kicks, closings and bans have the effect that the protocol
+    /// prescribes
+    Moderation "moderation",
+    /// a repeated key has one effect and one answer
+    IdempotentRequests "idempotent_requests",
+    /// a call is refused before the journal when the protocol says so, and no other call is
+    Admission "admission",
+    /// no accepted command is lost in a crash; a start from a damaged journal is refused, or
+    /// gives the same state; an accepted loss costs only what the damage took
+    Durability "durability",
+    /// no collection exceeds its limit, and every overflow is reported
+    Bounded "bounded",
+    /// stress, the boss's alertness and delayed answers follow from the breaks and the clock
+    BreaksRules "breaks_rules",
+    /// a stream carries every event behind the cursor it opened with, in order
+    StreamContinuity "stream_continuity",
+    /// each call has the answer or the refusal that the protocol prescribes
+    Outcomes "outcomes",
+    /// with several servers: only the owner of their log writes to it, and no two servers take
+    /// calls at one instant
+    OneOwner "one_owner",
+    /// with several servers: all have the same state at the same place of the log
+    NodesAgree "nodes_agree",
+    /// with several servers: what a server appends is in the log in time, and a batch that is
+    /// due comes first
+    LogProgress "log_progress",
+    /// two participants who can be matched are matched the next time the queue is examined
+    QueueProgress "queue_progress",
+    /// a lease ends in time, and the next claimant then has its turn
+    StickProgress "stick_progress",
+    /// every call is answered in time, and an open stream delivers new events at once; with
+    /// several servers: after half a minute without faults one of them owns the log, and the
+    /// others follow it
+    DeliveryProgress "delivery_progress",
+    /// the scenario's thresholds on shares, longest waits and overtaking are met
+    Fairness "fairness",
+    /// the scenario's thresholds on quantiles are met
+    Latency "latency",
 }
 
 impl Class {
@@ -54,12 +105,17 @@ impl Class {
     /// violation.
     #[must_use]
     pub fn of(property: &str) -> Self {
-        let known = Property::ALL.iter().find(|known| known.name() == property);
-        known.map_or(Self::Safety, |known| known.class())
+        Property::named(property).map_or(Self::Safety, Property::class)
     }
 }
 
 impl Property {
+    /// The property of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|known| known.name() == name)
+    }
+
     /// The class of the property.
     #[must_use]
     pub const fn class(self) -> Class {
@@ -180,3 +236,19 @@ pub const STICK_MOVES: [&str; 15] = [
     "withdrawn_by_mute",
     "withdrawn_by_kick",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::Property;
+
+    #[test]
+    fn the_chapter_about_the_judge_has_the_meaning_of_each_property() {
+        let row = |one: &Property| format!("| `{}` | {} |\n", one.name(), one.meaning());
+        let rows: String = Property::ALL.iter().map(row).collect();
+        let chapter = include_str!("../../../docs/judge.md");
+        assert!(
+            chapter.contains(&rows),
+            "docs/judge.md needs these rows:\n{rows}"
+        );
+    }
+}

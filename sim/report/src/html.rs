@@ -6,7 +6,6 @@
 
 mod calibration_page;
 mod fault_marks;
-mod property_meanings;
 mod running;
 mod view;
 

@@ -23,7 +23,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("sim/judge", 12960),
     ("sim/live", 5400),
     ("sim/model", 4910),
-    ("sim/report", 9760),
+    ("sim/report", 9730),
     ("sim/scenario", 4950),
     ("sim/search", 9460),
     ("sim/user", 2850),

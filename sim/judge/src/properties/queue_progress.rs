@@ -1,5 +1,5 @@
 //! `queue_progress`: two participants that can be matched are matched the next time the protocol
-//! examines the queue.
+//! examines the queue, and a patience ends in time.
 
 use sim_model::protocol::Op;
 

@@ -1,5 +1,5 @@
 //! `single_match`: a match joins two who wait, neither with itself, nor with one it blocks, nor
-//! twice at once, nor after it left the line.
+//! twice at once, nor after it left the line, nor without a shared interest on which one insists.
 
 use sim_model::protocol::{Answer, Outcome};
 

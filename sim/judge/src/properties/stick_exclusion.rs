@@ -1,6 +1,6 @@
 //! `stick_exclusion`: at most one member holds the stick; speech in a stick room carries the epoch
-//! of the holder's grant; epochs count up by one; a lease ends when it must, neither before nor
-//! after.
+//! of the holder's grant, and a stale one is refused; epochs count up by one; a push releases the
+//! stick; a lease ends when it must, neither before nor after.
 
 use sim_model::protocol::{Answer, Outcome};
 

@@ -7,7 +7,6 @@ use chat_types::Span;
 use serde::Serialize;
 
 use super::fault_marks::{FaultMark, fault_marks};
-use super::property_meanings::meaning;
 use crate::checked::rest;
 use crate::checks::{Standing, in_order, standing};
 use crate::diagram::Diagram;
@@ -18,7 +17,7 @@ use crate::numbers::{count, figure, milliseconds};
 use crate::shell::repeat_command;
 use crate::verdict_lines::speed;
 use crate::{FinishedRun, Rerun, UserLanes, live};
-use sim_model::names::METRICS;
+use sim_model::names::{METRICS, Property};
 use sim_model::outcome::{
     Charts, Class, Point, RunResult, Series, StageResult, Stuck, ThresholdResult, Verdict,
     Violation,
@@ -59,7 +58,7 @@ struct Run<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<Live<'a>>,
     rerun: Option<String>,
-    properties: Vec<Property<'a>>,
+    properties: Vec<PropertyRow<'a>>,
     thresholds: Vec<Threshold<'a>>,
     metrics: Vec<Metric<'a>>,
     shares: Vec<Share>,
@@ -93,7 +92,7 @@ struct Live<'a> {
 }
 
 #[derive(Serialize)]
-struct Property<'a> {
+struct PropertyRow<'a> {
     name: &'a str,
     meaning: &'static str,
     class: Class,
@@ -287,10 +286,10 @@ fn personas(run: &FinishedRun) -> Vec<(String, String)> {
     }
 }
 
-fn properties(result: &RunResult) -> Vec<Property<'_>> {
-    let property = |(name, property)| Property {
+fn properties(result: &RunResult) -> Vec<PropertyRow<'_>> {
+    let property = |(name, property)| PropertyRow {
         name,
-        meaning: meaning(name),
+        meaning: Property::named(name).map_or("", Property::meaning),
         class: Class::of(name),
         standing: match standing(property) {
             Standing::Held => "held",

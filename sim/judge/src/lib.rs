@@ -1,5 +1,5 @@
-//! Judges the observations of clients with a reference model of the protocol. This crate does not
-//! depend on the chat core.
+//! Judges what a server decides and sends, or what clients observe of it, with a reference model of the
+//! protocol. This crate does not depend on the chat core.
 //!
 //! The [`Judge`] observes a run. Its auditor feeds the reference model with the committed entries,
 //! and compares the expected with the server's decisions and with everything that left the server.

@@ -1,5 +1,5 @@
-//! Histories: what clients did and observed, and what the world and the network did. Properties
-//! judge by them.
+//! Histories: what clients did and observed, and what the world and the network did. Metrics, traces
+//! and diagrams follow from them, and the verdict on a live server.
 
 use chat_types::{Span, Time};
 

@@ -1,5 +1,5 @@
-//! The closed lists of names that scenarios and results use: properties, metrics, event types, and
-//! the core's codes, timers and transitions of sticks. A test in `sim-world`, which depends on the
+//! The closed lists of names that scenarios and results use: properties, metrics, and the
+//! core's codes, timers and transitions of sticks. A test in `sim-world`, which depends on the
 //! core, compares the last three with the core's own lists.
 
 use serde::Serialize;

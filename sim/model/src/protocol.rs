@@ -1,7 +1,7 @@
 //! The vocabulary of virtual users and servers, independent of transport.
 //!
-//! The virtual world translates it to and from the core's types (`translate.rs`), and live runs to
-//! and from JSON. Users, histories and properties depend on these types only.
+//! The virtual world translates it to and from the core's types (`sim/world/src/translate.rs`), and
+//! live runs to and from JSON. Users, histories and properties depend on these types only.
 
 mod answer;
 mod event;

@@ -1,4 +1,4 @@
-//! Draws each record of a run on the lanes.
+//! Keeps each record of a run for the lanes that it is on; `html/diagram.js` draws them.
 
 use super::LaneRecorder;
 use crate::diagram::call_description::describe_call;

@@ -90,6 +90,11 @@ impl ActiveFaults {
         }
     }
 
+    /// Which of the faults that are known here alone are active at `now`.
+    pub(super) fn active(&self, now: Time) -> [bool; 2] {
+        [self.disk_factor(now) > 1, self.disk_fails(now).is_some()]
+    }
+
     /// The current slowdown of commits.
     pub(super) fn disk_factor(&self, now: Time) -> u32 {
         let (until, factor) = self.slow_disk;
@@ -160,20 +165,16 @@ impl World<'_, '_> {
             .mark(now.since(START), kind.row().label, Some(index as usize));
         let lasting = match kind {
             FaultKind::Down { down_for, how } => {
-                match how {
+                return match how {
                     Outage::Stop => self.stop(*down_for),
                     Outage::Crash | Outage::CrashUnsynced => self.crash(*how, *down_for),
-                }
-                return;
+                };
             }
             FaultKind::Configure(config) => {
                 self.server.config = Some(config.clone());
                 return;
             }
-            FaultKind::ClockJump { by } => {
-                self.jump_clock(*by);
-                return;
-            }
+            FaultKind::ClockJump { by } => return self.jump_clock(*by),
             FaultKind::DamageDisk {
                 what,
                 of,
@@ -197,10 +198,7 @@ impl World<'_, '_> {
                 self.active_faults.answer_fault = AnswerFault::LoseNextTurn;
                 return;
             }
-            FaultKind::Operator(act) => {
-                self.operate(index, &act.clone());
-                return;
-            }
+            FaultKind::Operator(act) => return self.operate(index, act),
             FaultKind::Clients {
                 what,
                 victims,

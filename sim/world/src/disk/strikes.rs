@@ -197,10 +197,12 @@ impl Disk {
         files.marks = Mark::at(&accepted.chain).file();
         let again = self.try_recover(&mut files, config, Loss::Refused).ok()?;
         let state = state_of(&again.hub);
-        let (seed, first) = (self.origin.seed, again.hub.position().next());
-        let mut node = Node::with_journal(again.hub, config.clone(), seed, Continuity::Broken);
-        node.poll_batch(at)?;
-        node.committed(first, at, at);
+        let (hub, seed) = (again.hub, self.origin.seed);
+        let mut node = Node::with_journal(hub, config.clone(), seed, Continuity::Broken);
+        // An empty journal begins with two entries, and a batch may hold one.
+        while node.poll_batch(at).is_some() {
+            node.committed(node.hub().position().next(), at, at);
+        }
         Some((state, numbers_of(node.hub())))
     }
 

@@ -150,15 +150,15 @@ impl Describe for Decision {
     }
 }
 
+/// How the participants are shown that an event names.
+fn shown(event: &Event) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let named = event.body.named().iter();
+    named.map(|who| (&*who.name, who.chosen_id.as_deref()))
+}
+
 impl Describe for EventPosition {
     fn describe(&self, to: &mut Sentence) {
         let (owed, seen) = (self.owed.as_deref(), self.seen.as_ref());
-        let shown = |event: &Event| -> Vec<_> {
-            let named = event.body.named().iter();
-            named
-                .map(|who| (who.name.clone(), who.chosen_id.clone()))
-                .collect()
-        };
         match self.reader {
             Some(reader) => {
                 describe!(to; "place ", self.seq, " of ", reader, "'s inbox should hold ", owed);
@@ -170,7 +170,7 @@ impl Describe for EventPosition {
             }
         }
         if let (Some(owed), Some(seen)) = (owed, seen)
-            && shown(owed) != shown(seen)
+            && shown(owed).ne(shown(seen))
         {
             describe!(to; ", shown as ", Names(seen), " and not as ", Names(owed));
         }

@@ -263,7 +263,8 @@ fn without_links(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim_model::names::{METRICS, PROPERTIES};
+    use sim_model::metric::Metric;
+    use sim_model::names::PROPERTIES;
     use sim_model::outcome::Point;
     use sim_model::protocol::OpKind;
 
@@ -291,7 +292,8 @@ mod tests {
             );
         };
         PROPERTIES.iter().for_each(|name| has("properties", name));
-        METRICS.iter().for_each(|name| has("metrics", name));
+        let metrics = Metric::ALL.iter();
+        metrics.for_each(|metric| has("metrics", metric.name()));
         Point::ALL
             .iter()
             .for_each(|point| has("points", point.name()));

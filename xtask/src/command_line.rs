@@ -125,6 +125,8 @@ pub(crate) struct WhichMutants {
     #[arg(long)]
     pub(crate) live: bool,
     /// Explore the core without a bug, and write the table of docs/judge.md from that and from the last hunts
+    ///
+    /// Another call continues an exploration that was cut, unless the simulator changed.
     #[arg(long)]
     pub(crate) table: bool,
 }

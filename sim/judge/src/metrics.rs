@@ -2,13 +2,17 @@
 //! counts.
 //!
 //! - `message_latency`: intended start of a send → seen by the first of its recipients, by any path.
+//! - `later_latency`: intended start of a send → seen by each of its recipients after the first.
+//! - `break_wait`: intended start of a break → answered, with the time for which the answer was held.
+//! - `admission_wait`: intended start of a call that registers, by a user that is no participant → its
+//!   first answer as one. One that a user gave up is `unserved`.
 //! - `queue_wait`, `stick_wait`: intended start of the call → the user learns of the match or the
 //!   grant. A wait that is still open when the run ends counts with its length so far, and is
 //!   `unfinished`. A wait that ended in another way is `unserved`, and no value: the user left the
 //!   queue, reset its claim, left the room, forgot its handle or vanished; an operator removed the
 //!   claimant or closed the room; or the user was away, which ends a claim. A refused one is in
 //!   `refused`.
-//! - `request_latency`: any call but a `check`, intended start → answered. A call without an answer
+//! - `request_latency`: any call but a `check` and a break, intended start → answered. A call without an answer
 //!   counts with its length until its client gave it up, or until the end.
 //! - `commit_latency`: as the world reports it.
 //! - `bytes_per_message`: the bytes that a model must read for each delivered message: its text,
@@ -23,6 +27,7 @@ pub mod distribution;
 mod events;
 mod figures;
 mod groups;
+mod measurements;
 mod open;
 mod rooms;
 mod shares;
@@ -34,13 +39,14 @@ use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 
-use self::distribution::Distribution;
 use self::groups::Groups;
-pub(crate) use self::groups::{Measured, Sample};
+pub(crate) use self::groups::Sample;
+pub(crate) use self::measurements::Measurements;
 use self::shares::Shares;
 use self::waits::{OpenCall, Waits};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
-use sim_model::messages_in_flight::{MessagesInFlight, Times};
+use sim_model::messages_in_flight::{MessagesInFlight, Moment};
+use sim_model::metric::Metric;
 use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room};
@@ -64,12 +70,7 @@ pub(crate) const MICROS: f64 = 1_000.0;
 /// Measures the records of one world; those of several seeds are merged.
 #[derive(Clone, Debug)]
 pub struct Metrics {
-    message_latency: Distribution,
-    queue_wait: Distribution,
-    stick_wait: Distribution,
-    request_latency: Distribution,
-    commit_latency: Distribution,
-    bytes_per_message: Distribution,
+    measured: Measurements,
     groups: Groups,
     /// Those since they were last taken, if anyone takes them.
     samples: Option<Vec<Sample>>,
@@ -149,7 +150,7 @@ impl Observer for Metrics {
     }
 
     fn observe_commit(&mut self, took: Span) {
-        self.commit_latency.record(took.0);
+        self.measured.of(Metric::CommitLatency).record(took.0);
     }
 
     fn observe_arrival(&mut self, agent: Agent, persona: usize) {
@@ -168,12 +169,7 @@ impl Metrics {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            message_latency: Distribution::new(),
-            queue_wait: Distribution::new(),
-            stick_wait: Distribution::new(),
-            request_latency: Distribution::new(),
-            commit_latency: Distribution::new(),
-            bytes_per_message: Distribution::new(),
+            measured: Measurements::default(),
             groups: Groups::default(),
             samples: None,
             in_flight: MessagesInFlight::default(),
@@ -227,47 +223,16 @@ impl Metrics {
     }
 
     fn measure(&mut self, sample: Sample) {
-        let distribution = match sample.what {
-            Measured::MessageLatency => &mut self.message_latency,
-            Measured::QueueWait => &mut self.queue_wait,
-            Measured::StickWait => &mut self.stick_wait,
-            Measured::RequestLatency => &mut self.request_latency,
-        };
-        if sample.open {
-            distribution.record_unfinished(sample.took);
-        } else {
-            distribution.record(sample.took);
-        }
+        self.measured.add(sample);
         self.groups.add(sample);
         if let Some(samples) = &mut self.samples {
             samples.push(sample);
         }
     }
 
-    /// The distribution of each duration or size, by metric, with its unit.
-    fn distributions(&self) -> [(&'static str, &Distribution, f64); 6] {
-        [
-            ("message_latency", &self.message_latency, MICROS),
-            ("request_latency", &self.request_latency, MICROS),
-            ("queue_wait", &self.queue_wait, MICROS),
-            ("stick_wait", &self.stick_wait, MICROS),
-            ("commit_latency", &self.commit_latency, MICROS),
-            ("bytes_per_message", &self.bytes_per_message, 1.0),
-        ]
-    }
-
     /// Adds the measurements of another seed's run. Its users count as different users.
     pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in [
-            (&mut self.message_latency, &other.message_latency),
-            (&mut self.queue_wait, &other.queue_wait),
-            (&mut self.stick_wait, &other.stick_wait),
-            (&mut self.request_latency, &other.request_latency),
-            (&mut self.commit_latency, &other.commit_latency),
-            (&mut self.bytes_per_message, &other.bytes_per_message),
-        ] {
-            mine.merge(theirs);
-        }
+        self.measured.merge(&other.measured);
         self.groups.merge(&other.groups);
         self.merged_users += other.merged_users + other.users.len() as u64;
         self.turns.merge(&other.turns);
@@ -316,11 +281,14 @@ impl Metrics {
         let waits = self.waits(record.agent);
         waits.called = true;
         waits.calls.push(OpenCall::of(call, op, intended));
+        if record.user.is_none() && op.kind().registers() {
+            waits.at_door_since.get_or_insert(intended);
+        }
         if let Op::EnterQueue { .. } = op {
             waits.in_line_since.get_or_insert(intended);
         } else if let Op::TalkingStick { room, .. } = *op {
             let ended = waits.record_claim(room, intended);
-            self.count_unserved(Measured::StickWait, ended, record.at);
+            self.count_unserved(Metric::StickWait, ended, record.at);
         } else if let Op::Reset { .. } | Op::LeaveChat { .. } = op {
             self.stop_claiming(record);
         }
@@ -330,7 +298,7 @@ impl Metrics {
         let waits = self.waits(record.agent);
         waits.holds = false;
         let ended = waits.give_up_claim();
-        self.count_unserved(Measured::StickWait, ended, record.at);
+        self.count_unserved(Metric::StickWait, ended, record.at);
     }
 
     /// The number of users.
@@ -367,17 +335,34 @@ impl Metrics {
         &self.left_out
     }
 
-    fn learn(&mut self, room: Room, room_seq: u64, times: Times) {
-        let Some(learned) = self.in_flight.learn(room, room_seq, times) else {
-            return;
+    /// The sender meant to send a message then, as its answer says now.
+    fn sent(&mut self, room: Room, room_seq: u64, by: Moment) {
+        let early = self.in_flight.sent(room, room_seq, by);
+        for (index, reader) in early.into_iter().enumerate() {
+            self.delivered(room, by, reader, index == 0);
+        }
+    }
+
+    /// A recipient saw a message.
+    fn seen(&mut self, room: Room, room_seq: u64, by: Moment) {
+        if let Some((sent, is_first)) = self.in_flight.seen(room, room_seq, by) {
+            self.delivered(room, sent, by, is_first);
+        }
+    }
+
+    fn delivered(&mut self, room: Room, sent: Moment, (reader, at): Moment, is_first: bool) {
+        let (sender, since) = sent;
+        let (what, agent) = match is_first {
+            true => (Metric::MessageLatency, sender),
+            false => (Metric::LaterLatency, reader),
         };
         self.measure(Sample {
-            what: Measured::MessageLatency,
-            agent: learned.sender,
-            recipient: Some(learned.recipient),
+            what,
+            agent,
+            recipient: Some(reader),
             room: Some(room),
-            since: learned.since,
-            took: learned.took,
+            since,
+            took: at.since(since).0,
             open: false,
         });
     }
@@ -409,13 +394,13 @@ impl Metrics {
             }
             Ok(Answer::LeftQueue { left: true }) => {
                 let since = self.waits(agent).in_line_since.take();
-                self.count_unserved(Measured::QueueWait, since, at);
+                self.count_unserved(Metric::QueueWait, since, at);
             }
             Ok(Answer::Sent { room, room_seq, .. }) => {
                 if matches!(op, Op::Push { .. }) {
                     self.waits(agent).holds = false;
                 }
-                self.learn(*room, *room_seq, Times::Sent(agent, intended));
+                self.sent(*room, *room_seq, (agent, intended));
             }
             Ok(Answer::Stick {
                 room, place, epoch, ..
@@ -475,7 +460,7 @@ impl Metrics {
         let figure = took.0;
         self.worst_in_line.take(Worst { figure, user });
         self.measure(Sample {
-            what: Measured::QueueWait,
+            what: Metric::QueueWait,
             agent,
             recipient: None,
             room: None,
@@ -492,7 +477,7 @@ impl Metrics {
         let figure = took.0;
         self.worst_claim.take(Worst { figure, user });
         self.measure(Sample {
-            what: Measured::StickWait,
+            what: Metric::StickWait,
             agent,
             recipient: None,
             room: Some(room),
@@ -515,7 +500,9 @@ impl Metrics {
             waits.matches.asked -= 1;
         }
         waits.matched_in = None;
-        self.count_unserved(Measured::QueueWait, since, record.at);
+        self.count_unserved(Metric::QueueWait, since, record.at);
+        let since = self.waits(agent).at_door_since.take();
+        self.count_unserved(Metric::AdmissionWait, since, record.at);
         self.stop_claiming(record);
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 
-use crate::metrics::distribution::Distribution;
-use crate::metrics::{MICROS, Measured, Metrics, Sample, is_met, of_distribution};
+use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, of_distribution};
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
+use sim_model::metric::Metric;
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
 use sim_model::plan::{Figure, Threshold};
 use sim_model::protocol::{Agent, Answer, Body, InboxEvent, Membership, Op, Outcome};
@@ -17,9 +17,6 @@ const BUCKETS: usize = 120;
 
 /// The first length of a bucket.
 const SHORTEST: Span = Span::millis(10);
-
-/// The number of metrics that are measured over time.
-const METRICS: usize = Measured::ALL.len();
 
 /// The most messages of the sample. When there are more, every other one is dropped, and half as
 /// many are taken from then on.
@@ -56,7 +53,7 @@ const COUNTS: usize = Count::Refused as usize + 1;
 #[derive(Clone, Debug, Default)]
 struct Bucket {
     counts: [u64; COUNTS],
-    measured: [Option<Box<Distribution>>; METRICS],
+    measured: Measurements,
 }
 
 /// The state of one user.
@@ -85,7 +82,8 @@ pub struct SeriesRecorder {
     length: Span,
     buckets: Vec<Bucket>,
     metrics: Metrics,
-    slowest: [Vec<Sample>; METRICS],
+    /// Those of each metric that is sampled.
+    slowest: BTreeMap<Metric, Vec<Sample>>,
     states: Vec<UserState>,
     users: Vec<UserRow>,
     sample: Vec<(Span, Span)>,
@@ -96,21 +94,15 @@ pub struct SeriesRecorder {
 }
 
 impl Bucket {
-    fn add(&mut self, other: Self) {
+    fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts) {
             *mine += theirs;
         }
-        for (mine, theirs) in self.measured.iter_mut().zip(other.measured) {
-            match (mine, theirs) {
-                (Some(mine), Some(theirs)) => mine.merge(&theirs),
-                (mine @ None, theirs) => *mine = theirs,
-                (Some(_), None) => {}
-            }
-        }
+        self.measured.merge(&other.measured);
     }
 
-    fn figures(&self, what: Measured) -> Option<BucketFigures> {
-        let measured = self.measured[what as usize].as_ref()?.result(MICROS);
+    fn figures(&self, what: Metric) -> Option<BucketFigures> {
+        let measured = self.measured.get(what)?.result(MICROS);
         Some(BucketFigures {
             count: measured.count,
             p50: measured.p50,
@@ -131,7 +123,7 @@ impl SeriesRecorder {
             length: SHORTEST,
             buckets: Vec::new(),
             metrics: Metrics::sampled(),
-            slowest: Default::default(),
+            slowest: BTreeMap::new(),
             states: Vec::new(),
             users: Vec::new(),
             sample: Vec::new(),
@@ -195,17 +187,15 @@ impl SeriesRecorder {
         self.users.iter().zip(&self.states).map(named).collect()
     }
 
+    /// Messages, and what a threshold limits.
     fn measured(&self) -> BTreeMap<&'static str, Vec<Option<BucketFigures>>> {
-        let over_time = |what: Measured| {
-            let buckets = self.buckets.iter().map(|bucket| bucket.figures(what));
+        let over_time = |what: &Metric| {
+            let buckets = self.buckets.iter().map(|bucket| bucket.figures(*what));
             (what.name(), buckets.collect())
         };
-        let has_values = |what: &Measured| !self.slowest[*what as usize].is_empty();
-        Measured::ALL
-            .into_iter()
-            .filter(has_values)
-            .map(over_time)
-            .collect()
+        let limited = |what: &Metric| self.bounds().any(|one| one.metric == *what);
+        let drawn = |what: &&Metric| **what == Metric::MessageLatency || limited(what);
+        self.slowest.keys().filter(drawn).map(over_time).collect()
     }
 
     fn slowest(&self) -> BTreeMap<&'static str, Vec<Slow>> {
@@ -222,37 +212,42 @@ impl SeriesRecorder {
             took: Span(sample.took),
             open: sample.open,
         };
-        let all = Measured::ALL.into_iter().zip(&self.slowest);
-        all.filter(|(_, samples)| !samples.is_empty())
-            .map(|(what, samples)| (what.name(), samples.iter().map(slow).collect()))
+        let all = self.slowest.iter();
+        all.map(|(what, samples)| (what.name(), samples.iter().map(slow).collect()))
             .collect()
     }
 
-    fn limits(&self) -> Vec<Limit> {
-        let limit = |threshold: &Threshold| {
-            let is_meant = |what: &Measured| what.name() == threshold.metric;
-            let what = Measured::ALL.into_iter().find(is_meant)?;
-            let is_crossed = |(index, bucket): (usize, &Bucket)| {
-                let measured = bucket.measured[what as usize].as_ref()?;
-                let value = of_distribution(measured, threshold.figure, MICROS)?;
-                (!is_met(value, threshold)).then_some(index)
-            };
-            let crossed = self.buckets.iter().enumerate().filter_map(is_crossed);
-            Some(Limit {
-                metric: what.name(),
-                expression: threshold.expression.clone(),
-                bound_ms: threshold.bound,
-                crossed: crossed.collect(),
-            })
-        };
-        let of_all = self.thresholds.iter().filter(|one| {
+    /// The thresholds on lengths, over all users.
+    fn bounds(&self) -> impl Iterator<Item = &Threshold> {
+        self.thresholds.iter().filter(|one| {
             let is_length = matches!(
                 one.figure,
                 Figure::Percentile(_) | Figure::Max | Figure::Mean
             );
             one.persona.is_none() && is_length
-        });
-        of_all.filter_map(limit).collect()
+        })
+    }
+
+    fn limits(&self) -> Vec<Limit> {
+        let limit = |threshold: &Threshold| {
+            let what = threshold.metric;
+            let is_crossed = |(index, bucket): (usize, &Bucket)| {
+                let measured = bucket.measured.get(what)?;
+                let value = of_distribution(measured, threshold.figure, MICROS)?;
+                (!is_met(value, threshold)).then_some(index)
+            };
+            let crossed = self.buckets.iter().enumerate().filter_map(is_crossed);
+            Limit {
+                metric: what.name(),
+                expression: threshold.expression.clone(),
+                bound_ms: threshold.bound,
+                crossed: crossed.collect(),
+            }
+        };
+        let measured = self
+            .bounds()
+            .filter(|one| self.slowest.contains_key(&one.metric));
+        measured.map(limit).collect()
     }
 
     fn observed(&self, fault: &RecordedFault) -> ObservedFault {
@@ -302,7 +297,7 @@ impl SeriesRecorder {
         let mut pairs = std::mem::take(&mut self.buckets).into_iter();
         while let Some(mut first) = pairs.next() {
             if let Some(second) = pairs.next() {
-                first.add(second);
+                first.add(&second);
             }
             self.buckets.push(first);
         }
@@ -408,18 +403,16 @@ impl SeriesRecorder {
     /// Records what the metrics measured meanwhile.
     fn measure(&mut self) {
         for sample in self.metrics.take_samples() {
-            let (what, took) = (sample.what as usize, Span(sample.took));
+            let (what, took) = (sample.what, Span(sample.took));
             let at = (sample.since + took).since(START);
-            self.bucket(at).measured[what]
-                .get_or_insert_default()
-                .record(sample.took);
-            let slowest = &mut self.slowest[what];
+            self.bucket(at).measured.of(what).record(sample.took);
+            let slowest = self.slowest.entry(what).or_default();
             let place = slowest.partition_point(|known| known.took >= sample.took);
             if place < SLOWEST {
                 slowest.insert(place, sample);
                 slowest.truncate(SLOWEST);
             }
-            if sample.what == Measured::MessageLatency {
+            if what == Metric::MessageLatency {
                 self.add_dot(at, took);
             }
         }

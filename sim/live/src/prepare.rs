@@ -9,6 +9,7 @@ use chat_types::{BreakKind, Config, Span};
 use super::Options;
 use super::probe::Capabilities;
 use sim_model::draw::{Quantiles, Shape};
+use sim_model::metric::Metric;
 use sim_model::plan::{
     Arrivals, Fault, Figure, Frequency, Need, Net, Persona, Phase, Plan, Schedule, Step, Strikes,
     Threshold, Verb, Workload, usual_capacity, usual_network,
@@ -212,7 +213,11 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     for fault in faults {
         name(&format!("the fault {fault}"));
     }
-    if plan.thresholds.iter().any(|t| t.metric == "commit_latency") {
+    if plan
+        .thresholds
+        .iter()
+        .any(|t| t.metric == Metric::CommitLatency)
+    {
         name("thresholds on commit_latency");
     }
     let is_overtaken = |threshold: &Threshold| threshold.figure == Figure::Overtaken;
@@ -229,7 +234,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     plan.expect_sometimes.clear();
     plan.faults.retain(is_of_clients);
     plan.thresholds
-        .retain(|t| t.metric != "commit_latency" && !is_overtaken(t));
+        .retain(|t| t.metric != Metric::CommitLatency && !is_overtaken(t));
     ignored
 }
 

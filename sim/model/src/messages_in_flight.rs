@@ -1,9 +1,9 @@
-//! The latency of messages: from the sender's intended start until any other participant first sees
-//! the message, by any path.
+//! The times of messages: when a sender meant to send one, and when each of its recipients first
+//! sees it, by any path.
 //!
-//! The sender's answer tells which message a call created, and may arrive before or after that.
-//! Both times are matched in a table of fixed size. A message is not measured if another one takes
-//! its place in the table before both times are known.
+//! The sender's answer tells which message a call created, and may arrive before or after recipients
+//! see it. Both times are matched in a table of fixed size. A message is not measured if another one
+//! takes its place in the table before both times are known.
 
 use chat_types::Time;
 
@@ -15,84 +15,68 @@ const PLACES: usize = 1 << 15;
 /// The number of places that are added to the table at once.
 const PAGE: usize = 64;
 
-/// What is known about one message so far.
-#[derive(Clone, Copy, Debug)]
-pub enum Times {
-    /// Nothing yet.
-    Empty,
-    /// The sender, and its intended start.
-    Sent(Agent, Time),
-    /// The first recipient that saw it, and when.
-    Seen(Agent, Time),
-    /// The latency was measured.
-    Done,
-}
-
-/// The measured latency of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Learned {
-    /// The sender.
-    pub sender: Agent,
-    /// The first recipient that saw it.
-    pub recipient: Agent,
-    /// The sender's intended start.
-    pub since: Time,
-    /// In microseconds.
-    pub took: u64,
-}
+/// A participant, and a time of its own: when a sender meant to send, or a recipient saw.
+pub type Moment = (Agent, Time);
 
 /// One place of the table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Place {
     room: Room,
     seq: u64,
-    times: Times,
+    sent: Option<Moment>,
+    /// The recipients until `sent` is known, in the order in which they saw the message.
+    early: Vec<Moment>,
+    /// Whether any recipient saw it.
+    is_seen: bool,
 }
 
-/// Messages of which only one half is known. A room's messages have adjacent places. The table
-/// begins without places, since most runs have few messages.
+impl Place {
+    const fn of(room: Room, seq: u64) -> Self {
+        Self {
+            room,
+            seq,
+            sent: None,
+            early: Vec::new(),
+            is_seen: false,
+        }
+    }
+}
+
+/// The newest messages. A room's messages have adjacent places. The table begins without places,
+/// since most runs have few messages.
 #[derive(Clone, Debug, Default)]
 pub struct MessagesInFlight(Vec<Option<Box<[Place; PAGE]>>>);
 
 impl MessagesInFlight {
-    fn times(&mut self, room: Room, seq: u64) -> &mut Times {
+    fn place(&mut self, room: Room, seq: u64) -> &mut Place {
         let first = room.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let index = (first.wrapping_add(seq) % PLACES as u64) as usize;
-        let empty = Place {
-            room,
-            seq,
-            times: Times::Empty,
-        };
         self.0.resize_with(PLACES / PAGE, || None);
-        let page = self.0[index / PAGE].get_or_insert_with(|| Box::new([empty; PAGE]));
+        let page = self.0[index / PAGE]
+            .get_or_insert_with(|| Box::new(std::array::from_fn(|_| Place::of(room, seq))));
         let place = &mut page[index % PAGE];
         if (place.room, place.seq) != (room, seq) {
-            *place = empty;
+            *place = Place::of(room, seq);
         }
-        &mut place.times
+        place
     }
 
-    /// Records one half of a message. Returns the latency if both are known now.
-    pub fn learn(&mut self, room: Room, seq: u64, half: Times) -> Option<Learned> {
-        let known = self.times(room, seq);
-        match (*known, half) {
-            (Times::Empty, half) => {
-                *known = half;
-                None
-            }
-            (Times::Sent(sender, since), Times::Seen(recipient, at))
-            | (Times::Seen(recipient, at), Times::Sent(sender, since)) => {
-                *known = Times::Done;
-                let took = at.since(since).0;
-                Some(Learned {
-                    sender,
-                    recipient,
-                    since,
-                    took,
-                })
-            }
-            (Times::Sent(..) | Times::Seen(..) | Times::Done, _) => None,
+    /// The sender's answer came: returns those who saw the message before, the first one first.
+    pub fn sent(&mut self, room: Room, seq: u64, by: Moment) -> Vec<Moment> {
+        let place = self.place(room, seq);
+        place.sent.get_or_insert(by);
+        std::mem::take(&mut place.early)
+    }
+
+    /// A recipient saw the message. Returns who sent it and when, if that is known, and whether this
+    /// recipient is the first.
+    pub fn seen(&mut self, room: Room, seq: u64, by: Moment) -> Option<(Moment, bool)> {
+        let place = self.place(room, seq);
+        let is_first = !std::mem::replace(&mut place.is_seen, true);
+        if place.sent.is_none() {
+            place.early.push(by);
         }
+        place.sent.map(|sent| (sent, is_first))
     }
 }
 
@@ -102,30 +86,37 @@ mod tests {
 
     const ROOM: Room = Room(7);
 
-    fn sent(table: &mut MessagesInFlight, seq: u64) -> Option<Learned> {
-        table.learn(ROOM, seq, Times::Sent(Agent(3), Time(seq)))
+    fn sent(table: &mut MessagesInFlight, seq: u64) -> Vec<Moment> {
+        table.sent(ROOM, seq, (Agent(3), Time(seq)))
     }
 
-    fn seen(table: &mut MessagesInFlight, seq: u64) -> Option<Learned> {
-        table.learn(ROOM, seq, Times::Seen(Agent(4), Time(seq + 5)))
+    fn seen(table: &mut MessagesInFlight, seq: u64, by: u32) -> Option<(Moment, bool)> {
+        table.seen(ROOM, seq, (Agent(by), Time(seq + 5)))
     }
 
     #[test]
-    fn as_many_messages_of_a_room_as_the_table_has_places_are_measured_once_each() {
+    fn as_many_messages_of_a_room_as_the_table_has_places_are_known() {
         let mut table = MessagesInFlight::default();
         let all = 1..=PLACES as u64;
-        assert!(all.clone().all(|seq| sent(&mut table, seq).is_none()));
+        assert!(all.clone().all(|seq| sent(&mut table, seq).is_empty()));
         for seq in all.clone() {
-            let (sender, since, took) = (Agent(3), Time(seq), 5);
-            let learned = Learned {
-                sender,
-                recipient: Agent(4),
-                since,
-                took,
-            };
-            assert_eq!(seen(&mut table, seq), Some(learned));
+            let by = (Agent(3), Time(seq));
+            assert_eq!(seen(&mut table, seq, 4), Some((by, true)));
+            assert_eq!(seen(&mut table, seq, 5), Some((by, false)));
         }
-        assert!(all.clone().all(|seq| seen(&mut table, seq).is_none()));
+    }
+
+    #[test]
+    fn recipients_before_the_answer_are_told_with_it_once() {
+        let mut table = MessagesInFlight::default();
+        assert_eq!(seen(&mut table, 1, 4), None);
+        assert_eq!(seen(&mut table, 1, 5), None);
+        assert_eq!(
+            sent(&mut table, 1),
+            [(Agent(4), Time(6)), (Agent(5), Time(6))]
+        );
+        assert_eq!(sent(&mut table, 1), []);
+        assert_eq!(seen(&mut table, 1, 6), Some(((Agent(3), Time(1)), false)));
     }
 
     #[test]
@@ -133,6 +124,6 @@ mod tests {
         let mut table = MessagesInFlight::default();
         sent(&mut table, 1);
         sent(&mut table, 1 + PLACES as u64);
-        assert_eq!(seen(&mut table, 1), None);
+        assert_eq!(seen(&mut table, 1, 4), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The closed lists of names that scenarios and results use: properties, metrics, and the
+//! The closed lists of names that scenarios and results use: properties, and the
 //! core's codes, timers and transitions of sticks. A test in `sim-world`, which depends on the
 //! core, compares the last three with the core's own lists.
 
@@ -157,28 +157,6 @@ pub const PROPERTIES: [&str; Property::ALL.len()] = {
     }
     names
 };
-
-/// Every metric that a threshold may name.
-pub const METRICS: [&str; 18] = [
-    "message_latency",
-    "queue_wait",
-    "stick_wait",
-    "request_latency",
-    "commit_latency",
-    "stick_turns",
-    "matches",
-    "bytes_per_message",
-    "lost",
-    "duplicated",
-    "reordered",
-    "phantom",
-    "gapped",
-    "refused",
-    "unanswered",
-    "retries",
-    "stuck",
-    "left_out",
-];
 
 /// Every code of a refusal.
 pub const REJECTS: [&str; 31] = [

@@ -5,17 +5,15 @@ use unicode_width::UnicodeWidthStr as _;
 use super::line::{Line, PAGE, Style, fit};
 use super::numbers::{count, figure, milliseconds, plural, short};
 use super::{Detail, FinishedRun};
-use sim_model::names::METRICS;
+use sim_model::metric::Metric;
 use sim_model::outcome::{FairnessResult, LeastServed, MetricResult, RunResult, ThresholdResult};
 
 /// Metrics shown even without a threshold.
-const ALWAYS: [&str; 3] = ["message_latency", "queue_wait", "stick_wait"];
-const DURATIONS: [&str; 5] = [
+const ALWAYS: [&str; 4] = [
     "message_latency",
+    "later_latency",
     "queue_wait",
     "stick_wait",
-    "request_latency",
-    "commit_latency",
 ];
 /// The ends of the four columns of figures, and the beginning of the thresholds.
 const COLUMNS: [usize; 4] = [25, 33, 41, 49];
@@ -23,17 +21,12 @@ const THRESHOLDS: usize = 52;
 
 /// A metric's name as a table shows it.
 pub(super) fn title(metric: &str) -> String {
-    match metric {
-        "message_latency" => "message".to_owned(),
-        "request_latency" => "request".to_owned(),
-        "commit_latency" => "commit".to_owned(),
-        "bytes_per_message" => "bytes/message".to_owned(),
-        other => other.replace('_', " "),
-    }
+    let known = Metric::named(metric).map(|metric| metric.title().to_owned());
+    known.unwrap_or_else(|| metric.replace('_', " "))
 }
 
 pub(super) fn amount(metric: &str, value: f64) -> String {
-    if DURATIONS.contains(&metric) {
+    if Metric::named(metric).is_some_and(Metric::is_duration) {
         milliseconds(value)
     } else if value < 100.0 {
         figure(value)
@@ -75,15 +68,8 @@ pub(super) fn of_metric(name: &str, metric: &MetricResult) -> [String; 7] {
 /// The table of metrics.
 pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     let result = run.result();
-    let others = result
-        .thresholds
-        .iter()
-        .map(|threshold| threshold.metric.as_str());
-    let mut names: Vec<&str> = METRICS.to_vec();
-    names.extend(others.filter(|name| !METRICS.contains(name)));
-    names.dedup();
+    let names = Metric::ALL.iter().map(|metric| metric.name());
     let rows: Vec<Line> = names
-        .into_iter()
         .flat_map(|name| all_rows(result, name, detail))
         .collect();
     if rows.is_empty() {

@@ -14,74 +14,10 @@ use super::lists::Distinct;
 use super::node::{Entry, Node, Value, shortened};
 use super::schemas::Schemas;
 use super::text::Text;
-use sim_model::names::{METRICS, PROPERTIES};
+use sim_model::metric::{Measure, Metric};
+use sim_model::names::PROPERTIES;
 use sim_model::outcome::MOST_GROUPS;
 use sim_model::plan::{Compare, Figure, Threshold, limited};
-
-/// The kind of a metric, which decides its figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Measure {
-    /// How long something took.
-    Duration,
-    /// The wait in a queue, where others may overtake.
-    Line,
-    /// How evenly something was shared.
-    Share,
-    /// Bytes.
-    Bytes,
-    /// How often something happened.
-    Count,
-    /// A count without a number of attempts, so that it has no rate.
-    Times,
-}
-
-impl Measure {
-    /// The kind of this metric.
-    fn of(metric: &str) -> Self {
-        match metric {
-            "message_latency" | "request_latency" | "commit_latency" => Self::Duration,
-            "queue_wait" | "stick_wait" => Self::Line,
-            "stick_turns" | "matches" => Self::Share,
-            "bytes_per_message" => Self::Bytes,
-            _ => Self::Count,
-        }
-    }
-
-    /// The kind of this metric among the users of one persona.
-    fn of_persona(metric: &str) -> Self {
-        match Self::of(metric) {
-            Self::Count => Self::Times,
-            Self::Line => Self::Duration,
-            other @ (Self::Duration | Self::Share | Self::Bytes | Self::Times) => other,
-        }
-    }
-
-    /// The figures, each with an example.
-    fn accepted(self) -> &'static str {
-        match self {
-            Self::Duration => "p(95)<2s, max<=10s, mean<500ms",
-            Self::Line => "p(95)<2s, max<=10s, mean<500ms, overtaken==0",
-            Self::Share => "jain>0.8, max<=20, mean>1",
-            Self::Bytes => "p(95)<2000, mean<900",
-            Self::Count => "count==0, rate<0.01",
-            Self::Times => "count==0",
-        }
-    }
-
-    fn has(self, figure: Figure) -> bool {
-        match figure {
-            Figure::Percentile(_) => {
-                matches!(self, Self::Duration | Self::Line | Self::Bytes)
-            }
-            Figure::Max => matches!(self, Self::Duration | Self::Line | Self::Share),
-            Figure::Mean => !matches!(self, Self::Count | Self::Times),
-            Figure::Overtaken => self == Self::Line,
-            Figure::Jain => self == Self::Share,
-            Figure::Count => matches!(self, Self::Count | Self::Times),
-            Figure::Rate => self == Self::Count,
-        }
-    }
-}
 
 words! {
     Property("a property") => &'static str = all names(&PROPERTIES)
@@ -125,8 +61,11 @@ impl Form for Properties {
 /// Points that a run must reach.
 pub(crate) type Sometimes = Distinct<Word<PointOf>>;
 
-/// The metrics that are measured by persona.
-const BY_PERSONA: [&str; 4] = ["message_latency", "queue_wait", "stick_wait", "refused"];
+/// The names of the metrics for which this holds.
+fn metrics(is_meant: impl Fn(Metric) -> bool) -> Vec<&'static str> {
+    let all = Metric::ALL.iter().filter(|metric| is_meant(**metric));
+    all.map(|metric| metric.name()).collect()
+}
 
 /// A map from metrics to their thresholds. A metric may name a persona, in the notation of k6:
 /// `queue_wait{persona:penpal}`.
@@ -139,10 +78,10 @@ impl Form for Thresholds {
 
     fn read(node: &Node, context: &mut Context) -> Read<Vec<Threshold>> {
         let (of_all, of_personas) = apart(node);
-        let (fields, mut problems) = Fields::named(&of_all, Self::WHAT, METRICS.to_vec())?;
+        let (fields, mut problems) = Fields::named(&of_all, Self::WHAT, metrics(|_| true))?;
         let mut thresholds = Vec::new();
-        for metric in METRICS {
-            if let Some(node) = fields.get(metric) {
+        for &metric in Metric::ALL {
+            if let Some(node) = fields.get(metric.name()) {
                 thresholds.extend(all(node, metric, None, &mut problems));
             }
         }
@@ -167,18 +106,20 @@ impl Form for Thresholds {
         let metrics = thresholds.chunk_by(same);
         Some(Text::map(metrics.map(|same| {
             let expressions = same.iter().map(|one| Text::in_quotes(&one.expression));
-            let key = Text::quoted(&limited(same[0].metric, same[0].persona.as_deref()));
+            let key = Text::quoted(&limited(same[0].metric.name(), same[0].persona.as_deref()));
             (key, Some(Text::List(expressions.collect())))
         })))
     }
 
     fn schema(_: &mut Schemas) -> Json {
-        let metrics = METRICS
-            .iter()
-            .map(|metric| ((*metric).to_owned(), expressions(Measure::of(metric))));
-        let by_persona = BY_PERSONA.map(|metric| {
-            let pattern = format!(r"^{metric}\{{persona:.+\}}$");
-            (pattern, expressions(Measure::of_persona(metric)))
+        let all = Metric::ALL.iter();
+        let metrics = all.clone().map(|metric| {
+            let expressions = expressions(metric.measure());
+            (metric.name().to_owned(), expressions)
+        });
+        let by_persona = all.filter_map(|metric| {
+            let pattern = format!(r"^{}\{{persona:.+\}}$", metric.name());
+            Some((pattern, expressions(metric.of_persona()?)))
         });
         json!({
             "type": "object",
@@ -203,7 +144,7 @@ fn apart(node: &Node) -> (Node, Vec<&Entry>) {
 }
 
 /// The metric and the persona of a key.
-fn named_persona<'k>(entry: &'k Entry, context: &Context) -> Read<(&'static str, &'k str)> {
+fn named_persona<'k>(entry: &'k Entry, context: &Context) -> Read<(Metric, &'k str)> {
     let (metric, tag) = entry.key.split_once('{').unwrap_or((&entry.key, ""));
     let tag = tag.strip_suffix('}').and_then(|tag| tag.split_once(':'));
     let Some(("persona", persona)) = tag else {
@@ -213,12 +154,14 @@ fn named_persona<'k>(entry: &'k Entry, context: &Context) -> Read<(&'static str,
             "a metric and a persona, as in `queue_wait{persona:penpal}`",
         ));
     };
-    let Some(metric) = BY_PERSONA.into_iter().find(|known| *known == metric) else {
-        let guess = did_you_mean(metric, &BY_PERSONA);
+    let known = Metric::named(metric).filter(|metric| metric.of_persona().is_some());
+    let Some(metric) = known else {
+        let by_persona = metrics(|metric| metric.of_persona().is_some());
+        let guess = did_you_mean(metric, &by_persona);
         return Err(Problem::new(
             entry.place,
             format!("`{}` is not measured by persona", shortened(metric)),
-            format!("measured by persona: {}", BY_PERSONA.join(", ")),
+            format!("measured by persona: {}", by_persona.join(", ")),
         )
         .labelled(format!("here{guess}")));
     };
@@ -261,7 +204,7 @@ fn repeated(entry: &Entry, first: &Entry) -> Box<Problem> {
 /// The thresholds in the value of one key.
 fn all(
     node: &Node,
-    metric: &'static str,
+    metric: Metric,
     persona: Option<&str>,
     problems: &mut Problems,
 ) -> Vec<Threshold> {
@@ -274,19 +217,17 @@ fn all(
     read.filter_map(|read| problems.keep(read)).collect()
 }
 
-fn threshold(node: &Node, metric: &'static str, persona: Option<&str>) -> Read<Threshold> {
-    let limited = limited(metric, persona);
-    let measure = match persona {
-        None => Measure::of(metric),
-        Some(_) => Measure::of_persona(metric),
-    };
+fn threshold(node: &Node, metric: Metric, persona: Option<&str>) -> Read<Threshold> {
+    let limited = limited(metric.name(), persona);
+    let of_persona = persona.and_then(|_| metric.of_persona());
+    let measure = of_persona.unwrap_or(metric.measure());
     let wrong = |message: String| {
         Problem::new(
             node.place,
             message,
             format!(
                 "accepted for {limited}: {}; compared by < <= > >= or ==",
-                measure.accepted()
+                measure.examples()
             ),
         )
     };
@@ -413,7 +354,7 @@ fn expressions(measure: Measure) -> Json {
     };
     let expression = json!({
         "type": "string",
-        "description": format!("Such as {}.", measure.accepted()),
+        "description": format!("Such as {}.", measure.examples()),
         "pattern": format!(r"^\s*({pattern})\s*$")
     });
     json!({ "anyOf": [expression, { "type": "array", "items": expression }] })

@@ -196,9 +196,11 @@ fn a_pass_shows_curves_waits_and_what_happened_when() {
         .collect();
     let all = [
         "message_latency",
-        "request_latency",
+        "later_latency",
         "queue_wait",
         "stick_wait",
+        "admission_wait",
+        "request_latency",
         "commit_latency",
     ];
     assert_eq!(names, all);

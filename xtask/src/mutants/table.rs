@@ -2,9 +2,11 @@
 //! server and from the results of the last hunts of curated mutants.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write;
 
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::curated::{HuntRequest, results};
 use super::hunt::{self, Effort, sim_json};
@@ -18,15 +20,20 @@ const DOCUMENT: &str = "docs/judge.md";
 const BEGIN: &str = "<!-- `cargo xtask mutants --table` writes this table -->\n";
 const END: &str = "<!-- end of the table -->\n";
 
+/// What was explored so far, so that another call goes on.
+const EXPLORED: &str = "target/mutants/explored.json";
+
 /// The number of seeds of one exploration, of several if more are wanted.
 const CHUNK: u64 = 5_000;
 
 /// Milliseconds in a day.
 const DAY: f64 = 86_400_000.0;
 
-/// What explorations of the healthy server found.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What explorations of the healthy server found, from seed 1 on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Explored {
+    /// That of the simulator, which must not change meanwhile.
+    digest: u64,
     seeds: u64,
     virtual_ms: f64,
     failures: usize,
@@ -49,12 +56,27 @@ pub(crate) fn run(
         seeds: CHUNK,
         jobs: request.jobs,
     };
-    let (mut all, mut first) = (Explored::default(), 1);
+    let digest = fs::read(copy.program("sim")).map(|bytes| {
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        hasher.finish()
+    });
+    let digest = digest.map_err(|error| format!("cannot read the simulator: {error}"))?;
+    let kept_at = cargo.root().join(EXPLORED);
+    let kept = fs::read_to_string(&kept_at).unwrap_or_default();
+    let kept: Option<Explored> = serde_json::from_str(&kept).ok();
+    let mut all = kept
+        .filter(|kept| kept.digest == digest && kept.seeds <= request.seeds)
+        .unwrap_or(Explored {
+            digest,
+            ..Explored::default()
+        });
     while all.seeds < request.seeds {
         let count = CHUNK.min(request.seeds - all.seeds);
         let mut words = vec!["explore".to_owned()];
         words.extend(hunt::shipped(copy.root())?);
-        let numbers = ["--seed", &first.to_string(), "--seeds", &count.to_string()];
+        let first = (all.seeds + 1).to_string();
+        let numbers = ["--seed", &first, "--seeds", &count.to_string()];
         words.extend(["--flows", "--keep-going"].map(str::to_owned));
         words.extend(numbers.map(str::to_owned));
         let found = sim_json(&copy, &words, effort)?;
@@ -63,10 +85,12 @@ pub(crate) fn run(
         all.virtual_ms += virtual_ms.ok_or("the exploration has no virtual time")?;
         all.failures += found["failures"].as_array().map_or(0, Vec::len);
         all.seeds += tried;
-        first += count;
         if tried < count {
             return Err(format!("only {tried} of {count} seeds were explored"));
         }
+        fs::create_dir_all(kept_at.parent().unwrap_or(cargo.root()))
+            .and_then(|()| fs::write(&kept_at, json!(all).to_string()))
+            .map_err(|error| format!("cannot write {EXPLORED}: {error}"))?;
     }
     let table = table(all, &results(cargo.root()), &names);
     write!(out, "{table}").map_err(|error| error.to_string())?;
@@ -139,9 +163,7 @@ fn thousands(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::{BEGIN, END, Explored, replaced, table, thousands};
+    use super::{BEGIN, END, Explored, json, replaced, table, thousands};
 
     #[test]
     fn the_table_counts_the_mutants_that_are_still_there() {
@@ -153,6 +175,7 @@ mod tests {
             row("gone", "caught", 1),
         ];
         let explored = Explored {
+            digest: 0,
             seeds: 200_000,
             virtual_ms: 2.4 * super::DAY,
             failures: 1,

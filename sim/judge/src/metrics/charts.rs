@@ -67,12 +67,11 @@ impl Metrics {
     /// The data to draw.
     #[must_use]
     pub fn charts(&self) -> Charts {
-        // All except the bytes.
-        let durations = self.distributions().into_iter().take(5);
-        let measured = durations.filter(|(_, distribution, _)| distribution.count() > 0);
+        let all = self.measured.all();
+        let durations = all.filter(|(metric, of)| metric.is_duration() && of.count() > 0);
         Charts {
-            curves: measured
-                .map(|(metric, distribution, _)| curve(metric, distribution))
+            curves: durations
+                .map(|(metric, distribution)| curve(metric.name(), distribution))
                 .collect(),
             queue: self.queue_waits.clone(),
             stick: self.stick_waits.clone(),

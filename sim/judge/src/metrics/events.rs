@@ -2,9 +2,9 @@
 
 use chat_types::Time;
 
-use super::groups::Measured;
-use super::{EVENT_LINE, MESSAGE_FRAME, Metrics, Times};
+use super::{EVENT_LINE, MESSAGE_FRAME, Metrics};
 use sim_model::history::Record;
+use sim_model::metric::Metric;
 use sim_model::protocol::{Body, Event, InboxEvent, LostRange, Membership, Room, StickLoss, Who};
 
 impl Metrics {
@@ -42,8 +42,8 @@ impl Metrics {
                 if let Body::Message { text, .. } = &event.body {
                     let framed = MESSAGE_FRAME + text.len() as u64;
                     let bytes = std::mem::take(&mut self.waits(agent).bytes) + framed;
-                    self.bytes_per_message.record(bytes);
-                    self.learn(event.room, event.room_seq.0, Times::Seen(agent, at));
+                    self.measured.of(Metric::BytesPerMessage).record(bytes);
+                    self.seen(event.room, event.room_seq.0, (agent, at));
                     return;
                 }
                 self.record_change(record, event, sent_at);
@@ -86,6 +86,6 @@ impl Metrics {
     /// An operator ended the claim of the user in this room, if there is one.
     fn claim_ended(&mut self, record: &Record<'_>, room: Room) {
         let ended = self.waits(record.agent).end_claim(room);
-        self.count_unserved(Measured::StickWait, ended, record.at);
+        self.count_unserved(Metric::StickWait, ended, record.at);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::distribution::Distribution;
 use super::{MICROS, Metrics};
+use sim_model::metric::Metric;
 use sim_model::outcome::{FairnessResult, GroupResults, MetricResult};
 
 impl Metrics {
@@ -15,29 +15,28 @@ impl Metrics {
         BTreeMap<String, MetricResult>,
         BTreeMap<String, FairnessResult>,
     ) {
-        let waited = |distribution: &Distribution, overtaken| FairnessResult {
-            users: distribution.count(),
-            max: distribution.max() / MICROS,
-            mean: distribution.mean() / MICROS,
-            overtaken,
-            ..FairnessResult::default()
+        let waited = |metric, overtaken| match self.measured.get(metric) {
+            None => FairnessResult::default(),
+            Some(waits) => FairnessResult {
+                users: waits.count(),
+                max: waits.max() / MICROS,
+                mean: waits.mean() / MICROS,
+                overtaken,
+                ..FairnessResult::default()
+            },
         };
         let fairness = [
-            ("stick_turns", self.turns.result()),
-            ("matches", self.matches.result()),
-            ("queue_wait", waited(&self.queue_wait, self.overtaken)),
-            ("stick_wait", waited(&self.stick_wait, 0)),
+            (Metric::StickTurns, self.turns.result()),
+            (Metric::Matches, self.matches.result()),
+            (Metric::QueueWait, waited(Metric::QueueWait, self.overtaken)),
+            (Metric::StickWait, waited(Metric::StickWait, 0)),
         ];
-        (
-            self.distributions()
-                .into_iter()
-                .map(|(name, distribution, unit)| (name.to_owned(), distribution.result(unit)))
-                .collect(),
-            fairness
-                .into_iter()
-                .map(|(name, f)| (name.to_owned(), f))
-                .collect(),
-        )
+        let fairness = fairness.map(|(metric, of)| (metric.name().to_owned(), of));
+        let all = Metric::ALL.iter().filter(|metric| metric.is_distribution());
+        let nothing = all.map(|metric| (metric.name().to_owned(), MetricResult::default()));
+        let mut metrics: BTreeMap<_, _> = nothing.collect();
+        metrics.extend(self.measured.results());
+        (metrics, fairness.into())
     }
 
     /// Figures by persona, phase and room.

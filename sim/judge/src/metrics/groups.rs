@@ -1,60 +1,25 @@
 //! Measurements by persona, phase and room.
 //!
-//! A latency or a wait belongs to the user that sent or waited, and to the phase in which that was
-//! meant to start. The number of groups is limited: further personas, phases and rooms count
+//! A latency or a wait belongs to the user that sent or waited, that of a later reader to the
+//! reader; each belongs to the phase in which it was meant to start. The number of groups is limited: further personas, phases and rooms count
 //! together.
 
 use chat_types::Time;
 
-use super::MICROS;
-use super::distribution::Distribution;
+use super::measurements::Measurements;
 use super::rooms::Rooms;
+use sim_model::metric::Metric;
 use sim_model::outcome::{GroupResult, GroupResults, MOST_GROUPS, START};
 use sim_model::plan::{Plan, Workload};
 use sim_model::protocol::{Agent, Room};
 
-/// What is measured for each group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measured {
-    /// From a send to its first recipient.
-    MessageLatency,
-    /// From entering the queue to the match.
-    QueueWait,
-    /// From a claim to the grant.
-    StickWait,
-    /// From a call to its answer. It belongs to no group.
-    RequestLatency,
-}
-
-impl Measured {
-    const OF_GROUPS: [Self; 3] = [Self::MessageLatency, Self::QueueWait, Self::StickWait];
-
-    /// All of them, in their order.
-    pub(crate) const ALL: [Self; 4] = [
-        Self::MessageLatency,
-        Self::QueueWait,
-        Self::StickWait,
-        Self::RequestLatency,
-    ];
-
-    /// The metric's name.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::MessageLatency => "message_latency",
-            Self::QueueWait => "queue_wait",
-            Self::StickWait => "stick_wait",
-            Self::RequestLatency => "request_latency",
-        }
-    }
-}
-
 /// One measurement, with what it belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    pub(crate) what: Measured,
-    /// The user that sent, called or waited.
+    pub(crate) what: Metric,
+    /// The user that sent, called or waited; of a later reader, that one.
     pub(crate) agent: Agent,
-    /// The first recipient of a message.
+    /// The recipient of a message.
     pub(crate) recipient: Option<Agent>,
     pub(crate) room: Option<Room>,
     /// When it was meant to start.
@@ -67,10 +32,10 @@ pub(crate) struct Sample {
 
 /// The measurements of one group. Most groups measure one thing or two.
 #[derive(Clone, Debug, Default)]
-struct Group {
+pub(super) struct Group {
     name: String,
-    refused: u64,
-    measured: [Option<Box<Distribution>>; 3],
+    pub(super) refused: u64,
+    pub(super) measured: Measurements,
 }
 
 impl Group {
@@ -81,53 +46,18 @@ impl Group {
         }
     }
 
-    fn add(&mut self, sample: Sample) {
-        let distribution = self.measured[sample.what as usize].get_or_insert_default();
-        if sample.open {
-            distribution.record_unfinished(sample.took);
-        } else {
-            distribution.record(sample.took);
-        }
-    }
-
     fn merge(&mut self, other: &Self) {
         self.refused += other.refused;
-        for (mine, theirs) in self.measured.iter_mut().zip(&other.measured) {
-            if let Some(theirs) = theirs {
-                mine.get_or_insert_default().merge(theirs);
-            }
-        }
+        self.measured.merge(&other.measured);
     }
 
     fn result(&self) -> Option<GroupResult> {
-        let all = Measured::OF_GROUPS.into_iter().zip(&self.measured);
-        let metrics: std::collections::BTreeMap<_, _> = all
-            .filter_map(|(what, measured)| {
-                Some((what.name().to_owned(), measured.as_ref()?.result(MICROS)))
-            })
-            .collect();
+        let metrics = self.measured.results();
         (self.refused > 0 || !metrics.is_empty()).then(|| GroupResult {
             name: self.name.clone(),
             refused: self.refused,
             metrics,
         })
-    }
-}
-
-/// The measurements of one persona.
-pub(super) struct PersonaMeasurements<'a>(&'a Group);
-
-impl PersonaMeasurements<'_> {
-    /// The number of refused calls.
-    pub(super) fn refused(&self) -> u64 {
-        self.0.refused
-    }
-
-    /// The values of a metric, if there are some.
-    pub(super) fn distribution(&self, metric: &str) -> Option<&Distribution> {
-        let of_metric = |what: &Measured| what.name() == metric;
-        let what = Measured::OF_GROUPS.into_iter().find(of_metric)?;
-        self.0.measured[what as usize].as_deref()
     }
 }
 
@@ -178,14 +108,14 @@ impl Groups {
 
     /// Counts a measurement.
     pub(super) fn add(&mut self, sample: Sample) {
-        if sample.what == Measured::RequestLatency {
+        if sample.what.of_persona().is_none() {
             return;
         }
         if let Some(group) = self.persona(sample.agent) {
-            group.add(sample);
+            group.measured.add(sample);
         }
         if let Some(group) = self.phase(sample.since) {
-            group.add(sample);
+            group.measured.add(sample);
         }
         self.rooms.add(sample);
     }
@@ -218,9 +148,8 @@ impl Groups {
     }
 
     /// The measurements of a persona, and the number of its refused calls.
-    pub(super) fn of_persona(&self, name: &str) -> Option<PersonaMeasurements<'_>> {
-        let group = self.personas.iter().find(|group| group.name == name)?;
-        Some(PersonaMeasurements(group))
+    pub(super) fn of_persona(&self, name: &str) -> Option<&Group> {
+        self.personas.iter().find(|group| group.name == name)
     }
 
     /// The run of this seed is over: keeps the rooms with the longest latencies.

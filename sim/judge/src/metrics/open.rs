@@ -4,11 +4,11 @@ use chat_types::{Span, Time};
 
 use std::collections::BTreeMap;
 
-use super::Metrics;
-use super::groups::{Measured, Sample};
 use super::shares::Claimant;
 use super::waits::{Absence, OpenCall, Waits};
+use super::{Metrics, Sample};
 use sim_model::history::{Record, Retry};
+use sim_model::metric::Metric;
 use sim_model::protocol::{Agent, CallId, Op, Outcome, Room, User};
 use sim_model::user_name::UserName;
 
@@ -60,19 +60,21 @@ impl Metrics {
             (
                 agent,
                 user.calls.clone(),
+                user.at_door_since,
                 user.in_line_since,
                 user.open_claim(),
             )
         };
-        for (agent, calls, in_line, claim) in users.map(open).collect::<Vec<_>>() {
+        for (agent, calls, at_door, in_line, claim) in users.map(open).collect::<Vec<_>>() {
             for call in calls {
                 if now.since(call.intended) > call.hold {
                     self.count_unanswered(agent, &call, now);
                 }
             }
-            let in_line = in_line.map(|since| (Measured::QueueWait, None, since));
-            let claim = claim.map(|(room, since)| (Measured::StickWait, Some(room), since));
-            for (what, room, since) in in_line.into_iter().chain(claim) {
+            let at_door = at_door.map(|since| (Metric::AdmissionWait, None, since));
+            let in_line = in_line.map(|since| (Metric::QueueWait, None, since));
+            let claim = claim.map(|(room, since)| (Metric::StickWait, Some(room), since));
+            for (what, room, since) in [at_door, in_line, claim].into_iter().flatten() {
                 self.measure(Sample {
                     what,
                     agent,
@@ -101,7 +103,24 @@ impl Metrics {
         }
         let Some(open) = open else { return false };
         self.measure_call(record.agent, &open, record.at, false);
+        self.record_admission(record);
         open.is_unsure
+    }
+
+    /// A user that has an answer as a participant waits at the door no more.
+    fn record_admission(&mut self, record: &Record<'_>) {
+        let waits = self.waits(record.agent);
+        if let Some(since) = waits.at_door_since.take_if(|_| record.user.is_some()) {
+            self.measure(Sample {
+                what: Metric::AdmissionWait,
+                agent: record.agent,
+                recipient: None,
+                room: None,
+                since,
+                took: record.at.since(since).0,
+                open: false,
+            });
+        }
     }
 
     fn count_unanswered(&mut self, agent: Agent, call: &OpenCall, now: Time) {
@@ -110,9 +129,9 @@ impl Metrics {
     }
 
     fn measure_call(&mut self, agent: Agent, call: &OpenCall, until: Time, open: bool) {
-        if call.is_measured {
+        if let Some(what) = call.measured_as {
             self.measure(Sample {
-                what: Measured::RequestLatency,
+                what,
                 agent,
                 recipient: None,
                 room: None,
@@ -123,14 +142,10 @@ impl Metrics {
         }
     }
 
-    /// A wait for a match or for a stick ended in another way.
-    pub(super) fn count_unserved(&mut self, what: Measured, since: Option<Time>, now: Time) {
-        let Some(since) = since else { return };
-        let took = now.since(since).0;
-        match what {
-            Measured::QueueWait => self.queue_wait.count_unserved(took),
-            Measured::StickWait => self.stick_wait.count_unserved(took),
-            Measured::MessageLatency | Measured::RequestLatency => {}
+    /// A wait at the door, for a match or for a stick ended in another way.
+    pub(super) fn count_unserved(&mut self, what: Metric, since: Option<Time>, now: Time) {
+        if let Some(since) = since {
+            self.measured.of(what).count_unserved(now.since(since).0);
         }
     }
 

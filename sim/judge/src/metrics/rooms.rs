@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::MICROS;
-use super::groups::{Measured, Sample};
+use super::Sample;
+use sim_model::metric::Metric;
 use sim_model::outcome::{BriefResult, RoomResult};
 use sim_model::protocol::Room;
 
@@ -63,8 +64,8 @@ impl OfRoom {
 
     fn result(self, name: String) -> RoomResult {
         let metrics = [
-            (Measured::MessageLatency, self.message),
-            (Measured::StickWait, self.stick),
+            (Metric::MessageLatency, self.message),
+            (Metric::StickWait, self.stick),
         ];
         let metrics = metrics.into_iter();
         RoomResult {
@@ -105,11 +106,12 @@ impl Rooms {
     }
 
     pub(super) fn add(&mut self, sample: Sample) {
-        let of = match sample.what {
-            Measured::MessageLatency => &mut self.of(sample.room).message,
-            Measured::StickWait => &mut self.of(sample.room).stick,
-            // A wait in the queue belongs to no room.
-            Measured::QueueWait | Measured::RequestLatency => return,
+        let of = if sample.what == Metric::MessageLatency {
+            &mut self.of(sample.room).message
+        } else if sample.what == Metric::StickWait {
+            &mut self.of(sample.room).stick
+        } else {
+            return;
         };
         of.merge(Brief {
             count: 1,

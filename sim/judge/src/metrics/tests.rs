@@ -116,6 +116,119 @@ fn an_open_wait_counts_with_its_length_so_far() {
     assert_eq!((waits.count, waits.unfinished), (6, 2));
 }
 
+/// Bob reads Ann's message at once, Cat before Ann has her answer, Dan ten seconds later.
+#[test]
+fn each_reader_of_a_message_counts_the_first_one_apart() {
+    const CAT: Agent = Agent(2);
+    const DAN: Agent = Agent(3);
+    let send = Op::Send {
+        room: None,
+        text: Arc::from("hello"),
+        epoch: None,
+    };
+    let message = event(Body::Message {
+        sender: Who::unnamed(User(10)),
+        text: Arc::from("hello"),
+        epoch: None,
+    });
+    let mut metrics = Metrics::new();
+    call(&mut metrics, 1, ANN, &send);
+    see(&mut metrics, 2, BOB, &message);
+    see(&mut metrics, 4, CAT, &message);
+    let what = ClientEvent::Answered {
+        call: CallId(0),
+        op: &send,
+        called_at: second(1),
+        intended: second(1),
+        outcome: &Ok(Answer::Sent {
+            room: LOBBY,
+            room_seq: 9,
+            at: Time(0),
+            turns_left: None,
+        }),
+    };
+    tell(&mut metrics, 5, ANN, what);
+    see(&mut metrics, 12, DAN, &message);
+    let (results, _) = metrics.results();
+    let of = |metric: &str| (results[metric].count, results[metric].max);
+    assert_eq!(of("message_latency"), (1, 1_000.0));
+    assert_eq!(of("later_latency"), (2, 11_000.0));
+}
+
+/// The answer of a break is held; a break that is never answered counts with the length reached.
+#[test]
+fn a_break_counts_with_the_time_for_which_its_answer_is_held() {
+    let rest = Op::Break {
+        kind: chat_types::BreakKind::TakeABreak,
+        excuse: None,
+    };
+    let mut metrics = Metrics::new();
+    call(&mut metrics, 1, ANN, &rest);
+    call(&mut metrics, 1, BOB, &rest);
+    let what = ClientEvent::Answered {
+        call: CallId(0),
+        op: &rest,
+        called_at: second(1),
+        intended: second(1),
+        outcome: &Ok(Answer::Done),
+    };
+    tell(&mut metrics, 6, ANN, what);
+    end(&mut metrics, 60);
+    let (results, _) = metrics.results();
+    let waits = results["break_wait"];
+    assert_eq!((waits.count, waits.unfinished), (2, 1));
+    assert!((waits.max - 59_000.0).abs() < 1e-6, "{waits:?}");
+    assert_eq!(results["request_latency"].count, 0);
+}
+
+/// Four that are no participants want in: one gets in at the second try, one gives up, one waits
+/// until the end, and one only looks.
+#[test]
+fn who_waits_at_the_door_counts_from_its_first_try() {
+    let stranger = |metrics: &mut Metrics, at: u64, agent: u32, what: ClientEvent<'_>| {
+        metrics.observe(&Record {
+            at: second(at),
+            agent: Agent(agent),
+            name: "",
+            user: None,
+            what,
+        });
+    };
+    let tries = |metrics: &mut Metrics, at: u64, agent: u32, op: &Op| {
+        let key = RequestKey::Own;
+        let (call, intended) = (CallId(0), second(at));
+        let what = ClientEvent::Called {
+            call,
+            op,
+            intended,
+            key,
+        };
+        stranger(metrics, at, agent, what);
+    };
+    let mut metrics = Metrics::new();
+    for agent in 0..3 {
+        tries(&mut metrics, 1, agent, &enter());
+    }
+    tries(&mut metrics, 1, 3, &Op::Mood);
+    let refused = Err(Refusal::of("server_full"));
+    let what = ClientEvent::Answered {
+        call: CallId(0),
+        op: &enter(),
+        called_at: second(1),
+        intended: second(1),
+        outcome: &refused,
+    };
+    stranger(&mut metrics, 2, 0, what);
+    tries(&mut metrics, 5, 0, &enter());
+    answer(&mut metrics, 8, ANN, &enter(), &Ok(Answer::Done));
+    stranger(&mut metrics, 9, 1, ClientEvent::Vanished);
+    end(&mut metrics, 31);
+    let waits = metrics.results().0["admission_wait"];
+    assert_eq!((waits.count, waits.unfinished, waits.unserved), (2, 1, 1));
+    assert!((waits.max - 30_000.0).abs() < 1e-6, "{waits:?}");
+    assert!((waits.mean - 18_500.0).abs() < 1e-6, "{waits:?}");
+}
+
 /// Ann claims the stick; then her claim ends in another way, or stays open.
 #[test]
 fn a_withdrawn_claim_is_not_counted_as_a_wait() {

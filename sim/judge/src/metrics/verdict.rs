@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::distribution::Distribution;
+use super::measurements::unit;
 use super::shares::Shares;
 use super::{MICROS, Metrics};
 use crate::properties::{fairness, latency};
+use sim_model::metric::Metric;
 use sim_model::outcome::{Counts, PropertyResult, ThresholdResult};
 use sim_model::plan::{Compare, Figure, Plan, Threshold};
 
@@ -21,7 +23,7 @@ impl Metrics {
                 let measured = self.measured(threshold, counts, stuck);
                 ThresholdResult {
                     seed: None,
-                    metric: threshold.metric.to_owned(),
+                    metric: threshold.metric.name().to_owned(),
                     persona: threshold.persona.clone(),
                     expression: threshold.expression.clone(),
                     measured,
@@ -34,37 +36,40 @@ impl Metrics {
     fn measured(&self, threshold: &Threshold, counts: &Counts, stuck: u64) -> Option<f64> {
         let figure = threshold.figure;
         if let Some(persona) = &threshold.persona {
-            let measured = self.groups.of_persona(persona)?;
-            return match threshold.metric {
-                "refused" => of_all(figure, measured.refused(), 0),
-                metric => of_distribution(measured.distribution(metric)?, figure, MICROS),
+            let group = self.groups.of_persona(persona)?;
+            return match group.measured.get(threshold.metric) {
+                Some(measured) => of_distribution(measured, figure, MICROS),
+                None => (threshold.metric == Metric::Refused).then_some(group.refused as f64),
             };
         }
         let share = |count: u64, of: u64| of_all(figure, count, of);
         let attempted = counts.attempted;
-        let of_metric = |(name, ..): &(&str, &Distribution, f64)| *name == threshold.metric;
-        if let Some((name, distribution, unit)) = self.distributions().into_iter().find(of_metric) {
-            return match (figure, name) {
-                (Figure::Overtaken, _) if distribution.count() == 0 => None,
-                (Figure::Overtaken, "queue_wait") => Some(self.overtaken as f64),
-                (Figure::Overtaken, "stick_wait") => Some(0.0), // `stick_order` sees to it.
-                _ => of_distribution(distribution, figure, unit),
-            };
-        }
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "each value of all others is recorded"
+        )]
         match threshold.metric {
-            "stick_turns" => of_shares(&self.turns, figure),
-            "matches" => of_shares(&self.matches, figure),
-            "lost" => share(counts.lost, attempted),
-            "duplicated" => share(counts.duplicated, attempted),
-            "reordered" => share(counts.reordered, attempted),
-            "phantom" => share(counts.phantom, attempted),
-            "gapped" => share(counts.gapped, attempted),
-            "refused" => share(self.refused(), self.calls),
-            "unanswered" => share(self.unanswered, self.calls),
-            "retries" => share(self.retries, self.calls),
-            "stuck" => share(stuck, self.users()),
-            "left_out" => share(self.left_out.values().sum(), self.users()),
-            _ => None,
+            Metric::StickTurns => of_shares(&self.turns, figure),
+            Metric::Matches => of_shares(&self.matches, figure),
+            Metric::Lost => share(counts.lost, attempted),
+            Metric::Duplicated => share(counts.duplicated, attempted),
+            Metric::Reordered => share(counts.reordered, attempted),
+            Metric::Phantom => share(counts.phantom, attempted),
+            Metric::Gapped => share(counts.gapped, attempted),
+            Metric::Refused => share(self.refused(), self.calls),
+            Metric::Unanswered => share(self.unanswered, self.calls),
+            Metric::Retries => share(self.retries, self.calls),
+            Metric::Stuck => share(stuck, self.users()),
+            Metric::LeftOut => share(self.left_out.values().sum(), self.users()),
+            metric => {
+                let measured = self.measured.get(metric)?;
+                match (figure, metric) {
+                    (Figure::Overtaken, _) if measured.count() == 0 => None,
+                    (Figure::Overtaken, Metric::QueueWait) => Some(self.overtaken as f64),
+                    (Figure::Overtaken, _) => Some(0.0), // `stick_order` sees to it.
+                    _ => of_distribution(measured, figure, unit(metric)),
+                }
+            }
         }
     }
 }

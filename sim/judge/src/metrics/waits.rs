@@ -4,6 +4,7 @@ use chat_types::{Span, Time};
 
 use super::open::OpenClaim;
 use super::shares::Share;
+use sim_model::metric::Metric;
 use sim_model::protocol::{CallId, Op, Room, User};
 
 /// The ended waits of one kind.
@@ -29,20 +30,26 @@ pub(super) struct OpenCall {
     pub(super) intended: Time,
     /// How long its answer may be delayed.
     pub(super) hold: Span,
-    /// Whether its duration is measured. Checks wait, and the answer to a break may be delayed:
-    /// `breaks_rules` judges by how long.
-    pub(super) is_measured: bool,
+    /// What its duration is measured as. A check waits, which is no latency.
+    pub(super) measured_as: Option<Metric>,
     /// Whether an earlier attempt was not answered, and may have taken effect.
     pub(super) is_unsure: bool,
 }
 
 impl OpenCall {
     pub(super) fn of(id: CallId, op: &Op, intended: Time) -> Self {
+        let measured_as = if let Op::Check { .. } = op {
+            None
+        } else if let Op::Break { .. } = op {
+            Some(Metric::BreakWait)
+        } else {
+            Some(Metric::RequestLatency)
+        };
         Self {
             id,
             intended,
             hold: op.hold(),
-            is_measured: !matches!(op, Op::Check { .. } | Op::Break { .. }),
+            measured_as,
             is_unsure: false,
         }
     }
@@ -59,6 +66,8 @@ pub(super) struct Absence {
 /// One virtual user's waits and shares.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
+    /// The intended start of the first call that was to register the user, until it is registered.
+    pub(super) at_door_since: Option<Time>,
     /// The intended start of the queue call that no match has answered yet.
     pub(super) in_line_since: Option<Time>,
     /// The room of the last match, because both an answer and an event may report it.

@@ -6,13 +6,9 @@ use sim_model::plan::{Figure, Threshold};
 /// Whether a threshold belongs to `latency`.
 #[must_use]
 pub fn is_meant(threshold: &Threshold) -> bool {
-    let of_duration = matches!(
-        threshold.metric,
-        "message_latency" | "queue_wait" | "stick_wait" | "request_latency" | "commit_latency"
-    );
     let of_time = match threshold.figure {
         Figure::Percentile(_) | Figure::Mean | Figure::Max => true,
         Figure::Jain | Figure::Overtaken | Figure::Count | Figure::Rate => false,
     };
-    of_duration && of_time && !fairness::is_meant(threshold)
+    threshold.metric.is_duration() && of_time && !fairness::is_meant(threshold)
 }

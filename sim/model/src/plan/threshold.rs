@@ -1,10 +1,12 @@
 //! Thresholds on a run's metrics.
 
+use crate::metric::Metric;
+
 /// A threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
-    /// The metric's name.
-    pub metric: &'static str,
+    /// The metric.
+    pub metric: Metric,
     /// The persona whose users alone are measured; all users without one.
     pub persona: Option<String>,
     /// The expression as written, such as `p(95)<2s`.

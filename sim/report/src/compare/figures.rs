@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::verdict_lines::verdict_word;
+use sim_model::metric::Metric;
 use sim_model::outcome::{Class, RunResult};
 use sim_model::plan::limited;
 
@@ -235,14 +236,8 @@ fn number(name: String, n: f64, direction: Direction) -> Figure {
 
 /// The unit of a figure: quantiles of durations, and virtual time.
 pub(super) fn unit(figure: &str) -> Unit {
-    let durations = [
-        "message_latency",
-        "queue_wait",
-        "stick_wait",
-        "request_latency",
-    ];
     let (name, part) = figure.split_once(' ').unwrap_or((figure, ""));
-    let of_duration = durations.contains(&name) || name == "commit_latency";
+    let of_duration = Metric::named(name).is_some_and(Metric::is_duration);
     let counted = matches!(part, "count" | "unfinished" | "overtaken" | "jain" | "");
     if figure == "virtual_ms" || of_duration && !counted {
         Unit::Milliseconds

@@ -24,7 +24,7 @@ function seriesCharts(run) {
   const perSecond = (counts) => at(counts.map((count) => count / (series.bucket_ms / 1000)), each);
   const some = series.sampled_of > series.sample.length ? `${grouped(series.sample.length)} of ${grouped(series.sampled_of)}` : grouped(series.sampled_of);
   const sum = (counts) => counts.reduce((all, count) => all + count, 0);
-  // The latency of messages, and each latency or wait that a threshold limits.
+  // The latency of messages, or a latency or wait that a threshold limits.
   const lengths = (metric) => {
     const buckets = series.measured[metric];
     const count = buckets.reduce((sum, bucket) => sum + (bucket ? bucket.count : 0), 0);
@@ -37,7 +37,7 @@ function seriesCharts(run) {
       note: [`${grouped(count)} measured${isMessage ? `; the dots are ${some}` : ''}`, ...over].join('; '), lines: [line('p50', 1), line('p95', 4), line('p99', 2)] };
   };
   return n === 0 ? [] : [
-    ...Object.keys(series.measured).map(lengths).filter((chart) => chart.dots || chart.limits.length > 0),
+    ...Object.keys(series.measured).map(lengths),
     { name: 'messages', title: 'Messages', note: `${grouped(sum(series.messages_offered))} offered, ${grouped(sum(series.messages_accepted))} accepted`, shown: each, lines: [
       ['offered', 2, 'line', rate(series.messages_offered), perSecond(series.messages_offered)], ['accepted', 1, 'line', rate(series.messages_accepted), perSecond(series.messages_accepted)]] },
     { name: 'calls', title: 'Calls of any kind', note: `${grouped(sum(series.calls_offered))} offered, ${grouped(sum(series.calls_answered))} answered`, shown: each, lines: [

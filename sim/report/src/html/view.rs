@@ -17,7 +17,8 @@ use crate::numbers::{count, figure, milliseconds};
 use crate::shell::repeat_command;
 use crate::verdict_lines::speed;
 use crate::{FinishedRun, Rerun, UserLanes, live};
-use sim_model::names::{METRICS, Property};
+use sim_model::metric::Metric as Measured;
+use sim_model::names::Property;
 use sim_model::outcome::{
     Charts, Class, Point, RunResult, Series, StageResult, Stuck, ThresholdResult, Verdict,
     Violation,
@@ -63,7 +64,9 @@ struct Run<'a> {
     metrics: Vec<Metric<'a>>,
     shares: Vec<Share>,
     charts: &'a Charts,
-    titles: BTreeMap<&'static str, String>,
+    titles: BTreeMap<&'static str, &'static str>,
+    /// The metrics of charts; a place in this list is a colour.
+    durations: Vec<&'static str>,
     timeline: Timeline,
     counts: Vec<(&'static str, String, &'static str)>,
     refusals: Vec<(&'a str, String)>,
@@ -196,10 +199,11 @@ fn run(run: &FinishedRun) -> Run<'_> {
         thresholds: thresholds(run),
         metrics: metrics(result),
         shares: shares(result),
-        titles: METRICS
+        titles: Measured::ALL
             .iter()
-            .map(|metric| (*metric, title(metric)))
+            .map(|metric| (metric.name(), metric.title()))
             .collect(),
+        durations: durations(),
         charts,
         timeline: timeline(run),
         counts: counts(result),
@@ -332,9 +336,9 @@ const fn place(threshold: &plan::Threshold) -> Option<(f64, f64)> {
 }
 
 fn metrics(result: &RunResult) -> Vec<Metric<'_>> {
-    let in_order = METRICS
+    let in_order = Measured::ALL
         .iter()
-        .filter_map(|name| result.metrics.get_key_value(*name));
+        .filter_map(|metric| result.metrics.get_key_value(metric.name()));
     in_order
         .map(|(name, metric)| Metric {
             title: title(name),
@@ -344,6 +348,12 @@ fn metrics(result: &RunResult) -> Vec<Metric<'_>> {
             name,
         })
         .collect()
+}
+
+fn durations() -> Vec<&'static str> {
+    let all = Measured::ALL.iter();
+    let durations = all.filter(|metric| metric.is_duration());
+    durations.map(|metric| metric.name()).collect()
 }
 
 fn shares(result: &RunResult) -> Vec<Share> {

@@ -392,7 +392,7 @@ fn properties_and_thresholds_are_parsed() {
     let found: Vec<(&str, Figure, Compare, f64)> = plan
         .thresholds
         .iter()
-        .map(|t| (t.metric, t.figure, t.compare, t.bound))
+        .map(|t| (t.metric.name(), t.figure, t.compare, t.bound))
         .collect();
     for wanted in [
         (

@@ -184,7 +184,11 @@ fn the_schema_names_everything() {
         .map(|point| point.name());
     let names = sim_model::names::PROPERTIES
         .into_iter()
-        .chain(sim_model::names::METRICS)
+        .chain(
+            sim_model::metric::Metric::ALL
+                .iter()
+                .map(|metric| metric.name()),
+        )
         .chain(sim_model::protocol::EVENTS)
         .chain(points);
     for name in names {

@@ -1,0 +1,142 @@
+//! The metrics. A row says all that is known of one but how it is measured, which
+//! `sim_judge::metrics` does.
+
+use crate::plan::Figure;
+
+/// What a metric measures, which decides its figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// How long something took.
+    Duration,
+    /// The wait in a line, where others may overtake.
+    Line,
+    /// How evenly something was shared.
+    Share,
+    /// Bytes.
+    Bytes,
+    /// How often something happened.
+    Count,
+    /// A count without a number of attempts, so that it has no rate.
+    Times,
+}
+
+/// Whose values a metric has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// Those of all users.
+    All,
+    /// Those of all users, and those of each persona and phase.
+    Each,
+}
+
+/// Declares the metrics: the name, the name in a table, what is measured, and of whom.
+macro_rules! metrics {
+    ($($variant:ident $name:literal $title:literal $measure:ident $of:ident,)*) => {
+        chat_types::listed! {
+            /// A metric, in the order of tables; `docs/scenario-reference.md` says what it measures.
+            Metric { $(#[doc = concat!("`", $name, "`")] $variant $name,)* }
+        }
+
+        impl Metric {
+            /// Its name in a table.
+            #[must_use]
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$variant => $title,)* }
+            }
+
+            /// What it measures.
+            #[must_use]
+            pub const fn measure(self) -> Measure {
+                match self { $(Self::$variant => Measure::$measure,)* }
+            }
+
+            const fn of(self) -> Of {
+                match self { $(Self::$variant => Of::$of,)* }
+            }
+        }
+    };
+}
+
+metrics! {
+    MessageLatency "message_latency" "message" Duration Each,
+    LaterLatency "later_latency" "later readers" Duration Each,
+    QueueWait "queue_wait" "queue wait" Line Each,
+    StickWait "stick_wait" "stick wait" Line Each,
+    BreakWait "break_wait" "break wait" Duration Each,
+    AdmissionWait "admission_wait" "admission wait" Duration Each,
+    RequestLatency "request_latency" "request" Duration All,
+    CommitLatency "commit_latency" "commit" Duration All,
+    StickTurns "stick_turns" "stick turns" Share All,
+    Matches "matches" "matches" Share All,
+    BytesPerMessage "bytes_per_message" "bytes/message" Bytes All,
+    Lost "lost" "lost" Count All,
+    Duplicated "duplicated" "duplicated" Count All,
+    Reordered "reordered" "reordered" Count All,
+    Phantom "phantom" "phantom" Count All,
+    Gapped "gapped" "gapped" Count All,
+    Refused "refused" "refused" Count Each,
+    Unanswered "unanswered" "unanswered" Count All,
+    Retries "retries" "retries" Count All,
+    Stuck "stuck" "stuck" Count All,
+    LeftOut "left_out" "left out" Count All,
+}
+
+impl Metric {
+    /// The metric of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|known| known.name() == name)
+    }
+
+    /// Whether its values are durations.
+    #[must_use]
+    pub const fn is_duration(self) -> bool {
+        matches!(self.measure(), Measure::Duration | Measure::Line)
+    }
+
+    /// Whether each value is recorded, so that it has quantiles.
+    #[must_use]
+    pub const fn is_distribution(self) -> bool {
+        self.is_duration() || matches!(self.measure(), Measure::Bytes)
+    }
+
+    /// What it measures among the users of one persona, if it is known of each.
+    #[must_use]
+    pub const fn of_persona(self) -> Option<Measure> {
+        match (self.of(), self.measure()) {
+            (Of::All, _) => None,
+            (Of::Each, Measure::Count) => Some(Measure::Times),
+            (Of::Each, Measure::Line) => Some(Measure::Duration),
+            (Of::Each, measure) => Some(measure),
+        }
+    }
+}
+
+impl Measure {
+    /// The figures, each with an example.
+    #[must_use]
+    pub const fn examples(self) -> &'static str {
+        match self {
+            Self::Duration => "p(95)<2s, max<=10s, mean<500ms",
+            Self::Line => "p(95)<2s, max<=10s, mean<500ms, overtaken==0",
+            Self::Share => "jain>0.8, max<=20, mean>1",
+            Self::Bytes => "p(95)<2000, mean<900",
+            Self::Count => "count==0, rate<0.01",
+            Self::Times => "count==0",
+        }
+    }
+
+    /// Whether it has this figure.
+    #[must_use]
+    pub const fn has(self, figure: Figure) -> bool {
+        match figure {
+            Figure::Percentile(_) => matches!(self, Self::Duration | Self::Line | Self::Bytes),
+            Figure::Max => matches!(self, Self::Duration | Self::Line | Self::Share),
+            Figure::Mean => !matches!(self, Self::Count | Self::Times),
+            Figure::Overtaken => matches!(self, Self::Line),
+            Figure::Jain => matches!(self, Self::Share),
+            Figure::Count => matches!(self, Self::Count | Self::Times),
+            Figure::Rate => matches!(self, Self::Count),
+        }
+    }
+}

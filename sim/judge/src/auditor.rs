@@ -58,7 +58,7 @@ pub(crate) struct Auditor {
     /// The instant up to which nothing was late.
     looked_at: Time,
     /// When the server's clock last jumped ahead, from which deadlines in the skipped time are due.
-    jumped_at: Time,
+    excused_at: Time,
     /// Whether the server was restarted.
     recovered: bool,
     /// Whether an operator acted since the lists were last read.
@@ -83,12 +83,20 @@ impl Auditor {
             limits: BTreeMap::new(),
             position: 0,
             looked_at: Time(0),
-            jumped_at: Time(0),
+            excused_at: Time(0),
             recovered: false,
             has_acted: false,
             has_lease: true,
             found: None,
         }
+    }
+
+    /// An auditor of entries alone. Calls are not in the journal, so what a running server owes by
+    /// when is not judged.
+    pub(crate) fn of_journal(plan: &Plan) -> Self {
+        let mut auditor = Self::new(plan);
+        auditor.pipeline.handle_crash();
+        auditor
     }
 
     pub(crate) const fn model(&self) -> &Model {
@@ -136,7 +144,7 @@ impl Auditor {
     /// Processes one record.
     pub(crate) fn record(&mut self, record: &ServerRecord<'_>) {
         let at = record.at();
-        if !matches!(record, ServerRecord::ClockJumped { .. }) {
+        if !matches!(record, ServerRecord::Excused { .. }) {
             self.look_for_late(at);
         }
         match *record {
@@ -185,7 +193,7 @@ impl Auditor {
             ServerRecord::AppendFailed { at } => self.append_failed(at),
             ServerRecord::AppendUnknown { .. } => self.pipeline.halt(),
             ServerRecord::Woken { at } => self.woken(at),
-            ServerRecord::ClockJumped { at, .. } => self.jumped_at = at,
+            ServerRecord::Excused { at } => self.excused_at = at,
             ServerRecord::ClockStepped { at } => self.pipeline.step(at),
             ServerRecord::Crashed { at } => self.handle_crash(at),
             ServerRecord::Redecided {

@@ -150,6 +150,12 @@ impl Judge {
         Self::by(Method::Audit(Box::new(Auditor::new(plan))), plan)
     }
 
+    /// A judge of the entries of a journal, without calls and clients.
+    #[must_use]
+    pub fn of_journal(plan: &Plan) -> Self {
+        Self::by(Method::Audit(Box::new(Auditor::of_journal(plan))), plan)
+    }
+
     /// A judge of a run with only the clients' histories.
     #[must_use]
     pub fn live(plan: &Plan) -> Self {

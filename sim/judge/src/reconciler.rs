@@ -78,11 +78,8 @@ struct Client {
 
 impl Reconciler {
     pub(crate) fn new(plan: &Plan, began: Time) -> Self {
-        let mut auditor = Auditor::new(plan);
-        // What a running server owes by when is not judged: calls are not in the journal.
-        auditor.record(&ServerRecord::Crashed { at: Time(0) });
         Self {
-            auditor,
+            auditor: Auditor::of_journal(plan),
             began,
             clients: BTreeMap::new(),
             known: Vec::new(),

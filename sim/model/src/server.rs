@@ -162,8 +162,9 @@ pub enum ServerRecord<'a> {
         config: &'a Config,
         continuity: Continuity,
     },
-    /// The server's clock was set ahead, to `at`.
-    ClockJumped { at: Time, by: Span },
+    /// What was due may be late, and is due from now on: the server's clock was set ahead to `at`, or
+    /// its process could not run until then.
+    Excused { at: Time },
     /// The server noticed that its clock was set ahead by a step.
     ClockStepped { at: Time },
 }
@@ -198,7 +199,7 @@ impl ServerRecord<'_> {
         | Self::Stopping { at }
         | Self::Finished { at }
         | Self::Restarted { at, .. }
-        | Self::ClockJumped { at, .. }
+        | Self::Excused { at }
         | Self::ClockStepped { at }) = self;
         *at
     }

@@ -247,9 +247,7 @@ impl<'r> Replay<'r> {
         if let Entry::Started { config, .. } = entry
             && position == 1
         {
-            let mut judge = Judge::new(&plan(config));
-            // What a running server owes by when is not judged: calls are not in the journal.
-            judge.observe_server(&ServerRecord::Crashed { at: Time(0) });
+            let mut judge = Judge::of_journal(&plan(config));
             let seed = self.seed;
             judge.observe_server(&ServerRecord::Seeded { at, seed });
             self.judge = Some(judge);

@@ -253,8 +253,7 @@ impl World<'_, '_> {
         self.observers
             .observe_world(&WorldRecord::ClockJumped { at, by });
         let at = self.server_now();
-        self.observers
-            .observe_server(&ServerRecord::ClockJumped { at, by });
+        self.observers.observe_server(&ServerRecord::Excused { at });
         if by >= STEP
             && let Some(node) = self.server.node_mut()
         {

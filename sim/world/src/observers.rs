@@ -86,9 +86,8 @@ impl Observer for Observers<'_> {
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
         if let Some(observer) = &self.observer {
             if self.is_paused {
-                let (at, by) = (record.at(), Span::ZERO);
-                let jumped = ServerRecord::ClockJumped { at, by };
-                observer.borrow_mut().observe_server(&jumped);
+                let excused = ServerRecord::Excused { at: record.at() };
+                observer.borrow_mut().observe_server(&excused);
             }
             observer.borrow_mut().observe_server(record);
         }

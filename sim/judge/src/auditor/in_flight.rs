@@ -452,8 +452,8 @@ impl InFlight {
     }
 
     /// What was due before `at` and has not happened, and since when it was due.
-    pub(super) fn overdue(&mut self, at: Time, jumped_at: Time) -> Option<(Time, Due)> {
-        let is_past = |since: Time| since.max(jumped_at) < at;
+    pub(super) fn overdue(&mut self, at: Time, excused_at: Time) -> Option<(Time, Due)> {
+        let is_past = |since: Time| since.max(excused_at) < at;
         if let Some(&(until, ticket)) = self.held.first()
             && is_past(until)
         {

@@ -21,8 +21,8 @@ impl Auditor {
 
     #[inline(never)]
     fn report_late(&mut self, at: Time) {
-        let is_past = |since: Time| since.max(self.jumped_at) < at;
-        if let Some((since, due)) = self.in_flight.overdue(at, self.jumped_at) {
+        let is_past = |since: Time| since.max(self.excused_at) < at;
+        if let Some((since, due)) = self.in_flight.overdue(at, self.excused_at) {
             let late = self
                 .missing(&due)
                 .unwrap_or(Difference::Late { due, since });

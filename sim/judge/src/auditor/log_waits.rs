@@ -124,7 +124,7 @@ impl Auditor {
             .pipeline
             .waited(|| self.model.next_deadline().map(|(at, _)| at));
         if let Some((since, first)) = due
-            && since.max(self.jumped_at) < at
+            && since.max(self.excused_at) < at
         {
             let due = self.batch_of(since, first);
             self.differ(at, Difference::Overtaken { due, since });
@@ -189,7 +189,7 @@ impl Auditor {
             return Some((self.log_waits.served_since, Due::Answer(call.summary())));
         }
         // The pause is one of the clock that is never set.
-        let free_since = self.pipeline.free_since()?.max(self.jumped_at);
+        let free_since = self.pipeline.free_since()?.max(self.excused_at);
         let (since, ticket) = self.log_waits.due(free_since)?;
         let call = self.in_flight.call(ticket)?;
         Some((since, Due::Answer(call.summary())))

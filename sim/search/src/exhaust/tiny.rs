@@ -84,8 +84,8 @@ impl Tiny {
         };
         tiny.node.collect_posted();
         // The clock starts at a value that truncates no span.
-        let (at, by) = (tiny.now, Span(GRAIN));
-        tiny.show(&ServerRecord::ClockJumped { at, by });
+        let at = tiny.now;
+        tiny.show(&ServerRecord::Excused { at });
         let seed = plan.seed;
         tiny.show(&ServerRecord::Seeded { at, seed });
         tiny.settle();
@@ -326,9 +326,8 @@ impl Tiny {
         };
         let fine = self.now.0 % GRAIN;
         let at = self.now.max(Time(due.0 / GRAIN * GRAIN + fine));
-        let by = at.since(self.now);
         self.now = at;
-        self.show(&ServerRecord::ClockJumped { at, by });
+        self.show(&ServerRecord::Excused { at });
         self.show(&ServerRecord::Woken { at });
         self.node.handle_timeout(at);
         self.settle();

@@ -221,8 +221,7 @@ impl World<'_, '_> {
         }
         let at = self.server_now();
         self.observers.pause(false);
-        self.observers
-            .observe_server(&ServerRecord::ClockJumped { at, by: Span::ZERO });
+        self.observers.observe_server(&ServerRecord::Excused { at });
         for slot in self
             .in_flight
             .find(|entry| matches!(entry, InFlight::Stream { .. }))

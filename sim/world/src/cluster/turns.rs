@@ -368,8 +368,7 @@ impl World<'_, '_> {
         if self.cluster().owner().is_some() {
             // The owner before it has not noticed yet. What it should have done since then, it no
             // longer may.
-            self.observers
-                .observe_server(&ServerRecord::ClockJumped { at, by: Span::ZERO });
+            self.observers.observe_server(&ServerRecord::Excused { at });
             self.owner_lost(&BTreeMap::new());
         }
         while self.cluster().witness.has_next() {

@@ -263,9 +263,9 @@ fn without_links(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim_model::metric::Metric;
     use sim_model::names::PROPERTIES;
     use sim_model::outcome::Point;
+    use sim_model::plan::Metric;
     use sim_model::protocol::OpKind;
 
     fn names(found: &Found<'_>) -> Vec<String> {

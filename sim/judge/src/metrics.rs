@@ -46,9 +46,8 @@ use self::shares::Shares;
 use self::waits::{OpenCall, Waits};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::messages_in_flight::{MessagesInFlight, Moment};
-use sim_model::metric::Metric;
 use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};
-use sim_model::plan::Plan;
+use sim_model::plan::{Metric, Plan};
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room};
 
 pub(crate) use self::open::{OpenClaim, OpenWait};

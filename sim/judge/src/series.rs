@@ -6,9 +6,8 @@ use chat_types::{Span, Time};
 
 use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, of_distribution};
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
-use sim_model::metric::Metric;
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
-use sim_model::plan::{Figure, Threshold};
+use sim_model::plan::{Figure, Metric, Threshold};
 use sim_model::protocol::{Agent, Answer, Body, InboxEvent, Membership, Op, Outcome};
 use sim_model::user_name::{UserName, is_numbered};
 

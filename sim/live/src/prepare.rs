@@ -9,10 +9,9 @@ use chat_types::{BreakKind, Config, Span};
 use super::Options;
 use super::probe::Capabilities;
 use sim_model::draw::{Quantiles, Shape};
-use sim_model::metric::Metric;
 use sim_model::plan::{
-    Arrivals, Fault, Figure, Frequency, Need, Net, Persona, Phase, Plan, Schedule, Step, Strikes,
-    Threshold, Verb, Workload, usual_capacity, usual_network,
+    Arrivals, Fault, Figure, Frequency, Metric, Need, Net, Persona, Phase, Plan, Schedule, Step,
+    Strikes, Threshold, Verb, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::OpKind;
 

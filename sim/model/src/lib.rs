@@ -6,7 +6,6 @@ pub mod draw;
 pub mod history;
 pub mod listing;
 pub mod messages_in_flight;
-pub mod metric;
 pub mod names;
 pub mod outcome;
 pub mod plan;

@@ -1,6 +1,7 @@
 //! A checked scenario: the result of parsing YAML, with everything that a world needs.
 
 mod fault;
+mod metric;
 mod network;
 mod operator_act;
 mod persona;
@@ -14,12 +15,13 @@ pub use fault::{
     ClientHarm, Fault, FaultKind, FaultRow, FirstTime, Harm, MAX_REPEATS, Milestone, Need, Outage,
     Reached, Registrations, Repeats, Stored, Strikes, Victims,
 };
+pub use metric::{Figure, Metric, Quantity};
 pub use network::{Delivery, Network};
 pub use operator_act::{OperatorAct, OperatorVerb};
 pub use persona::{ClientProfile, Frequency, Habits, Naming, Persona, Reads};
 pub use phase::{ArrivalMode, Arrivals, Phase};
 pub use server_faults::{LEASE_DRIFT, LogHarm, MemberHarm, OwnerReads, ServersNeeded, Which};
-pub use threshold::{Compare, Figure, Threshold, limited};
+pub use threshold::{Compare, Threshold, limited};
 pub use usual::{USUAL_CLIENT, usual_capacity, usual_network};
 pub use verb::{Grant, Verb};
 

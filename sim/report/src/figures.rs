@@ -5,8 +5,8 @@ use unicode_width::UnicodeWidthStr as _;
 use super::line::{Line, PAGE, Style, fit};
 use super::numbers::{count, figure, milliseconds, plural, short};
 use super::{Detail, FinishedRun};
-use sim_model::metric::Metric;
 use sim_model::outcome::{FairnessResult, LeastServed, MetricResult, RunResult, ThresholdResult};
+use sim_model::plan::Metric;
 
 /// Metrics shown even without a threshold.
 const ALWAYS: [&str; 4] = [

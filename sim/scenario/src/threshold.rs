@@ -14,10 +14,9 @@ use super::lists::Distinct;
 use super::node::{Entry, Node, Value, shortened};
 use super::schemas::Schemas;
 use super::text::Text;
-use sim_model::metric::{Measure, Metric};
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::MOST_GROUPS;
-use sim_model::plan::{Compare, Figure, Threshold, limited};
+use sim_model::plan::{Compare, Figure, Metric, Quantity, Threshold, limited};
 
 words! {
     Property("a property") => &'static str = all names(&PROPERTIES)
@@ -114,7 +113,7 @@ impl Form for Thresholds {
     fn schema(_: &mut Schemas) -> Json {
         let all = Metric::ALL.iter();
         let metrics = all.clone().map(|metric| {
-            let expressions = expressions(metric.measure());
+            let expressions = expressions(metric.quantity());
             (metric.name().to_owned(), expressions)
         });
         let by_persona = all.filter_map(|metric| {
@@ -220,14 +219,14 @@ fn all(
 fn threshold(node: &Node, metric: Metric, persona: Option<&str>) -> Read<Threshold> {
     let limited = limited(metric.name(), persona);
     let of_persona = persona.and_then(|_| metric.of_persona());
-    let measure = of_persona.unwrap_or(metric.measure());
+    let quantity = of_persona.unwrap_or(metric.quantity());
     let wrong = |message: String| {
         Problem::new(
             node.place,
             message,
             format!(
                 "accepted for {limited}: {}; compared by < <= > >= or ==",
-                measure.examples()
+                quantity.examples()
             ),
         )
     };
@@ -250,7 +249,7 @@ fn threshold(node: &Node, metric: Metric, persona: Option<&str>) -> Read<Thresho
             shortened(figure_text.trim())
         ))
     })?;
-    if !measure.has(figure) {
+    if !quantity.has(figure) {
         return Err(wrong(format!(
             "{limited} has no figure `{}`",
             figure_text.trim()
@@ -258,7 +257,7 @@ fn threshold(node: &Node, metric: Metric, persona: Option<&str>) -> Read<Thresho
     }
     let (compare, bound_text) = compare(rest)
         .ok_or_else(|| wrong(format!("`{shown}` does not compare by < <= > >= or ==")))?;
-    let bound = bound(measure, figure, bound_text.trim()).map_err(wrong)?;
+    let bound = bound(quantity, figure, bound_text.trim()).map_err(wrong)?;
     Ok(Threshold {
         metric,
         persona: persona.map(str::to_owned),
@@ -300,10 +299,10 @@ fn compare(text: &str) -> Option<(Compare, &str)> {
 }
 
 /// The bound: milliseconds for durations, else the plain number.
-fn bound(measure: Measure, figure: Figure, text: &str) -> Result<f64, String> {
+fn bound(quantity: Quantity, figure: Figure, text: &str) -> Result<f64, String> {
     let shown = shortened(text);
     let takes_time =
-        matches!(measure, Measure::Duration | Measure::Line) && figure != Figure::Overtaken;
+        matches!(quantity, Quantity::Duration | Quantity::Line) && figure != Figure::Overtaken;
     if takes_time {
         let span = Span::parse(text)
             .map_err(|_| format!("`{shown}` is not a duration, as in 500ms or 2s"))?;
@@ -333,28 +332,28 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// The expressions of a kind of metric, as patterns.
-fn expressions(measure: Measure) -> Json {
+fn expressions(quantity: Quantity) -> Json {
     const PERCENTILE: &str = r"p\([0-9]+(\.[0-9]+)?\)";
     const COMPARED: &str = r"\s*(<=|>=|==|<|>)\s*";
     const NUMBER: &str = r"[0-9]+(\.[0-9]+)?";
     const WHOLE: &str = r"[0-9]+(\.0+)?";
     let of = |figures: &str, bound: &str| format!("({figures}){COMPARED}{bound}");
     let times = of(&format!("{PERCENTILE}|max|mean"), DURATION_PATTERN);
-    let pattern = match measure {
-        Measure::Duration => times,
-        Measure::Line => format!("{times}|{}", of("overtaken", WHOLE)),
-        Measure::Share => of("jain|max|mean", NUMBER),
-        Measure::Bytes => of(&format!("{PERCENTILE}|mean"), NUMBER),
-        Measure::Count => format!(
+    let pattern = match quantity {
+        Quantity::Duration => times,
+        Quantity::Line => format!("{times}|{}", of("overtaken", WHOLE)),
+        Quantity::Share => of("jain|max|mean", NUMBER),
+        Quantity::Bytes => of(&format!("{PERCENTILE}|mean"), NUMBER),
+        Quantity::Count => format!(
             "{}|{}",
             of("count", WHOLE),
             of("rate", &format!("{NUMBER}%?"))
         ),
-        Measure::Times => of("count", WHOLE),
+        Quantity::Times => of("count", WHOLE),
     };
     let expression = json!({
         "type": "string",
-        "description": format!("Such as {}.", measure.examples()),
+        "description": format!("Such as {}.", quantity.examples()),
         "pattern": format!(r"^\s*({pattern})\s*$")
     });
     json!({ "anyOf": [expression, { "type": "array", "items": expression }] })

@@ -20,15 +20,15 @@ const BUDGETS: [(&str, usize); 22] = [
     ("server/settings", 1950),
     ("server/storage", 5400),
     ("sim", 3690),
-    ("sim/judge", 12960),
+    ("sim/judge", 12930),
     ("sim/live", 5400),
-    ("sim/model", 4910),
-    ("sim/report", 9730),
-    ("sim/scenario", 4950),
+    ("sim/model", 4990),
+    ("sim/report", 9710),
+    ("sim/scenario", 4890),
     ("sim/search", 9460),
     ("sim/user", 2850),
     ("sim/world", 7090),
-    ("xtask", 6700),
+    ("xtask", 6720),
 ];
 
 /// How far below its budget a crate may be before the budget has to fall.

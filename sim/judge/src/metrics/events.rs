@@ -4,7 +4,7 @@ use chat_types::Time;
 
 use super::{EVENT_LINE, MESSAGE_FRAME, Metrics};
 use sim_model::history::Record;
-use sim_model::metric::Metric;
+use sim_model::plan::Metric;
 use sim_model::protocol::{Body, Event, InboxEvent, LostRange, Membership, Room, StickLoss, Who};
 
 impl Metrics {

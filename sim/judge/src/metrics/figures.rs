@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{MICROS, Metrics};
-use sim_model::metric::Metric;
 use sim_model::outcome::{FairnessResult, GroupResults, MetricResult};
+use sim_model::plan::Metric;
 
 impl Metrics {
     /// All metrics, and those about fairness.

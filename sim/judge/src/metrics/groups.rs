@@ -8,9 +8,8 @@ use chat_types::Time;
 
 use super::measurements::Measurements;
 use super::rooms::Rooms;
-use sim_model::metric::Metric;
 use sim_model::outcome::{GroupResult, GroupResults, MOST_GROUPS, START};
-use sim_model::plan::{Plan, Workload};
+use sim_model::plan::{Metric, Plan, Workload};
 use sim_model::protocol::{Agent, Room};
 
 /// One measurement, with what it belongs to.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::distribution::Distribution;
 use super::{MICROS, Sample};
-use sim_model::metric::Metric;
 use sim_model::outcome::MetricResult;
+use sim_model::plan::Metric;
 
 /// The distribution of each metric that has values.
 #[derive(Clone, Debug, Default)]

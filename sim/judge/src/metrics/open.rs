@@ -8,7 +8,7 @@ use super::shares::Claimant;
 use super::waits::{Absence, OpenCall, Waits};
 use super::{Metrics, Sample};
 use sim_model::history::{Record, Retry};
-use sim_model::metric::Metric;
+use sim_model::plan::Metric;
 use sim_model::protocol::{Agent, CallId, Op, Outcome, Room, User};
 use sim_model::user_name::UserName;
 

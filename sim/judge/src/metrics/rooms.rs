@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::MICROS;
 use super::Sample;
-use sim_model::metric::Metric;
 use sim_model::outcome::{BriefResult, RoomResult};
+use sim_model::plan::Metric;
 use sim_model::protocol::Room;
 
 /// The most rooms with figures of their own.

@@ -7,9 +7,8 @@ use super::measurements::unit;
 use super::shares::Shares;
 use super::{MICROS, Metrics};
 use crate::properties::{fairness, latency};
-use sim_model::metric::Metric;
 use sim_model::outcome::{Counts, PropertyResult, ThresholdResult};
-use sim_model::plan::{Compare, Figure, Plan, Threshold};
+use sim_model::plan::{Compare, Figure, Metric, Plan, Threshold};
 
 impl Metrics {
     /// Each threshold of the plan, in its order, and whether it was met. The rates of `stuck` and

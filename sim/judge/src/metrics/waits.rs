@@ -4,7 +4,7 @@ use chat_types::{Span, Time};
 
 use super::open::OpenClaim;
 use super::shares::Share;
-use sim_model::metric::Metric;
+use sim_model::plan::Metric;
 use sim_model::protocol::{CallId, Op, Room, User};
 
 /// The ended waits of one kind.

@@ -1,11 +1,9 @@
 //! The metrics. A row says all that is known of one but how it is measured, which
 //! `sim_judge::metrics` does.
 
-use crate::plan::Figure;
-
 /// What a metric measures, which decides its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
+pub enum Quantity {
     /// How long something took.
     Duration,
     /// The wait in a line, where others may overtake.
@@ -31,7 +29,7 @@ enum Of {
 
 /// Declares the metrics: the name, the name in a table, what is measured, and of whom.
 macro_rules! metrics {
-    ($($variant:ident $name:literal $title:literal $measure:ident $of:ident,)*) => {
+    ($($variant:ident $name:literal $title:literal $quantity:ident $of:ident,)*) => {
         chat_types::listed! {
             /// A metric, in the order of tables; `docs/scenario-reference.md` says what it measures.
             Metric { $(#[doc = concat!("`", $name, "`")] $variant $name,)* }
@@ -46,8 +44,8 @@ macro_rules! metrics {
 
             /// What it measures.
             #[must_use]
-            pub const fn measure(self) -> Measure {
-                match self { $(Self::$variant => Measure::$measure,)* }
+            pub const fn quantity(self) -> Quantity {
+                match self { $(Self::$variant => Quantity::$quantity,)* }
             }
 
             const fn of(self) -> Of {
@@ -91,28 +89,28 @@ impl Metric {
     /// Whether its values are durations.
     #[must_use]
     pub const fn is_duration(self) -> bool {
-        matches!(self.measure(), Measure::Duration | Measure::Line)
+        matches!(self.quantity(), Quantity::Duration | Quantity::Line)
     }
 
     /// Whether each value is recorded, so that it has quantiles.
     #[must_use]
     pub const fn is_distribution(self) -> bool {
-        self.is_duration() || matches!(self.measure(), Measure::Bytes)
+        self.is_duration() || matches!(self.quantity(), Quantity::Bytes)
     }
 
     /// What it measures among the users of one persona, if it is known of each.
     #[must_use]
-    pub const fn of_persona(self) -> Option<Measure> {
-        match (self.of(), self.measure()) {
+    pub const fn of_persona(self) -> Option<Quantity> {
+        match (self.of(), self.quantity()) {
             (Of::All, _) => None,
-            (Of::Each, Measure::Count) => Some(Measure::Times),
-            (Of::Each, Measure::Line) => Some(Measure::Duration),
-            (Of::Each, measure) => Some(measure),
+            (Of::Each, Quantity::Count) => Some(Quantity::Times),
+            (Of::Each, Quantity::Line) => Some(Quantity::Duration),
+            (Of::Each, quantity) => Some(quantity),
         }
     }
 }
 
-impl Measure {
+impl Quantity {
     /// The figures, each with an example.
     #[must_use]
     pub const fn examples(self) -> &'static str {
@@ -139,4 +137,23 @@ impl Measure {
             Figure::Rate => matches!(self, Self::Count),
         }
     }
+}
+
+/// One figure of a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Figure {
+    /// A percentile, in percent: `p(99.9)`.
+    Percentile(f64),
+    /// The largest.
+    Max,
+    /// The mean.
+    Mean,
+    /// The largest number of times that a user was bypassed.
+    Overtaken,
+    /// Jain's index.
+    Jain,
+    /// The number of values.
+    Count,
+    /// The share of attempts that succeeded, from 0 to 1.
+    Rate,
 }

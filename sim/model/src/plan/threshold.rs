@@ -1,6 +1,6 @@
 //! Thresholds on a run's metrics.
 
-use crate::metric::Metric;
+use super::metric::{Figure, Metric};
 
 /// A threshold.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,25 +26,6 @@ pub fn limited(metric: &str, persona: Option<&str>) -> String {
         None => metric.to_owned(),
         Some(persona) => format!("{metric}{{persona:{persona}}}"),
     }
-}
-
-/// One figure of a metric.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Figure {
-    /// A percentile, in percent: `p(99.9)`.
-    Percentile(f64),
-    /// The largest.
-    Max,
-    /// The mean.
-    Mean,
-    /// The largest number of times that a user was bypassed.
-    Overtaken,
-    /// Jain's index.
-    Jain,
-    /// The number of values.
-    Count,
-    /// The share of attempts that succeeded, from 0 to 1.
-    Rate,
 }
 
 /// A comparison.

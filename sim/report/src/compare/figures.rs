@@ -4,9 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::verdict_lines::verdict_word;
-use sim_model::metric::Metric;
 use sim_model::outcome::{Class, RunResult};
-use sim_model::plan::limited;
+use sim_model::plan::{Metric, limited};
 
 /// The amount of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -17,12 +17,12 @@ use crate::numbers::{count, figure, milliseconds};
 use crate::shell::repeat_command;
 use crate::verdict_lines::speed;
 use crate::{FinishedRun, Rerun, UserLanes, live};
-use sim_model::metric::Metric as Measured;
 use sim_model::names::Property;
 use sim_model::outcome::{
     Charts, Class, Point, RunResult, Series, StageResult, Stuck, ThresholdResult, Verdict,
     Violation,
 };
+use sim_model::plan::Metric as Measured;
 use sim_model::plan::{self, Figure, Workload};
 
 /// The most listed violations and stuck users; further ones are counted.

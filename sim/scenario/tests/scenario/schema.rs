@@ -185,7 +185,7 @@ fn the_schema_names_everything() {
     let names = sim_model::names::PROPERTIES
         .into_iter()
         .chain(
-            sim_model::metric::Metric::ALL
+            sim_model::plan::Metric::ALL
                 .iter()
                 .map(|metric| metric.name()),
         )

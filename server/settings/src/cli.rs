@@ -2,22 +2,20 @@
 
 mod cluster;
 mod cluster_log;
-mod disk;
 mod variables;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use chat_types::Span;
-use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
-use crate::accepted::{address_flag, cooldown_flag, level_flag, percent_flag};
-use crate::{Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
+use crate::accepted;
 
-pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs, ReadsRule};
+pub use crate::log_form::LogForm;
+pub use crate::settings::{ClusterArgs, ReadsRule, ServeArgs};
+pub use cluster::{ClusterCommand, ClusterStatusArgs};
 pub use cluster_log::{ClusterRepairArgs, ClusterVerifyArgs};
-pub use disk::DiskArgs;
 pub(crate) use variables::command;
 pub use variables::{in_place_of_flags, parse};
 
@@ -121,13 +119,7 @@ pub enum Command {
 #[derive(Clone, Debug, Args)]
 pub struct HealthArgs {
     /// The address on which it listens [default: 127.0.0.1:8894]
-    #[arg(
-        long,
-        value_name = "ADDRESS",
-        value_parser = address_flag,
-        env = "TALKING_STICK_LISTEN",
-        hide_env = true
-    )]
+    #[arg(long, value_name = "ADDRESS", value_parser = accepted::address, env = "TALKING_STICK_LISTEN")]
     pub listen: Option<SocketAddr>,
 }
 
@@ -135,7 +127,7 @@ pub struct HealthArgs {
 #[derive(Clone, Debug, Args)]
 pub struct DataArgs {
     /// The folder of the journal [default: the user's]
-    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
+    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA")]
     pub data: Option<PathBuf>,
 }
 
@@ -157,7 +149,7 @@ pub struct RestoreArgs {
     #[arg(value_name = "BACKUP")]
     pub from: PathBuf,
     /// The folder to make, which must be absent or empty [default: the user's]
-    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
+    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA")]
     pub data: Option<PathBuf>,
 }
 
@@ -204,17 +196,11 @@ pub struct StdioArgs {
         long,
         value_name = "SERVER",
         default_value = "auto",
-        env = "TALKING_STICK_CONNECT",
-        hide_env = true
+        env = "TALKING_STICK_CONNECT"
     )]
     pub connect: Connect,
     /// The token for the server; better in TALKING_STICK_TOKEN
-    #[arg(
-        long,
-        value_name = "TOKEN",
-        env = "TALKING_STICK_TOKEN",
-        hide_env = true
-    )]
+    #[arg(long, value_name = "TOKEN", env = "TALKING_STICK_TOKEN")]
     pub token: Option<String>,
 }
 
@@ -241,32 +227,6 @@ impl std::str::FromStr for Connect {
     }
 }
 
-impl ServeArgs {
-    /// Whether any argument configures a server.
-    #[must_use]
-    pub fn says_anything(&self) -> bool {
-        self.listen.is_some()
-            || !self.allow_hosts.is_empty()
-            || self.auth_tokens.is_some()
-            || !self.realms.is_empty()
-            || self.operator_tokens.is_some()
-            || self.trust_usernames
-            || self.grace.is_some()
-            || self.memory_limit.is_some()
-            || self.data.is_some()
-            || !self.cluster.cluster.is_empty()
-            || self.journal_entries.is_some()
-            || self.disk != DiskArgs::default()
-            || self.history.is_some()
-            || self.history_age.is_some()
-            || self.history_messages.is_some()
-            || !self.limits.is_empty()
-            || self.boss_alertness.is_some()
-            || self.boss_alertness_cooldown.is_some()
-            || self.config.is_some()
-    }
-}
-
 /// The arguments of `demo`.
 #[derive(Clone, Debug, Args)]
 pub struct DemoArgs {
@@ -280,198 +240,6 @@ pub struct DemoArgs {
     /// Stop after one conversation; without this, repeat until interrupted.
     #[arg(long)]
     pub once: bool,
-}
-
-/// The settings of a server, each as given.
-#[derive(Clone, Debug, Default, Args)]
-pub struct ServeArgs {
-    /// Address to listen on [default: 127.0.0.1:8894]
-    #[arg(
-        long,
-        value_name = "ADDRESS",
-        value_parser = address_flag,
-        env = "TALKING_STICK_LISTEN",
-        hide_env = true
-    )]
-    pub listen: Option<SocketAddr>,
-    /// Further names of this server, besides those of loopback
-    #[arg(
-        long,
-        value_name = "NAME,…",
-        value_delimiter = ',',
-        env = "TALKING_STICK_ALLOW_HOSTS",
-        hide_env = true
-    )]
-    pub allow_hosts: Vec<String>,
-    /// Tokens of users: lines of a name and a token's SHA-256, see below
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "TALKING_STICK_AUTH_TOKENS",
-        hide_env = true
-    )]
-    pub auth_tokens: Option<PathBuf>,
-    /// Tokens of operators, in that form: opens /admin to them
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "TALKING_STICK_OPERATOR_TOKENS",
-        hide_env = true
-    )]
-    pub operator_tokens: Option<PathBuf>,
-    /// More chats, at /r/NAME and, for NAME=HOST, at that host
-    #[arg(
-        long,
-        value_name = "NAME,…",
-        value_delimiter = ',',
-        env = "TALKING_STICK_REALMS",
-        hide_env = true
-    )]
-    pub realms: Vec<Realm>,
-    /// The tools on /mcp: pairing, room, breaks [default: all]
-    #[arg(
-        long,
-        value_name = "SET,…",
-        value_delimiter = ',',
-        env = "TALKING_STICK_TOOLSETS",
-        hide_env = true
-    )]
-    pub toolsets: Vec<Toolset>,
-    /// Leave the schemas of results out of the list of tools
-    #[arg(long, env = "TALKING_STICK_NO_OUTPUT_SCHEMAS", hide_env = true,
-        action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
-    pub no_output_schemas: bool,
-    /// Serve older clients, which send a username alone
-    #[arg(long, env = "TALKING_STICK_TRUST_USERNAMES", hide_env = true,
-        action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
-    pub trust_usernames: bool,
-    /// Time limit for a shutdown [default: 10s]
-    #[arg(long, value_name = "TIME", value_parser = Span::parse, env = "TALKING_STICK_GRACE",
-        hide_env = true, allow_hyphen_values = true)]
-    pub grace: Option<Span>,
-    /// Memory, as in 512MiB or none [default: 3/4 of the machine's]
-    #[arg(
-        long,
-        value_name = "SIZE",
-        allow_hyphen_values = true,
-        env = "TALKING_STICK_MEMORY_LIMIT",
-        hide_env = true
-    )]
-    pub memory_limit: Option<MemoryLimit>,
-    /// The folder of the journal [default: the user's, which it prints]
-    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
-    pub data: Option<PathBuf>,
-    /// Keep no journal: a stop loses everything
-    #[arg(long, env = "TALKING_STICK_IN_MEMORY", hide_env = true,
-        action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
-    pub in_memory: bool,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "a comment here would be a heading of the help")]
-    pub cluster: ClusterArgs,
-    /// Last entries in the journal, a number or none [default: 1000000]
-    #[arg(
-        long,
-        value_name = "COUNT",
-        allow_negative_numbers = true,
-        env = "TALKING_STICK_JOURNAL_ENTRIES",
-        hide_env = true
-    )]
-    pub journal_entries: Option<Keep<u64>>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "a comment here would be a heading of the help")]
-    pub disk: DiskArgs,
-    /// When a call is accepted [default: fsync]
-    #[arg(
-        long,
-        value_name = "WHAT",
-        env = "TALKING_STICK_DURABILITY",
-        hide_env = true
-    )]
-    pub durability: Option<Durability>,
-    /// Copy the history to PostgreSQL, and read it there
-    #[arg(
-        long,
-        value_name = "POSTGRES://…",
-        env = "TALKING_STICK_HISTORY",
-        hide_env = true
-    )]
-    pub history: Option<ServerUrl>,
-    /// Oldest message of the history, as in 90d or none [default: none]
-    #[arg(
-        long,
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        env = "TALKING_STICK_HISTORY_AGE",
-        hide_env = true
-    )]
-    pub history_age: Option<Keep<Span>>,
-    /// Messages in the history, a number or none [default: 1000000]
-    #[arg(
-        long,
-        value_name = "COUNT",
-        allow_negative_numbers = true,
-        env = "TALKING_STICK_HISTORY_MESSAGES",
-        hide_env = true
-    )]
-    pub history_messages: Option<Keep<u64>>,
-    /// Start although acknowledged entries are lost
-    #[arg(long)]
-    pub accept_loss: bool,
-    /// Limits, as in stick_lease=60s,turn_limit=none; repeatable
-    #[arg(
-        long = "limit",
-        value_name = "KEY=VALUE",
-        env = "TALKING_STICK_LIMITS",
-        hide_env = true
-    )]
-    pub limits: Vec<String>,
-    /// Percentage of breaks that alert the boss [default: 50]
-    #[arg(long, visible_alias = "boss_alertness", value_name = "PERCENT",
-        value_parser = percent_flag, allow_negative_numbers = true,
-        env = "TALKING_STICK_BOSS_ALERTNESS", hide_env = true)]
-    pub boss_alertness: Option<u32>,
-    /// Seconds until an alert boss calms down by one level [default: 300]
-    #[arg(long, visible_alias = "boss_alertness_cooldown", value_name = "SECONDS",
-        value_parser = cooldown_flag, allow_negative_numbers = true,
-        env = "TALKING_STICK_BOSS_ALERTNESS_COOLDOWN", hide_env = true)]
-    pub boss_alertness_cooldown: Option<u32>,
-    /// A YAML file with settings
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "TALKING_STICK_CONFIG",
-        hide_env = true
-    )]
-    pub config: Option<PathBuf>,
-    /// Format of the log [default: pretty]
-    #[arg(long, value_name = "FORM", env = "TALKING_STICK_LOG", hide_env = true)]
-    pub log: Option<LogForm>,
-    /// error, warn, info, debug or trace [default: info]
-    #[arg(
-        long,
-        value_name = "LEVEL",
-        value_parser = level_flag,
-        env = "TALKING_STICK_LOG_LEVEL",
-        hide_env = true
-    )]
-    pub log_level: Option<tracing::Level>,
-    /// Log each request with its route, status and duration
-    #[arg(long, env = "TALKING_STICK_ACCESS_LOG", hide_env = true,
-        action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
-    pub access_log: bool,
-    /// Serve the tools that the official conformance suite needs
-    #[arg(long, hide = true)]
-    pub conformance_fixtures: bool,
-}
-
-/// The format of the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LogForm {
-    /// Lines for people.
-    #[default]
-    Pretty,
-    /// A JSON object per line.
-    Json,
 }
 
 #[cfg(test)]

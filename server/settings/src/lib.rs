@@ -4,6 +4,8 @@
 mod accepted;
 pub mod cli;
 mod durability;
+mod given;
+mod log_form;
 pub mod manual;
 mod memory_limit;
 pub mod named_file;
@@ -21,8 +23,8 @@ pub use realm::Realm;
 pub use retention::{Bytes, Keep, Retention};
 pub use server_url::ServerUrl;
 pub use settings::{
-    ClusterSettings, DEFAULT_LISTEN, JournalSettings, LossRule, Settings, SettingsError, SyncProof,
-    Unnamed, usual_folder,
+    ClusterSettings, DEFAULT_LISTEN, JournalSettings, Settings, SettingsError, Unnamed,
+    usual_folder,
 };
-pub use switches::{AccessLog, ConformanceFixtures, OutputSchemas, Usernames};
+pub use switches::{AccessLog, ConformanceFixtures, LossRule, OutputSchemas, SyncProof, Usernames};
 pub use toolset::Toolset;

@@ -47,9 +47,10 @@ impl FromStr for Keep<Span> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(Self::All),
-            text => Span::parse(text).map(Self::UpTo),
+        match (text, Span::parse(text)) {
+            ("none", _) => Ok(Self::All),
+            (_, Ok(age)) => Ok(Self::UpTo(age)),
+            (_, Err(_)) => Err("write a time, as in 90d, or none".into()),
         }
     }
 }

@@ -6,77 +6,21 @@ mod file;
 mod journal;
 mod limits;
 mod realms;
+mod rows;
 mod unnamed;
-
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 
 use chat_types::{Config, Span};
 
-use crate::cli::{LogForm, ServeArgs};
-use crate::realm::{self, Realm};
-use crate::{
-    AccessLog, ConformanceFixtures, MemoryLimit, OutputSchemas, Retention, ServerUrl, Toolset,
-    Usernames,
-};
+use crate::given::Given as _;
+use crate::{Retention, Usernames, realm};
 
-pub use self::cluster::{ClusterSettings, SyncProof};
+pub use self::cluster::{ClusterArgs, ClusterSettings, ReadsRule};
 pub use self::error::SettingsError;
-pub use self::journal::{JournalSettings, LossRule};
+pub use self::journal::JournalSettings;
+pub use self::rows::{DEFAULT_LISTEN, ServeArgs, Settings};
 pub use self::unnamed::{Unnamed, usual_folder};
 
-use self::file::File;
-use self::limits::GivenLimit;
 use self::realms::wrong_realm;
-
-/// The default address to listen on.
-pub const DEFAULT_LISTEN: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8894);
-
-/// The checked settings of a server.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The address to listen on.
-    pub listen: SocketAddr,
-    /// The server's names, besides those of loopback.
-    pub allow_hosts: Vec<String>,
-    /// The file of users' tokens; without one, no token is needed.
-    pub auth_tokens: Option<PathBuf>,
-    /// The file of operators' tokens; without one, there are no operators.
-    pub operator_tokens: Option<PathBuf>,
-    /// The tools offered on `/mcp`.
-    pub toolsets: Vec<Toolset>,
-    /// Whether the list of tools has the schemas of results.
-    pub output_schemas: OutputSchemas,
-    /// Whether usernames are trusted, for older clients.
-    pub usernames: Usernames,
-    /// The time limit for a shutdown.
-    pub grace: Span,
-    /// The memory above which requests that hold memory are refused.
-    pub memory_limit: MemoryLimit,
-    /// The cluster, if this server is a member of one.
-    pub cluster: Option<ClusterSettings>,
-    /// The name of the first realm.
-    pub realm: String,
-    /// The realms besides the first, each a chat of its own.
-    pub realms: Vec<Realm>,
-    /// The durable journal; in memory if there is none.
-    pub journal: Option<JournalSettings>,
-    /// How long a durable journal's messages stay in the history.
-    pub history: Retention,
-    /// The server with a copy of the history.
-    pub history_server: Option<ServerUrl>,
-    /// The limits of the core.
-    pub limits: Config,
-    /// The format of the log.
-    pub log: LogForm,
-    /// The level of the log.
-    pub log_level: tracing::Level,
-    /// Whether requests are logged.
-    pub access_log: AccessLog,
-    /// Whether the fixtures of the official conformance suite are served.
-    pub fixtures: ConformanceFixtures,
-}
 
 impl Settings {
     /// Merges the settings of all sources, and checks them.
@@ -84,66 +28,30 @@ impl Settings {
     /// # Errors
     /// What is wrong, where, and what is accepted.
     pub fn gather(args: &ServeArgs, unnamed: Unnamed) -> Result<Self, SettingsError> {
-        let file = match &args.config {
-            Some(path) => File::read(path)?,
-            None => File::default(),
-        };
-        let listen = args.listen.or(file.listen).unwrap_or(DEFAULT_LISTEN);
-        let cluster = ClusterSettings::gather(args, &file, listen.port())?;
+        let mut given = args.clone();
+        if let Some(path) = &args.config {
+            let file = file::read(path)?;
+            // Both count, and of a limit that both have the flag's, which is the last.
+            given.limits.splice(..0, file.limits.iter().cloned());
+            given = given.or(file);
+        }
+        let port = given.listen.unwrap_or(DEFAULT_LISTEN).port();
+        let cluster = ClusterSettings::gather(&given.cluster, port)?;
         let journal = match &cluster {
             Some(_) if unnamed == Unnamed::InMemory => return Err(SettingsError::ClusterOfOne),
-            Some(_) if args.in_memory || file.in_memory => {
-                return Err(SettingsError::ClusterInMemory);
-            }
+            Some(_) if given.in_memory => return Err(SettingsError::ClusterInMemory),
             // Members on one machine must not have one folder.
-            Some(_) => JournalSettings::gather(args, &file, Unnamed::InMemory)?,
-            None => JournalSettings::gather(args, &file, unnamed)?,
+            Some(_) => JournalSettings::gather(&given, Unnamed::InMemory)?,
+            None => JournalSettings::gather(&given, unnamed)?,
         };
-        let history = retention(args, &file);
-        let realms = first(&args.realms, file.realms, &[]);
-        if let (Some(realm), Unnamed::InMemory) = (realms.first(), unnamed) {
+        if let (Some(realm), Unnamed::InMemory) = (given.realms.first(), unnamed) {
             let why = "several realms are for `talking-stick serve` alone: leave it out";
             return Err(wrong_realm(realm, why));
         }
-        let settings = Self {
-            listen,
-            realm: cluster
-                .as_ref()
-                .map_or_else(|| realm::FIRST.into(), |cluster| cluster.realm.clone()),
-            realms,
-            allow_hosts: first(&args.allow_hosts, file.allow_hosts, &[]),
-            auth_tokens: args.auth_tokens.clone().or(file.auth_tokens),
-            operator_tokens: args.operator_tokens.clone().or(file.operator_tokens),
-            toolsets: first(&args.toolsets, file.toolsets, Toolset::ALL),
-            output_schemas: match args.no_output_schemas || file.no_output_schemas {
-                true => OutputSchemas::LeftOut,
-                false => OutputSchemas::Listed,
-            },
-            usernames: match args.trust_usernames || file.trust_usernames {
-                true => Usernames::Trusted,
-                false => Usernames::NotTrusted,
-            },
-            grace: args.grace.or(file.grace).unwrap_or(Span::secs(10)),
-            memory_limit: args.memory_limit.or(file.memory_limit).unwrap_or_default(),
-            cluster,
-            journal,
-            history,
-            history_server: args.history.clone().or(file.history),
-            limits: bossed(limits(file.limits, &args.limits)?, args),
-            log: args.log.or(file.log).unwrap_or_default(),
-            log_level: args
-                .log_level
-                .or(file.log_level)
-                .unwrap_or(tracing::Level::INFO),
-            access_log: match args.access_log || file.access_log {
-                true => AccessLog::Written,
-                false => AccessLog::Absent,
-            },
-            fixtures: match args.conformance_fixtures {
-                true => ConformanceFixtures::Served,
-                false => ConformanceFixtures::Absent,
-            },
-        };
+        let of_cluster = cluster.as_ref().map(|cluster| cluster.realm.clone());
+        let realm = of_cluster.unwrap_or_else(|| realm::FIRST.into());
+        let (history, limits) = (retention(&given), limits(&given)?);
+        let settings = Self::of(given, cluster, realm, journal, history, limits);
         settings.check()?;
         Ok(settings)
     }
@@ -190,53 +98,34 @@ impl Settings {
 }
 
 /// How much of the history stays.
-fn retention(args: &ServeArgs, file: &File) -> Retention {
+fn retention(given: &ServeArgs) -> Retention {
     let usual = Retention::default();
     Retention {
-        age: args.history_age.or(file.history_age).unwrap_or(usual.age),
-        messages: args
-            .history_messages
-            .or(file.history_messages)
-            .unwrap_or(usual.messages),
-        bytes: args
-            .disk
-            .history_bytes
-            .or(file.history_bytes)
-            .unwrap_or(usual.bytes),
+        age: given.history_age.unwrap_or(usual.age),
+        messages: given.history_messages.unwrap_or(usual.messages),
+        bytes: given.history_bytes.unwrap_or(usual.bytes),
     }
 }
 
-/// The first non-empty list.
-fn first<T: Clone>(given: &[T], of_file: Vec<T>, default: &[T]) -> Vec<T> {
-    match (given, &of_file[..]) {
-        ([], []) => default.to_vec(),
-        ([], _) => of_file,
-        (given, _) => given.to_vec(),
-    }
-}
-
-/// The core's limits: flags before the file before defaults.
-fn limits(mut given: Vec<GivenLimit>, flags: &[String]) -> Result<Config, SettingsError> {
-    for text in flags.iter().flat_map(|flag| limits::parts(flag)) {
-        let limit = limits::of_flag(text).map_err(|why| SettingsError::Limit {
+/// The core's limits, with those of the boss, whose ranges the command line has checked.
+fn limits(given: &ServeArgs) -> Result<Config, SettingsError> {
+    let texts = given.limits.iter().flat_map(|flag| limits::parts(flag));
+    let checked = texts.map(|text| {
+        limits::of_flag(text).map_err(|why| SettingsError::Limit {
             text: text.into(),
             why,
-        })?;
-        given.push(limit);
-    }
-    Ok(limits::together(given).expect("each was checked by itself"))
-}
-
-/// The limits with the flags of the boss, whose ranges the command line has checked.
-fn bossed(limits: Config, args: &ServeArgs) -> Config {
-    let cooldown = args.boss_alertness_cooldown;
-    Config {
-        boss_alertness: args.boss_alertness.unwrap_or(limits.boss_alertness),
+        })
+    });
+    let checked = checked.collect::<Result<Vec<_>, _>>()?;
+    let limits = limits::together(checked).expect("each was checked by itself");
+    let cooldown = given.boss_alertness_cooldown;
+    Ok(Config {
+        boss_alertness: given.boss_alertness.unwrap_or(limits.boss_alertness),
         boss_alertness_cooldown: cooldown.map_or(limits.boss_alertness_cooldown, |seconds| {
             Span::secs(seconds.into())
         }),
         ..limits
-    }
+    })
 }
 
 #[cfg(test)]
@@ -244,6 +133,7 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
+    use crate::Toolset;
 
     fn gathered(args: &ServeArgs) -> Result<Settings, String> {
         Settings::gather(args, Unnamed::InMemory).map_err(|error| error.to_string())

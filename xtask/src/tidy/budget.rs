@@ -17,7 +17,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("server", 16550),
     ("server/chat", 8100),
     ("server/nats", 1450),
-    ("server/settings", 1950),
+    ("server/settings", 1670),
     ("server/storage", 5400),
     ("sim", 3690),
     ("sim/judge", 12930),

@@ -22,7 +22,7 @@ pub struct ClusterVerifyArgs {
     #[expect(missing_docs, reason = "a comment here would be the help's first line")]
     pub cluster: ClusterArgs,
     /// The folder of a member, whose journal is compared with the log
-    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
+    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA")]
     pub data: Option<PathBuf>,
 }
 

@@ -26,7 +26,13 @@ struct Variable {
 
 /// The command line, whose help lists the variables of each command.
 pub(crate) fn command() -> clap::Command {
-    with_list(Cli::command().mut_subcommands(with_list))
+    with_list(without_values(Cli::command()).mut_subcommands(with_list))
+}
+
+/// The command, whose help does not show the value of each variable.
+fn without_values(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| argument.hide_env(true));
+    command.mut_subcommands(without_values)
 }
 
 /// Parses the arguments of the process.
@@ -232,6 +238,15 @@ mod tests {
             }
         }
         assert!(found > 10, "only {found} were found");
+    }
+
+    #[test]
+    fn a_variable_has_the_name_of_its_setting() {
+        for setting in Cli::command().get_arguments() {
+            let name = format!("{PREFIX}{}", setting.get_id().as_str().to_uppercase());
+            let variable = setting.get_env().unwrap_or(name.as_ref());
+            assert_eq!(variable, name.as_str());
+        }
     }
 
     #[test]

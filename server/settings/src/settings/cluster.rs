@@ -1,15 +1,59 @@
-//! The settings of a member of a cluster.
+//! The settings of a member of a cluster, as given and as checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, ValueEnum};
+
 use super::SettingsError;
-use super::file::File;
-use crate::cli::{ReadsRule, ServeArgs};
-use crate::named_file;
+use crate::given::given;
+use crate::{SyncProof, named_file};
 
 /// The realm of a cluster that names none.
 const REALM: &str = "main";
+
+/// When the owner answers reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReadsRule {
+    /// At once, while its lease lasts by its own clock
+    #[default]
+    Lease,
+    /// After an append to the log, whatever the clocks show
+    Strict,
+}
+
+given! {
+    /// Where a cluster's log is, each as given.
+    ClusterArgs {
+        /// Join a cluster, by its NATS servers, as in nats://10.0.0.1:4222
+        #[arg(long, value_name = "URL,…", value_delimiter = ',', env = "TALKING_STICK_CLUSTER")]
+        cluster: Vec<String>,
+        /// A file with user:password, a token, or keys (.creds) for these servers
+        #[arg(long, value_name = "FILE", env = "TALKING_STICK_CLUSTER_CREDENTIALS")]
+        cluster_credentials: Option<PathBuf>,
+        /// A file with the authority of these servers' certificates, for tls://
+        #[arg(long, value_name = "FILE", env = "TALKING_STICK_CLUSTER_CA")]
+        cluster_ca: Option<PathBuf>,
+        /// The name of the cluster's log [default: main]
+        #[arg(long, value_name = "NAME", env = "TALKING_STICK_CLUSTER_REALM")]
+        cluster_realm: Option<String>,
+        /// The name of this member [default: host and port]
+        #[arg(long, value_name = "NAME", env = "TALKING_STICK_CLUSTER_MEMBER")]
+        cluster_member: Option<String>,
+        /// The monitoring of each NATS server, as in http://10.0.0.1:8222
+        #[arg(long, value_name = "URL,…", value_delimiter = ',',
+            env = "TALKING_STICK_CLUSTER_MONITOR")]
+        cluster_monitor: Vec<String>,
+        /// Vouch that these servers sync before they acknowledge
+        #[arg(long, env = "TALKING_STICK_CLUSTER_TRUST_SERVERS",
+            action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
+        cluster_trust_servers: bool,
+        /// When the owner answers reads [default: lease]
+        #[arg(long, value_name = "WHEN", env = "TALKING_STICK_READS")]
+        reads: Option<ReadsRule>,
+    }
+}
 
 /// A member of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,54 +76,33 @@ pub struct ClusterSettings {
     pub reads: ReadsRule,
 }
 
-/// Who says that the servers sync each record to their disks before they acknowledge it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyncProof {
-    /// Their monitoring.
-    Asked,
-    /// The operator.
-    Vouched,
-}
-
 impl ClusterSettings {
     /// The settings, if an address of a server is given. `port` is the one that this server listens
     /// on.
-    pub(super) fn gather(
-        ServeArgs { cluster: args, .. }: &ServeArgs,
-        file: &File,
-        port: u16,
-    ) -> Result<Option<Self>, SettingsError> {
-        let servers = super::first(&args.cluster, file.cluster.clone(), &[]);
-        if servers.is_empty() {
+    pub(super) fn gather(given: &ClusterArgs, port: u16) -> Result<Option<Self>, SettingsError> {
+        let given = given.clone();
+        if given.cluster.is_empty() {
             return Ok(None);
         }
         if cfg!(not(feature = "cluster")) {
             return Err(SettingsError::NoCluster);
         }
-        let credentials = args.cluster_credentials.as_ref();
-        let credentials = credentials.or(file.cluster_credentials.as_ref());
-        let credentials = credentials.map(|path| read("--cluster-credentials", path));
-        let authority = args.cluster_ca.clone().or_else(|| file.cluster_ca.clone());
-        if let Some(path) = &authority {
+        let credentials = given.cluster_credentials;
+        let credentials = credentials.map(|path| read("--cluster-credentials", &path));
+        if let Some(path) = &given.cluster_ca {
             // The library reads it at each connection, and would say only that it cannot connect.
             read("--cluster-ca", path)?;
         }
-        let member = args.cluster_member.clone();
-        let member = member.or_else(|| file.cluster_member.clone());
-        let realm = args.cluster_realm.clone();
-        let realm = realm.or_else(|| file.cluster_realm.clone());
+        let member = given.cluster_member;
         Ok(Some(Self {
-            servers,
+            servers: given.cluster,
             credentials: credentials.transpose()?,
-            authority,
-            realm: realm.unwrap_or_else(|| REALM.into()),
+            authority: given.cluster_ca,
+            realm: given.cluster_realm.unwrap_or_else(|| REALM.into()),
             member: member.unwrap_or_else(|| format!("{}:{port}", host())),
-            monitors: super::first(&args.cluster_monitor, file.cluster_monitor.clone(), &[]),
-            reads: args.reads.or(file.reads).unwrap_or_default(),
-            sync_proof: match args.cluster_trust_servers || file.cluster_trust_servers {
-                true => SyncProof::Vouched,
-                false => SyncProof::Asked,
-            },
+            monitors: given.cluster_monitor,
+            reads: given.reads.unwrap_or_default(),
+            sync_proof: given.cluster_trust_servers.into(),
         }))
     }
 }

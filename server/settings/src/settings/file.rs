@@ -1,182 +1,80 @@
-//! The settings' file. Each key is read by itself, so that an error names the line, the key, what it
-//! takes and what it was given.
+//! The settings' file, read as the flags that say the same. Each key is parsed by itself, so that an
+//! error names the line, the key, what it takes and what it was given.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::error::Error as _;
+use std::path::Path;
 
-use chat_types::{Config, Span};
+use chat_types::Config;
+use clap::{Arg, ArgAction, Args as _, Command, FromArgMatches as _};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::SettingsError;
-use super::limits::{self, GivenLimit};
-use crate::accepted::{self, closest};
-use crate::cli::{LogForm, ReadsRule};
+use super::{ServeArgs, SettingsError, limits};
+use crate::accepted::{self, closest, either};
 use crate::named_file;
-use crate::{Bytes, Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
 
-/// The keys of the file, each equal to a flag.
-#[derive(Debug, Default)]
-pub(super) struct File {
-    pub(super) listen: Option<SocketAddr>,
-    pub(super) allow_hosts: Vec<String>,
-    pub(super) auth_tokens: Option<PathBuf>,
-    pub(super) operator_tokens: Option<PathBuf>,
-    pub(super) toolsets: Vec<Toolset>,
-    pub(super) no_output_schemas: bool,
-    pub(super) trust_usernames: bool,
-    pub(super) grace: Option<Span>,
-    pub(super) memory_limit: Option<MemoryLimit>,
-    pub(super) data: Option<PathBuf>,
-    pub(super) in_memory: bool,
-    pub(super) cluster: Vec<String>,
-    pub(super) cluster_credentials: Option<PathBuf>,
-    pub(super) cluster_ca: Option<PathBuf>,
-    pub(super) realms: Vec<Realm>,
-    pub(super) cluster_realm: Option<String>,
-    pub(super) cluster_member: Option<String>,
-    pub(super) cluster_monitor: Vec<String>,
-    pub(super) cluster_trust_servers: bool,
-    pub(super) reads: Option<ReadsRule>,
-    pub(super) journal_entries: Option<Keep<u64>>,
-    pub(super) journal_bytes: Option<Keep<Bytes>>,
-    pub(super) disk_reserve: Option<Keep<Bytes>>,
-    pub(super) history_bytes: Option<Keep<Bytes>>,
-    pub(super) durability: Option<Durability>,
-    pub(super) history: Option<ServerUrl>,
-    pub(super) history_age: Option<Keep<Span>>,
-    pub(super) history_messages: Option<Keep<u64>>,
-    pub(super) limits: Vec<GivenLimit>,
-    pub(super) log: Option<LogForm>,
-    pub(super) log_level: Option<tracing::Level>,
-    pub(super) access_log: bool,
-}
-
-/// The names of the keys.
-const KEYS: [&str; 32] = [
-    "listen",
-    "allow_hosts",
-    "auth_tokens",
-    "operator_tokens",
-    "toolsets",
-    "no_output_schemas",
-    "trust_usernames",
-    "grace",
-    "memory_limit",
-    "data",
-    "in_memory",
-    "cluster",
-    "cluster_credentials",
-    "cluster_ca",
-    "realms",
-    "cluster_realm",
-    "cluster_member",
-    "cluster_monitor",
-    "cluster_trust_servers",
-    "reads",
-    "journal_entries",
-    "journal_bytes",
-    "disk_reserve",
-    "durability",
-    "history",
-    "history_age",
-    "history_messages",
-    "history_bytes",
-    "limits",
-    "log",
-    "log_level",
-    "access_log",
+/// The settings that are no keys of the file.
+const FLAGS_ALONE: [&str; 5] = [
+    "accept_loss",
+    "boss_alertness",
+    "boss_alertness_cooldown",
+    "config",
+    "conformance_fixtures",
 ];
 
-impl File {
-    /// Reads the file.
-    ///
-    /// # Errors
-    /// It cannot be read, or says what no setting is.
-    pub(super) fn read(path: &Path) -> Result<Self, SettingsError> {
-        let text = named_file::read(path).map_err(|error| SettingsError::Unreadable {
-            path: path.into(),
-            error,
-        })?;
-        Self::parse(&text).map_err(|error| SettingsError::Malformed {
-            path: path.into(),
-            error,
-        })
-    }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        // A text without values is null.
-        match serde_saphyr::from_str(text).map_err(|error| unreadable(&error))? {
-            Value::Null => return Ok(Self::default()),
-            Value::Object(_) => {}
-            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                return Err(
-                    "a file of settings has lines of a key, a colon and a value, as in \
-                            `grace: 10s`"
-                        .into(),
-                );
-            }
-        }
-        let places = serde_saphyr::from_str(text).map_err(|error| unreadable(&error))?;
-        let limits = serde_saphyr::from_str(text);
-        let mut keys = Keys(places);
-        keys.check_names()?;
-        Ok(Self {
-            listen: keys.text("listen", accepted::ADDRESS, accepted::address)?,
-            allow_hosts: keys.list("allow_hosts", "a list, as in [chat.example.org]", own)?,
-            auth_tokens: keys.path("auth_tokens", "the path of a file")?,
-            operator_tokens: keys.path("operator_tokens", "the path of a file")?,
-            toolsets: keys.list("toolsets", "a list of pairing, room, breaks", |text| {
-                text.parse().ok()
-            })?,
-            no_output_schemas: keys.switch("no_output_schemas")?,
-            trust_usernames: keys.switch("trust_usernames")?,
-            grace: keys.text("grace", accepted::TIME, |text| Span::parse(text).ok())?,
-            memory_limit: keys.text("memory_limit", accepted::SIZE, |text| text.parse().ok())?,
-            data: keys.path("data", "the path of a folder")?,
-            in_memory: keys.switch("in_memory")?,
-            cluster: keys.list("cluster", "a list, as in [nats://10.0.0.1:4222]", own)?,
-            cluster_credentials: keys.path("cluster_credentials", "the path of a file")?,
-            cluster_ca: keys.path("cluster_ca", "the path of a file")?,
-            realms: keys.list(
-                "realms",
-                "a list, as in [arena, court=court.example.org]",
-                |text| text.parse().ok(),
-            )?,
-            cluster_realm: keys.text("cluster_realm", "a name", own)?,
-            cluster_member: keys.text("cluster_member", "a name", own)?,
-            cluster_monitor: keys.list(
-                "cluster_monitor",
-                "a list, as in [http://10.0.0.1:8222]",
-                own,
-            )?,
-            cluster_trust_servers: keys.switch("cluster_trust_servers")?,
-            reads: keys.word("reads")?,
-            journal_entries: keys
-                .text("journal_entries", accepted::COUNT, |text| text.parse().ok())?,
-            journal_bytes: keys.text("journal_bytes", accepted::BYTES, |text| text.parse().ok())?,
-            disk_reserve: keys.text("disk_reserve", accepted::BYTES, |text| text.parse().ok())?,
-            history_bytes: keys.text("history_bytes", accepted::BYTES, |text| text.parse().ok())?,
-            durability: keys.word("durability")?,
-            history: keys.text("history", accepted::POSTGRES, |text| text.parse().ok())?,
-            history_age: keys.text("history_age", accepted::AGE, |text| text.parse().ok())?,
-            history_messages: keys.text("history_messages", accepted::COUNT, |text| {
-                text.parse().ok()
-            })?,
-            limits: keys.limits(limits)?,
-            log: keys.word("log")?,
-            log_level: keys.text("log_level", accepted::LEVELS, accepted::level)?,
-            access_log: keys.switch("access_log")?,
-        })
-    }
+/// Reads the file.
+///
+/// # Errors
+/// It cannot be read, or says what no setting is.
+pub(super) fn read(path: &Path) -> Result<ServeArgs, SettingsError> {
+    let text = named_file::read(path).map_err(|error| SettingsError::Unreadable {
+        path: path.into(),
+        error,
+    })?;
+    parse(&text).map_err(|error| SettingsError::Malformed {
+        path: path.into(),
+        error,
+    })
 }
 
-/// Any text.
-#[expect(clippy::unnecessary_wraps, reason = "other readers refuse some texts")]
-fn own(text: &str) -> Option<String> {
-    Some(text.into())
+fn parse(text: &str) -> Result<ServeArgs, String> {
+    // A text without values is null.
+    match serde_saphyr::from_str(text).map_err(|error| unreadable(&error))? {
+        Value::Null => return Ok(ServeArgs::default()),
+        Value::Object(_) => {}
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            return Err(
+                "a file of settings has lines of a key, a colon and a value, as in `grace: 10s`"
+                    .into(),
+            );
+        }
+    }
+    let mut given: Placed = serde_saphyr::from_str(text).map_err(|error| unreadable(&error))?;
+    let limits: Result<Limits, _> = serde_saphyr::from_str(text);
+    let keys = Keys::new();
+    keys.check_names(&given)?;
+    // A key that is null counts as absent.
+    given.retain(|_, given| !given.value.is_null());
+    let mut words = Vec::new();
+    for (name, given) in &given {
+        let said = match (name.as_str(), &limits) {
+            ("limits", Ok(Limits { limits })) => Some(keys.limits(limits)?),
+            ("limits", Err(_)) => None,
+            _ => keys.words(name, &given.value),
+        };
+        words.extend(said.ok_or_else(|| {
+            let (line, found) = (given.referenced.line(), accepted::shown(&given.value));
+            format!(
+                "line {line}: {name} must be {}, not {found}",
+                keys.accepted(name)
+            )
+        })?);
+    }
+    let parsed = keys.0.try_get_matches_from(words);
+    let parsed = parsed.and_then(|parsed| ServeArgs::from_arg_matches(&parsed));
+    Ok(parsed.expect("each was parsed by itself"))
 }
 
 /// A text that is no YAML, or that has a key twice.
@@ -195,19 +93,40 @@ fn unreadable(error: &serde_saphyr::Error) -> String {
     }
 }
 
+/// Keys and values with their places.
+type Placed = BTreeMap<String, Spanned<Value>>;
+
 /// The limits alone, with their places.
 #[derive(Deserialize)]
 struct Limits {
-    limits: BTreeMap<String, Spanned<Value>>,
+    limits: Placed,
 }
 
-/// The given keys with their places. A key that is null counts as absent.
-struct Keys(BTreeMap<String, Spanned<Value>>);
+/// The keys of the file, as flags.
+struct Keys(Command);
 
 impl Keys {
-    fn check_names(&self) -> Result<(), String> {
-        let unknown = |(name, _): &(&String, &Spanned<Value>)| !KEYS.contains(&name.as_str());
-        match self.0.iter().find(unknown) {
+    fn new() -> Self {
+        let flags = ServeArgs::augment_args(Command::new("file").no_binary_name(true));
+        // Variables are no part of the file, and the items of its lists are apart.
+        Self(flags.mut_args(|flag| flag.env(None::<&str>).value_delimiter(None)))
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let names = self.0.get_arguments().map(|flag| flag.get_id().as_str());
+        names.filter(|name| !FLAGS_ALONE.contains(name))
+    }
+
+    fn flag(&self, name: &str) -> &Arg {
+        let mut flags = self.0.get_arguments();
+        flags
+            .find(|flag| flag.get_id() == name)
+            .expect("its name was checked")
+    }
+
+    fn check_names(&self, given: &Placed) -> Result<(), String> {
+        let mut given = given.iter();
+        match given.find(|(name, _)| !self.names().any(|known| known == *name)) {
             None => Ok(()),
             Some((name, given)) => {
                 let line = given.referenced.line();
@@ -216,90 +135,81 @@ impl Keys {
                         "; it is a limit, and goes under `limits`, as in limits: {{ {name}: {} }}",
                         given.value
                     ),
-                    false => closest(name, KEYS),
+                    false => closest(name, self.names()),
                 };
                 Err(format!("line {line}: there is no setting `{name}`{hint}"))
             }
         }
     }
 
-    fn read<T>(
-        &mut self,
-        name: &str,
-        accepted: &str,
-        read: impl FnOnce(&Value) -> Option<T>,
-    ) -> Result<Option<T>, String> {
-        let given = self.0.get(name).filter(|given| !given.value.is_null());
-        let Some(given) = given else { return Ok(None) };
-        read(&given.value).map(Some).ok_or_else(|| {
-            let (line, found) = (given.referenced.line(), accepted::shown(&given.value));
-            format!("line {line}: {name} must be {accepted}, not {found}")
-        })
-    }
-
-    /// The value of a key that is written as a text or a number.
-    fn text<T>(
-        &mut self,
-        name: &str,
-        accepted: &str,
-        read: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<Option<T>, String> {
-        self.read(name, accepted, |value| read(&scalar(value)?))
-    }
-
-    fn path(&mut self, name: &str, accepted: &str) -> Result<Option<PathBuf>, String> {
-        self.text(name, accepted, |text| Some(text.into()))
-    }
-
-    fn word<T: clap::ValueEnum>(&mut self, name: &str) -> Result<Option<T>, String> {
-        let words: Vec<_> = T::value_variants()
-            .iter()
-            .filter_map(T::to_possible_value)
-            .map(|word| word.get_name().to_owned())
-            .collect();
-        self.text(name, &words.join(" or "), |text| {
-            T::from_str(text, false).ok()
-        })
-    }
-
-    fn switch(&mut self, name: &str) -> Result<bool, String> {
-        let given = self.read(name, "true or false", Value::as_bool)?;
-        Ok(given.unwrap_or(false))
-    }
-
-    fn list<T>(
-        &mut self,
-        name: &str,
-        accepted: &str,
-        read: impl Fn(&str) -> Option<T>,
-    ) -> Result<Vec<T>, String> {
-        let item = |value: &Value| read(&scalar(value)?);
-        let list = |value: &Value| value.as_array()?.iter().map(item).collect();
-        Ok(self.read(name, accepted, list)?.unwrap_or_default())
-    }
-
-    fn limits(
-        &mut self,
-        places: Result<Limits, serde_saphyr::Error>,
-    ) -> Result<Vec<GivenLimit>, String> {
-        let accepted = "keys with values, as in { stick_lease: 60s }";
-        let map = self.read("limits", accepted, |value| value.as_object().cloned())?;
-        let (Some(_), Ok(Limits { limits })) = (map, places) else {
-            return Ok(Vec::new());
+    /// The words of a command line that say that the key has this value. None if it takes others.
+    fn words(&self, name: &str, value: &Value) -> Option<Vec<String>> {
+        let flag = self.flag(name);
+        let long = flag.get_long()?;
+        let word = |value: &Value| Some(format!("--{long}={}", scalar(value)?));
+        let words = match (flag.get_action(), value) {
+            (ArgAction::Set, one) => vec![word(one)?],
+            (ArgAction::Append, Value::Array(all)) => {
+                all.iter().map(word).collect::<Option<_>>()?
+            }
+            (ArgAction::SetTrue, Value::Bool(true)) => vec![format!("--{long}")],
+            (ArgAction::SetTrue, Value::Bool(false)) => Vec::new(),
+            _ => return None,
         };
-        let checked = limits.into_iter().map(|(key, given)| {
+        refusal(flag, words.clone()).is_none().then_some(words)
+    }
+
+    /// The words of a command line that say that these are the limits.
+    fn limits(&self, limits: &Placed) -> Result<Vec<String>, String> {
+        let word = |(key, given): (&String, &Spanned<Value>)| {
             let line = given.referenced.line();
-            let found = accepted::shown(&given.value);
-            if KEYS.contains(&key.as_str()) {
+            if self.names().any(|name| name == key) {
                 return Err(format!(
                     "line {line}: limits: `{key}` is no limit, and goes at the top of the file"
                 ));
             }
-            limits::checked(&key, given.value, &found)
-                .map_err(|why| format!("line {line}: limits: {why}"))
-        });
-        checked.collect()
+            let word = format!("--limit={key}={}", given.value);
+            let found = accepted::shown(&given.value);
+            let checked = limits::checked(key, given.value.clone(), &found);
+            checked.map_err(|why| format!("line {line}: limits: {why}"))?;
+            Ok(word)
+        };
+        limits.iter().map(word).collect()
     }
+
+    /// What the key takes.
+    fn accepted(&self, name: &str) -> String {
+        let flag = self.flag(name);
+        let values = flag.get_possible_values();
+        let values: Vec<_> = values.iter().map(|value| value.get_name()).collect();
+        let placeholder = flag.get_value_names().and_then(|names| names.first());
+        match (name, placeholder.map_or("", |name| name.as_str())) {
+            ("allow_hosts", _) => "a list, as in [chat.example.org]".into(),
+            ("cluster", _) => "a list, as in [nats://10.0.0.1:4222]".into(),
+            ("cluster_monitor", _) => "a list, as in [http://10.0.0.1:8222]".into(),
+            ("limits", _) => "keys with values, as in { stick_lease: 60s }".into(),
+            ("realms", _) => "a list, as in [arena, court=court.example.org]".into(),
+            ("toolsets", _) => "a list of pairing, room, breaks".into(),
+            (_, "DIR") => "the path of a folder".into(),
+            (_, "FILE") => "the path of a file".into(),
+            (_, "NAME") => "a name".into(),
+            _ if !flag.get_action().takes_values() => "true or false".into(),
+            _ if !values.is_empty() => either(&values),
+            _ => advice(flag).unwrap_or_else(|| "a time, as in 250ms, 10s, 5m or 1d".into()),
+        }
+    }
+}
+
+/// Why the flag does not take these words of a command line, if it does not.
+fn refusal(flag: &Arg, words: Vec<String>) -> Option<clap::Error> {
+    let alone = Command::new("file").no_binary_name(true).arg(flag);
+    alone.try_get_matches_from(words).err()
+}
+
+/// What the parser of the flag says to write, when it is given a text that it never takes.
+fn advice(flag: &Arg) -> Option<String> {
+    let refusal = refusal(flag, vec![format!("--{}=\0", flag.get_long()?)])?;
+    Some(refusal.source()?.to_string().strip_prefix("write ")?.into())
 }
 
 /// What a text or a number says.
@@ -370,15 +280,26 @@ mod tests {
                 "a file of settings has lines of a key, a colon and a value, as in `grace: 10s`",
             ),
         ] {
-            assert_eq!(File::parse(text).err().as_deref(), Some(wanted), "{text}");
+            assert_eq!(parse(text).err().as_deref(), Some(wanted), "{text}");
         }
         for text in ["listen: [1", "a: b: c"] {
-            let why = File::parse(text).expect_err(text);
+            let why = parse(text).expect_err(text);
             assert!(
                 why.contains("line ") && why.contains("it is no YAML: "),
                 "{why}"
             );
             assert!(!why.contains("Policy"), "{why}");
+        }
+    }
+
+    #[test]
+    fn each_key_says_what_it_takes() {
+        let keys = Keys::new();
+        for name in keys.names() {
+            let values = keys.flag(name).get_value_names().unwrap_or_default();
+            let is_time = values.first().is_some_and(|value| value.as_str() == "TIME");
+            let taken = keys.accepted(name);
+            assert!(is_time || !taken.starts_with("a time"), "{name}: {taken}");
         }
     }
 
@@ -404,14 +325,14 @@ mod tests {
                  `localhost:99999`",
             ),
         ] {
-            assert_eq!(File::parse(text).err().as_deref(), Some(wanted), "{text}");
+            assert_eq!(parse(text).err().as_deref(), Some(wanted), "{text}");
         }
     }
 
     #[test]
     fn an_empty_file_and_a_key_without_a_value_say_nothing() {
         for text in ["", "# nothing\n", "grace:\n", "limits:\n"] {
-            let file = File::parse(text).expect(text);
+            let file = parse(text).expect(text);
             assert!(file.grace.is_none() && file.limits.is_empty(), "{text}");
         }
     }

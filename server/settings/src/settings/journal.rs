@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::file::File;
-use super::{SettingsError, Unnamed};
-use crate::cli::ServeArgs;
-use crate::{Bytes, Durability, Keep};
+use super::{ServeArgs, SettingsError, Unnamed};
+use crate::{Bytes, Durability, Keep, LossRule};
 
 /// The default number of last entries that a journal keeps.
 const JOURNAL_ENTRIES: u64 = 1_000_000;
@@ -34,24 +32,13 @@ pub struct JournalSettings {
     pub reserve: Option<u64>,
 }
 
-/// Whether a server starts from a journal that has lost acknowledged entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossRule {
-    /// The server refuses to start.
-    Refused,
-    /// The server starts: an operator accepts the loss.
-    Accepted,
-}
-
 impl JournalSettings {
     /// The settings; none for a server in memory.
     pub(super) fn gather(
-        args: &ServeArgs,
-        file: &File,
+        given: &ServeArgs,
         unnamed: Unnamed,
     ) -> Result<Option<Self>, SettingsError> {
-        let named = args.data.clone().or_else(|| file.data.clone());
-        let folder = match (named, args.in_memory || file.in_memory) {
+        let folder = match (given.data.clone(), given.in_memory) {
             (Some(folder), true) => return Err(SettingsError::KeptAndNot { folder }),
             (Some(folder), false) => Some(folder),
             (None, true) => None,
@@ -59,22 +46,19 @@ impl JournalSettings {
         };
         Ok(folder.map(|folder| Self {
             folder,
-            durability: args.durability.or(file.durability).unwrap_or_default(),
-            loss: match args.accept_loss {
-                true => LossRule::Accepted,
-                false => LossRule::Refused,
-            },
-            entries: match args.journal_entries.or(file.journal_entries) {
+            durability: given.durability.unwrap_or_default(),
+            loss: given.accept_loss.into(),
+            entries: match given.journal_entries {
                 Some(Keep::All) => None,
                 Some(Keep::UpTo(entries)) => Some(entries),
                 None => Some(JOURNAL_ENTRIES),
             },
-            bytes: match args.disk.journal_bytes.or(file.journal_bytes) {
+            bytes: match given.journal_bytes {
                 Some(Keep::All) => None,
                 Some(Keep::UpTo(Bytes(bytes))) => Some(bytes),
                 None => Some(JOURNAL_BYTES),
             },
-            reserve: match args.disk.disk_reserve.or(file.disk_reserve) {
+            reserve: match given.disk_reserve {
                 Some(Keep::All) => Some(0),
                 Some(Keep::UpTo(Bytes(bytes))) => Some(bytes),
                 None => None,

@@ -1,0 +1,213 @@
+//! The settings of a server, a row for each: its help, its flag, its variable, and what is made of
+//! it. Its key in the file is the name of the row, and is read as its flag is.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use chat_types::{Config, Span};
+use clap::ArgAction;
+use clap::builder::BoolishValueParser;
+
+use super::{ClusterArgs, ClusterSettings, JournalSettings};
+use crate::accepted::{address, level, whole};
+use crate::given::{Given as _, given};
+use crate::log_form::LogForm;
+use crate::{
+    AccessLog, Bytes, ConformanceFixtures, Durability, Keep, MemoryLimit, OutputSchemas, Realm,
+    Retention, ServerUrl, Toolset, Usernames,
+};
+
+/// The default address to listen on.
+pub const DEFAULT_LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8894);
+
+/// The largest cool-down of a boss, in seconds: a year, as for all durations.
+const MAX_COOLDOWN: u32 = 365 * 24 * 3_600;
+
+/// Declares what is given, and the settings that are made of it.
+///
+/// A row has the name and the type of what is given, `=>`, and the field of [`Settings`] that is made
+/// of it by a method. A row without `=>` is read by what makes one of the fields under `made`.
+macro_rules! settings {
+    (
+        given { $(
+            $(#[$meta:meta])* $given:ident: $of:ty
+                $(=> $name:ident: $value:ty = $method:ident($($usual:expr)?))?,
+        )* }
+        made { $($(#[$about:meta])* $made:ident: $made_type:ty,)* }
+    ) => {
+        given! {
+            /// The settings of a server, each as given.
+            ServeArgs { $($(#[$meta])* $given: $of,)* }
+        }
+
+        /// The checked settings of a server.
+        #[derive(Clone, Debug)]
+        pub struct Settings {
+            $($(
+                #[doc = concat!("As [`ServeArgs::", stringify!($given), "`] says, or by default.")]
+                pub $name: $value,
+            )?)*
+            $($(#[$about])* pub $made: $made_type,)*
+        }
+
+        impl Settings {
+            /// The settings by what is given, with those that are made of several rows.
+            pub(super) fn of(given: ServeArgs, $($made: $made_type),*) -> Self {
+                Self {
+                    $($($name: given.$given.$method($($usual)?),)?)*
+                    $($made,)*
+                }
+            }
+        }
+    };
+}
+
+settings! {
+    given {
+        /// Address to listen on [default: 127.0.0.1:8894]
+        #[arg(long, value_name = "ADDRESS", value_parser = address, env = "TALKING_STICK_LISTEN")]
+        listen: Option<SocketAddr> => listen: SocketAddr = unwrap_or(DEFAULT_LISTEN),
+        /// Further names of this server, besides those of loopback
+        #[arg(long, value_name = "NAME,…", value_delimiter = ',', env = "TALKING_STICK_ALLOW_HOSTS")]
+        allow_hosts: Vec<String> => allow_hosts: Vec<String> = into(),
+        /// Tokens of users: lines of a name and a token's SHA-256, see below
+        #[arg(long, value_name = "FILE", env = "TALKING_STICK_AUTH_TOKENS")]
+        auth_tokens: Option<PathBuf> => auth_tokens: Option<PathBuf> = into(),
+        /// Tokens of operators, in that form: opens /admin to them
+        #[arg(long, value_name = "FILE", env = "TALKING_STICK_OPERATOR_TOKENS")]
+        operator_tokens: Option<PathBuf> => operator_tokens: Option<PathBuf> = into(),
+        /// More chats, at /r/NAME and, for NAME=HOST, at that host
+        #[arg(long, value_name = "NAME,…", value_delimiter = ',', env = "TALKING_STICK_REALMS")]
+        realms: Vec<Realm> => realms: Vec<Realm> = into(),
+        /// The tools on /mcp: pairing, room, breaks [default: all]
+        #[arg(long, value_name = "SET,…", value_delimiter = ',', env = "TALKING_STICK_TOOLSETS")]
+        toolsets: Vec<Toolset> => toolsets: Vec<Toolset> = or(Toolset::ALL.into()),
+        /// Leave the schemas of results out of the list of tools
+        #[arg(long, env = "TALKING_STICK_NO_OUTPUT_SCHEMAS",
+            action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
+        no_output_schemas: bool => output_schemas: OutputSchemas = into(),
+        /// Serve older clients, which send a username alone
+        #[arg(long, env = "TALKING_STICK_TRUST_USERNAMES",
+            action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
+        trust_usernames: bool => usernames: Usernames = into(),
+        /// Time limit for a shutdown [default: 10s]
+        #[arg(long, value_name = "TIME", value_parser = Span::parse, allow_hyphen_values = true,
+            env = "TALKING_STICK_GRACE")]
+        grace: Option<Span> => grace: Span = unwrap_or(Span::secs(10)),
+        /// Memory, as in 512MiB or none [default: 3/4 of the machine's]
+        #[arg(long, value_name = "SIZE", allow_hyphen_values = true,
+            env = "TALKING_STICK_MEMORY_LIMIT")]
+        memory_limit: Option<MemoryLimit> => memory_limit: MemoryLimit = unwrap_or_default(),
+        /// The folder of the journal [default: the user's, which it prints]
+        #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA")]
+        data: Option<PathBuf>,
+        /// Keep no journal: a stop loses everything
+        #[arg(long, env = "TALKING_STICK_IN_MEMORY",
+            action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
+        in_memory: bool,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "a comment here would be a heading of the help")]
+        cluster: ClusterArgs,
+        /// Last entries in the journal, a number or none [default: 1000000]
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true,
+            env = "TALKING_STICK_JOURNAL_ENTRIES")]
+        journal_entries: Option<Keep<u64>>,
+        /// Size of the journal, as in 512MiB or none [default: 2GiB]
+        #[arg(long, value_name = "SIZE", allow_hyphen_values = true,
+            env = "TALKING_STICK_JOURNAL_BYTES")]
+        journal_bytes: Option<Keep<Bytes>>,
+        /// Free space of the disk that the server leaves [default: 64MiB]
+        #[arg(long, value_name = "SIZE", allow_hyphen_values = true,
+            env = "TALKING_STICK_DISK_RESERVE")]
+        disk_reserve: Option<Keep<Bytes>>,
+        /// Size of the history, as in 2GiB or none [default: 8GiB]
+        #[arg(long, value_name = "SIZE", allow_hyphen_values = true,
+            env = "TALKING_STICK_HISTORY_BYTES")]
+        history_bytes: Option<Keep<Bytes>>,
+        /// When a call is accepted [default: fsync]
+        #[arg(long, value_name = "WHAT", env = "TALKING_STICK_DURABILITY")]
+        durability: Option<Durability>,
+        /// Copy the history to PostgreSQL, and read it there
+        #[arg(long, value_name = "POSTGRES://…", env = "TALKING_STICK_HISTORY")]
+        history: Option<ServerUrl> => history_server: Option<ServerUrl> = into(),
+        /// Oldest message of the history, as in 90d or none [default: none]
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true,
+            env = "TALKING_STICK_HISTORY_AGE")]
+        history_age: Option<Keep<Span>>,
+        /// Messages in the history, a number or none [default: 1000000]
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true,
+            env = "TALKING_STICK_HISTORY_MESSAGES")]
+        history_messages: Option<Keep<u64>>,
+        /// Start although acknowledged entries are lost
+        #[arg(long)]
+        accept_loss: bool,
+        /// Limits, as in stick_lease=60s,turn_limit=none; repeatable
+        #[arg(long = "limit", value_name = "KEY=VALUE", env = "TALKING_STICK_LIMITS")]
+        limits: Vec<String>,
+        /// Percentage of breaks that alert the boss [default: 50]
+        #[arg(long, value_name = "PERCENT", value_parser = whole(0..=100),
+            allow_negative_numbers = true, visible_alias = "boss_alertness",
+            env = "TALKING_STICK_BOSS_ALERTNESS")]
+        boss_alertness: Option<u32>,
+        /// Seconds until an alert boss calms down by one level [default: 300]
+        #[arg(long, value_name = "SECONDS", value_parser = whole(0..=MAX_COOLDOWN),
+            allow_negative_numbers = true, visible_alias = "boss_alertness_cooldown",
+            env = "TALKING_STICK_BOSS_ALERTNESS_COOLDOWN")]
+        boss_alertness_cooldown: Option<u32>,
+        /// A YAML file with settings
+        #[arg(long, value_name = "FILE", env = "TALKING_STICK_CONFIG")]
+        config: Option<PathBuf>,
+        /// Format of the log [default: pretty]
+        #[arg(long, value_name = "FORM", env = "TALKING_STICK_LOG")]
+        log: Option<LogForm> => log: LogForm = unwrap_or_default(),
+        /// error, warn, info, debug or trace [default: info]
+        #[arg(long, value_name = "LEVEL", value_parser = level, env = "TALKING_STICK_LOG_LEVEL")]
+        log_level: Option<tracing::Level> => log_level: tracing::Level = unwrap_or(tracing::Level::INFO),
+        /// Log each request with its route, status and duration
+        #[arg(long, env = "TALKING_STICK_ACCESS_LOG",
+            action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
+        access_log: bool => access_log: AccessLog = into(),
+        /// Serve the tools that the official conformance suite needs
+        #[arg(long, hide = true)]
+        conformance_fixtures: bool => fixtures: ConformanceFixtures = into(),
+    }
+    made {
+        /// The cluster, if this server is a member of one.
+        cluster: Option<ClusterSettings>,
+        /// The name of the first realm.
+        realm: String,
+        /// The durable journal; in memory if there is none.
+        journal: Option<JournalSettings>,
+        /// How long a durable journal's messages stay in the history.
+        history: Retention,
+        /// The limits of the core.
+        limits: Config,
+    }
+}
+
+impl ServeArgs {
+    /// Whether any argument configures a server. These do not: what concerns a client that joins one,
+    /// too, and what changes nothing in a server without a journal and a cluster.
+    #[must_use]
+    pub fn says_anything(&self) -> bool {
+        let given = self.clone();
+        let of_any_client = Self {
+            toolsets: given.toolsets,
+            no_output_schemas: given.no_output_schemas,
+            in_memory: given.in_memory,
+            cluster: ClusterArgs {
+                cluster: Vec::new(),
+                ..given.cluster
+            },
+            durability: given.durability,
+            accept_loss: given.accept_loss,
+            log: given.log,
+            log_level: given.log_level,
+            access_log: given.access_log,
+            conformance_fixtures: given.conformance_fixtures,
+            ..Self::default()
+        };
+        *self != of_any_client
+    }
+}

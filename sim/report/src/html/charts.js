@@ -3,7 +3,7 @@
 // The place of all charts over time in their boxes.
 const AXIS = { left: 52, right: 12, height: 118, top: 8, bottom: 6 };
 const DASHES = [null, null, '7 3', '2 3', '10 3 2 3', '14 4', '1 4', '5 2 1 2', '9 5'];
-const series = (run, metric) => 1 + run.durations.indexOf(metric);
+const colour = (run, metric) => 1 + run.durations.indexOf(metric);
 
 // The position of a percentile on an axis that is logarithmic in the part above it.
 const nines = (percent) => -Math.log10(1 - percent / 100);
@@ -37,7 +37,7 @@ function percentilePlot(run) {
   const bounds = run.thresholds.filter((one) => one.place && curves.some((curve) => curve.metric === one.metric)).map((threshold) => ({ threshold, place: { percent: threshold.place[0], ms: threshold.place[1] } }));
   const readout = h('p', { class: 'readout', 'aria-hidden': 'true' }, 'Point at the plot to read values.');
   const legend = h('ul', { class: 'legend' }, curves.map((curve) => {
-    const place = series(run, curve.metric);
+    const place = colour(run, curve.metric);
     return h('li', {},
       s('svg', { width: 34, height: 10, 'aria-hidden': 'true' },
         s('line', { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve series-${place}`, 'stroke-dasharray': DASHES[place] })),
@@ -80,7 +80,7 @@ function drawPercentiles(run, curves, bounds, readout, words, width) {
     ]),
   ];
   const lines = curves.map((curve) => {
-    const place = series(run, curve.metric);
+    const place = colour(run, curve.metric);
     const points = curve.points.map(([percent, ms]) => `${round(x(percent))},${round(y(ms))}`);
     const last = curve.points[curve.points.length - 1];
     return [
@@ -90,7 +90,7 @@ function drawPercentiles(run, curves, bounds, readout, words, width) {
   });
   const limits = bounds.map(({ threshold, place }) => {
     const at = [round(x(place.percent)), round(y(place.ms))];
-    return s('path', { class: `bound series-${series(run, threshold.metric)}`, d: `M${at[0] - 5},${at[1] - 9}h10l-5,9z` },
+    return s('path', { class: `bound series-${colour(run, threshold.metric)}`, d: `M${at[0] - 5},${at[1] - 9}h10l-5,9z` },
       s('title', {}, `${run.titles[threshold.metric]} ${threshold.expression}: ${threshold.measured}`));
   });
   const cross = s('line', { class: 'cross', y1: top, y2: height - bottom, x1: -9, x2: -9 });
@@ -266,5 +266,5 @@ function stagePlot(stages, title, shown, lines) {
 // What each line is, by colour and dashes.
 function lineLegend(lines) {
   return h('ul', { class: 'legend' }, lines.map(([name, series]) => h('li', {},
-    s('svg', { width: 34, height: 10, 'aria-hidden': 'true' }, s('line', { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve series-${place}`, 'stroke-dasharray': DASHES[place] })), ` ${name}`)));
+    s('svg', { width: 34, height: 10, 'aria-hidden': 'true' }, s('line', { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve series-${series}`, 'stroke-dasharray': DASHES[series] })), ` ${name}`)));
 }

@@ -350,13 +350,12 @@ impl Metrics {
     }
 
     fn delivered(&mut self, room: Room, sent: Moment, (reader, at): Moment, is_first: bool) {
-        let (sender, since) = sent;
-        let (what, agent) = match is_first {
-            true => (Metric::MessageLatency, sender),
-            false => (Metric::LaterLatency, reader),
-        };
+        let (agent, since) = sent;
         self.measure(Sample {
-            what,
+            what: match is_first {
+                true => Metric::MessageLatency,
+                false => Metric::LaterLatency,
+            },
             agent,
             recipient: Some(reader),
             room: Some(room),

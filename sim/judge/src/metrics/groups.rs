@@ -16,7 +16,7 @@ use sim_model::protocol::{Agent, Room};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) what: Metric,
-    /// The user that sent, called or waited; of a later reader, that one.
+    /// The user that sent, called or waited.
     pub(crate) agent: Agent,
     /// The recipient of a message.
     pub(crate) recipient: Option<Agent>,
@@ -110,7 +110,10 @@ impl Groups {
         if sample.what.of_persona().is_none() {
             return;
         }
-        if let Some(group) = self.persona(sample.agent) {
+        let later = sample
+            .recipient
+            .filter(|_| sample.what == Metric::LaterLatency);
+        if let Some(group) = self.persona(later.unwrap_or(sample.agent)) {
             group.measured.add(sample);
         }
         if let Some(group) = self.phase(sample.since) {

@@ -49,7 +49,6 @@ use chat_types::{Config, Event, Position, RequestKey, RoomId, SecretHash, Span, 
 use serde::{Deserialize, Serialize};
 
 use self::away::Away;
-use crate::command::{Caller, Command, Entry, Implied};
 use crate::counters::Counters;
 use crate::dice::Dice;
 use crate::digest::{Printed, fingerprint};
@@ -61,6 +60,7 @@ use crate::reply::Reply;
 use crate::room::{Notice, Room};
 use crate::table::Table;
 use crate::timer::Timers;
+use chat_types::{Caller, Command, Entry, Implied};
 
 pub(crate) use identity::MAX_PUBLIC_ID;
 pub(crate) use matching::MAX_INTEREST;
@@ -69,8 +69,7 @@ pub(crate) use presence::STREAM_RETRY;
 
 pub use archive::KeptRoom;
 pub use outline::{LastNumbers, ParticipantOutline, RoomKind, RoomOutline};
-pub use overview::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomView};
-pub use reading::{Answer, Floor, MemberView, Size};
+pub use reading::{Answer, Size};
 pub use snapshot::RestoreError;
 
 /// The state of the whole server.

@@ -6,7 +6,6 @@
 //! the Hub before its cause is durable.
 
 mod breaks;
-mod command;
 mod counters;
 mod dice;
 mod digest;
@@ -30,19 +29,20 @@ mod timer;
 
 pub use breaks::StressStatus;
 pub use chat_types::{
-    Address, Attendance, Body, BreakKind, Config, ConfigError, Continuity, Earlier, EndReason,
-    Epoch, Event, Gap, LostRange, Membership, MessageId, NoticeKind, Operate, Position, RequestKey,
-    RoomId, RoomSeq, SecretHash, Seq, Span, StickLoss, Ticket, Time, UserId, Who, config,
+    Address, Attendance, Body, BreakKind, Caller, Code, Command, Config, ConfigError, Continuity,
+    Counts, Earlier, EndReason, EnterQueue, Entry, Epoch, Event, Floor, Gap, Implied, LINE_SHOWN,
+    LostRange, MemberView, Membership, MessageId, Muted, NoticeKind, Operate, ParticipantView,
+    Position, Report, RequestKey, RoomId, RoomSeq, RoomView, SecretHash, Seq, Span, StickLoss,
+    Ticket, Time, UserId, Who, config,
 };
-pub use command::{Caller, Command, EnterQueue, Entry, Implied};
 pub use counters::{Counters, StickMove};
 pub use digest::{mix, mix_bytes, mix_lanes};
 pub use hub::{
-    Answer, Counts, Effect, Floor, Hub, KeptRoom, LINE_SHOWN, LastNumbers, MemberView, Muted,
-    ParticipantOutline, ParticipantView, RestoreError, RoomKind, RoomOutline, RoomView, Size,
+    Answer, Effect, Hub, KeptRoom, LastNumbers, ParticipantOutline, RestoreError, RoomKind,
+    RoomOutline, Size,
 };
 pub use inbox::{Item, Page};
-pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
+pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
 pub use node::{Call, Departure, InFlight, Load, Node, Output, Read, Reader, Response, VERSION};
 pub use reject::{Accepted, Argument, Ending, LineFault, NameFault, NameHolder, Reject};
 pub use reply::{Reply, WasWaiting};

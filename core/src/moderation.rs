@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use chat_types::{Address, SecretHash, Time, UserId, Who};
+use chat_types::{Address, Report, SecretHash, Time, Who};
 use serde::{Deserialize, Serialize};
 
 use crate::name::{Keys, fold};
@@ -112,21 +112,6 @@ impl Known {
         name.into_iter()
             .chain(self.who.chosen_id.as_deref().zip(self.id.as_ref()))
     }
-}
-
-/// A report of one participant about another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
-    /// The instant of the report.
-    pub at: Time,
-    /// The reporter.
-    pub by: UserId,
-    /// The address that the reporter was registered from.
-    pub from: Address,
-    /// The reported participant.
-    pub about: UserId,
-    /// The reporter's reason.
-    pub reason: Arc<str>,
 }
 
 /// A mute or a ban of a name, a handle or an address.
@@ -316,6 +301,8 @@ impl Moderation {
 
 #[cfg(test)]
 mod tests {
+    use chat_types::UserId;
+
     use super::*;
 
     fn keys(lower: &str, other: &str) -> Keys {

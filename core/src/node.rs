@@ -26,9 +26,9 @@ mod streams;
 use chat_types::{Config, Continuity, Position, Seq, Span, Ticket, Time, UserId};
 use std::collections::VecDeque;
 
-use crate::command::{Entry, Implied};
 use crate::hub::{Effect, Hub, Size};
 use crate::reject::Reject;
+use chat_types::{Entry, Implied};
 
 pub use call::{Call, Output, Read, Reader, Response};
 pub use departure::{Departure, InFlight};

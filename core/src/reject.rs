@@ -1,23 +1,20 @@
 //! Refusals of commands.
 
-use chat_types::{Earlier, EndReason, Span};
+use chat_types::{Code, Earlier, EndReason, Span};
 use serde::{Deserialize, Serialize};
 
 macro_rules! rejects {
-    ($($(#[$doc:meta])* $variant:ident $({ $($field:ident : $type:ty),* })? $code:literal $message:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident $({ $($field:ident : $type:ty),* })? $message:literal;)*) => {
         /// A refusal. It changes only the envelope's state and the remembered outcomes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
         #[expect(missing_docs, reason = "the message says what the fields are")]
         pub enum Reject { $($(#[$doc])* #[error($message)] $variant $({ $($field: $type),* })?,)* }
 
         impl Reject {
-            /// All codes.
-            pub const CODES: &'static [&'static str] = &[$($code,)*];
-
-            /// The code on the wire.
+            /// Its code.
             #[must_use]
-            pub const fn code(&self) -> &'static str {
-                match self { $(Self::$variant $({ $($field: _),* })? => $code,)* }
+            pub const fn kind(&self) -> Code {
+                match self { $(Self::$variant $({ $($field: _),* })? => Code::$variant,)* }
             }
         }
     };
@@ -25,81 +22,81 @@ macro_rules! rejects {
 
 rejects! {
     /// The room does not exist, or it ended and is no longer remembered.
-    RoomNotFound "room_not_found" "Room not found";
+    RoomNotFound "Room not found";
     /// The pair room ended.
-    ChatEnded { ending: Ending } "chat_ended" "Chat has ended: {ending}";
+    ChatEnded { ending: Ending } "Chat has ended: {ending}";
     /// The room exists, and the caller is not a member.
-    NotInRoom "not_in_room" "You are not in that room; log in to it first";
+    NotInRoom "You are not in that room; log in to it first";
     /// The call named no room, and the caller is not in exactly one.
-    RoomAmbiguous { rooms: u32 } "room_ambiguous" "You are in {rooms} rooms; say which by room_id";
+    RoomAmbiguous { rooms: u32 } "You are in {rooms} rooms; say which by room_id";
     /// The caller does not hold the stick, or not under the epoch that it named.
-    StickRequired "stick_required" "You do not hold the talking stick; claim it and wait for the grant";
+    StickRequired "You do not hold the talking stick; claim it and wait for the grant";
     /// A pair room has no stick.
-    NoStick "no_stick" "A pair room has no talking stick; just send";
+    NoStick "A pair room has no talking stick; just send";
     /// The caller is in the queue.
-    AlreadyWaiting "already_waiting" "You are in the queue already; wait for chatroom.found";
+    AlreadyWaiting "You are in the queue already; wait for chatroom.found";
     /// The caller is in a live pair room.
-    AlreadyChatting "already_chatting" "You are in a chat already; leave it before you queue again";
+    AlreadyChatting "You are in a chat already; leave it before you queue again";
     /// The public id is taken, or reserved for the server.
-    UserIdTaken "user_id_taken" "That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it";
+    UserIdTaken "That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it";
     /// The name is taken.
-    NameTaken { holder: NameHolder } "name_taken" "That name is taken: {holder}";
+    NameTaken { holder: NameHolder } "That name is taken: {holder}";
     /// The name breaks a rule for names.
-    NameNotAllowed { why: NameFault } "name_not_allowed" "That name is not allowed: {why}";
+    NameNotAllowed { why: NameFault } "That name is not allowed: {why}";
     /// No participant has this id.
-    UserNotFound "user_not_found" "There is no such participant";
+    UserNotFound "There is no such participant";
     /// The call needs a handle.
-    HandleRequired "handle_required" "Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before";
+    HandleRequired "Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before";
     /// No participant has this handle, or its registration ended.
-    UnknownHandle "unknown_handle" "This handle is unknown or was forgotten; register again";
+    UnknownHandle "This handle is unknown or was forgotten; register again";
     /// An argument is not acceptable.
-    InvalidArguments { argument: Argument, accepted: Accepted } "invalid_arguments" "{argument} must be {accepted}";
+    InvalidArguments { argument: Argument, accepted: Accepted } "{argument} must be {accepted}";
     /// The cursor lies beyond the end of the inbox.
-    InvalidCursor { end: u64 } "invalid_cursor" "That cursor lies beyond the end of your inbox, which is {end}";
+    InvalidCursor { end: u64 } "That cursor lies beyond the end of your inbox, which is {end}";
     /// The key was used with other arguments.
-    RequestKeyReused "request_key_reused" "That request_key was used for another request; choose a fresh one";
+    RequestKeyReused "That request_key was used for another request; choose a fresh one";
     /// The message has no visible character.
-    MessageEmpty "message_empty" "A message needs at least one visible character";
+    MessageEmpty "A message needs at least one visible character";
     /// The message exceeds the limit.
-    MessageTooLong { limit: u32 } "message_too_long" "A message has at most {limit} characters";
+    MessageTooLong { limit: u32 } "A message has at most {limit} characters";
     /// The draft is empty.
-    DraftEmpty "draft_empty" "Your draft is empty; append to it first";
+    DraftEmpty "Your draft is empty; append to it first";
     /// The append does not fit into the draft.
-    DraftFull { limit: u32 } "draft_full" "A draft has at most {limit} characters; push it, or undo";
+    DraftFull { limit: u32 } "A draft has at most {limit} characters; push it, or undo";
     /// The caller is muted: it may neither speak nor open a room.
-    Muted "muted" "An operator has muted you; you can read and join rooms, but not speak or open one";
+    Muted "An operator has muted you; you can read and join rooms, but not speak or open one";
     /// The caller is banned.
-    Blocked "blocked" "An operator has barred you from this server";
+    Blocked "An operator has barred you from this server";
     /// Too many calls, or too many streams.
-    RateLimited { retry_after: Span, earlier: Earlier } "rate_limited" "Too many calls; try again in {retry_after}";
+    RateLimited { retry_after: Span, earlier: Earlier } "Too many calls; try again in {retry_after}";
     /// The queue is full.
-    QueueFull { limit: u32 } "queue_full" "The queue is full ({limit} wait); try again later";
+    QueueFull { limit: u32 } "The queue is full ({limit} wait); try again later";
     /// The room is full, or the caller is in as many rooms as it may be.
-    RoomFull { limit: u32 } "room_full" "At most {limit} fit: the room is full, or you are in as many rooms as you may be";
+    RoomFull { limit: u32 } "At most {limit} fit: the room is full, or you are in as many rooms as you may be";
     /// The largest number of participants is registered from the caller's address, and none of them
     /// gives way.
-    AddressFull { limit: u32 } "address_full" "At most {limit} may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away";
+    AddressFull { limit: u32 } "At most {limit} may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away";
     /// The largest number of participants or rooms exists.
-    ServerFull "server_full" "The server is full; try again later";
+    ServerFull "The server is full; try again later";
     /// Too many commands are pending.
-    Overloaded { retry_after: Span, earlier: Earlier } "overloaded" "The server has too much to do; try again in {retry_after}";
+    Overloaded { retry_after: Span, earlier: Earlier } "The server has too much to do; try again in {retry_after}";
     /// The journal cannot be written.
-    StorageUnavailable { retry_after: Span, earlier: Earlier } "storage_unavailable" "The server cannot write its journal just now, and did nothing; try again in {retry_after}";
+    StorageUnavailable { retry_after: Span, earlier: Earlier } "The server cannot write its journal just now, and did nothing; try again in {retry_after}";
     /// The server is shutting down.
-    ShuttingDown { earlier: Earlier } "shutting_down" "The server is shutting down; try again in a moment";
+    ShuttingDown { earlier: Earlier } "The server is shutting down; try again in a moment";
 }
 
 impl Reject {
+    /// The code on the wire.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        self.kind().name()
+    }
+
     /// Whether a repetition of the request, with its key, is decided again.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(
-            self,
-            Self::RateLimited { .. }
-                | Self::Overloaded { .. }
-                | Self::StorageUnavailable { .. }
-                | Self::ShuttingDown { .. }
-        )
+        self.kind().is_retryable()
     }
 
     /// The delay after which to retry, where it is known.

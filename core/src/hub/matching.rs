@@ -6,7 +6,6 @@ use chat_types::config::Matching;
 use chat_types::{Body, EndReason, RoomId, Span, UserId};
 
 use super::Hub;
-use crate::command::EnterQueue;
 use crate::name::is_line;
 use crate::participant::Presence;
 use crate::queue::{Candidacy, Compatibility, MatchPreference, Waiter};
@@ -14,6 +13,7 @@ use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::{Reply, WasWaiting};
 use crate::room::Kind;
 use crate::timer::Timer;
+use chat_types::EnterQueue;
 
 /// The most characters of one interest.
 pub(crate) const MAX_INTEREST: usize = 64;

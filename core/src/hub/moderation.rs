@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use chat_types::Report;
+
 use super::Hub;
 use crate::counters::ReleaseCause;
-use crate::moderation::{Ban, Known, Measure, Report};
+use crate::moderation::{Ban, Known, Measure};
 use crate::name::{Keys, fold, line_fault};
 use crate::participant::SpeechPermission;
 use crate::reject::{Accepted, Argument, Reject};

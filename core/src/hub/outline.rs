@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use chat_types::{Attendance, EndReason, Epoch, RoomId, RoomSeq, Seq, Time, UserId};
+use chat_types::{Attendance, EndReason, Epoch, Muted, RoomId, RoomSeq, Seq, Time, UserId};
 
-use super::{Hub, Muted};
+use super::Hub;
 use crate::participant::Participant;
 use crate::room::{Kind, Room};
 use crate::stick::Stick;
@@ -177,8 +177,8 @@ impl Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Caller, Command, EnterQueue, Entry};
     use chat_types::{Address, Config, SecretHash};
+    use chat_types::{Caller, Command, EnterQueue, Entry};
 
     fn call(hub: &mut Hub, who: u8, command: Command) {
         let caller = Caller::New {

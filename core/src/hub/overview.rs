@@ -5,77 +5,10 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use chat_types::{Address, Attendance, Epoch, RoomId, Span, Time, UserId, Who};
+use chat_types::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomId, RoomView, UserId};
 
 use super::Hub;
 use crate::name::{fold, room_key};
-
-/// The numbers of participants, rooms and waiters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Registered participants.
-    pub participants: usize,
-    /// The largest number of them that registered from one address.
-    pub of_one_address: usize,
-    /// Rooms, including ended ones that are still remembered.
-    pub rooms: usize,
-    /// Participants in the queue.
-    pub waiting: usize,
-    /// Since when the first of them waits.
-    pub first_waits_since: Option<Time>,
-    /// The average of recent waits; none before the first match.
-    pub recent_wait: Option<Span>,
-}
-
-/// A participant as an operator sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParticipantView {
-    /// Its names.
-    pub who: Arc<Who>,
-    /// Whether it is present.
-    pub presence: Attendance,
-    /// The number of open streams.
-    pub streams: u32,
-    /// The live rooms that it is in.
-    pub rooms: Vec<RoomId>,
-    /// Since when it waits in the queue; none if it does not.
-    pub waiting_since: Option<Time>,
-    /// Whether it is muted.
-    pub muted: Muted,
-    /// The address that it was registered from.
-    pub address: Address,
-}
-
-/// Whether a participant is muted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Muted {
-    /// Muted.
-    Yes,
-    /// Not muted.
-    No,
-}
-
-/// A named room as seen from outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RoomView {
-    /// The room.
-    pub id: RoomId,
-    /// Its name.
-    pub name: Arc<str>,
-    /// The number of members.
-    pub members: usize,
-    /// The epoch of the current grant, and its holder.
-    pub holder: Option<(Epoch, UserId)>,
-    /// The end of the current lease.
-    pub lease_until: Option<Time>,
-    /// The number of members who wait for the stick.
-    pub stick_line: usize,
-    /// The first of them, in order: at most [`LINE_SHOWN`].
-    pub next_in_line: Vec<UserId>,
-}
-
-/// The largest number of waiting members that a view of a room lists.
-pub const LINE_SHOWN: usize = 8;
 
 impl Hub {
     /// The counts of the whole server.

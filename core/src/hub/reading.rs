@@ -1,7 +1,8 @@
 //! Reads: they take the time, compute from stored instants, and change no state.
 
 use chat_types::{
-    Address, Attendance, Epoch, Event, RoomId, RoomSeq, SecretHash, Seq, Time, UserId, Who,
+    Address, Attendance, Epoch, Event, Floor, MemberView, Report, RoomId, RoomSeq, SecretHash, Seq,
+    Time, UserId, Who,
 };
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Hub;
 use super::speech::SUFFIX;
 use crate::inbox::Page;
-use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
+use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
 use crate::name::fold;
 use crate::page::PageLimits;
 use crate::participant::Presence;
@@ -51,30 +52,6 @@ pub enum Answer {
         /// The boss's alert level, from 0 to 5.
         boss_alert: u8,
     },
-}
-
-/// What a member needs to speak in a room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Floor {
-    /// Whether members need the stick to speak.
-    pub needs_stick: bool,
-    /// The member's place for the stick: 0 holds it, 1 is next. None without a claim.
-    pub place: Option<u32>,
-    /// The epoch of the current or the last grant; 0 in a room without a stick.
-    pub epoch: Epoch,
-    /// Whether the member has a draft with text.
-    pub has_draft: bool,
-}
-
-/// A member as `list_users` shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MemberView {
-    /// The member.
-    pub who: Arc<Who>,
-    /// The instant at which it joined.
-    pub since: Time,
-    /// Whether it is present.
-    pub presence: Attendance,
 }
 
 /// The size of a collection, and its limit.

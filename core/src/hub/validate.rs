@@ -199,11 +199,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::Hub;
-    use crate::command::{Caller, Command, EnterQueue, Entry};
     use crate::hub::away::Away;
     use crate::participant::{Participant, Presence, SpeechPermission};
     use crate::timer::Timers;
     use chat_types::{Address, BreakKind, Config, RoomId, SecretHash, Time, UserId, Who};
+    use chat_types::{Caller, Command, EnterQueue, Entry};
 
     const ANN: UserId = UserId(1);
     const DAN: UserId = UserId(4);

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use chat_types::{Seq, Span, Time, UserId};
 
-use crate::command::Implied;
 use crate::table::Table;
+use chat_types::Implied;
 
 /// The longest time that a consequence waits for a batch to join.
 const DELAY: Span = Span::millis(250);

@@ -3,8 +3,8 @@
 use chat_types::{Address, Earlier, RequestKey, Seq, Ticket, Time, UserId};
 
 use super::{Call, Disk, Fate, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase, Read, Reader};
-use crate::command::{Caller, Command, Entry, Implied};
 use crate::reject::Reject;
+use chat_types::{Caller, Command, Entry, Implied};
 
 impl Node {
     /// Accepts a call from the shell. Its answer follows as an output, now or later.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::{Caller, Command};
 use crate::hub::Answer;
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::room::Notice;
+use chat_types::{Caller, Command};
 
 /// A call to the node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use chat_types::{Earlier, Ticket};
 use std::collections::VecDeque;
 
 use super::{Node, Origin, Output};
-use crate::command::Entry;
 use crate::hub::Hub;
+use chat_types::Entry;
 
 /// The parts of a node that has ended.
 #[derive(Debug)]

@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 use chat_types::{Earlier, RequestKey, SecretHash, Ticket, Time, UserId};
 
 use super::{Call, Node, Origin, Response};
-use crate::command::{Caller, Command, Entry};
 use crate::digest::fingerprint;
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::table::Table;
+use chat_types::{Caller, Command, Entry};
 
 /// The identity of a repeated call: the hash of its caller's handle, and its request key.
 type Name = (SecretHash, RequestKey);

@@ -3,10 +3,10 @@
 use chat_types::config::Config;
 
 use super::Node;
-use crate::command::{Command, EnterQueue};
 use crate::hub::{MAX_INTEREST, MAX_PUBLIC_ID, MAX_REASON};
 use crate::name::MAX_NAME;
 use crate::reject::{Accepted, Argument, LineFault, NameFault, Reject};
+use chat_types::{Command, EnterQueue};
 
 /// The largest number of bytes of one character.
 const BYTES: usize = 4;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::{Body, Config, Reject};
+use chat_core::{Body, Code, Config};
 
 use crate::check::play;
 
@@ -149,7 +149,7 @@ fn every_refusal_is_reached_but_those_that_only_the_node_gives() {
     }
     let node: BTreeSet<&str> = NOT_FROM_ENTRIES.iter().map(|(code, _)| *code).collect();
     assert!(node.is_disjoint(&reached), "{node:?}");
-    let all: BTreeSet<&str> = Reject::CODES.iter().copied().collect();
+    let all: BTreeSet<&str> = Code::NAMES.iter().copied().collect();
     assert_eq!(&node | &reached, all);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chat_core::{
-    Caller, Command, Entry, Hub, MeasureTarget, Muted, Operate, Reject, SecretHash, Seq,
+    Caller, Code, Command, Entry, Hub, MeasureTarget, Muted, Operate, Reject, SecretHash, Seq,
 };
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -71,7 +71,7 @@ impl Reached {
     }
 
     fn is_all(&self) -> bool {
-        Reject::CODES.iter().all(|code| self.codes.contains(code))
+        Code::NAMES.iter().all(|code| self.codes.contains(code))
             && self.kinds.len() == KINDS
             && self.full == self.known
             && self.kept.len() == KEPT
@@ -135,7 +135,7 @@ fn random_journals_reach_every_refusal_every_event_and_every_limit() {
             return;
         }
     }
-    assert_eq!(reached.codes, Reject::CODES.iter().copied().collect());
+    assert_eq!(reached.codes, Code::NAMES.iter().copied().collect());
     assert_eq!(reached.kinds.len(), KINDS, "{:?}", reached.kinds);
     assert_eq!(reached.full, reached.known);
     assert_eq!(reached.kept.len(), KEPT, "{:?}", reached.kept);

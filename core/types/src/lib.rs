@@ -1,9 +1,12 @@
-//! Types that the chat server and its judges share: instants, spans, ids, events and gaps, operators'
-//! acts, the configuration with every limit, the kinds of breaks, whether a journal is whole, and the
+//! Types that the chat server and its judges share: instants, spans, ids, events and gaps, commands
+//! and entries of the journal, operators' acts, what operators and members read, the codes of
+//! refusals, the configuration with every limit, the kinds of breaks, whether a journal is whole, and the
 //! function that folds words into a hash. None of them decides anything.
 
 mod break_kind;
 mod call;
+mod code;
+mod command;
 mod continuity;
 mod event;
 mod id;
@@ -11,11 +14,14 @@ mod listed;
 mod mix;
 mod operate;
 mod time;
+mod view;
 
 pub mod config;
 
 pub use break_kind::BreakKind;
 pub use call::{Earlier, Ticket};
+pub use code::Code;
+pub use command::{Caller, Command, EnterQueue, Entry, Implied};
 pub use config::{Config, ConfigError};
 pub use continuity::Continuity;
 pub use event::{
@@ -28,3 +34,4 @@ pub use id::{
 pub use mix::{mix, mix_bytes, mix_lanes};
 pub use operate::Operate;
 pub use time::{Span, Time};
+pub use view::{Counts, Floor, LINE_SHOWN, MemberView, Muted, ParticipantView, Report, RoomView};

@@ -12,6 +12,9 @@ macro_rules! listed {
             /// All variants.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// The words of all variants.
+            pub const NAMES: &'static [&'static str] = &[$($word,)*];
+
             /// The variant's word.
             #[must_use]
             pub const fn name(self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Refusals on the wire.
 
-use chat_core::{Earlier, Reject};
+use chat_core::{Code, Earlier, Reject};
 use serde::Serialize;
 
 use crate::user::User;
@@ -82,7 +82,7 @@ impl Refusal {
     /// All codes.
     pub fn codes() -> impl Iterator<Item = &'static str> {
         // The core does not know of searches.
-        Reject::CODES.iter().copied().chain(["search_unavailable"])
+        Code::NAMES.iter().copied().chain(["search_unavailable"])
     }
 
     /// A refusal that only says what was wrong.
@@ -178,10 +178,7 @@ mod tests {
     #[test]
     fn every_code_has_a_status_and_bad_requests_are_few() {
         let of = |code| Refusal::new(code, String::new()).status();
-        let bad: Vec<_> = Reject::CODES
-            .iter()
-            .filter(|code| of(code) == 400)
-            .collect();
+        let bad: Vec<_> = Code::NAMES.iter().filter(|code| of(code) == 400).collect();
         assert_eq!(
             bad,
             [

@@ -23,8 +23,8 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Outcome, Refusal, User};
-use sim_model::server::{BatchEntry, Decided, Entry, ServerCall, ServerRecord, Ticket};
+use sim_model::protocol::{Answer, Op, OpKind, Outcome, Refusal, User};
+use sim_model::server::{BatchEntry, Decided, Entry, Implied, ServerCall, ServerRecord, Ticket};
 
 use crate::comparison::{Comparison, ComparisonCounts};
 use crate::difference::{BatchItem, Decision, Difference, EventPosition};
@@ -37,7 +37,7 @@ use self::in_flight::{Call, InFlight, Stage};
 use self::log_waits::LogWaits;
 use self::long_polls::{LongPolls, WaitEvent};
 use self::number_map::NumberMap;
-use self::pipeline::Pipeline;
+use self::pipeline::{Pipeline, is_same};
 
 /// Audits the records of one server.
 #[derive(Clone, Debug)]
@@ -264,7 +264,11 @@ impl Auditor {
         let first = self.pipeline.form(at, max_batch);
         for (place, seen) in (first..).zip(batch) {
             let owed = self.pipeline.in_flight(place);
-            if owed == Some(seen) {
+            let is_owed = match (owed, seen) {
+                (Some(BatchEntry::Own(owed)), BatchEntry::Own(seen)) => is_same(owed, seen),
+                (owed, seen) => owed == Some(seen),
+            };
+            if is_owed {
                 continue;
             }
             // A tick may occur at any time.
@@ -330,13 +334,13 @@ impl Auditor {
         if self.pipeline.is_up() {
             self.follows_batch(since, entry, ticket);
         }
-        if let (Entry::OpenStream { user }, Some(ticket)) = (entry, ticket) {
-            let end = self.model.inbox_end(*user); // 14, before what the opening causes
+        if let (Some((user, Implied::OpenStream)), Some(ticket)) = (entry.implied(), ticket) {
+            let end = self.model.inbox_end(user); // 14, before what the opening causes
             self.in_flight.begins_behind(ticket, end);
         }
         let owed = self.model.commit(position, at, entry);
         self.count_decision(entry, &owed.outcome, owed.repeated);
-        self.has_acted |= matches!(entry, Entry::Operate(_));
+        self.has_acted |= matches!(entry, Entry::Operate { .. });
         if has_outcome(entry) && owed.outcome != said.outcome {
             self.differ(
                 at,
@@ -355,7 +359,7 @@ impl Auditor {
                 self.in_flight
                     .decided(ticket, owed.caller, owed.outcome, (since, owed.answer_at))
         {
-            self.pipeline.imply(since, Entry::CloseStream { user });
+            self.pipeline.imply(since, user, Implied::CloseStream);
         }
         for user in self.model.take_forgotten() {
             self.in_flight
@@ -408,7 +412,7 @@ impl Auditor {
     fn follows_batch(&mut self, at: Time, entry: &Entry, ticket: Option<Ticket>) {
         let owed = self.pipeline.committed(at);
         let is_owed = match (&owed, ticket) {
-            (Some(BatchEntry::Own(own)), None) => own == entry,
+            (Some(BatchEntry::Own(own)), None) => is_same(own, entry),
             (Some(BatchEntry::Call(owed)), Some(ticket)) => *owed == ticket,
             _ => false,
         };
@@ -444,8 +448,8 @@ impl Auditor {
 
     fn count_decision(&mut self, entry: &Entry, owed: &Outcome, repeated: bool) {
         match entry {
-            Entry::Call { op, .. } => {
-                self.tally.add(Comparison::decision(op));
+            Entry::Call { command, .. } => {
+                self.tally.add(Comparison::decision(OpKind::of(command)));
                 if repeated {
                     self.tally.add(Comparison::Repeat);
                 }
@@ -453,15 +457,13 @@ impl Auditor {
                     self.tally.add(Comparison::Refusal);
                 }
             }
-            Entry::Operate(_) => self.tally.add(Comparison::Moderation),
-            Entry::OpenStream { .. } | Entry::CloseStream { .. } | Entry::Seen { .. } => {
-                self.tally.add(Comparison::Presence);
+            Entry::Operate { .. } => self.tally.add(Comparison::Moderation),
+            Entry::Implied { implied, .. } => {
+                if !matches!(implied, Implied::Read { .. }) {
+                    self.tally.add(Comparison::Presence);
+                }
             }
-            Entry::Read { .. }
-            | Entry::Tick
-            | Entry::Started { .. }
-            | Entry::Resumed { .. }
-            | Entry::Stepped => {}
+            Entry::Tick | Entry::Started { .. } | Entry::Resumed { .. } | Entry::Stepped => {}
         }
     }
 
@@ -508,25 +510,29 @@ impl Auditor {
 fn asks_for(ask: &ServerCall, caller: Option<User>, entry: &Entry) -> bool {
     match (ask, entry) {
         (
-            ServerCall::Call { caller, key, op },
+            ServerCall::Call {
+                caller,
+                key,
+                op: Op::Command(op),
+            },
             Entry::Call {
                 caller: by,
                 key: under,
-                op: what,
+                command: what,
             },
         ) => (caller, key, op) == (by, under, what),
-        (ServerCall::OpenStream { .. }, Entry::OpenStream { user }) => caller == Some(*user),
-        (ServerCall::Operate(asked), Entry::Operate(act)) => asked == act,
+        (ServerCall::OpenStream { .. }, Entry::Implied { user, implied }) => {
+            *implied == Implied::OpenStream && caller == Some(*user)
+        }
+        (ServerCall::Operate(asked), Entry::Operate { act, .. }) => asked == act,
         _ => false,
     }
 }
 
 /// Whether the entry has an outcome that its caller sees.
 const fn has_outcome(entry: &Entry) -> bool {
-    matches!(
-        entry,
-        Entry::Call { .. } | Entry::OpenStream { .. } | Entry::Operate(_)
-    )
+    matches!(entry, Entry::Call { .. } | Entry::Operate { .. })
+        || matches!(entry.implied(), Some((_, Implied::OpenStream)))
 }
 
 const fn unknown_handle() -> Refusal {

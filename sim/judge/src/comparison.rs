@@ -1,7 +1,7 @@
 //! The kinds of comparisons of the auditor, with a count for each. The checks of the properties
 //! follow from the counts.
 
-use sim_model::protocol::{Body, Op};
+use sim_model::protocol::{Body, OpKind};
 
 /// One kind of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,24 +109,20 @@ impl ComparisonCounts {
 
 impl Comparison {
     /// The kind of a decision on a call.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "a call without a kind of its own counts as an answer"
-    )]
-    pub(crate) const fn decision(op: &Op) -> Self {
-        match op {
-            Op::EnterQueue { .. } | Op::LeaveQueue => Self::Queue,
-            Op::Login { .. } => Self::Login,
-            Op::Send { .. } | Op::Push { .. } => Self::Speech,
-            Op::Append { .. } | Op::Undo { .. } => Self::Draft,
-            Op::TalkingStick { .. } | Op::Reset { .. } => Self::Claim,
-            Op::LeaveChat { .. } | Op::Unregister => Self::Leave,
-            Op::Typing { .. } => Self::Typing,
-            Op::Block { .. } | Op::Unblock { .. } | Op::Report { .. } => Self::Moderation,
-            Op::Break { .. } => Self::Break,
-            Op::Mood => Self::Mood,
-            Op::Check { .. } => Self::Page,
-            _ => Self::Answer,
+    pub(crate) const fn decision(call: OpKind) -> Self {
+        match call {
+            OpKind::EnterQueue | OpKind::LeaveQueue => Self::Queue,
+            OpKind::Login => Self::Login,
+            OpKind::Send | OpKind::Push => Self::Speech,
+            OpKind::Append | OpKind::Undo => Self::Draft,
+            OpKind::TalkingStick | OpKind::Reset => Self::Claim,
+            OpKind::LeaveChat | OpKind::Unregister => Self::Leave,
+            OpKind::Typing => Self::Typing,
+            OpKind::Block | OpKind::Unblock | OpKind::Report => Self::Moderation,
+            OpKind::Break => Self::Break,
+            OpKind::Mood => Self::Mood,
+            OpKind::Check => Self::Page,
+            OpKind::History | OpKind::ListUsers => Self::Answer,
         }
     }
 

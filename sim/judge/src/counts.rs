@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sim_model::history::{ClientEvent, Record, Retry};
 use sim_model::outcome::Counts;
-use sim_model::protocol::{Agent, Answer, Body, CallId, InboxEvent, Op, Outcome};
+use sim_model::protocol::{Agent, Answer, Body, CallId, InboxEvent, Op, OpKind, Outcome};
 
 /// Counts the messages of one run.
 #[derive(Clone, Debug, Default)]
@@ -65,5 +65,5 @@ impl Messages {
 }
 
 const fn speaks(op: &Op) -> bool {
-    matches!(op, Op::Send { .. } | Op::Push { .. })
+    matches!(op.kind(), OpKind::Send | OpKind::Push)
 }

@@ -323,9 +323,7 @@ impl BatchItem {
     fn user(&self) -> Option<User> {
         match self {
             Self::Call(call) => call.as_ref()?.caller,
-            Self::Own(
-                Entry::CloseStream { user } | Entry::Seen { user, .. } | Entry::Read { user, .. },
-            ) => Some(*user),
+            Self::Own(Entry::Implied { user, .. }) => Some(*user),
             Self::Own(_) => None,
         }
     }

@@ -48,7 +48,7 @@ use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecor
 use sim_model::messages_in_flight::{MessagesInFlight, Moment};
 use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};
 use sim_model::plan::{Metric, Plan};
-use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room};
+use sim_model::protocol::{Agent, Answer, CallId, Command, Op, OpKind, Outcome, Room};
 
 pub(crate) use self::open::{OpenClaim, OpenWait};
 pub use self::verdict::judged_by_thresholds;
@@ -283,12 +283,12 @@ impl Metrics {
         if record.user.is_none() && op.kind().registers() {
             waits.at_door_since.get_or_insert(intended);
         }
-        if let Op::EnterQueue { .. } = op {
+        if let Op::Command(Command::EnterQueue { .. }) = op {
             waits.in_line_since.get_or_insert(intended);
-        } else if let Op::TalkingStick { room, .. } = *op {
+        } else if let Op::Command(Command::TalkingStick { room, .. }) = *op {
             let ended = waits.record_claim(room, intended);
             self.count_unserved(Metric::StickWait, ended, record.at);
-        } else if let Op::Reset { .. } | Op::LeaveChat { .. } = op {
+        } else if let OpKind::Reset | OpKind::LeaveChat = op.kind() {
             self.stop_claiming(record);
         }
     }
@@ -395,7 +395,7 @@ impl Metrics {
                 self.count_unserved(Metric::QueueWait, since, at);
             }
             Ok(Answer::Sent { room, room_seq, .. }) => {
-                if matches!(op, Op::Push { .. }) {
+                if op.kind() == OpKind::Push {
                     self.waits(agent).holds = false;
                 }
                 self.sent(*room, *room_seq, (agent, intended));
@@ -434,10 +434,10 @@ impl Metrics {
                     self.groups.refuse(agent, op.room().flatten(), intended);
                 }
                 let waits_on = refusal.code == "already_waiting" && record.user.is_some();
-                if matches!(op, Op::EnterQueue { .. }) && !waits_on {
+                if op.kind() == OpKind::EnterQueue && !waits_on {
                     self.waits(agent).in_line_since = None;
                 }
-                if matches!(op, Op::TalkingStick { .. }) && !self.waits(agent).asked {
+                if op.kind() == OpKind::TalkingStick && !self.waits(agent).asked {
                     self.waits(agent).give_up_claim();
                 }
             }

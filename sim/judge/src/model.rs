@@ -29,11 +29,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use chat_types::{Config, Time};
+use chat_types::{
+    Caller, Command, Config, EnterQueue, Entry, Implied, Report, RequestKey, SecretHash, Time,
+};
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use sim_model::listing::Report;
-use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, Room, User};
-use sim_model::server::{Caller, Entry, Handle};
+use sim_model::protocol::{Answer, Notice, Outcome, Refusal, Room, User};
 
 pub use chat_types::{Body, Event};
 pub use deadline::Deadline;
@@ -57,7 +57,7 @@ pub struct Model {
     config: Config,
     now: Time,
     participants: Table<Participant>,
-    handles: FxHashMap<Handle, User>,
+    handles: FxHashMap<SecretHash, User>,
     /// The participants by the keys of their display names and chosen public ids. // 5.3, 5.4
     names: BTreeMap<String, User>,
     rooms: Table<RoomState>,
@@ -104,9 +104,9 @@ fn refuse_at(code: &'static str, limit: u32) -> Refusal {
     Refusal::with(code, limit.into())
 }
 
-/// A fingerprint of the operation.
-fn hash(op: &Op) -> u64 {
-    FxBuildHasher.hash_one(op)
+/// A fingerprint of the command.
+fn hash(command: &Command) -> u64 {
+    FxBuildHasher.hash_one(command)
 }
 
 impl Model {
@@ -169,7 +169,7 @@ impl Model {
 
     /// The participant of a handle.
     #[must_use]
-    pub fn user_of(&self, handle: Handle) -> Option<User> {
+    pub fn user_of(&self, handle: SecretHash) -> Option<User> {
         self.handles.get(&handle).copied()
     }
 
@@ -214,7 +214,10 @@ impl Model {
         if let Some(posted) = &mut self.posted {
             posted.clear();
         }
-        if let Entry::Resumed { config, continuity } = entry {
+        if let Entry::Resumed {
+            config, continuity, ..
+        } = entry
+        {
             self.resume(at, config, *continuity); // 2.6
             return self.owe(None, Ok(Answer::Done));
         }
@@ -224,44 +227,51 @@ impl Model {
         }
         self.pass(at); // 2.2 (1)
         match entry {
-            Entry::Call { caller, key, op } => return self.call(*caller, *key, op),
-            Entry::OpenStream { user } if self.is_registered(*user) => {
-                let outcome = self.using(*user, |model| {
-                    model.seen(*user);
-                    model.open_stream(*user)
-                });
-                return self.owe(Some(*user), outcome);
-            }
-            Entry::OpenStream { .. } => return self.owe(None, Err(refuse("unknown_handle"))),
-            Entry::Operate(act) => {
+            Entry::Call {
+                caller,
+                key,
+                command,
+            } => return self.call(*caller, *key, command),
+            Entry::Implied { user, implied } => return self.imply(*user, *implied),
+            Entry::Operate { act, .. } => {
                 let outcome = self.operate(act);
                 return self.owe(None, outcome);
             }
-            // An implied entry for an unknown number has no effect. // 2.2 (2)
-            Entry::CloseStream { user } if self.is_registered(*user) => self.close_stream(*user),
-            Entry::Seen { user, waiting } if self.is_registered(*user) => {
-                self.using(*user, |model| {
-                    model.seen(*user);
-                    if let Some(waited) = waiting {
-                        model.waiting(*user, *waited);
-                    }
+            Entry::Started { config, .. } => self.config = config.as_ref().clone(),
+            Entry::Tick | Entry::Resumed { .. } | Entry::Stepped => {}
+        }
+        self.owe(None, Ok(Answer::Done))
+    }
+
+    /// A consequence of a participant's reads or streams. For an unknown number it has no effect, and
+    /// the opening of a stream is refused. // 2.2 (2)
+    fn imply(&mut self, user: User, implied: Implied) -> Owed {
+        let is_registered = self.is_registered(user);
+        match implied {
+            Implied::OpenStream if is_registered => {
+                let outcome = self.using(user, |model| {
+                    model.seen(user);
+                    model.open_stream(user)
                 });
+                return self.owe(Some(user), outcome);
             }
-            Entry::Read {
-                user,
+            Implied::OpenStream => return self.owe(None, Err(refuse("unknown_handle"))),
+            Implied::CloseStream if is_registered => self.close_stream(user),
+            Implied::Seen { waiting } if is_registered => self.using(user, |model| {
+                model.seen(user);
+                if let Some(waited) = waiting {
+                    model.waiting(user, waited);
+                }
+            }),
+            Implied::Read {
                 acknowledged,
                 delivered,
             } => {
                 if let Some(participant) = self.participants.get_mut(user.0) {
-                    participant.inbox.read(*acknowledged, *delivered);
+                    participant.inbox.read(acknowledged.0, delivered.0);
                 }
             }
-            Entry::Started { config } => self.config = config.as_ref().clone(),
-            Entry::CloseStream { .. }
-            | Entry::Seen { .. }
-            | Entry::Tick
-            | Entry::Resumed { .. }
-            | Entry::Stepped => {}
+            Implied::CloseStream | Implied::Seen { .. } => {}
         }
         self.owe(None, Ok(Answer::Done))
     }
@@ -287,39 +297,46 @@ impl Model {
         result
     }
 
-    fn call(&mut self, caller: Caller, key: Option<u128>, op: &Op) -> Owed {
+    fn call(&mut self, caller: Caller, key: Option<RequestKey>, command: &Command) -> Owed {
         match (self.user_of(caller.handle()), caller) {
-            (Some(user), Caller::Known(_)) => {
-                self.using(user, |model| model.decide_call(caller, key, op))
+            (Some(user), Caller::Handle(_)) => {
+                self.using(user, |model| model.decide_call(caller, key, command))
             }
-            _ => self.decide_call(caller, key, op),
+            _ => self.decide_call(caller, key, command),
         }
     }
 
-    fn decide_call(&mut self, caller: Caller, key: Option<u128>, op: &Op) -> Owed {
+    fn decide_call(&mut self, caller: Caller, key: Option<RequestKey>, command: &Command) -> Owed {
         let (user, outcome, answer_at) = match (self.user_of(caller.handle()), caller) {
-            (None, Caller::Known(_)) => return self.owe(None, Err(refuse("unknown_handle"))),
-            (None, Caller::New(handle, from)) => match self.register((handle, from), op) {
-                Ok(registered) => registered,
-                Err(refusal) => return self.owe(None, Err(refusal)), // Not remembered. // 3
-            },
-            (Some(user), Caller::New(..)) if !self.is_unused(user) => {
+            (None, Caller::Handle(_)) => return self.owe(None, Err(refuse("unknown_handle"))),
+            (None, Caller::New { handle, from, .. }) => {
+                match self.register((handle, from.0), command) {
+                    Ok(registered) => registered,
+                    Err(refusal) => return self.owe(None, Err(refusal)), // Not remembered. // 3
+                }
+            }
+            (Some(user), Caller::New { .. }) if !self.is_unused(user) => {
                 return self.owe(None, Err(refuse("handle_required"))); // 2.2 (2)
             }
             (Some(user), caller) => {
-                if matches!(caller, Caller::Known(_)) {
+                if matches!(caller, Caller::Handle(_)) {
                     self.seen(user); // 2.2 (3)
                 }
-                if let Some(owed) = key.and_then(|key| self.repeat(user, key, op)) {
+                if let Some(owed) = key.and_then(|key| self.repeat(user, key, command)) {
                     return owed; // 2.2 (4)
                 }
-                let (outcome, answer_at) = self.decide(user, op); // 2.2 (5)
+                let (outcome, answer_at) = self.decide(user, command); // 2.2 (5)
                 (user, outcome, answer_at)
             }
         };
         // An unregistered participant remembers nothing. // 9.4
         if let Some(key) = key.filter(|_| self.is_registered(user)) {
-            self.remember(user, key, op, outcome.clone(), answer_at);
+            let remembered = Remembered {
+                asked: hash(command),
+                outcome: outcome.clone(),
+                answer_at,
+            };
+            self.remember(user, key, remembered);
         }
         Owed {
             outcome,
@@ -331,9 +348,9 @@ impl Model {
 
     /// The expected result of a call with a remembered key; `None` for another key. // 3
     #[must_use]
-    pub fn repeat(&self, user: User, key: u128, op: &Op) -> Option<Owed> {
+    pub fn repeat(&self, user: User, key: RequestKey, command: &Command) -> Option<Owed> {
         let remembered = self.participants.get(user.0)?.keys.get(key)?;
-        if remembered.asked != hash(op) {
+        if remembered.asked != hash(command) {
             return Some(self.owe(Some(user), Err(refuse("request_key_reused"))));
         }
         Some(Owed {
@@ -345,15 +362,14 @@ impl Model {
     }
 
     /// Remembers the first outcome under a key, unless it is a retryable refusal. // 3
-    fn remember(&mut self, user: User, key: u128, op: &Op, outcome: Outcome, answer_at: Time) {
+    fn remember(&mut self, user: User, key: RequestKey, remembered: Remembered) {
+        let Remembered {
+            outcome, answer_at, ..
+        } = &remembered;
         if outcome.as_ref().is_err_and(Refusal::is_retryable) {
             return;
         }
-        let remembered = Remembered {
-            asked: hash(op),
-            outcome,
-            answer_at,
-        };
+        let answer_at = *answer_at;
         let held = answer_at > self.now;
         let limit = self.config.remembered_keys;
         let participant = self.participant_mut(user);
@@ -364,36 +380,32 @@ impl Model {
     }
 
     /// Decides a command of a known caller: the outcome, and when the answer may leave.
-    fn decide(&mut self, user: User, op: &Op) -> (Outcome, Time) {
-        let outcome = match op {
-            Op::EnterQueue {
+    fn decide(&mut self, user: User, command: &Command) -> (Outcome, Time) {
+        let outcome = match command {
+            Command::EnterQueue(EnterQueue {
                 display_name,
                 interests,
                 ..
-            } => self.enter_queue(user, display_name.as_ref(), interests),
-            Op::LeaveQueue => self.leave_queue(user),
-            Op::Login { username, room } => self.login(user, username, room),
-            Op::Send { room, text, epoch } => self.send(user, *room, text, *epoch),
-            Op::LeaveChat { room } => self.leave_chat(user, *room),
-            Op::TalkingStick { room, epoch } => self.talking_stick(user, *room, *epoch),
-            Op::Append { room, text, epoch } => self.append(user, *room, text, *epoch),
-            Op::Undo { room, epoch } => self.undo(user, *room, *epoch),
-            Op::Reset { room, epoch } => self.reset(user, *room, *epoch),
-            Op::Push { room, epoch } => self.push(user, *room, *epoch),
-            Op::Typing { room } => self.typing(user, *room),
-            Op::Block { user: other } => self.block(user, *other),
-            Op::Unblock { user: other } => self.unblock(user, *other),
-            Op::Report {
+            }) => self.enter_queue(user, display_name.as_ref(), interests),
+            Command::LeaveQueue => self.leave_queue(user),
+            Command::Login { username, room } => self.login(user, username, room),
+            Command::SendMessage { room, text, epoch } => self.send(user, *room, text, *epoch),
+            Command::LeaveChat { room } => self.leave_chat(user, *room),
+            Command::TalkingStick { room, epoch } => self.talking_stick(user, *room, *epoch),
+            Command::Append { room, text, epoch } => self.append(user, *room, text, *epoch),
+            Command::Undo { room, epoch } => self.undo(user, *room, *epoch),
+            Command::Reset { room, epoch } => self.reset(user, *room, *epoch),
+            Command::Push { room, epoch } => self.push(user, *room, *epoch),
+            Command::Typing { room } => self.typing(user, *room),
+            Command::BlockUser { user: other } => self.block(user, *other),
+            Command::UnblockUser { user: other } => self.unblock(user, *other),
+            Command::ReportUser {
                 user: other,
                 reason,
             } => self.report(user, *other, reason),
-            Op::Break { excuse, .. } => return self.take_break(user, excuse.as_ref()),
-            Op::Unregister => {
+            Command::TakeBreak { excuse, .. } => return self.take_break(user, excuse.as_ref()),
+            Command::Unregister => {
                 self.forget(user); // 5.5
-                Ok(Answer::Done)
-            }
-            // Reads are no entries. // 9.5
-            Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood => {
                 Ok(Answer::Done)
             }
         };

@@ -32,7 +32,7 @@ mod stick_progress;
 mod stream_continuity;
 
 use sim_model::listing::{Kept, Listed};
-use sim_model::protocol::{Answer, Op, Outcome};
+use sim_model::protocol::{Answer, Op, OpKind, Outcome};
 use sim_model::server::Entry;
 
 use crate::comparison::{Comparison, ComparisonCounts};
@@ -155,16 +155,16 @@ fn batched(difference: &Difference) -> Option<&Entry> {
     }
 }
 
-/// The affected call.
-fn op(difference: &Difference) -> Option<&Op> {
+/// The kind of the affected call.
+fn kind(difference: &Difference) -> Option<OpKind> {
     match difference {
         Difference::Decision(Decision {
-            entry: Entry::Call { op, .. },
+            entry: Entry::Call { command, .. },
             ..
-        }) => Some(op),
+        }) => Some(OpKind::of(command)),
         Difference::Answer { call, .. }
         | Difference::Uncommitted { call, .. }
-        | Difference::Early { call, .. } => call.op(),
+        | Difference::Early { call, .. } => call.op().map(Op::kind),
         _ => None,
     }
 }

@@ -23,8 +23,8 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, Record, RequestKey};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Op, Outcome, User, Who};
-use sim_model::server::{Entry, Gap, Handle, ServerRecord};
+use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Op, OpKind, Outcome, User, Who};
+use sim_model::server::{Entry, Gap, Implied, SecretHash, ServerRecord};
 use sim_model::user_name::is_numbered;
 
 use crate::auditor::Auditor;
@@ -44,7 +44,7 @@ pub(crate) struct Reconciler {
     /// When a client knew an entry, by an answer or an event: the instant, and the position.
     known: Vec<(Time, u64)>,
     /// The latest participant of each handle, and the participants of handles that had several.
-    handles: BTreeMap<Handle, User>,
+    handles: BTreeMap<SecretHash, User>,
     ambiguous: BTreeSet<User>,
     /// The calls under the key of the previous one, which may have no entry of their own.
     repetitions: BTreeSet<(Agent, CallId)>,
@@ -192,20 +192,21 @@ impl Reconciler {
             return;
         }
         let caller = self.caller(entry).or(before);
-        if let Entry::Call { op, .. } = entry
+        if let Entry::Call { command, .. } = entry
             && let Some(user) = caller
             && let Some(client) = self.clients.get_mut(&user)
         {
+            let asked = OpKind::of(command).verb();
             let equal = client.answers.iter().position(|(_, verb, answer)| {
                 let said = said.outcome.as_ref();
-                *verb == op.verb() && said.is_ok_and(|said| is_equal(said, answer))
+                *verb == asked && said.is_ok_and(|said| is_equal(said, answer))
             });
             if let Some(index) = equal {
                 let (answered_at, ..) = client.answers.remove(index);
                 self.known.push((answered_at, position));
                 self.tally.add(Comparison::Journaled);
             } else if !client.answers.is_empty() {
-                client.held.push((said.answer_at, op.verb()));
+                client.held.push((said.answer_at, asked));
                 let owed = said.outcome.clone();
                 client.unanswered.push(Decision {
                     position,
@@ -218,8 +219,8 @@ impl Reconciler {
             }
         }
         // What a reader acknowledges changes its gaps.
-        let reader = if let Entry::Read { user, .. } = entry {
-            Some(*user)
+        let reader = if let Some((user, Implied::Read { .. })) = entry.implied() {
+            Some(user)
         } else {
             None
         };
@@ -402,7 +403,7 @@ fn nearest(
 ) -> Option<Difference> {
     let of_verb = decisions
         .iter()
-        .filter(|decision| matches!(&decision.entry, Entry::Call { op, .. } if op.verb() == verb));
+        .filter(|decision| matches!(&decision.entry, Entry::Call { command, .. } if OpKind::of(command).verb() == verb));
     let nearest = of_verb.min_by_key(|decision| decision.position.abs_diff(position))?;
     Some(Difference::Decision(Decision {
         said: Ok(answer.clone()),

@@ -8,7 +8,7 @@ use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, of_distribut
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
 use sim_model::plan::{Figure, Metric, Threshold};
-use sim_model::protocol::{Agent, Answer, Body, InboxEvent, Membership, Op, Outcome};
+use sim_model::protocol::{Agent, Answer, Body, InboxEvent, Membership, Op, OpKind, Outcome};
 use sim_model::user_name::{UserName, is_numbered};
 
 /// The most buckets. A run that outgrows them gets buckets of twice the length.
@@ -499,7 +499,7 @@ impl Observer for SeriesRecorder {
 }
 
 const fn speaks(op: &Op) -> bool {
-    matches!(op, Op::Send { .. } | Op::Push { .. })
+    matches!(op.kind(), OpKind::Send | OpKind::Push)
 }
 
 fn milliseconds(span: Span) -> f64 {

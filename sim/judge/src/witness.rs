@@ -28,7 +28,7 @@ use crate::comparison::Comparison;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Record};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Body, Op, User};
+use sim_model::protocol::{Answer, Body, Op, OpKind, User};
 
 use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
@@ -58,10 +58,10 @@ impl Witness {
         if let ClientEvent::Called { call, op, key, .. } = record.what {
             self.observations
                 .call((record.agent, call), record.user, op, key.is_some());
-            if let Op::EnterQueue { .. } = op {
+            if op.kind() == OpKind::EnterQueue {
                 findings.leave_unjudged(Property::QueueProgress, 1);
             }
-            if let Op::TalkingStick { .. } = op {
+            if op.kind() == OpKind::TalkingStick {
                 findings.leave_unjudged(Property::StickProgress, 1);
             }
         }

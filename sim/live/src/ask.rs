@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::names::Names;
-use sim_model::protocol::{Op, Room};
+use sim_model::protocol::{Command, EnterQueue, Op, Room};
 
 /// One attempt of a call to the server.
 #[derive(Clone, Debug)]
@@ -92,40 +92,40 @@ impl Ask {
         let base = Arguments {
             request_key: key.map(|key| names.key(key)),
             room_id: room_text(self.op.room().flatten()),
-            epoch: self.op.epoch(),
+            epoch: self.op.epoch().map(|epoch| epoch.0),
             user_id: self.op.about().map(|user| names.user_text(user)),
             ..Arguments::default()
         };
         match &self.op {
-            Op::EnterQueue {
+            Op::Command(Command::EnterQueue(EnterQueue {
                 user_id,
                 display_name,
                 interests,
-            } => Arguments {
+            })) => Arguments {
                 user_id: user_id.as_deref().map(|id| names.of_run(id)),
                 display_name: display_name.as_deref(),
                 interests: Some(interests.iter().map(|one| &**one).collect()),
                 ..base
             },
-            Op::Login { username, room } => Arguments {
+            Op::Command(Command::Login { username, room }) => Arguments {
                 username: Some(username),
                 room: Some(names.room_name(room)),
                 ..base
             },
-            Op::Send { room, text, .. } => Arguments {
+            Op::Command(Command::SendMessage { room, text, .. }) => Arguments {
                 room_id: room_text(room.or(self.room)),
                 message: Some(text),
                 ..base
             },
-            Op::Append { text, .. } => Arguments {
+            Op::Command(Command::Append { text, .. }) => Arguments {
                 text: Some(text),
                 ..base
             },
-            Op::Report { reason, .. } => Arguments {
+            Op::Command(Command::ReportUser { reason, .. }) => Arguments {
                 reason: Some(reason),
                 ..base
             },
-            Op::Break { excuse, .. } => Arguments {
+            Op::Command(Command::TakeBreak { excuse, .. }) => Arguments {
                 excuse: excuse.as_deref(),
                 ..base
             },
@@ -155,9 +155,9 @@ impl Ask {
 )]
 pub(super) fn route(ask: &Ask) -> Cow<'static, str> {
     match &ask.op {
-        Op::Login { .. } if ask.handle.is_none() => "/register".into(),
-        Op::Send { .. } => "/send".into(),
-        Op::TalkingStick { .. } => "/talking_stick".into(),
+        Op::Command(Command::Login { .. }) if ask.handle.is_none() => "/register".into(),
+        Op::Command(Command::SendMessage { .. }) => "/send".into(),
+        Op::Command(Command::TalkingStick { .. }) => "/talking_stick".into(),
         Op::Check { .. } => "/check_event".into(),
         _ => format!("/tools/{}", ask.op.tool()).into(),
     }
@@ -183,11 +183,11 @@ mod tests {
     #[test]
     fn a_call_has_the_arguments_that_its_tool_takes() {
         let names = Names::new(7);
-        let said = ask(Op::Send {
+        let said = ask(Op::Command(Command::SendMessage {
             room: None,
             text: "hi".into(),
             epoch: None,
-        });
+        }));
         let of = |ask: &Ask| serde_json::to_value(ask.arguments(&names)).unwrap();
         assert_eq!(of(&said), json!({ "room_id": "room_4", "message": "hi" }));
         let check = ask(Op::Check {
@@ -198,20 +198,20 @@ mod tests {
         assert_eq!(of(&check), json!({ "after": 3, "wait_seconds": 2 }));
         let renamed = serde_json::to_value(check.arguments(&names).with_delay()).unwrap();
         assert_eq!(renamed, json!({ "after": 3, "delay": 2 }));
-        let login = ask(Op::Login {
+        let login = ask(Op::Command(Command::Login {
             username: "Ann".into(),
             room: "table".into(),
-        });
+        }));
         let room = format!("table{}", names.suffix());
         assert_eq!(of(&login), json!({ "username": "Ann", "room": room }));
     }
 
     #[test]
     fn newcomers_register_and_others_log_in() {
-        let mut login = ask(Op::Login {
+        let mut login = ask(Op::Command(Command::Login {
             username: "Ann".into(),
             room: "table".into(),
-        });
+        }));
         assert_eq!(route(&login), "/tools/login");
         login.handle = None;
         assert_eq!(route(&login), "/register");

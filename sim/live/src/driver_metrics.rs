@@ -12,7 +12,7 @@ use sim_judge::metrics::distribution::Distribution;
 use sim_judge::metrics::throughput::{CallCounts, Throughput};
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
-use sim_model::protocol::{Agent, Op};
+use sim_model::protocol::{Agent, Command, Op};
 use sim_model::server::ServerRecord;
 
 /// An arrival that starts this much later than planned, in microseconds, counts as late.
@@ -129,7 +129,10 @@ impl Observer for DriverMetrics<'_> {
                 intended,
                 outcome,
             } => {
-                if !matches!(op, Op::Check { .. } | Op::Break { .. }) {
+                if !matches!(
+                    op,
+                    Op::Check { .. } | Op::Command(Command::TakeBreak { .. })
+                ) {
                     self.latency.record(record.at.since(intended).0);
                 }
                 ClientEvent::Answered {

@@ -19,7 +19,7 @@ use super::caller::{CallerContext, Message, Session};
 use super::names::code;
 use super::target::Protocol;
 use super::wire::{Wire, WireError, is_stream, open_stream};
-use sim_model::protocol::{Op, Refusal};
+use sim_model::protocol::{Command, Op, Refusal};
 
 /// The time after which a slow reader looks again whether it is one.
 const LOOK: Duration = Duration::from_millis(100);
@@ -172,7 +172,7 @@ async fn refusal(net: &CallerContext, response: Response<Incoming>) -> Refusal {
     let status = response.status().as_u16();
     let body = response.into_body().collect().await;
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-    let reply = net.reader().reply(&Op::LeaveQueue, &body);
+    let reply = net.reader().reply(&Op::Command(Command::LeaveQueue), &body);
     let refusal = reply.and_then(|reply| reply.outcome.err());
     refusal.unwrap_or_else(|| Refusal::of(code(&format!("http_{status}"))))
 }

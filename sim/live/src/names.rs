@@ -7,9 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chat_types::mix;
+use chat_types::{Code, mix};
 use serde::Deserialize;
-use sim_model::names::REJECTS;
 use sim_model::user_name::FIRST_OTHER;
 
 use sim_model::protocol::{Room, User, Who};
@@ -167,8 +166,8 @@ fn suffix(mut bits: u64) -> String {
 /// A refusal's code as a static string. Codes are few, and histories keep references to them.
 pub(super) fn code(text: &str) -> &'static str {
     static OTHERS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    if let Some(known) = REJECTS.iter().find(|code| **code == text) {
-        return known;
+    if let Some(known) = Code::parse(text) {
+        return known.name();
     }
     let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = others.iter().find(|code| **code == text) {

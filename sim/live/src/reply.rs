@@ -13,7 +13,7 @@ use lists::{MemberJson, NoticeJson, PastJson};
 
 use super::event::{EventJson, Received};
 use super::names::{Names, WhoJson, code};
-use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, Room};
+use sim_model::protocol::{Answer, Command, Earlier, Op, Outcome, Refusal, Room};
 
 /// The union of all tools' results. Each has some of the fields.
 #[derive(Debug, Default, Deserialize)]
@@ -161,46 +161,53 @@ impl Reader<'_> {
     }
 
     /// The answer of the call's kind; none if a part is missing.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "a call without an answer of its own is done"
-    )]
+    #[expect(clippy::too_many_lines, reason = "a row for each kind of answer")]
     fn answer(&self, op: &Op, json: &ReplyJson<'_>) -> Option<Answer> {
         let user = || json.user_id.as_deref().map(|id| self.names.user(id));
         let room = || json.room_id.as_deref().map(|id| self.names.room(id));
         Some(match op {
-            Op::EnterQueue { .. } if json.status.as_deref() == Some("matched") => Answer::Matched {
-                user: user()?,
-                room: room()?,
-                partner: self.names.who(json.partner.as_ref()?),
-            },
-            Op::EnterQueue { .. } => Answer::Waiting {
+            Op::Command(Command::EnterQueue { .. })
+                if json.status.as_deref() == Some("matched") =>
+            {
+                Answer::Matched {
+                    user: user()?,
+                    room: room()?,
+                    partner: self.names.who(json.partner.as_ref()?),
+                }
+            }
+            Op::Command(Command::EnterQueue { .. }) => Answer::Waiting {
                 user: user()?,
                 position: json.position?,
                 estimated_wait: json.estimated_wait_seconds.map(Span::secs),
             },
-            Op::LeaveQueue => Answer::LeftQueue { left: json.left? },
-            Op::Login { .. } => Answer::LoggedIn {
+            Op::Command(Command::LeaveQueue) => Answer::LeftQueue { left: json.left? },
+            Op::Command(Command::Login { .. }) => Answer::LoggedIn {
                 user: user()?,
                 room: room()?,
             },
-            Op::Send { room: asked, .. } | Op::Push { room: asked, .. } => Answer::Sent {
+            Op::Command(
+                Command::SendMessage { room: asked, .. } | Command::Push { room: asked, .. },
+            ) => Answer::Sent {
                 room: room().or(*asked)?,
                 room_seq: json.room_seq?,
                 at: self.time(json.timestamp.as_deref()),
                 turns_left: json.turns_left,
             },
-            Op::LeaveChat { .. } => Answer::LeftChat,
-            Op::TalkingStick { room: asked, .. } => self.stick(room().or(*asked)?, json)?,
-            Op::Append { .. } | Op::Undo { .. } | Op::Reset { .. } => match json.draft_length {
-                Some(length) => Answer::Draft {
-                    length,
-                    truncated: json.truncated.unwrap_or(0),
-                    suffix: json.draft_suffix.as_deref().map(Into::into),
-                },
-                None => Answer::Done,
-            },
-            Op::Break { .. } => Answer::OnBreak {
+            Op::Command(Command::LeaveChat { .. }) => Answer::LeftChat,
+            Op::Command(Command::TalkingStick { room: asked, .. }) => {
+                self.stick(room().or(*asked)?, json)?
+            }
+            Op::Command(Command::Append { .. } | Command::Undo { .. } | Command::Reset { .. }) => {
+                match json.draft_length {
+                    Some(length) => Answer::Draft {
+                        length,
+                        truncated: json.truncated.unwrap_or(0),
+                        suffix: json.draft_suffix.as_deref().map(Into::into),
+                    },
+                    None => Answer::Done,
+                }
+            }
+            Op::Command(Command::TakeBreak { .. }) => Answer::OnBreak {
                 // The answer to a registered participant does not contain its id.
                 user: user().unwrap_or_default(),
                 stress: json.stress_level?,
@@ -280,7 +287,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use sim_model::protocol::{ReadBy, User};
+    use sim_model::protocol::{EnterQueue, ReadBy, User};
 
     fn reply(op: &Op, value: &Value) -> Option<Reply> {
         let (names, clock) = (Names::new(0), Clock::start());
@@ -292,11 +299,11 @@ mod tests {
     }
 
     fn enter() -> Op {
-        Op::EnterQueue {
+        Op::Command(Command::EnterQueue(EnterQueue {
             user_id: None,
             display_name: Some("Ann".into()),
             interests: [].into(),
-        }
+        }))
     }
 
     #[test]

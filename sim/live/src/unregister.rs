@@ -9,7 +9,7 @@ use super::caller::{CallerRequest, Message, Session};
 use super::client::{Client, Identity};
 use super::pool::Pool;
 use super::target::Protocol;
-use sim_model::protocol::Op;
+use sim_model::protocol::{Command, Op};
 
 /// The longest time for this.
 const PATIENCE: Span = Span::secs(10);
@@ -104,7 +104,7 @@ fn out_of_the_line((session, handle): (Arc<Session>, Arc<str>)) -> Wanted {
     let ask = Ask {
         handle: Some(handle),
         key: None,
-        op: Op::LeaveQueue,
+        op: Op::Command(Command::LeaveQueue),
         room: None,
     };
     (session, CallerRequest::Call(ask))

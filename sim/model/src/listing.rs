@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
+use chat_types::{Report, Span, Time};
 
 use crate::protocol::{Attendance, Room, User, Who};
 
@@ -170,20 +170,5 @@ pub struct Measure {
     /// The instant of the act.
     pub at: Time,
     /// The operator's reason.
-    pub reason: Arc<str>,
-}
-
-/// A report of one participant about another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// The instant of the report.
-    pub at: Time,
-    /// The reporter.
-    pub by: User,
-    /// The reported participant.
-    pub about: User,
-    /// The address that the reporter registered from.
-    pub from: u64,
-    /// The reporter's reason.
     pub reason: Arc<str>,
 }

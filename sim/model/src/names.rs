@@ -1,6 +1,6 @@
-//! The closed lists of names that scenarios and results use: properties, and the
-//! core's codes, timers and transitions of sticks. A test in `sim-world`, which depends on the
-//! core, compares the last three with the core's own lists.
+//! The closed lists of names that scenarios and results use: properties, and the core's timers and
+//! transitions of sticks. A test in `sim-world`, which depends on the core, compares the last two with
+//! the core's own lists.
 
 use serde::Serialize;
 
@@ -157,41 +157,6 @@ pub const PROPERTIES: [&str; Property::ALL.len()] = {
     }
     names
 };
-
-/// Every code of a refusal.
-pub const REJECTS: [&str; 31] = [
-    "room_not_found",
-    "chat_ended",
-    "not_in_room",
-    "room_ambiguous",
-    "stick_required",
-    "no_stick",
-    "already_waiting",
-    "already_chatting",
-    "user_id_taken",
-    "name_taken",
-    "name_not_allowed",
-    "user_not_found",
-    "handle_required",
-    "unknown_handle",
-    "invalid_arguments",
-    "invalid_cursor",
-    "request_key_reused",
-    "message_empty",
-    "message_too_long",
-    "draft_empty",
-    "draft_full",
-    "muted",
-    "blocked",
-    "rate_limited",
-    "queue_full",
-    "room_full",
-    "address_full",
-    "server_full",
-    "overloaded",
-    "storage_unavailable",
-    "shutting_down",
-];
 
 /// Every kind of timer of the server.
 pub const TIMERS: [&str; 3] = ["presence", "lease", "patience"];

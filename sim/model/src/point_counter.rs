@@ -5,8 +5,8 @@ use chat_types::{Span, Time};
 use crate::history::{ClientEvent, ClusterEvent, DeliveryPath, Observer, Record, WorldRecord};
 use crate::outcome::{Point, Tally};
 use crate::protocol::{
-    Agent, Answer, Body, CallId, EVENTS, EndReason, InboxEvent, Op, Outcome, ReadBy, Refusal, Room,
-    User,
+    Agent, Answer, Body, CallId, Command, EVENTS, EndReason, InboxEvent, Op, OpKind, Outcome,
+    ReadBy, Refusal, Room, User,
 };
 
 /// Counts the points that show in client records.
@@ -215,7 +215,7 @@ impl PointCounter {
                     }
                     self.record_check(record, (call, called_at), *wait);
                 } else {
-                    if matches!(op, Op::Break { .. }) && record.at.since(called_at) >= HELD {
+                    if op.kind() == OpKind::Break && record.at.since(called_at) >= HELD {
                         self.tally.reach(Point::BreakHeld);
                     }
                     self.record_accepted(record.agent, op, answer);
@@ -288,14 +288,14 @@ impl PointCounter {
             } => {
                 if *length == 0 {
                     client.draft_epoch = None;
-                } else if matches!(op, Op::Append { .. }) {
+                } else if op.kind() == OpKind::Append {
                     client.draft_epoch.get_or_insert(client.epoch);
                 }
                 if *truncated > 0 {
                     self.tally.reach(Point::AppendCut);
                 }
             }
-            Answer::Sent { .. } if matches!(op, Op::Push { .. }) => {
+            Answer::Sent { .. } if op.kind() == OpKind::Push => {
                 let began = client.draft_epoch.take();
                 if began.is_some_and(|began| began != client.epoch) {
                     self.tally.reach(Point::DraftOutlivedStick);
@@ -313,8 +313,10 @@ impl PointCounter {
                 }
             }
             Answer::Members { .. } => self.tally.reach(Point::UsersListed),
-            Answer::Done if *op == Op::Unregister => self.tally.reach(Point::Unregistered),
-            Answer::Done if matches!(op, Op::Report { .. }) => self.tally.reach(Point::Reported),
+            Answer::Done if *op == Op::Command(Command::Unregister) => {
+                self.tally.reach(Point::Unregistered)
+            }
+            Answer::Done if op.kind() == OpKind::Report => self.tally.reach(Point::Reported),
             Answer::LeftQueue { left: false }
             | Answer::LoggedIn { .. }
             | Answer::Sent { .. }

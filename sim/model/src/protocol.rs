@@ -1,16 +1,15 @@
 //! The vocabulary of virtual users and servers, independent of transport.
 //!
-//! The virtual world translates it to and from the core's types (`sim/world/src/translate.rs`), and
-//! live runs to and from JSON. Users, histories and properties depend on these types only.
+//! The virtual world translates it to the core's calls, and the core's answers to it
+//! (`sim/world/src/translate.rs`); live runs translate it to and from JSON. Users, histories and properties depend on these types only.
 
 mod answer;
 mod event;
 mod op;
-mod verbs;
 
 pub use chat_types::{
-    Attendance, Body, EVENTS, Earlier, EndReason, Event, Gap, LostRange, Membership, NoticeKind,
-    RoomId as Room, StickLoss, UserId as User, Who,
+    Attendance, Body, Command, EVENTS, Earlier, EndReason, EnterQueue, Epoch, Event, Gap,
+    LostRange, Membership, NoticeKind, RoomId as Room, StickLoss, UserId as User, Who,
 };
 
 pub use answer::{Answer, Member, Outcome, PastMessage, Refusal};

@@ -7,15 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::{Config, Continuity, Span, Time};
+use chat_types::{Config, Continuity, Time};
 
-pub use chat_types::{Event, Gap, Operate, Ticket};
+pub use chat_types::{Caller, Entry, Event, Gap, Implied, Operate, RequestKey, SecretHash, Ticket};
 
 use crate::protocol::{Notice, Op, Outcome, ReadBy, Room, User};
-
-/// The secret of one participant, as the server knows it: equal for all calls with one handle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Handle(pub u64);
 
 /// The state at a position of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,36 +218,17 @@ pub enum ServerCall {
     /// A call of a tool, including reads.
     Call {
         caller: Caller,
-        key: Option<u128>,
+        key: Option<RequestKey>,
         op: Op,
     },
     /// The opening of a stream after `after`; without it, from the end of the inbox.
     OpenStream {
-        handle: Handle,
+        handle: SecretHash,
         after: Option<u64>,
         by: ReadBy,
     },
     /// An operator's act.
     Operate(Operate),
-}
-
-/// The caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
-    /// A participant, by its handle.
-    Known(Handle),
-    /// A client that registers under a new handle, from this address. If the handle is known
-    /// already, the call repeats a registration.
-    New(Handle, u64),
-}
-
-impl Caller {
-    /// The handle of the call.
-    #[must_use]
-    pub const fn handle(self) -> Handle {
-        let (Self::Known(handle) | Self::New(handle, _)) = self;
-        handle
-    }
 }
 
 /// One entry of a batch that is being appended.
@@ -261,44 +238,6 @@ pub enum BatchEntry {
     Call(Ticket),
     /// An entry of the server itself.
     Own(Entry),
-}
-
-/// One entry of the journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum Entry {
-    /// A call that changes the state.
-    Call {
-        caller: Caller,
-        key: Option<u128>,
-        op: Op,
-    },
-    /// An event stream of the participant opens.
-    OpenStream { user: User },
-    /// An event stream of the participant closed.
-    CloseStream { user: User },
-    /// The participant was seen by reads alone, or has waited in a `check` for `waiting`.
-    Seen { user: User, waiting: Option<Span> },
-    /// The participant has received everything up to `acknowledged`, and was sent everything up to
-    /// `delivered`.
-    Read {
-        user: User,
-        acknowledged: u64,
-        delivered: u64,
-    },
-    /// An operator acted.
-    Operate(Operate),
-    /// Time passes.
-    Tick,
-    /// The first entry of the journal.
-    Started { config: Box<Config> },
-    /// The server restarted after downtime.
-    Resumed {
-        config: Box<Config>,
-        continuity: Continuity,
-    },
-    /// The server's clock went forward by a step.
-    Stepped,
 }
 
 /// Events of one inbox that left the server together.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::history::{ClientEvent, WorldRecord, server_name};
-use crate::protocol::{Answer, Body, InboxEvent, Op, Outcome, User, Who};
+use crate::protocol::{Answer, Body, Command, InboxEvent, Op, Outcome, User, Who};
 
 /// A client's action or observation as a diagram shows it; none for those that would only fill the
 /// page: polls (their events are shown) and redelivered events.
@@ -69,10 +69,10 @@ pub fn called(op: &Op) -> String {
     if let Some(user) = op.about() {
         return format!("{verb} {user}");
     }
-    if let Op::Login { room, .. } = op {
+    if let Op::Command(Command::Login { room, .. }) = op {
         return format!("{verb} {room}");
     }
-    if let Op::Break { kind, .. } = op {
+    if let Op::Command(Command::TakeBreak { kind, .. }) = op {
         return format!("{verb}: {}", kind.name());
     }
     verb.to_owned()

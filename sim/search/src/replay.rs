@@ -10,7 +10,7 @@ mod steps;
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 
-use chat_core::{Caller, Entry, Hub, Reject, Reply};
+use chat_core::{Entry, Hub, Reject, Reply};
 use chat_journal::{Bundle, Checkpoint, Look, Loss, Origin, Recovered, RecoveryError, recover};
 use chat_types::{Config, Time};
 use sim_judge::Judge;
@@ -19,7 +19,7 @@ use sim_model::outcome::{
     BrokenInvariant, JournalRestart, JournalViolation, Notes, PropertyResult, Replayed, Violation,
 };
 use sim_model::plan::Plan;
-use sim_model::server::{self, Decided, ServerRecord};
+use sim_model::server::{Decided, ServerRecord};
 use sim_world::translate;
 
 pub use followed::FollowTarget;
@@ -88,7 +88,7 @@ pub fn observe(
                 position,
                 at,
                 since: at,
-                entry: &translate::entry(entry),
+                entry,
                 ticket: None,
                 said: &translate::decided(at, outcome),
                 posted: None,
@@ -116,9 +116,9 @@ pub fn to_scenario(
         if let Entry::Call { caller, .. } = entry
             && hub.position().0 <= until
         {
-            let (Caller::Handle(hash) | Caller::New { handle: hash, .. }) = caller;
-            let user = hub.user_by_handle(hash);
-            calls.push_back((hub.position().0, translate::secret(hash), user));
+            let handle = caller.handle();
+            let user = hub.user_by_handle(&handle);
+            calls.push_back((hub.position().0, handle, user));
             if calls.len() > last {
                 calls.pop_front();
             }
@@ -148,7 +148,7 @@ pub fn to_scenario(
             && (from..=until).contains(&position)
         {
             let said = translate::decided(at, outcome);
-            steps.entry(at, &translate::entry(entry), &said);
+            steps.entry(at, entry, &said);
         }
     };
     walk(bundle, &mut look)?;
@@ -221,10 +221,9 @@ impl<'r> Replay<'r> {
         if self.found.first == 0 {
             self.begin(position, at, entry);
         }
-        let written = translate::entry(entry);
         let said = translate::decided(at, outcome);
-        self.count(position, at, &written, &said);
-        self.judge(position, at, &written, &said);
+        self.count(position, at, entry, &said);
+        self.judge(position, at, entry, &said);
         self.unchecked += 1;
         self.compare(hub, position);
         if self.unchecked >= self.found.participants + self.found.rooms || position == self.until {
@@ -232,7 +231,7 @@ impl<'r> Replay<'r> {
         }
         if let Some(followed) = &mut self.followed {
             let place = (position, at.since(self.began));
-            followed.entry(hub, place, (entry, &written), &said, self.show);
+            followed.entry(hub, place, entry, &said, self.show);
         }
         self.last_at = at;
         self.found.last = position;
@@ -258,12 +257,12 @@ impl<'r> Replay<'r> {
         }
     }
 
-    fn count(&mut self, position: u64, at: Time, entry: &server::Entry, said: &Decided) {
+    fn count(&mut self, position: u64, at: Time, entry: &Entry, said: &Decided) {
         *self.found.entries.entry(kind(entry)).or_default() += 1;
         if let Err(refusal) = &said.outcome {
             *self.found.refused.entry(refusal.code).or_default() += 1;
         }
-        if let server::Entry::Resumed { .. } = entry {
+        if let Entry::Resumed { .. } = entry {
             self.found.restarts.push(JournalRestart {
                 position,
                 unix_us: at.0,
@@ -272,7 +271,7 @@ impl<'r> Replay<'r> {
         }
     }
 
-    fn judge(&mut self, position: u64, at: Time, entry: &server::Entry, said: &Decided) {
+    fn judge(&mut self, position: u64, at: Time, entry: &Entry, said: &Decided) {
         let Some(judge) = &mut self.judge else {
             return;
         };

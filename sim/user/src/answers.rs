@@ -3,7 +3,7 @@
 use chat_types::Time;
 
 use sim_model::history::{ClientEvent, Observer};
-use sim_model::protocol::{Answer, CallId, Op, Outcome, Refusal};
+use sim_model::protocol::{Answer, CallId, Command, Op, OpKind, Outcome, Refusal};
 
 use super::calls::{Call, Stage};
 use super::{Action, Activity, Credential, VirtualUser};
@@ -35,7 +35,7 @@ impl VirtualUser {
             Err(refusal) if self.asks_under_another_name(refusal.code) => {
                 self.try_another_name(now, &call, refusal.code, o);
             }
-            Ok(_) if call.op == Op::Unregister => self.forget(now, o),
+            Ok(_) if call.op == Op::Command(Command::Unregister) => self.forget(now, o),
             Ok(_) | Err(_) => {}
         }
         self.after_call(now, now, &call, Some(outcome), o);
@@ -161,7 +161,7 @@ impl VirtualUser {
                 if matches!(*code, "chat_ended" | "room_not_found" | "not_in_room") {
                     self.leave(op);
                 }
-                if matches!(op, Op::TalkingStick { .. }) {
+                if op.kind() == OpKind::TalkingStick {
                     self.rooms.refuse_claim();
                 }
             }

@@ -17,7 +17,7 @@ use chat_types::{Span, Time};
 
 use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::Reads;
-use sim_model::protocol::{Op, ReadBy};
+use sim_model::protocol::{Command, Op, ReadBy};
 
 use super::flow::Pace;
 use super::poll::Poll;
@@ -135,10 +135,10 @@ impl VirtualUser {
     /// Claims the stick again after the user was away, which ended its claim. A claim that still
     /// stands keeps its place.
     fn claim_again(&mut self, now: Time, o: &mut impl Observer) {
-        let op = Op::TalkingStick {
+        let op = Op::Command(Command::TalkingStick {
             room: self.rooms.current(),
             epoch: None,
-        };
+        });
         self.begin_call(now, now, op, Abandoning::ByHabit, o);
     }
 

@@ -4,7 +4,7 @@ use chat_types::{Span, Time};
 
 use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::{Opening, Reads};
-use sim_model::protocol::{Answer, Op, Outcome};
+use sim_model::protocol::{Answer, Command, EnterQueue, Op, Outcome};
 
 use super::calls::Call;
 use super::flow::Pace;
@@ -66,23 +66,23 @@ impl VirtualUser {
             // The id was refused, and not the name.
             _ => self.name.clone(),
         };
-        let op = if let Op::EnterQueue {
+        let op = if let Op::Command(Command::EnterQueue(EnterQueue {
             user_id, interests, ..
-        } = &call.op
+        })) = &call.op
         {
             if user_id.is_none() && name == self.name {
                 return;
             }
-            Op::EnterQueue {
+            Op::Command(Command::EnterQueue(EnterQueue {
                 user_id: None,
                 display_name: Some(name.clone()),
                 interests: interests.clone(),
-            }
-        } else if let Op::Login { room, .. } = &call.op {
-            Op::Login {
+            }))
+        } else if let Op::Command(Command::Login { room, .. }) = &call.op {
+            Op::Command(Command::Login {
                 username: name.clone(),
                 room: room.clone(),
-            }
+            })
         } else {
             return;
         };

@@ -1,6 +1,6 @@
 //! A client's knowledge of its present and past rooms.
 
-use sim_model::protocol::{Body, InboxEvent, LostRange, Membership, Room, StickLoss, User};
+use sim_model::protocol::{Body, Epoch, InboxEvent, LostRange, Membership, Room, StickLoss, User};
 
 use super::unawaited_events::{Kind, UnawaitedEvents};
 use sim_model::draw::Draw;
@@ -85,10 +85,10 @@ impl Rooms {
     }
 
     /// The epoch of the client's latest grant in the room (the current one unless named).
-    pub(super) fn epoch(&self, room: Option<Room>) -> Option<u64> {
+    pub(super) fn epoch(&self, room: Option<Room>) -> Option<Epoch> {
         let room = room.or(self.current())?;
         let known = self.known.iter().find(|known| known.room == room)?;
-        (known.epoch > 0).then_some(known.epoch)
+        (known.epoch > 0).then_some(Epoch(known.epoch))
     }
 
     /// Any remembered room, including ended ones.
@@ -302,8 +302,8 @@ mod tests {
         while unawaited.consume(Kind::GRANTED) {
             consumed += 1;
         }
-        assert_eq!((consumed, rooms.epoch(Some(Room(1)))), (3, Some(6)));
-        assert_eq!(rooms.epoch(None), Some(4), "room 2 was entered last");
+        assert_eq!((consumed, rooms.epoch(Some(Room(1)))), (3, Some(Epoch(6))));
+        assert_eq!(rooms.epoch(None), Some(Epoch(4)), "room 2 was entered last");
     }
 
     #[test]

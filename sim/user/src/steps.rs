@@ -6,7 +6,9 @@ use chat_types::{BreakKind, Span, Time};
 
 use sim_model::history::{ClientEvent, Observer, RequestKey, Retry};
 use sim_model::plan::{Argument, Grant, Naming, Step, Text, Verb};
-use sim_model::protocol::{ArgumentSource, CallId, Op, ReadBy, Room, User};
+use sim_model::protocol::{
+    ArgumentSource, CallId, Command, EnterQueue, Epoch, Op, ReadBy, Room, User,
+};
 
 use super::calls::{Call, Stage};
 use super::flow::Pace;
@@ -218,22 +220,22 @@ impl VirtualUser {
                 name,
                 user_id,
                 interests,
-            } => Op::EnterQueue {
+            } => Op::Command(Command::EnterQueue(EnterQueue {
                 user_id: user_id.clone(),
                 display_name: self.called_in_line(name),
                 interests: interests.clone(),
-            },
-            Verb::Login { room, rooms, name } => Op::Login {
+            })),
+            Verb::Login { room, rooms, name } => Op::Command(Command::Login {
                 username: self.called_in_room(name),
                 room: match rooms {
                     0 | 1 => room.clone(),
                     rooms => format!("{room}-{}", self.draw.below(u64::from(*rooms))).into(),
                 },
-            },
+            }),
             Verb::Send(text) => {
                 let (text, room) = (self.text(text), self.room());
                 let epoch = self.epoch(room);
-                Op::Send { room, text, epoch }
+                Op::Command(Command::SendMessage { room, text, epoch })
             }
             // A wait is a pause, which a hurried user skips.
             Verb::Check { by, .. } if self.pace == Pace::Hurried => self.check(Span::ZERO, *by),
@@ -246,29 +248,29 @@ impl VirtualUser {
             Verb::TalkingStick(grant) => {
                 self.rooms.claim();
                 let (room, epoch) = self.named(*grant);
-                Op::TalkingStick { room, epoch }
+                Op::Command(Command::TalkingStick { room, epoch })
             }
             Verb::Append(text) => {
                 let (text, room) = (self.text(text), self.room());
                 let epoch = self.epoch(room);
-                Op::Append { room, text, epoch }
+                Op::Command(Command::Append { room, text, epoch })
             }
             Verb::Undo(grant) => {
                 let (room, epoch) = self.named(*grant);
-                Op::Undo { room, epoch }
+                Op::Command(Command::Undo { room, epoch })
             }
             Verb::Reset(grant) => {
                 let (room, epoch) = self.named(*grant);
-                Op::Reset { room, epoch }
+                Op::Command(Command::Reset { room, epoch })
             }
-            Verb::Report { reason } => Op::Report {
+            Verb::Report { reason } => Op::Command(Command::ReportUser {
                 user: self.whom()?,
                 reason: reason.clone(),
-            },
-            Verb::Break { kind, excuse } => Op::Break {
+            }),
+            Verb::Break { kind, excuse } => Op::Command(Command::TakeBreak {
                 kind: kind.unwrap_or_else(|| self.any_break()),
                 excuse: excuse.clone(),
-            },
+            }),
             Verb::Mood => Op::Mood,
             Verb::Plain(plain) => plain.op(&mut UserArguments {
                 room: None,
@@ -340,7 +342,7 @@ impl VirtualUser {
     }
 
     /// The epoch in a message: that of the latest grant. In a flow it is left out half of the time.
-    fn epoch(&mut self, room: Option<Room>) -> Option<u64> {
+    fn epoch(&mut self, room: Option<Room>) -> Option<Epoch> {
         let epoch = self.rooms.epoch(room)?;
         let given = match self.script {
             Script::Flow(_) => self.draw.below(2) == 0,
@@ -350,7 +352,7 @@ impl VirtualUser {
     }
 
     /// The room named in a call, and the epoch of the grant there.
-    fn named(&mut self, grant: Grant) -> (Option<Room>, Option<u64>) {
+    fn named(&mut self, grant: Grant) -> (Option<Room>, Option<Epoch>) {
         let room = self.room();
         let epoch = match grant {
             Grant::Unnamed => None,
@@ -390,7 +392,7 @@ impl ArgumentSource for UserArguments<'_> {
         Some(self.room)
     }
 
-    fn epoch(&mut self) -> Option<Option<u64>> {
+    fn epoch(&mut self) -> Option<Option<Epoch>> {
         Some(self.user.epoch(self.room))
     }
 

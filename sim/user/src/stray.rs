@@ -11,7 +11,7 @@ use super::VirtualUser;
 use super::flow::Pace;
 use super::steps::{Abandoning, MOST_IN_FLIGHT};
 use sim_model::history::Observer;
-use sim_model::protocol::{Op, Room, User};
+use sim_model::protocol::{Command, EnterQueue, Epoch, Op, Room, User};
 
 /// The number of participants that stray calls name, besides those that the client has met.
 const STRANGERS: u64 = 6;
@@ -46,11 +46,11 @@ impl VirtualUser {
     /// The operation with one other argument, if it has any.
     fn altered(&mut self, mut op: Op) -> Option<Op> {
         let nth = self.draw.below(3);
-        if let Op::EnterQueue {
+        if let Op::Command(Command::EnterQueue(EnterQueue {
             user_id,
             display_name,
             interests,
-        } = &mut op
+        })) = &mut op
         {
             let other = |value: &Option<Arc<str>>| value.is_none().then(|| "stray".into());
             match nth {
@@ -58,25 +58,32 @@ impl VirtualUser {
                 1 => *display_name = other(display_name),
                 _ => *interests = ["stray".into()].into(),
             }
-        } else if let Op::Login { username, room } = &mut op {
+        } else if let Op::Command(Command::Login { username, room }) = &mut op {
             *(if nth == 0 { username } else { room }) = "stray".into();
-        } else if let Op::Break { excuse, .. } = &mut op {
+        } else if let Op::Command(Command::TakeBreak { excuse, .. }) = &mut op {
             *excuse = excuse.is_none().then(|| "stray".into());
-        } else if let Op::Report { user, reason } = &mut op {
+        } else if let Op::Command(Command::ReportUser { user, reason }) = &mut op {
             match nth {
                 0 => *user = User(user.0 + 1),
                 _ => *reason = "strays".into(),
             }
-        } else if let Op::Block { user } | Op::Unblock { user } = &mut op {
-            *user = User(user.0 + 1);
-        } else if let Op::Send { text, .. } | Op::Append { text, .. } = &mut op {
-            *text = "strays".into();
-        } else if let Op::TalkingStick { epoch, .. }
-        | Op::Push { epoch, .. }
-        | Op::Undo { epoch, .. }
-        | Op::Reset { epoch, .. } = &mut op
+        } else if let Op::Command(Command::BlockUser { user } | Command::UnblockUser { user }) =
+            &mut op
         {
-            *epoch = epoch.is_none().then_some(1);
+            *user = User(user.0 + 1);
+        } else if let Op::Command(
+            Command::SendMessage { text, .. } | Command::Append { text, .. },
+        ) = &mut op
+        {
+            *text = "strays".into();
+        } else if let Op::Command(
+            Command::TalkingStick { epoch, .. }
+            | Command::Push { epoch, .. }
+            | Command::Undo { epoch, .. }
+            | Command::Reset { epoch, .. },
+        ) = &mut op
+        {
+            *epoch = epoch.is_none().then_some(Epoch(1));
         } else {
             return None;
         }
@@ -100,36 +107,39 @@ impl VirtualUser {
         };
         let (text, epoch): (Arc<str>, _) = ("stray".into(), self.stray_epoch(room));
         match self.draw.below(13) {
-            0 => Op::Send { room, text, epoch },
-            1 => Op::Append { room, text, epoch },
-            2 => Op::Push { room, epoch },
-            3 => Op::Undo { room, epoch },
-            4 | 5 => Op::TalkingStick { room, epoch },
-            6 => Op::Typing { room },
+            0 => Op::Command(Command::SendMessage { room, text, epoch }),
+            1 => Op::Command(Command::Append { room, text, epoch }),
+            2 => Op::Command(Command::Push { room, epoch }),
+            3 => Op::Command(Command::Undo { room, epoch }),
+            4 | 5 => Op::Command(Command::TalkingStick { room, epoch }),
+            6 => Op::Command(Command::Typing { room }),
             7 | 8 => Op::History {
                 room,
                 before: (self.draw.below(2) == 0).then(|| 1 + self.draw.below(9)),
                 limit: 50,
             },
             9 => Op::ListUsers { room },
-            10 => Op::Report {
+            10 => Op::Command(Command::ReportUser {
                 user: self.stray_user(),
                 reason: "stray".into(),
-            },
-            11 => Op::Block {
+            }),
+            11 => Op::Command(Command::BlockUser {
                 user: self.stray_user(),
-            },
-            _ => Op::Unblock {
+            }),
+            _ => Op::Command(Command::UnblockUser {
                 user: self.stray_user(),
-            },
+            }),
         }
     }
 
     /// No epoch, that of the latest grant there, or the one before it.
-    fn stray_epoch(&mut self, room: Option<Room>) -> Option<u64> {
+    fn stray_epoch(&mut self, room: Option<Room>) -> Option<Epoch> {
         match self.draw.below(3) {
             0 => None,
-            past => self.rooms.epoch(room).map(|epoch| epoch + 1 - past),
+            past => self
+                .rooms
+                .epoch(room)
+                .map(|Epoch(epoch)| Epoch(epoch + 1 - past)),
         }
     }
 

@@ -23,12 +23,10 @@ pub(super) fn count_core_work(coverage: &mut Coverage, before: &Counters, now: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chat_core::Reject;
-    use sim_model::names::{REJECTS, STICK_MOVES, TIMERS};
+    use sim_model::names::{STICK_MOVES, TIMERS};
 
     #[test]
     fn the_model_and_the_core_have_the_same_names() {
-        assert_eq!(REJECTS, Reject::CODES);
         let timers: Vec<&str> = TimerKind::ALL.iter().map(|kind| kind.name()).collect();
         assert_eq!(TIMERS, timers[..]);
         let moves: Vec<&str> = StickMove::ALL.iter().map(|how| how.name()).collect();

@@ -29,7 +29,7 @@ impl EntryReporter<'_, '_> {
             position,
             at,
             since,
-            entry: &translate::entry(entry),
+            entry,
             ticket,
             said: &translate::decided(at, outcome),
             posted,

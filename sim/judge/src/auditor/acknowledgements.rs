@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use chat_types::{Span, Time};
+use chat_types::{Implied, Seq, Span, Time};
 use sim_model::protocol::User;
-use sim_model::server::Entry;
 
 use super::number_map::NumberMap;
 
@@ -20,6 +19,15 @@ struct ReadState {
     has_read: bool,
     /// Whether a *seen* entry is not in a batch yet.
     is_seen: bool,
+}
+
+impl ReadState {
+    const fn read(&self) -> Implied {
+        Implied::Read {
+            acknowledged: Seq(self.acknowledged),
+            delivered: Seq(self.delivered),
+        }
+    }
 }
 
 /// How far all participants have read since the server started.
@@ -95,37 +103,26 @@ impl Acknowledgements {
     }
 
     /// The implied entry that waits longest.
-    pub(super) fn first(&self) -> Option<Entry> {
+    pub(super) fn first(&self) -> Option<(User, Implied)> {
         let user = *self.waiting.front()?;
         let state = self.states.get(user.0);
-        Some(match state.is_seen {
-            true => Entry::Seen {
-                user,
-                waiting: None,
-            },
-            false => Entry::Read {
-                user,
-                acknowledged: state.acknowledged,
-                delivered: state.delivered,
-            },
-        })
+        let implied = match state.is_seen {
+            true => Implied::Seen { waiting: None },
+            false => state.read(),
+        };
+        Some((user, implied))
     }
 
     /// Passes the implied entries of at most `participants` participants to `give`.
-    pub(super) fn take(&mut self, participants: usize, mut give: impl FnMut(Entry)) {
+    pub(super) fn take(&mut self, participants: usize, mut give: impl FnMut(User, Implied)) {
         for _ in 0..participants.min(self.waiting.len()) {
             let user = self.waiting.pop_front().unwrap_or_default();
             let state = self.states.get_mut(user.0);
             if std::mem::take(&mut state.is_seen) {
-                let waiting = None;
-                give(Entry::Seen { user, waiting });
+                give(user, Implied::Seen { waiting: None });
             }
             if std::mem::take(&mut state.has_read) {
-                give(Entry::Read {
-                    user,
-                    acknowledged: state.acknowledged,
-                    delivered: state.delivered,
-                });
+                give(user, state.read());
             }
         }
         if self.waiting.is_empty() {

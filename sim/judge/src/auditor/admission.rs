@@ -5,8 +5,10 @@ use std::sync::Arc;
 use chat_types::config::RateLimit;
 use chat_types::{Config, Span, Time};
 use rustc_hash::FxHashMap;
-use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal, User};
-use sim_model::server::{Caller, Handle, ServerCall, Ticket};
+use sim_model::protocol::{
+    Answer, Command, Earlier, EnterQueue, Op, OpKind, Outcome, ReadBy, Refusal, User,
+};
+use sim_model::server::{Caller, RequestKey, SecretHash, ServerCall, Ticket};
 
 use super::in_flight::{Call, Stage, name_of};
 use super::number_map::NumberMap;
@@ -121,8 +123,8 @@ impl Auditor {
             }
             ServerCall::Call { caller, .. } => match (user, caller) {
                 _ if self.is_welcome(from).is_err() => Err(Refusal::of("blocked")),
-                (None, Caller::Known(_)) => Err(unknown_handle()),
-                (Some(user), Caller::New(..)) if !self.model.is_unused(user) => {
+                (None, Caller::Handle(_)) => Err(unknown_handle()),
+                (Some(user), Caller::New { .. }) if !self.model.is_unused(user) => {
                     Err(Refusal::of("handle_required")) // 2.2 (2)
                 }
                 _ => Ok(self.admit_command(at, from, ask, user)),
@@ -150,8 +152,8 @@ impl Auditor {
         let is_charged = self
             .takes_new()
             .and_then(|()| self.admission.charge(at, from, user));
-        if let (Ok(()), Some(op)) = (&is_charged, op_of(ask))
-            && let Some(refusal) = too_long(op, self.model.config())
+        if let (Ok(()), Some(Op::Command(command))) = (&is_charged, op_of(ask))
+            && let Some(refusal) = too_long(command, self.model.config())
         {
             return Stage::Owed(Err(refusal), at);
         }
@@ -172,13 +174,13 @@ impl Auditor {
         let ServerCall::Call {
             caller,
             key: Some(key),
-            op,
+            op: Op::Command(command),
         } = ask
         else {
             return None;
         };
-        let owed = self.model.repeat(user, *key, op)?;
-        if let Caller::Known(_) = caller {
+        let owed = self.model.repeat(user, *key, command)?;
+        if let Caller::Handle(_) = caller {
             self.record_sign_of_life(at, user);
         }
         self.tally.add(Comparison::Repeat);
@@ -357,8 +359,10 @@ impl Auditor {
             let refusal = retryable("storage_unavailable", pause);
             let repeated = match ask.as_ref() {
                 ServerCall::Call {
-                    key: Some(key), op, ..
-                } => user.and_then(|user| self.model.repeat(user, *key, op)),
+                    key: Some(key),
+                    op: Op::Command(command),
+                    ..
+                } => user.and_then(|user| self.model.repeat(user, *key, command)),
                 ServerCall::Call { .. }
                 | ServerCall::OpenStream { .. }
                 | ServerCall::Operate(_) => None,
@@ -382,14 +386,14 @@ impl Auditor {
         }
     }
 
-    fn is_named(&self, ticket: Ticket, name: (Handle, u128)) -> bool {
+    fn is_named(&self, ticket: Ticket, name: (SecretHash, RequestKey)) -> bool {
         let call = self.in_flight.call(ticket);
         call.is_some_and(|call| name_of(&call.ask) == Some(name))
     }
 }
 
 /// The handle of the call.
-pub(super) fn handle_of(ask: &ServerCall) -> Option<Handle> {
+pub(super) fn handle_of(ask: &ServerCall) -> Option<SecretHash> {
     match ask {
         ServerCall::Call { caller, .. } => Some(caller.handle()),
         ServerCall::OpenStream { handle, .. } => Some(*handle),
@@ -399,13 +403,7 @@ pub(super) fn handle_of(ask: &ServerCall) -> Option<Handle> {
 
 /// Whether the call reads, and needs no entry of the journal.
 pub(super) const fn is_read(ask: &ServerCall) -> bool {
-    matches!(
-        ask,
-        ServerCall::Call {
-            op: Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood,
-            ..
-        }
-    )
+    matches!(ask, ServerCall::Call { op, .. } if op.is_read())
 }
 
 /// Whether the call opens a stream by reader id, which needs no entry of the journal.
@@ -431,7 +429,7 @@ const fn op_of(ask: &ServerCall) -> Option<&Op> {
     clippy::wildcard_enum_match_arm,
     reason = "most calls have no text of their caller's"
 )]
-fn too_long(op: &Op, config: &Config) -> Option<Refusal> {
+fn too_long(command: &Command, config: &Config) -> Option<Refusal> {
     let long = |text: &str, characters: u32| text.len() as u64 > 4 * u64::from(characters);
     let is_long = |text: &Option<Arc<str>>, most| text.as_ref().is_some_and(|it| long(it, most));
     let limit = |code, limit: u32| Refusal::with(code, limit.into());
@@ -439,32 +437,34 @@ fn too_long(op: &Op, config: &Config) -> Option<Refusal> {
         Refusal::of("name_not_allowed"),
         Refusal::of("invalid_arguments"),
     );
-    let (found, refusal) = match op {
-        Op::Send { text, .. } => (
+    let (found, refusal) = match command {
+        Command::SendMessage { text, .. } => (
             long(text, config.max_message),
             limit("message_too_long", config.max_message),
         ),
-        Op::Append { text, .. } => (
+        Command::Append { text, .. } => (
             long(text, config.max_draft),
             limit("draft_full", config.max_draft),
         ),
-        Op::Login { username, .. } if long(username, 64) => (true, name),
-        Op::Login { room, .. } => (long(room, 64), invalid),
-        Op::EnterQueue { display_name, .. } if is_long(display_name, 64) => (true, name),
-        Op::EnterQueue {
+        Command::Login { username, .. } if long(username, 64) => (true, name),
+        Command::Login { room, .. } => (long(room, 64), invalid),
+        Command::EnterQueue(EnterQueue { display_name, .. }) if is_long(display_name, 64) => {
+            (true, name)
+        }
+        Command::EnterQueue(EnterQueue {
             user_id, interests, ..
-        } => {
+        }) => {
             let many = interests.len() > config.max_interests as usize;
             let one_is_long = interests.iter().any(|interest| long(interest, 64));
             (many || one_is_long || is_long(user_id, 64), invalid)
         }
-        Op::Report { reason, .. } => (long(reason, 500), invalid),
-        Op::Break { excuse, .. } => (is_long(excuse, config.max_excuse), invalid),
+        Command::ReportUser { reason, .. } => (long(reason, 500), invalid),
+        Command::TakeBreak { excuse, .. } => (is_long(excuse, config.max_excuse), invalid),
         _ => return None,
     };
     found.then_some(refusal)
 }
 
 const fn is_break(ask: &ServerCall) -> bool {
-    matches!(op_of(ask), Some(Op::Break { .. }))
+    matches!(op_of(ask), Some(op) if matches!(op.kind(), OpKind::Break))
 }

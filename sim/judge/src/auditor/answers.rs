@@ -2,7 +2,7 @@
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal};
-use sim_model::server::{Entry, Page, ServerCall, Ticket};
+use sim_model::server::{Implied, Page, ServerCall, Ticket};
 
 use super::Auditor;
 use super::in_flight::{Call, Stage};
@@ -133,7 +133,7 @@ impl Auditor {
     pub(super) fn gone(&mut self, at: Time, ticket: Ticket) {
         if let Some((user, by)) = self.in_flight.end(ticket) {
             if by == ReadBy::Handle {
-                self.pipeline.imply(at, Entry::CloseStream { user });
+                self.pipeline.imply(at, user, Implied::CloseStream);
             }
             return;
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use rustc_hash::FxHashMap;
-use sim_model::protocol::{Notice, Op, Outcome, ReadBy, User};
-use sim_model::server::{Handle, ServerCall, Ticket};
+use sim_model::protocol::{Notice, Op, OpKind, Outcome, ReadBy, User};
+use sim_model::server::{RequestKey, SecretHash, ServerCall, Ticket};
 
 use super::number_map::NumberMap;
 use crate::difference::{CallSummary, Due};
@@ -75,7 +75,7 @@ impl Call {
 }
 
 /// The key that identifies all attempts of one call.
-pub(super) fn name_of(ask: &ServerCall) -> Option<(Handle, u128)> {
+pub(super) fn name_of(ask: &ServerCall) -> Option<(SecretHash, RequestKey)> {
     match ask {
         ServerCall::Call { caller, key, .. } => Some((caller.handle(), (*key)?)),
         ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
@@ -130,7 +130,7 @@ impl InFlight {
     pub(super) fn held(&self) -> impl Iterator<Item = &Call> {
         let may_be_held = |call: &&Call| {
             let is_held = !matches!(call.stage, Stage::Owed(..) | Stage::Unadmitted);
-            is_held && matches!(call.op(), Some(Op::Break { .. }))
+            is_held && call.op().map(Op::kind) == Some(OpKind::Break)
         };
         let calls = self.calls.values();
         calls.filter(may_be_held)

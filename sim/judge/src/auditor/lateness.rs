@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::server::{BatchEntry, Entry};
+use sim_model::server::{BatchEntry, Entry, Implied};
 
 use super::Auditor;
 use super::in_flight::Call;
@@ -51,8 +51,11 @@ impl Auditor {
             Some(BatchEntry::Call(ticket)) => {
                 Due::Commit(self.in_flight.call(*ticket).map(Call::summary))
             }
-            Some(BatchEntry::Own(Entry::CloseStream { user })) => Due::Close(*user),
-            Some(BatchEntry::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
+            Some(BatchEntry::Own(Entry::Implied { user, implied })) => match implied {
+                Implied::CloseStream => Due::Close(*user),
+                Implied::Seen { .. } => Due::Seen(*user),
+                Implied::OpenStream | Implied::Read { .. } => Due::Restart,
+            },
             Some(BatchEntry::Own(_)) => Due::Restart,
             None => self.reading_or_deadline(since),
         }

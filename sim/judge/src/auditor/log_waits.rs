@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 use sim_model::plan::{OwnerReads, Plan};
-use sim_model::protocol::User;
+use sim_model::protocol::{Op, User};
 use sim_model::server::{ServerCall, Ticket};
 
 use super::Auditor;
@@ -103,12 +103,14 @@ impl Auditor {
 
     fn repeats_unanswered(&self, at: Time, ask: &ServerCall, user: Option<User>) -> bool {
         let ServerCall::Call {
-            key: Some(key), op, ..
+            key: Some(key),
+            op: Op::Command(command),
+            ..
         } = ask
         else {
             return false;
         };
-        let owed = user.and_then(|user| self.model.repeat(user, *key, op));
+        let owed = user.and_then(|user| self.model.repeat(user, *key, command));
         let is_delayed = owed.is_some_and(|owed| owed.answer_at > at);
         is_delayed || self.earlier_in_journal(ask).is_some()
     }

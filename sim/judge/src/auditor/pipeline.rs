@@ -2,10 +2,11 @@
 //! content of the next batch, and the time by which it must be formed.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use chat_types::{Config, Continuity, Span, Time};
 use sim_model::protocol::User;
-use sim_model::server::{BatchEntry, Entry, Ticket};
+use sim_model::server::{BatchEntry, Entry, Implied, Ticket};
 
 use super::acknowledgements::Acknowledgements;
 
@@ -48,6 +49,8 @@ impl Pipeline {
     pub(super) fn new(config: &Config, at: Time) -> Self {
         let started = Entry::Started {
             config: Box::new(config.clone()),
+            version: Arc::default(),
+            seed: 0,
         };
         Self::with_first(at, started)
     }
@@ -56,6 +59,7 @@ impl Pipeline {
     pub(super) fn resumed(config: &Config, at: Time, continuity: Continuity) -> Self {
         let resumed = Entry::Resumed {
             config: Box::new(config.clone()),
+            version: Arc::default(),
             continuity,
         };
         Self::with_first(at, resumed)
@@ -107,8 +111,9 @@ impl Pipeline {
     }
 
     /// The server adds an entry of its own.
-    pub(super) fn imply(&mut self, at: Time, entry: Entry) {
-        self.proposed.push_back((at, BatchEntry::Own(entry)));
+    pub(super) fn imply(&mut self, at: Time, user: User, implied: Implied) {
+        let entry = BatchEntry::Own(Entry::Implied { user, implied });
+        self.proposed.push_back((at, entry));
     }
 
     /// The clock went forward by a step. // 2.8
@@ -119,10 +124,15 @@ impl Pipeline {
     /// Adds a *seen* entry of a waiting check, unless one of its participant already waits or is in
     /// flight.
     pub(super) fn beat(&mut self, at: Time, user: User, waiting: Option<Span>) {
-        let is_seen = |entry: &BatchEntry| matches!(entry, BatchEntry::Own(Entry::Seen { user: of, .. }) if *of == user);
+        let is_seen = |entry: &BatchEntry| match entry {
+            BatchEntry::Own(own) => {
+                matches!(own.implied(), Some((of, Implied::Seen { .. })) if of == user)
+            }
+            BatchEntry::Call(_) => false,
+        };
         let proposed = self.proposed.iter().map(|(_, entry)| entry);
         if !proposed.chain(&self.in_flight).any(is_seen) {
-            self.imply(at, Entry::Seen { user, waiting });
+            self.imply(at, user, Implied::Seen { waiting });
         }
     }
 
@@ -180,7 +190,10 @@ impl Pipeline {
         let calls = self.proposed.len().min(max_batch);
         let calls = self.proposed.drain(..calls).map(|(_, entry)| entry);
         self.in_flight.extend(calls);
-        let give = |entry| self.in_flight.push_back(BatchEntry::Own(entry));
+        let give = |user, implied| {
+            let entry = Entry::Implied { user, implied };
+            self.in_flight.push_back(BatchEntry::Own(entry));
+        };
         self.acknowledgements.take(max_batch, give);
         first
     }
@@ -227,13 +240,16 @@ impl Pipeline {
         for entry in self.in_flight.drain(..) {
             match entry {
                 BatchEntry::Call(ticket) => calls.push(ticket),
-                BatchEntry::Own(Entry::Seen {
+                BatchEntry::Own(Entry::Implied {
                     user,
-                    waiting: None,
+                    implied: Implied::Seen { waiting: None },
                 }) => {
                     self.acknowledgements.record_sign_of_life(at, user);
                 }
-                BatchEntry::Own(Entry::Read { user, .. }) => {
+                BatchEntry::Own(Entry::Implied {
+                    user,
+                    implied: Implied::Read { .. },
+                }) => {
                     self.acknowledgements.read_again(at, user);
                 }
                 BatchEntry::Own(_) => queued.push((at, entry)),
@@ -312,11 +328,32 @@ impl Pipeline {
     pub(super) fn unfinished(&self) -> Option<BatchEntry> {
         let proposed = self.proposed.front().map(|(_, entry)| entry);
         let taken = proposed.or(self.in_flight.front()).cloned();
-        taken.or_else(|| self.acknowledgements.first().map(BatchEntry::Own))
+        taken.or_else(|| {
+            let (user, implied) = self.acknowledgements.first()?;
+            Some(BatchEntry::Own(Entry::Implied { user, implied }))
+        })
     }
 
     /// The participant whose acknowledgement waits longest, and whether it also has a *seen* entry.
     pub(super) fn oldest_reader(&self) -> Option<(User, bool)> {
         self.acknowledgements.oldest()
+    }
+}
+
+/// Whether the server's own entry is the expected one, whichever version wrote it under whichever seed.
+pub(super) fn is_same(owed: &Entry, seen: &Entry) -> bool {
+    match (owed, seen) {
+        (Entry::Started { config: owed, .. }, Entry::Started { config, .. }) => owed == config,
+        (
+            Entry::Resumed {
+                config: owed,
+                continuity: lost,
+                ..
+            },
+            Entry::Resumed {
+                config, continuity, ..
+            },
+        ) => (owed, lost) == (config, continuity),
+        _ => owed == seen,
     }
 }

@@ -9,7 +9,7 @@ use super::waits::{Absence, OpenCall, Waits};
 use super::{Metrics, Sample};
 use sim_model::history::{Record, Retry};
 use sim_model::plan::Metric;
-use sim_model::protocol::{Agent, CallId, Op, Outcome, Room, User};
+use sim_model::protocol::{Agent, CallId, Op, OpKind, Outcome, Room, User};
 use sim_model::user_name::UserName;
 
 /// Two users in the queue who can be matched are matched within this time, as `queue_progress`
@@ -248,7 +248,7 @@ impl Metrics {
     pub(super) fn record_abandoned(&mut self, record: &Record<'_>, call: CallId, op: &Op) {
         let waits = self.waits(record.agent);
         let open = waits.take_call(call);
-        if record.user.is_none() && matches!(op, Op::EnterQueue { .. }) {
+        if record.user.is_none() && op.kind() == OpKind::EnterQueue {
             waits.in_line_since = None;
         }
         if let Some(open) = open {

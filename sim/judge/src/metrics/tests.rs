@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use chat_types::{Epoch, RoomSeq};
 use sim_model::history::RequestKey;
-use sim_model::protocol::{Body, Event, Refusal, User, Who};
+use sim_model::protocol::{Body, Command, EnterQueue, Event, Refusal, User, Who};
 
 const ANN: Agent = Agent(0);
 const BOB: Agent = Agent(1);
@@ -71,25 +71,25 @@ fn end(metrics: &mut Metrics, at: u64) {
 }
 
 fn enter() -> Op {
-    Op::EnterQueue {
+    Op::Command(Command::EnterQueue(EnterQueue {
         user_id: None,
         display_name: Some(Arc::from("ann")),
         interests: Arc::default(),
-    }
+    }))
 }
 
 fn claim() -> Op {
-    Op::TalkingStick {
+    Op::Command(Command::TalkingStick {
         room: Some(LOBBY),
         epoch: None,
-    }
+    })
 }
 
 fn reset() -> Op {
-    Op::Reset {
+    Op::Command(Command::Reset {
         room: None,
         epoch: None,
-    }
+    })
 }
 
 #[test]
@@ -102,7 +102,13 @@ fn an_open_wait_counts_with_its_length_so_far() {
     see(&mut metrics, 3, ANN, &found);
     see(&mut metrics, 3, BOB, &found);
     let left = Ok(Answer::LeftQueue { left: true });
-    answer(&mut metrics, 5, Agent(3), &Op::LeaveQueue, &left);
+    answer(
+        &mut metrics,
+        5,
+        Agent(3),
+        &Op::Command(Command::LeaveQueue),
+        &left,
+    );
     end(&mut metrics, 31);
     let waits = metrics.results().0["queue_wait"];
     assert_eq!((waits.count, waits.unfinished), (3, 1), "not who left");
@@ -121,11 +127,11 @@ fn an_open_wait_counts_with_its_length_so_far() {
 fn each_reader_of_a_message_counts_the_first_one_apart() {
     const CAT: Agent = Agent(2);
     const DAN: Agent = Agent(3);
-    let send = Op::Send {
+    let send = Op::Command(Command::SendMessage {
         room: None,
         text: Arc::from("hello"),
         epoch: None,
-    };
+    });
     let message = event(Body::Message {
         sender: Who::unnamed(User(10)),
         text: Arc::from("hello"),
@@ -158,10 +164,10 @@ fn each_reader_of_a_message_counts_the_first_one_apart() {
 /// The answer of a break is held; a break that is never answered counts with the length reached.
 #[test]
 fn a_break_counts_with_the_time_for_which_its_answer_is_held() {
-    let rest = Op::Break {
+    let rest = Op::Command(Command::TakeBreak {
         kind: chat_types::BreakKind::TakeABreak,
         excuse: None,
-    };
+    });
     let mut metrics = Metrics::new();
     call(&mut metrics, 1, ANN, &rest);
     call(&mut metrics, 1, BOB, &rest);
@@ -247,7 +253,7 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
         ("reset", |m| call(m, 3, ANN, &reset()), 0),
         (
             "left",
-            |m| call(m, 3, ANN, &Op::LeaveChat { room: None }),
+            |m| call(m, 3, ANN, &Op::Command(Command::LeaveChat { room: None })),
             0,
         ),
         (
@@ -284,10 +290,10 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
 /// A claim that names no room is of the room in its answer, unless it was granted meanwhile.
 #[test]
 fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
-    let unnamed = Op::TalkingStick {
+    let unnamed = Op::Command(Command::TalkingStick {
         room: None,
         epoch: None,
-    };
+    });
     let answered = |place, epoch| {
         Ok(Answer::Stick {
             room: LOBBY,
@@ -324,11 +330,11 @@ fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
 #[test]
 fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
     use sim_model::history::Retry;
-    let send = Op::Send {
+    let send = Op::Command(Command::SendMessage {
         room: None,
         text: Arc::from("hello"),
         epoch: None,
-    };
+    });
     for (why, code, refused) in [
         (Retry::Silence, "overloaded", 0),
         (Retry::Dropped, "rate_limited", 0),
@@ -376,9 +382,11 @@ fn only_a_user_with_nobody_else_in_the_queue_is_the_odd_one_out() {
 #[test]
 fn a_claim_is_not_taken_for_one_of_another_room() {
     let hall = Room(2);
-    let claim_in = |room| Op::TalkingStick {
-        room: Some(room),
-        epoch: None,
+    let claim_in = |room| {
+        Op::Command(Command::TalkingStick {
+            room: Some(room),
+            epoch: None,
+        })
     };
     let waiting = Ok(Answer::Stick {
         room: hall,

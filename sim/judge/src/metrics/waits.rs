@@ -5,7 +5,7 @@ use chat_types::{Span, Time};
 use super::open::OpenClaim;
 use super::shares::Share;
 use sim_model::plan::Metric;
-use sim_model::protocol::{CallId, Op, Room, User};
+use sim_model::protocol::{CallId, Op, OpKind, Room, User};
 
 /// The ended waits of one kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,9 +38,9 @@ pub(super) struct OpenCall {
 
 impl OpenCall {
     pub(super) fn of(id: CallId, op: &Op, intended: Time) -> Self {
-        let measured_as = if let Op::Check { .. } = op {
+        let measured_as = if op.kind() == OpKind::Check {
             None
-        } else if let Op::Break { .. } = op {
+        } else if op.kind() == OpKind::Break {
             Some(Metric::BreakWait)
         } else {
             Some(Metric::RequestLatency)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sim_model::protocol::{Answer, Outcome, Room, User};
+use sim_model::protocol::{Answer, Epoch, Outcome, Room, User};
 
 use super::speech::count;
 use super::{Model, refuse, refuse_at};
@@ -54,7 +54,7 @@ impl Model {
         user: User,
         room: Option<Room>,
         text: &Arc<str>,
-        epoch: Option<u64>,
+        epoch: Option<Epoch>,
     ) -> Outcome {
         let room = self.resolve(user, room)?;
         self.check_floor(room, user, epoch)?;
@@ -83,7 +83,7 @@ impl Model {
     }
 
     /// `undo`.
-    pub(super) fn undo(&mut self, user: User, room: Option<Room>, epoch: Option<u64>) -> Outcome {
+    pub(super) fn undo(&mut self, user: User, room: Option<Room>, epoch: Option<Epoch>) -> Outcome {
         let room = self.resolve(user, room)?;
         self.check_epoch(room, user, epoch)?;
         let draft = self.draft_mut(room, user);
@@ -98,7 +98,12 @@ impl Model {
     }
 
     /// `reset`.
-    pub(super) fn reset(&mut self, user: User, room: Option<Room>, epoch: Option<u64>) -> Outcome {
+    pub(super) fn reset(
+        &mut self,
+        user: User,
+        room: Option<Room>,
+        epoch: Option<Epoch>,
+    ) -> Outcome {
         let room = self.resolve(user, room)?;
         self.check_epoch(room, user, epoch)?;
         *self.draft_mut(room, user) = Draft::default();
@@ -111,7 +116,7 @@ impl Model {
     }
 
     /// `push`.
-    pub(super) fn push(&mut self, user: User, room: Option<Room>, epoch: Option<u64>) -> Outcome {
+    pub(super) fn push(&mut self, user: User, room: Option<Room>, epoch: Option<Epoch>) -> Outcome {
         let room = self.resolve(user, room)?;
         self.check_floor(room, user, epoch)?;
         let draft = self.draft_mut(room, user);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::BuildHasher as _;
 
-use chat_types::Time;
+use chat_types::{RequestKey, Time};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use sim_model::protocol::Outcome;
@@ -12,7 +12,7 @@ use sim_model::protocol::Outcome;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
     /// The outcomes with their keys, oldest first.
-    remembered: VecDeque<(u128, Remembered)>,
+    remembered: VecDeque<(RequestKey, Remembered)>,
     /// The place of each key: the number of outcomes that were remembered before it.
     places: HashTable<u32>,
     /// The number of outcomes that are no longer remembered.
@@ -36,18 +36,18 @@ impl Keys {
     }
 
     /// Looks up a key, without changing its age.
-    pub(super) fn get(&self, key: u128) -> Option<&Remembered> {
+    pub(super) fn get(&self, key: RequestKey) -> Option<&Remembered> {
         let index = self.index(key)?;
         self.remembered.get(index).map(|(_, remembered)| remembered)
     }
 
-    pub(super) fn get_mut(&mut self, key: u128) -> Option<&mut Remembered> {
+    pub(super) fn get_mut(&mut self, key: RequestKey) -> Option<&mut Remembered> {
         let index = self.index(key)?;
         let remembered = self.remembered.get_mut(index);
         remembered.map(|(_, remembered)| remembered)
     }
 
-    fn index(&self, key: u128) -> Option<usize> {
+    fn index(&self, key: RequestKey) -> Option<usize> {
         let is_of_key = |place: &u32| self.remembered[(place - self.gone) as usize].0 == key;
         let place = self.places.find(hash(key), is_of_key)?;
         Some((place - self.gone) as usize)
@@ -55,7 +55,7 @@ impl Keys {
 
     /// Remembers the outcome of a call under a new key, and removes the oldest keys beyond the
     /// limit.
-    pub(super) fn remember(&mut self, key: u128, remembered: Remembered, limit: u32) {
+    pub(super) fn remember(&mut self, key: RequestKey, remembered: Remembered, limit: u32) {
         while self.remembered.len() >= limit as usize
             && let Some((oldest, _)) = self.remembered.pop_front()
         {
@@ -72,6 +72,6 @@ impl Keys {
     }
 }
 
-fn hash(key: u128) -> u64 {
+fn hash(key: RequestKey) -> u64 {
     FxBuildHasher.hash_one(key)
 }

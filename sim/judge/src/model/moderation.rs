@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chat_types::Time;
-use sim_model::listing::{self, Listed, Report, Target};
+use chat_types::{Address, Report, Time};
+use sim_model::listing::{self, Listed, Target};
 use sim_model::protocol::{Answer, EndReason, Outcome, Refusal, Room, User, Who};
-use sim_model::server::{Handle, Operate};
+use sim_model::server::{Operate, SecretHash};
 
 use super::names::{fold, is_line, keys};
 use super::room::Kind;
@@ -20,7 +20,7 @@ const MAX_REASON: usize = 500;
 pub(super) struct StoredMeasures {
     /// By folded name.
     names: BTreeMap<String, StoredName>,
-    pub(super) handles: BTreeMap<Handle, StoredHandle>,
+    pub(super) handles: BTreeMap<SecretHash, StoredHandle>,
     addresses: BTreeMap<u64, Decreed>,
 }
 
@@ -79,7 +79,7 @@ impl StoredMeasures {
     }
 
     /// The measure that applies to a handle.
-    pub(super) fn of_handle(&self, handle: Handle) -> Option<Measure> {
+    pub(super) fn of_handle(&self, handle: SecretHash) -> Option<Measure> {
         let stored = self.handles.get(&handle)?;
         Some(stored.decreed.measure)
     }
@@ -94,11 +94,9 @@ impl StoredMeasures {
     pub(super) fn listed(&self) -> impl Iterator<Item = Listed> {
         let names = self.names.values();
         let names = names.map(|name| (Target::Name(Arc::clone(&name.spelled)), &name.decreed));
-        let mut handles: Vec<_> = self.handles.iter().collect();
-        handles.sort_by_key(|(handle, _)| handle.0.to_le_bytes());
-        let handles = handles
-            .into_iter()
-            .map(|(_, handle)| (Target::Handle(Arc::clone(&handle.who)), &handle.decreed));
+        let handles = self.handles.values();
+        let handles =
+            handles.map(|handle| (Target::Handle(Arc::clone(&handle.who)), &handle.decreed));
         let addresses = self.addresses.iter();
         let addresses = addresses.map(|(address, decreed)| (Target::Address(*address), decreed));
         names
@@ -175,7 +173,7 @@ impl Model {
         }
         self.check_user(user)?;
         check_reason(reason)?;
-        let from = self.participant(caller).address;
+        let from = Address(self.participant(caller).address);
         let mut kept = self.reports.iter();
         if kept.any(|kept| kept.by == caller && kept.about == user) {
             return Ok(Answer::Done);

@@ -3,9 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
+use chat_types::{RequestKey, SecretHash, Span, Time};
 use sim_model::protocol::{Room, User, Who};
-use sim_model::server::Handle;
 
 use super::breaks::StressState;
 use super::keys::Keys;
@@ -16,7 +15,7 @@ use super::{Inbox, Model};
 /// One registered participant.
 #[derive(Clone, Debug)]
 pub(super) struct Participant {
-    pub(super) handle: Handle,
+    pub(super) handle: SecretHash,
     /// The address that it registered from. // 5.1
     pub(super) address: u64,
     /// How new events show it: by its display name, and its public id if it chose one. // 5.3, 5.4
@@ -37,7 +36,7 @@ pub(super) struct Participant {
     pub(super) keys: Keys,
     pub(super) stress_state: StressState,
     /// Breaks with a key whose answers may not have left yet: the key, and when each may leave.
-    pub(super) held: Vec<(u128, Time)>,
+    pub(super) held: Vec<(RequestKey, Time)>,
     /// The place in the order of entering the line, while in it.
     pub(super) ticket: Option<u64>,
     /// Whether the inbox grew since `take_grown` was last called.
@@ -47,7 +46,7 @@ pub(super) struct Participant {
 impl Participant {
     /// A new participant. // 5.1, 2.4
     pub(super) fn new(
-        (handle, address): (Handle, u64),
+        (handle, address): (SecretHash, u64),
         number: User,
         now: Time,
         unused: Span,

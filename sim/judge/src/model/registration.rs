@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_types::Time;
-use sim_model::protocol::{Answer, Op, Outcome, Refusal, User};
-use sim_model::server::Handle;
+use chat_types::{Command, EnterQueue, SecretHash, Time};
+use sim_model::protocol::{Answer, Outcome, Refusal, User};
 
 use super::deadline::Deadline;
 use super::moderation::Measure;
@@ -18,14 +17,14 @@ impl Model {
     /// the answer may leave.
     pub(super) fn register(
         &mut self,
-        (handle, from): (Handle, u64),
-        op: &Op,
+        (handle, from): (SecretHash, u64),
+        command: &Command,
     ) -> Result<(User, Outcome, Time), Refusal> {
         let kept = self.measures.of_handle(handle);
         if kept == Some(Measure::Banned) {
             return Err(refuse("blocked")); // 11.4
         }
-        let mut yielding = self.check_registration((handle, from), op)?;
+        let mut yielding = self.check_registration((handle, from), command)?;
         yielding.extend(self.check_space_for_participant(from, &yielding)?);
         for other in yielding {
             self.forget(other);
@@ -34,9 +33,9 @@ impl Model {
         *self.by_address.entry(from).or_default() += 1;
         let unused = self.config.unused_timeout;
         let mut participant = Participant::new((handle, from), number, self.now, unused);
-        if let Op::EnterQueue {
+        if let Command::EnterQueue(EnterQueue {
             user_id: Some(id), ..
-        } = op
+        }) = command
         {
             Arc::make_mut(&mut participant.who).chosen_id = Some((&**id).into());
             let keys = keys(id);
@@ -50,7 +49,7 @@ impl Model {
         self.add_keys(number, keys(&participant.who.name));
         self.handles.insert(handle, number);
         self.participants.add(participant);
-        if let Op::Login { username, room } = op {
+        if let Command::Login { username, room } = command {
             // 5.1: this decision cannot be refused, also if the member that is longest away in the
             // room was forgotten.
             let naming = self.check_name(Some(number), from, username)?;
@@ -59,7 +58,7 @@ impl Model {
             let user = number;
             return Ok((number, Ok(Answer::LoggedIn { user, room }), self.now));
         }
-        let (outcome, answer_at) = self.decide(number, op);
+        let (outcome, answer_at) = self.decide(number, command);
         Ok((number, outcome, answer_at))
     }
 
@@ -96,19 +95,19 @@ impl Model {
     )]
     fn check_registration(
         &self,
-        (handle, from): (Handle, u64),
-        op: &Op,
+        (handle, from): (SecretHash, u64),
+        command: &Command,
     ) -> Result<BTreeSet<User>, Refusal> {
         let name = |name| match self.check_name(None, from, name)? {
             Naming::Keep => Ok(BTreeSet::new()),
             Naming::Take(_, yielding) => Ok(yielding),
         };
-        match op {
-            Op::EnterQueue {
+        match command {
+            Command::EnterQueue(EnterQueue {
                 user_id,
                 display_name,
                 interests,
-            } => {
+            }) => {
                 let mut yielding = display_name.as_deref().map_or(Ok(BTreeSet::new()), name)?;
                 let interests = self.read_interests(interests)?;
                 self.check_space_in_line(None, &interests)?;
@@ -118,7 +117,7 @@ impl Model {
                 }
                 Ok(yielding)
             }
-            Op::Login { username, room } => {
+            Command::Login { username, room } => {
                 let yielding = name(username)?;
                 self.check_join(None, from, room)?;
                 let is_muted = self.measures.of_handle(handle) == Some(Measure::Muted)
@@ -129,7 +128,7 @@ impl Model {
                 }
                 Ok(yielding)
             }
-            Op::Break { excuse, .. } => {
+            Command::TakeBreak { excuse, .. } => {
                 self.check_excuse(excuse.as_ref())?;
                 Ok(BTreeSet::new())
             }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use chat_types::Address;
+
 use sim_model::protocol::User;
 
 use super::Model;
@@ -52,7 +54,7 @@ impl Model {
             }),
             "reports" => self.reports.len(),
             "reports_per_address" => {
-                let mut from: BTreeMap<u64, usize> = BTreeMap::new();
+                let mut from: BTreeMap<Address, usize> = BTreeMap::new();
                 for report in &self.reports {
                     *from.entry(report.from).or_default() += 1;
                 }

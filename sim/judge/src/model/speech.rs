@@ -33,7 +33,7 @@ impl Model {
         &self,
         room: Room,
         user: User,
-        epoch: Option<u64>,
+        epoch: Option<Epoch>,
     ) -> Result<(), Refusal> {
         if self.is_muted(user) {
             return Err(refuse("muted")); // 7.6 (1)
@@ -63,7 +63,7 @@ impl Model {
         user: User,
         room: Option<Room>,
         text: &Arc<str>,
-        epoch: Option<u64>,
+        epoch: Option<Epoch>,
     ) -> Outcome {
         let room = self.resolve(user, room)?;
         self.check_floor(room, user, epoch)?;
@@ -86,7 +86,7 @@ impl Model {
         let body = Body::Message {
             sender: self.who(sender),
             text,
-            epoch: epoch.map(Epoch),
+            epoch,
         };
         let event = self.post(room, body, Some(sender));
         let kept = self.config.history_limit as usize;

@@ -78,9 +78,9 @@ impl Model {
     }
 
     /// The epoch of the participant's current grant in the room.
-    pub(super) fn grant_of(&self, room: Room, user: User) -> Option<u64> {
+    pub(super) fn grant_of(&self, room: Room, user: User) -> Option<Epoch> {
         let stick = self.stick(room)?;
-        stick.is_held_by(user).then_some(stick.epoch)
+        stick.is_held_by(user).then_some(Epoch(stick.epoch))
     }
 
     /// Refuses a stale epoch. // 7.5
@@ -88,7 +88,7 @@ impl Model {
         &self,
         room: Room,
         user: User,
-        epoch: Option<u64>,
+        epoch: Option<Epoch>,
     ) -> Result<(), Refusal> {
         let fresh = epoch.is_none() || self.is_pair(room) || self.grant_of(room, user) == epoch;
         if fresh {
@@ -103,7 +103,7 @@ impl Model {
         &mut self,
         user: User,
         room: Option<Room>,
-        epoch: Option<u64>,
+        epoch: Option<Epoch>,
     ) -> Outcome {
         let room = self.resolve(user, room)?; // 7.2 (1)
         let Some(stick) = self.stick(room) else {

@@ -7,12 +7,14 @@ mod moderation;
 mod names;
 mod restarts;
 
-use chat_types::{BreakKind, Config, Continuity, RoomSeq, Span, Time};
+use chat_types::{Address, BreakKind, Config, Continuity, Epoch, RoomSeq, Seq, Span, Time};
 use std::sync::Arc;
 
 use chat_types::config::{Limit, Matching};
-use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, User};
-use sim_model::server::{Caller, Entry, Handle, NextNumbers, Operate};
+use sim_model::protocol::{
+    Answer, Command, EnterQueue, LostRange, Membership, Outcome, Room, User,
+};
+use sim_model::server::{Caller, Entry, Implied, NextNumbers, Operate, RequestKey, SecretHash};
 
 use super::{Deadline, Model, Numbered, Owed, PageLimits, State};
 
@@ -34,44 +36,64 @@ fn secs(n: u64) -> Time {
 
 fn resumed(config: Box<Config>) -> Entry {
     let continuity = Continuity::Whole;
-    Entry::Resumed { config, continuity }
+    Entry::Resumed {
+        config,
+        version: Arc::default(),
+        continuity,
+    }
+}
+
+fn implied(user: u64, implied: Implied) -> Entry {
+    let user = User(user);
+    Entry::Implied { user, implied }
+}
+
+fn operated(act: Operate) -> Entry {
+    Entry::Operate {
+        operator: Arc::default(),
+        act,
+    }
+}
+
+fn hash(handle: char) -> SecretHash {
+    SecretHash([handle as u8; 16])
 }
 
 fn text(text: &str) -> Arc<str> {
     text.into()
 }
 
-fn line(interests: &[&str]) -> Op {
-    Op::EnterQueue {
+fn line(interests: &[&str]) -> Command {
+    Command::EnterQueue(EnterQueue {
         user_id: None,
         display_name: None,
         interests: interests.iter().copied().map(text).collect(),
-    }
+    })
 }
 
-fn login(username: &str) -> Op {
-    Op::Login {
+fn login(username: &str) -> Command {
+    Command::Login {
         username: text(username),
         room: text("lobby"),
     }
 }
 
-fn say(words: &str) -> Op {
-    Op::Send {
+fn say(words: &str) -> Command {
+    Command::SendMessage {
         room: None,
         text: text(words),
         epoch: None,
     }
 }
 
-const STICK: Op = Op::TalkingStick {
+const STICK: Command = Command::TalkingStick {
     room: None,
     epoch: None,
 };
-const LEAVE: Op = Op::LeaveChat { room: None };
+const LEAVE: Command = Command::LeaveChat { room: None };
 
-fn rest() -> Op {
-    Op::Break {
+fn rest() -> Command {
+    Command::TakeBreak {
         kind: BreakKind::TakeABreak,
         excuse: None,
     }
@@ -99,39 +121,44 @@ impl Script {
         self.model.commit(self.position, secs(at), entry)
     }
 
-    fn owed(&mut self, at: u64, handle: char, op: Op) -> Owed {
-        let handle = Handle(handle as u64);
+    fn owed(&mut self, at: u64, handle: char, command: Command) -> Owed {
+        let handle = hash(handle);
         let caller = match self.model.user_of(handle) {
-            Some(_) => Caller::Known(handle),
-            None => Caller::New(handle, 0),
+            Some(_) => Caller::Handle(handle),
+            None => Caller::New {
+                handle,
+                reader: handle,
+                from: Address(0),
+            },
         };
         let entry = Entry::Call {
             caller,
-            key: self.key.take(),
-            op,
+            key: self.key.take().map(RequestKey),
+            command,
         };
         self.entry(at, &entry)
     }
 
-    fn call(&mut self, at: u64, handle: char, op: Op) -> Outcome {
-        self.owed(at, handle, op).outcome
+    fn call(&mut self, at: u64, handle: char, command: Command) -> Outcome {
+        self.owed(at, handle, command).outcome
     }
 
     /// Enters the queue as a participant whose handle is in use: only such ones are matched.
     fn enter(&mut self, at: u64, handle: char, interests: &[&str]) -> Outcome {
-        if self.model.user_of(Handle(handle as u64)).is_none() {
+        if self.model.user_of(hash(handle)).is_none() {
             self.call(at, handle, rest())?;
         }
         self.call(at, handle, line(interests))
     }
 
-    fn refused(&mut self, at: u64, handle: char, op: Op) -> &'static str {
-        self.call(at, handle, op).map_or_else(|r| r.code, |_| "")
+    fn refused(&mut self, at: u64, handle: char, command: Command) -> &'static str {
+        self.call(at, handle, command)
+            .map_or_else(|r| r.code, |_| "")
     }
 
-    fn keyed(&mut self, at: u64, key: u128, handle: char, op: Op) -> Owed {
+    fn keyed(&mut self, at: u64, key: u128, handle: char, command: Command) -> Owed {
         self.key = Some(key);
-        self.owed(at, handle, op)
+        self.owed(at, handle, command)
     }
 
     /// The events of an inbox after a cursor: instant in seconds, room seq, kind.
@@ -159,7 +186,7 @@ fn texts(config: impl FnOnce(&mut Config)) -> Script {
     s.enter(0, 'a', &[]).unwrap();
     s.enter(0, 'b', &[]).unwrap();
     for words in ["one", "\u{e9}x", "ten letters", "two"] {
-        let said = Op::Send {
+        let said = Command::SendMessage {
             room: None,
             text: text(words),
             epoch: None,
@@ -222,7 +249,7 @@ fn at_one_instant_a_holder_goes_away_before_its_lease_ends() {
         ]
     );
     // A call at exactly the deadline: its caller first goes away, and then comes back.
-    assert_eq!(s.call(140, 'b', Op::Typing { room: None }), DONE);
+    assert_eq!(s.call(140, 'b', Command::Typing { room: None }), DONE);
     assert_eq!(
         s.events(2, 6),
         [
@@ -263,13 +290,13 @@ fn a_push_at_exactly_the_end_of_the_lease_is_refused() {
     let mut s = Script::new(|_| {});
     s.call(0, 'a', login("ann")).unwrap();
     s.call(0, 'a', STICK).unwrap();
-    let append = Op::Append {
+    let append = Command::Append {
         room: None,
         text: text("hello"),
-        epoch: Some(1),
+        epoch: Some(Epoch(1)),
     };
     s.call(119, 'a', append).unwrap();
-    let push = Op::Push {
+    let push = Command::Push {
         room: None,
         epoch: None,
     };
@@ -302,7 +329,7 @@ fn the_claim_line_shifts_and_a_grant_makes_no_claim() {
     s.call(
         2,
         'b',
-        Op::Reset {
+        Command::Reset {
             room: None,
             epoch: None,
         },
@@ -310,7 +337,7 @@ fn the_claim_line_shifts_and_a_grant_makes_no_claim() {
     .unwrap();
     assert_eq!(place(&mut s, 'c'), (1, 1));
     // A muted holder releases the stick, and the next claimant gets it.
-    let mute = Entry::Operate(Operate::Mute {
+    let mute = operated(Operate::Mute {
         reason: text("because"),
         user: User(1),
     });
@@ -348,10 +375,10 @@ fn a_key_gives_the_first_outcome_and_renews_presence() {
     // A refusal is remembered too, though by now the call would be accepted.
     let refused = s.keyed(52, 2, 'a', line(&[])).outcome;
     assert_eq!(refused.clone().unwrap_err().code, "already_waiting");
-    s.call(53, 'a', Op::LeaveQueue).unwrap();
+    s.call(53, 'a', Command::LeaveQueue).unwrap();
     assert_eq!(s.keyed(54, 2, 'a', line(&[])).outcome, refused);
     // A third key removes the oldest: its call is decided again.
-    s.keyed(55, 3, 'a', Op::LeaveQueue);
+    s.keyed(55, 3, 'a', Command::LeaveQueue);
     assert_eq!(s.keyed(56, 1, 'a', line(&[])).outcome, first.outcome);
     assert!(s.model.line().eq([User(1)]));
     // A refused registration is remembered by no participant.
@@ -360,9 +387,13 @@ fn a_key_gives_the_first_outcome_and_renews_presence() {
     assert_eq!(nobody.caller, None);
     assert!(s.keyed(58, 9, 'b', login("bob")).outcome.is_ok());
     // An unregistered participant remembers nothing. // 9.4
-    assert!(s.model.repeat(User(2), 9, &login("bob")).is_some());
-    s.call(59, 'b', Op::Unregister).unwrap();
-    assert_eq!(s.model.repeat(User(2), 9, &login("bob")), None);
+    assert!(
+        s.model
+            .repeat(User(2), RequestKey(9), &login("bob"))
+            .is_some()
+    );
+    s.call(59, 'b', Command::Unregister).unwrap();
+    assert_eq!(s.model.repeat(User(2), RequestKey(9), &login("bob")), None);
 }
 
 #[test]
@@ -375,7 +406,7 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
     s.call(0, 'b', login("bob")).unwrap();
     s.enter(0, 'a', &[]).unwrap();
     s.enter(0, 'b', &[]).unwrap();
-    let say_in = |room, words| Op::Send {
+    let say_in = |room, words| Command::SendMessage {
         room: Some(Room(room)),
         text: text(words),
         epoch: None,
@@ -408,10 +439,13 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
     assert_eq!(gap.rooms, [lobby, pair]);
     assert_eq!((page.cursor, page.more), (5, true));
     // A room leaves the ranges when its last event there is acknowledged.
-    let read = |acknowledged| Entry::Read {
-        user: User(1),
-        acknowledged,
-        delivered: 9,
+    let read = |acknowledged| {
+        let (acknowledged, delivered) = (Seq(acknowledged), Seq(9));
+        let read = Implied::Read {
+            acknowledged,
+            delivered,
+        };
+        implied(1, read)
     };
     s.entry(4, &read(3));
     let gap = s
@@ -455,7 +489,7 @@ fn the_last_turn_ends_a_pair_room_and_it_is_remembered_for_a_while() {
     s.enter(4, 'b', &[]).unwrap();
     s.call(5, 'b', LEAVE).unwrap();
     assert!(s.model.room(Room(1)).is_none());
-    let send = Op::Send {
+    let send = Command::SendMessage {
         room: Some(Room(1)),
         text: text("four"),
         epoch: None,

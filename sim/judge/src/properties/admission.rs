@@ -2,6 +2,8 @@
 //! overload, a journal that cannot be written, a server that stops, and texts that are far too
 //! long. No other call is refused there, and the refusal has the time until a retry.
 
+use chat_types::Code;
+
 use super::{Rule, refuses};
 use crate::comparison::Comparison;
 use crate::difference::Difference;
@@ -12,14 +14,8 @@ pub(super) const RULE: Rule = Rule {
     counts: &[Comparison::Admitted],
     breaks: |difference, _| {
         matches!(difference, Difference::Taken { .. })
-            || RETRYABLE.iter().any(|code| refuses(difference, code))
+            || Code::ALL
+                .iter()
+                .any(|code| code.is_retryable() && refuses(difference, code.name()))
     },
 };
-
-/// The refusals that allow a retry.
-const RETRYABLE: [&str; 4] = [
-    "rate_limited",
-    "overloaded",
-    "storage_unavailable",
-    "shutting_down",
-];

@@ -1,9 +1,9 @@
 //! `breaks_rules`: stress rises by one a minute and falls with a break; the boss notices and calms
 //! down; a break under a fully alert boss is answered 20 s later, every other at once.
 
-use sim_model::protocol::Op;
+use sim_model::protocol::{Op, OpKind};
 
-use super::{Rule, op};
+use super::{Rule, kind};
 use crate::comparison::Comparison;
 use crate::difference::{Difference, Due};
 use crate::findings::Property;
@@ -12,11 +12,11 @@ pub(super) const RULE: Rule = Rule {
     property: Property::BreaksRules,
     counts: &[Comparison::Break, Comparison::Mood],
     breaks: |difference, _| {
-        matches!(op(difference), Some(Op::Break { .. } | Op::Mood))
+        matches!(kind(difference), Some(OpKind::Break | OpKind::Mood))
             || matches!(
                 difference,
                 Difference::Late { due: Due::Answer(call), .. }
-                    if matches!(call.op(), Some(Op::Break { .. }))
+                    if call.op().map(Op::kind) == Some(OpKind::Break)
             )
     },
 };

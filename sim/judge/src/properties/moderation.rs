@@ -2,10 +2,10 @@
 //! members receive their events.
 
 use sim_model::listing::Listed;
-use sim_model::protocol::Op;
+use sim_model::protocol::OpKind;
 use sim_model::server::Entry;
 
-use super::{Rule, concerns, decision, kept, op, refuses};
+use super::{Rule, concerns, decision, kept, kind, refuses};
 use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
@@ -44,10 +44,10 @@ pub(super) const RULE: Rule = Rule {
             || refuses(difference, "blocked")
             || concerns(difference, Comparison::Moderated)
             || matches!(
-                op(difference),
-                Some(Op::Block { .. } | Op::Unblock { .. } | Op::Report { .. })
+                kind(difference),
+                Some(OpKind::Block | OpKind::Unblock | OpKind::Report)
             )
             || decision(difference)
-                .is_some_and(|decision| matches!(decision.entry, Entry::Operate(_)))
+                .is_some_and(|decision| matches!(decision.entry, Entry::Operate { .. }))
     },
 };

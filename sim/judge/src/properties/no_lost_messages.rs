@@ -3,7 +3,7 @@
 
 use sim_model::listing::Kept;
 use sim_model::protocol::Answer;
-use sim_model::server::Entry;
+use sim_model::server::{Entry, Implied};
 
 use super::{Rule, batched, events, kept, refuses};
 use crate::comparison::Comparison;
@@ -30,7 +30,10 @@ pub(super) const RULE: Rule = Rule {
             channel: Channel::Check,
             ..
         } => true,
-        Difference::Batch { .. } => matches!(batched(difference), Some(Entry::Read { .. })),
+        Difference::Batch { .. } => {
+            let implied = batched(difference).and_then(Entry::implied);
+            matches!(implied, Some((_, Implied::Read { .. })))
+        }
         // A draft of the caller is gone.
         Difference::Decision(Decision {
             owed: Ok(Answer::Sent { .. }),

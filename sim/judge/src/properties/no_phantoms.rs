@@ -2,9 +2,9 @@
 //! which the reader is no member, has another sender's name, or is from a blocked participant.
 
 use sim_model::listing::Kept;
-use sim_model::protocol::Op;
+use sim_model::protocol::OpKind;
 
-use super::{Rule, events, kept, op, refuses};
+use super::{Rule, events, kept, kind, refuses};
 use crate::comparison::Comparison;
 use crate::findings::Property;
 use crate::model::Body;
@@ -17,10 +17,10 @@ pub(super) const RULE: Rule = Rule {
         let seen = seen.and_then(Body::message);
         seen.is_some() && seen != owed.and_then(Body::message)
             || keeps_other(kept(difference))
-            || refuses(difference, "not_in_room") && op(difference).is_some_and(speaks)
+            || refuses(difference, "not_in_room") && kind(difference).is_some_and(speaks)
             || refuses(difference, "message_empty")
             || refuses(difference, "draft_empty")
-            || matches!(op(difference), Some(Op::Append { .. } | Op::Undo { .. }))
+            || matches!(kind(difference), Some(OpKind::Append | OpKind::Undo))
     },
 };
 
@@ -43,6 +43,6 @@ fn said(kept: Option<&Kept>) -> Option<impl PartialEq> {
 }
 
 /// Whether the call would send a message.
-const fn speaks(op: &Op) -> bool {
-    matches!(op, Op::Send { .. } | Op::Push { .. })
+const fn speaks(call: OpKind) -> bool {
+    matches!(call, OpKind::Send | OpKind::Push)
 }

@@ -1,7 +1,7 @@
 //! `presence`: a participant goes away, comes back and is forgotten at its deadline, neither before
 //! nor after, and streams count from their opening to their end.
 
-use sim_model::server::Entry;
+use sim_model::server::{Entry, Implied};
 
 use super::{Rule, batched, concerns, decision, refuses};
 use crate::comparison::Comparison;
@@ -32,18 +32,17 @@ pub(super) const RULE: Rule = Rule {
             )
             || matches!(difference, Difference::Unsolicited(Unsolicited::End(_)))
             || decision(difference).is_some_and(|decision| {
-                matches!(
-                    decision.entry,
-                    Entry::OpenStream { .. } | Entry::CloseStream { .. } | Entry::Seen { .. }
-                )
+                let entry = &decision.entry;
+                matches!(entry, Entry::Implied { implied, .. } if !matches!(implied, Implied::Read { .. }))
             })
     },
 };
 
 /// Whether a batch holds, or lacks, an entry about a participant's presence.
 fn tells_of_presence(difference: &Difference) -> bool {
+    let implied = batched(difference).and_then(Entry::implied);
     matches!(
-        batched(difference),
-        Some(Entry::CloseStream { .. } | Entry::Seen { .. })
+        implied,
+        Some((_, Implied::CloseStream | Implied::Seen { .. }))
     )
 }

@@ -1,9 +1,7 @@
 //! `queue_progress`: two participants that can be matched are matched the next time the protocol
 //! examines the queue, and a patience ends in time.
 
-use sim_model::protocol::Op;
-
-use super::{Rule, events, op};
+use super::{Rule, events, kind};
 use crate::comparison::Comparison;
 use crate::difference::{Difference, Due};
 use crate::findings::Property;
@@ -15,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     breaks: |difference, _| {
         let [owed, _] = events(difference);
         matches!(owed, Some(Body::Found(_)))
-            || matches!(op(difference), Some(Op::EnterQueue { .. } | Op::LeaveQueue))
+            || kind(difference).is_some_and(|call| Comparison::decision(call) == Comparison::Queue)
             || matches!(
                 difference,
                 Difference::Late {

@@ -1,9 +1,9 @@
 //! `room_lifecycle`: rooms open, fill and end as the protocol prescribes: one ending per pair room
 //! and member, with the right reason, and nothing after it; a join and a leave for each membership.
 
-use sim_model::protocol::{Answer, Op};
+use sim_model::protocol::{Answer, OpKind};
 
-use super::{Rule, concerns, decided_otherwise, kept, op, refuses};
+use super::{Rule, concerns, decided_otherwise, kept, kind, refuses};
 use crate::comparison::Comparison;
 use crate::findings::Property;
 
@@ -21,10 +21,7 @@ pub(super) const RULE: Rule = Rule {
             || concerns(difference, Comparison::Member)
             || refuses(difference, "no_stick")
             || decided_otherwise(difference, turns_left)
-            || matches!(
-                op(difference),
-                Some(Op::Login { .. } | Op::LeaveChat { .. })
-            )
+            || matches!(kind(difference), Some(OpKind::Login | OpKind::LeaveChat))
     },
 };
 

@@ -1,8 +1,8 @@
 //! `stick_order`: claims are granted in their order.
 
-use sim_model::protocol::Op;
+use sim_model::protocol::OpKind;
 
-use super::{Rule, concerns, events, grants, op};
+use super::{Rule, concerns, events, grants, kind};
 use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
@@ -11,10 +11,8 @@ pub(super) const RULE: Rule = Rule {
     property: Property::StickOrder,
     counts: &[Comparison::Claim, Comparison::Claimed],
     breaks: |difference, _| {
-        matches!(
-            op(difference),
-            Some(Op::TalkingStick { .. } | Op::Reset { .. })
-        ) || concerns(difference, Comparison::Claimed)
+        matches!(kind(difference), Some(OpKind::TalkingStick | OpKind::Reset))
+            || concerns(difference, Comparison::Claimed)
             || both_grant(difference)
     },
 };

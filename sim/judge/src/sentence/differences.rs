@@ -1,8 +1,8 @@
 //! Differences: the protocol's expectation, and the observation.
 
 use sim_model::listing::Listed;
-use sim_model::protocol::{Refusal, User};
-use sim_model::server::{Entry, JournalState, ServerCall};
+use sim_model::protocol::{Op, Refusal, User};
+use sim_model::server::{Entry, Implied, JournalState, ServerCall};
 
 use super::facts::{By, Names};
 use super::{Describe, Detail, Sentence, describe};
@@ -264,29 +264,27 @@ impl Describe for Written<'_> {
     fn describe(&self, to: &mut Sentence) {
         let Self(entry, caller) = self;
         match entry {
-            Entry::Call { op, .. } => describe!(to; By(*caller), op),
-            Entry::OpenStream { user } => describe!(to; user, "'s opening of a stream"),
-            Entry::CloseStream { user } => {
-                describe!(to; "the entry that ", user, "'s stream closed")
+            Entry::Call { command, .. } => {
+                describe!(to; By(*caller), Op::Command(command.clone()));
             }
-            Entry::Seen {
-                user,
-                waiting: None,
-            } => {
-                describe!(to; "the entry that ", user, " was heard of");
-            }
-            Entry::Seen { user, waiting } => {
-                describe!(to; "the entry that ", user, " has waited in a check for ", waiting);
-            }
-            Entry::Read {
-                user,
-                acknowledged,
-                delivered,
-            } => {
-                describe!(to; "the entry that ", user, " acknowledged place ", acknowledged);
-                describe!(to; " and was sent place ", delivered);
-            }
-            Entry::Operate(act) => act.describe(to),
+            Entry::Implied { user, implied } => match implied {
+                Implied::OpenStream => describe!(to; user, "'s opening of a stream"),
+                Implied::CloseStream => describe!(to; "the entry that ", user, "'s stream closed"),
+                Implied::Seen { waiting: None } => {
+                    describe!(to; "the entry that ", user, " was heard of");
+                }
+                Implied::Seen { waiting } => {
+                    describe!(to; "the entry that ", user, " has waited in a check for ", waiting);
+                }
+                Implied::Read {
+                    acknowledged,
+                    delivered,
+                } => {
+                    describe!(to; "the entry that ", user, " acknowledged place ", acknowledged);
+                    describe!(to; " and was sent place ", delivered);
+                }
+            },
+            Entry::Operate { act, .. } => act.describe(to),
             Entry::Tick => describe!(to; "an entry that lets time pass"),
             Entry::Started { .. } => describe!(to; "the entry that the journal begins"),
             Entry::Resumed { .. } => describe!(to; "the entry that the server is up again"),

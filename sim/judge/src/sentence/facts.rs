@@ -1,6 +1,8 @@
 //! The facts that differences compare: calls, operators' actions, events, gaps and notices.
 
-use sim_model::protocol::{LostRange, Membership, Notice, NoticeKind, Op, StickLoss, User, Who};
+use sim_model::protocol::{
+    Command, EnterQueue, LostRange, Membership, Notice, NoticeKind, Op, StickLoss, User, Who,
+};
 use sim_model::server::{Gap, Operate};
 
 use super::{Describe, Sentence, With, describe};
@@ -23,22 +25,22 @@ impl Describe for Op {
     fn describe(&self, to: &mut Sentence) {
         describe!(to; self.verb(), With(" of ", self.text()), With(" of ", self.about()));
         describe!(to; With(" in ", self.room().flatten()), With(" under epoch ", self.epoch()));
-        if let Self::Login { username, room } = self {
+        if let Self::Command(Command::Login { username, room }) = self {
             describe!(to; " as ", username, " to ", room);
-        } else if let Self::EnterQueue {
+        } else if let Self::Command(Command::EnterQueue(EnterQueue {
             display_name,
             user_id,
             interests,
-        } = self
+        })) = self
         {
             With(" as ", display_name.as_ref()).describe(to);
             With(" with the public id ", user_id.as_ref()).describe(to);
             for (index, interest) in interests.iter().enumerate() {
                 describe!(to; if index == 0 { " for " } else { ", " }, interest);
             }
-        } else if let Self::Report { reason, .. } = self {
+        } else if let Self::Command(Command::ReportUser { reason, .. }) = self {
             describe!(to; " for ", reason);
-        } else if let Self::Break { kind, excuse } = self {
+        } else if let Self::Command(Command::TakeBreak { kind, excuse }) = self {
             describe!(to; ": ", kind.name(), With(" for ", excuse.as_ref()));
         } else if let Self::Check {
             after: Some(after), ..

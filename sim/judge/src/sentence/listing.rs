@@ -1,7 +1,8 @@
 //! The items of the lists that operators read.
 
+use chat_types::Report;
 use sim_model::listing::{
-    Kept, Listed, ListedParticipant, ListedRoom, Measure, Report, RoomStanding, Target, Totals,
+    Kept, Listed, ListedParticipant, ListedRoom, Measure, RoomStanding, Target, Totals,
 };
 use sim_model::protocol::{Attendance, User};
 

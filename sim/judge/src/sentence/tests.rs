@@ -3,15 +3,17 @@
 mod calls;
 mod listing;
 
-use chat_types::{BreakKind, Epoch, RoomSeq, Seq, Span, Time};
+use chat_types::{Address, BreakKind, Epoch, Report, RoomSeq, Seq, Span, Time};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sim_model::protocol::{
-    Answer, Attendance, Earlier, EndReason, LostRange, Member, Membership, Notice, NoticeKind, Op,
-    Outcome, PastMessage, ReadBy, Refusal, Room, StickLoss, User, Who,
+    Answer, Attendance, Command, Earlier, EndReason, EnterQueue, LostRange, Member, Membership,
+    Notice, NoticeKind, Op, Outcome, PastMessage, ReadBy, Refusal, Room, StickLoss, User, Who,
 };
-use sim_model::server::{Caller, Entry, Gap, Handle, JournalState, Operate, ServerCall};
+use sim_model::server::{
+    Caller, Entry, Gap, Implied, JournalState, Operate, RequestKey, SecretHash, ServerCall,
+};
 
 use super::Sentence;
 use crate::difference::{
@@ -23,6 +25,7 @@ use crate::model::{Body, Deadline, Event, GivenAgain, Numbered};
 const ANN: User = User(1);
 const BEN: User = User(2);
 const LOBBY: Room = Room(7);
+const HANDLE: SecretHash = SecretHash([1; 16]);
 
 fn ben() -> Arc<Who> {
     Arc::new(Who {
@@ -46,7 +49,7 @@ fn refused(code: &'static str) -> Outcome {
 }
 
 fn call(op: Op) -> CallSummary {
-    let caller = Caller::Known(Handle(1));
+    let caller = Caller::Handle(HANDLE);
     let ask = Arc::new(ServerCall::Call {
         caller,
         key: None,
@@ -59,10 +62,10 @@ fn call(op: Op) -> CallSummary {
 }
 
 fn push() -> Op {
-    Op::Push {
+    Op::Command(Command::Push {
         room: Some(LOBBY),
-        epoch: Some(2),
-    }
+        epoch: Some(Epoch(2)),
+    })
 }
 
 fn event(room_seq: u64, body: Body) -> Event {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use chat_types::{RoomSeq, Time};
 use sim_model::history::{RequestKey, Retry};
-use sim_model::protocol::{Body, CallId, Earlier, Event, Refusal, Room, User, Who};
+use sim_model::protocol::{Body, CallId, Command, Earlier, Event, Refusal, Room, User, Who};
 
 fn at(ms: u64) -> Time {
     START + Span::millis(ms)
@@ -21,11 +21,11 @@ fn tell(recorder: &mut SeriesRecorder, ms: u64, agent: u32, what: ClientEvent<'_
 
 /// A message of the agent, meant at this instant and accepted and seen `took_ms` later.
 fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_ms: u64) {
-    let op = Op::Send {
+    let op = Op::Command(Command::SendMessage {
         room: None,
         text: Arc::from("hello"),
         epoch: None,
-    };
+    });
     let call = CallId(u32::try_from(room_seq).unwrap());
     let intended = at(ms);
     let called = ClientEvent::Called {
@@ -122,7 +122,7 @@ fn a_long_run_has_no_more_buckets_and_points_than_a_short_one() {
 #[test]
 fn a_refusal_counts_unless_an_earlier_attempt_may_have_been_accepted() {
     let mut recorder = SeriesRecorder::new(7, &[]);
-    let op = Op::LeaveQueue;
+    let op = Op::Command(Command::LeaveQueue);
     let refused = Err(Refusal {
         code: "overloaded",
         retry_after: None,
@@ -159,7 +159,7 @@ fn a_refusal_counts_unless_an_earlier_attempt_may_have_been_accepted() {
 #[test]
 fn the_line_holds_those_who_wait() {
     let mut recorder = SeriesRecorder::new(7, &[]);
-    let op = Op::LeaveQueue;
+    let op = Op::Command(Command::LeaveQueue);
     for (ms, agent, answer) in [
         (
             1,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 use sim_model::draw::Ratio;
 use sim_model::plan::{Argument, Fault, Persona, Plan, Registrations, ScriptStep, Workload};
-use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room, User};
+use sim_model::protocol::{Agent, Answer, CallId, Command, Op, OpKind, Outcome, Room, User};
 
 use crate::fact::Fact;
 use crate::model::Event;
@@ -198,10 +198,10 @@ impl Observations {
         is_keyed: bool,
     ) {
         *self.keyed.entry(id.0).or_default() += u64::from(is_keyed);
-        if let Op::Send { room, text, .. } | Op::Append { room, text, .. } = op {
+        if let (Some(text), Some(room)) = (op.text(), op.room()) {
             let of_text = self.texts.entry(Arc::clone(text)).or_default();
             self.open.insert(id, (Arc::clone(text), of_text.len()));
-            let (agent, room, verb, outcome) = (id.0, *room, op.verb(), None);
+            let (agent, verb, outcome) = (id.0, op.verb(), None);
             of_text.push(TextCall {
                 agent,
                 user,
@@ -212,12 +212,14 @@ impl Observations {
             });
         }
         let Some(user) = user else { return };
-        if let Op::Block { user: other } = op {
+        if let Op::Command(Command::BlockUser { user: other }) = op {
             self.blocks.insert((user, *other));
         }
-        if let Op::LeaveChat { room } | Op::Reset { room, .. } | Op::Push { room, .. } = op {
+        if let OpKind::LeaveChat | OpKind::Reset | OpKind::Push = op.kind() {
             let participant = self.participants.entry(user).or_default();
-            participant.given_up.insert((op.verb(), *room));
+            participant
+                .given_up
+                .extend(op.room().map(|room| (op.verb(), room)));
         }
     }
 

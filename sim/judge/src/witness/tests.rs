@@ -3,7 +3,7 @@
 pub(crate) mod history_builder;
 
 use chat_types::{RoomSeq, Seq, Span, Time};
-use sim_model::protocol::{Answer, Body, Gap, LostRange, Op, Refusal, User};
+use sim_model::protocol::{Answer, Body, Command, Gap, LostRange, Op, Refusal, User};
 
 use history_builder::*;
 
@@ -57,7 +57,7 @@ fn a_message_hidden_by_a_gap_or_a_block_is_not_judged() {
     history.keeps("no_lost_messages", (1, 1));
 
     let mut history = HistoryBuilder::in_the_lobby();
-    history.calls(BEN, &Op::Block { user: ANN });
+    history.calls(BEN, &Op::Command(Command::BlockUser { user: ANN }));
     history.sends(ANN, "one", (LOBBY, 4));
     history.sees(CAT, &message(LOBBY, 4, ANN, "one"));
     history.reads(BEN, 2, 2);
@@ -192,10 +192,10 @@ fn texts_of_strangers_and_drafts_are_not_judged() {
     let mut history = HistoryBuilder::of_a_pair();
     history.calls(
         ANN,
-        &Op::Push {
+        &Op::Command(Command::Push {
             room: None,
             epoch: None,
-        },
+        }),
     );
     history.sees(BEN, &message(PAIR, 2, ANN, "one"));
     history.sees(ANN, &message(NEXT, 2, STRANGER, "two"));
@@ -250,10 +250,10 @@ fn a_push_releases_the_stick() {
     history.all_see(&ALL, &about(4, ANN, granted(1)));
     history.asks(
         ANN,
-        &Op::Push {
+        &Op::Command(Command::Push {
             room: None,
             epoch: None,
-        },
+        }),
         sent(LOBBY, 5),
     );
     history.all_see(&[BEN, CAT], &speech(5, ANN, "one", 1));
@@ -271,10 +271,10 @@ fn a_claim_is_bypassed_only_if_it_may_be_withdrawn() {
         for user in resets {
             history.calls(
                 *user,
-                &Op::Reset {
+                &Op::Command(Command::Reset {
                     room: None,
                     epoch: None,
-                },
+                }),
             );
         }
         history.all_see(&ALL, &about(7, ANN, expired(1)));
@@ -300,7 +300,7 @@ fn a_pair_has_two_participants_without_another_pair() {
     history.breaks("single_match");
 
     let mut history = HistoryBuilder::of_a_pair();
-    history.calls(ANN, &Op::LeaveChat { room: Some(PAIR) });
+    history.calls(ANN, &Op::Command(Command::LeaveChat { room: Some(PAIR) }));
     history.finds(NEXT, ANN, CAT);
     history.keeps("single_match", (3, 1));
 }

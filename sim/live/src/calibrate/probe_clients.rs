@@ -13,7 +13,7 @@ use crate::pool::Pool;
 use crate::probe::Capabilities;
 use crate::reply::Reply;
 use crate::unregister;
-use sim_model::protocol::{Answer, Op, ReadBy, Refusal, Room};
+use sim_model::protocol::{Answer, Command, EnterQueue, Op, ReadBy, Refusal, Room};
 
 /// The longest time for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -64,7 +64,8 @@ impl<'p> ProbeClients<'p> {
         for _ in 0..MOVES {
             let text = WORDS.into();
             let (room, epoch) = (self.room, None);
-            let (answer, took) = self.ask(0, Op::Send { room, text, epoch })?;
+            let (answer, took) =
+                self.ask(0, Op::Command(Command::SendMessage { room, text, epoch }))?;
             match answer {
                 Ok(_) => return Ok(took),
                 Err(refusal) => refused = refusal.code,
@@ -120,10 +121,10 @@ impl<'p> ProbeClients<'p> {
         if self.tools.has("talking_stick") {
             let (answer, _) = self.ask(
                 0,
-                Op::TalkingStick {
+                Op::Command(Command::TalkingStick {
                     room: self.room,
                     epoch: None,
-                },
+                }),
             )?;
             match answer {
                 Ok(_) => {}
@@ -145,14 +146,14 @@ impl<'p> ProbeClients<'p> {
                 if !matches!(self.enter(who)?, Answer::Waiting { .. }) {
                     return Err(CalibrateError::Busy);
                 }
-                self.must_succeed(who, Op::LeaveQueue)?;
+                self.must_succeed(who, Op::Command(Command::LeaveQueue))?;
             } else {
                 let room = format!("calibrate-{who}");
                 let username = self.name(who);
-                let op = Op::Login {
+                let op = Op::Command(Command::Login {
                     username,
                     room: room.into(),
-                };
+                });
                 if let Answer::LoggedIn { room, .. } = self.must_succeed(who, op)? {
                     self.room.get_or_insert(room);
                 }
@@ -180,11 +181,11 @@ impl<'p> ProbeClients<'p> {
     fn enter(&mut self, who: usize) -> Result<Answer, CalibrateError> {
         // An interest that no other participant has.
         let interest = self.pool.net.writer.names.suffix().trim_start_matches('-');
-        let op = Op::EnterQueue {
+        let op = Op::Command(Command::EnterQueue(EnterQueue {
             interests: [interest.into()].into(),
             user_id: None,
             display_name: Some(self.name(who)),
-        };
+        }));
         self.must_succeed(who, op)
     }
 
@@ -275,7 +276,7 @@ impl<'p> ProbeClients<'p> {
     pub(super) fn unregister(mut self) {
         if let Some(room) = self.room.take() {
             // A client that cannot leave the room is removed by unregistering.
-            let _ = self.ask(0, Op::LeaveChat { room: Some(room) });
+            let _ = self.ask(0, Op::Command(Command::LeaveChat { room: Some(room) }));
         }
         let identities: Vec<&Identity> = self.identities.iter().collect();
         unregister::unregister_identities(self.pool, &identities);

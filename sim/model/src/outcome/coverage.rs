@@ -4,10 +4,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use chat_types::Code;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::names::{REJECTS, STICK_MOVES, TIMERS};
+use crate::names::{STICK_MOVES, TIMERS};
 use crate::protocol::EVENTS;
 
 /// Codes that no scenario can reach, with the reason. They are not counted. The core's own tests
@@ -45,7 +46,7 @@ impl Default for Coverage {
         let in_reach = |code: &&&str| !OUT_OF_REACH.iter().any(|(far, _)| far == *code);
         let none = |name: &'static str| (Cow::Borrowed(name), 0);
         Self {
-            rejects: REJECTS
+            rejects: Code::NAMES
                 .iter()
                 .filter(in_reach)
                 .map(|code| none(code))
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(
             all.groups().map(|(_, group)| group.len()),
             [
-                REJECTS.len() - OUT_OF_REACH.len(),
+                Code::NAMES.len() - OUT_OF_REACH.len(),
                 EVENTS.len(),
                 TIMERS.len(),
                 STICK_MOVES.len(),
@@ -122,7 +123,7 @@ mod tests {
     #[test]
     fn unreachable_codes_exist() {
         for (code, _) in OUT_OF_REACH {
-            assert!(REJECTS.contains(&code), "{code}");
+            assert!(Code::NAMES.contains(&code), "{code}");
             assert!(!Coverage::default().rejects.contains_key(code));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{Attendance, Earlier, Span, Time};
+use chat_types::{Attendance, Code, Earlier, Span, Time};
 
 use super::{Notice, Room, User, Who};
 
@@ -189,10 +189,7 @@ impl Refusal {
     /// `storage_unavailable`, `shutting_down`).
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        matches!(
-            self.code,
-            "rate_limited" | "overloaded" | "storage_unavailable" | "shutting_down"
-        )
+        Code::parse(self.code).is_some_and(Code::is_retryable)
     }
 }
 

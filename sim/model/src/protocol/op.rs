@@ -2,50 +2,75 @@
 
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Span};
+use chat_types::{Command, Epoch, Span};
 
 use super::{Room, User};
 
-/// Generates the types from the table.
+/// Generates the types from the table of verbs: all operations of clients, each declared once, in the
+/// order of [`OpKind`].
+///
+/// A row of a command is its kind and its variant of [`Command`], a row of a read its variant of [`Op`]
+/// with its fields. Both are followed in this order by:
+/// - `verb "…"`: its name in scenarios and traces; or `plain "…"`, if a scenario writes it as a
+///   single word, and the user has values for all fields (`ArgumentSource`).
+/// - `tool "…"`: the name of the server's tool, if it differs.
+/// - `in`, `under` and `about`: the fields that name the room, the grant of the stick and another
+///   participant. A plain verb has no others.
 macro_rules! types {
-    (commands { $($commands:tt)* } reads { $($reads:tt)* }) => {
-        types! { $($commands)* $($reads)* }
-    };
-    ($(
-        $(#[$doc:meta])*
-        $variant:ident $({ $($(#[$said:meta])* $field:ident: $type:ty),* $(,)? })?
-        $(verb $verb:literal)? $(plain $plain:literal)? $(tool $tool:literal)?
-        $(in $room:ident)? $(under $epoch:ident)? $(about $user:ident)?
-        $(=> $command:ident $(($inner:ident))?)?;
-    )*) => {
+    (
+        commands { $(
+            $kind:ident $command:ident
+            $(verb $verb:literal)? $(plain $plain:literal)? $(tool $tool:literal)?
+            $(in $room:ident)? $(under $epoch:ident)? $(about $user:ident)?;
+        )* }
+        reads { $(
+            $(#[$doc:meta])*
+            $read:ident $({ $($field:ident: $type:ty),* })?
+            $(verb $read_verb:literal)? $(plain $read_plain:literal)? $(in $read_room:ident)?;
+        )* }
+    ) => {
         /// An operation of a client.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         #[expect(missing_docs, reason = "the variant says what its fields are")]
         pub enum Op {
-            $($(#[$doc])* $variant $({ $($(#[$said])* $field: $type),* })?,)*
+            /// A command.
+            Command(Command),
+            $($(#[$doc])* $read $({ $($field: $type),* })?,)*
         }
 
         /// An operation without its arguments.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[expect(missing_docs, reason = "each is the operation of that name")]
         pub enum OpKind {
-            $($(#[$doc])* $variant,)*
+            $($kind,)*
+            $($read,)*
         }
 
         /// A verb that scenarios write as a single word.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Plain {
-            $($(#[doc = $plain] $variant = OpKind::$variant as isize,)?)*
+            $($(#[doc = $plain] $kind = OpKind::$kind as isize,)?)*
+            $($(#[doc = $read_plain] $read = OpKind::$read as isize,)?)*
         }
 
         impl OpKind {
             /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)* $(Self::$read,)*];
+
+            /// The kind of a command.
+            #[must_use]
+            pub const fn of(command: &Command) -> Self {
+                match command {
+                    $(Command::$command { .. } => Self::$kind,)*
+                }
+            }
 
             /// The verb in scenarios and traces.
             #[must_use]
             pub const fn verb(self) -> &'static str {
                 match self {
-                    $(Self::$variant => concat!($($verb)? $($plain)?),)*
+                    $(Self::$kind => concat!($($verb)? $($plain)?),)*
+                    $(Self::$read => concat!($($read_verb)? $($read_plain)?),)*
                 }
             }
 
@@ -53,7 +78,8 @@ macro_rules! types {
             #[must_use]
             pub const fn plain(self) -> Option<Plain> {
                 match self {
-                    $(Self::$variant => of_plain!([$($plain)?] Plain::$variant),)*
+                    $(Self::$kind => of_plain!([$($plain)?] Plain::$kind),)*
+                    $(Self::$read => of_plain!([$($read_plain)?] Plain::$read),)*
                 }
             }
 
@@ -61,15 +87,27 @@ macro_rules! types {
             #[must_use]
             pub const fn tool(self) -> &'static str {
                 match self {
-                    $(Self::$variant => [$($tool,)? self.verb()][0],)*
+                    $(Self::$kind => [$($tool,)? self.verb()][0],)*
+                    $(Self::$read => self.verb(),)*
                 }
+            }
+
+            /// Whether the operation only reads. Reads take no request key.
+            #[must_use]
+            pub const fn is_read(self) -> bool {
+                matches!(self, $(Self::$read)|*)
             }
 
             /// The operation with the caller's values; none for a verb that takes more.
             fn filled(self, at_hand: &mut impl ArgumentSource) -> Option<Op> {
                 match self {
-                    $(Self::$variant => of_plain!([$($plain)?] Op::$variant {
-                        $($($field: at_hand.$field()?),*)?
+                    $(Self::$kind => of_plain!([$($plain)?] Op::Command(Command::$command {
+                        $($room: at_hand.$room()?,)?
+                        $($epoch: at_hand.$epoch()?,)?
+                        $($user: at_hand.$user()?,)?
+                    })),)*
+                    $(Self::$read => of_plain!([$($read_plain)?] Op::$read {
+                        $($read_room: at_hand.$read_room()?,)?
                     }),)*
                 }
             }
@@ -80,7 +118,8 @@ macro_rules! types {
             #[must_use]
             pub const fn kind(&self) -> OpKind {
                 match self {
-                    $(Self::$variant { .. } => OpKind::$variant,)*
+                    Self::Command(command) => OpKind::of(command),
+                    $(Self::$read { .. } => OpKind::$read,)*
                 }
             }
 
@@ -89,15 +128,17 @@ macro_rules! types {
             #[must_use]
             pub const fn room(&self) -> Option<Option<Room>> {
                 match self {
-                    $(Self::$variant { $($room,)? .. } => [$(Some(*$room),)? None][0],)*
+                    $(Self::Command(Command::$command { $($room,)? .. }) => [$(Some(*$room),)? None][0],)*
+                    $(Self::$read { $($read_room,)? .. } => [$(Some(*$read_room),)? None][0],)*
                 }
             }
 
             /// The epoch that the operation names.
             #[must_use]
-            pub const fn epoch(&self) -> Option<u64> {
+            pub const fn epoch(&self) -> Option<Epoch> {
                 match self {
-                    $(Self::$variant { $($epoch,)? .. } => [$(*$epoch,)? None][0],)*
+                    $(Self::Command(Command::$command { $($epoch,)? .. }) => [$(*$epoch,)? None][0],)*
+                    $(Self::$read { .. })|* => None,
                 }
             }
 
@@ -105,7 +146,8 @@ macro_rules! types {
             #[must_use]
             pub const fn about(&self) -> Option<User> {
                 match self {
-                    $(Self::$variant { $($user,)? .. } => [$(Some(*$user),)? None][0],)*
+                    $(Self::Command(Command::$command { $($user,)? .. }) => [$(Some(*$user),)? None][0],)*
+                    $(Self::$read { .. })|* => None,
                 }
             }
         }
@@ -118,7 +160,36 @@ macro_rules! of_plain {
     ([$plain:literal] $($value:tt)*) => { Some($($value)*) };
 }
 
-crate::verbs!(types);
+types! {
+    commands {
+        EnterQueue EnterQueue verb "enter_queue";
+        LeaveQueue LeaveQueue plain "leave_queue";
+        Login Login verb "login";
+        Send SendMessage verb "send" tool "send_message" in room under epoch;
+        TalkingStick TalkingStick verb "talking_stick" in room under epoch;
+        Append Append verb "append" in room under epoch;
+        Undo Undo verb "undo" in room under epoch;
+        Reset Reset verb "reset" in room under epoch;
+        Push Push plain "push" in room under epoch;
+        LeaveChat LeaveChat plain "leave_chat" in room;
+        Typing Typing plain "typing" in room;
+        Block BlockUser plain "block" tool "block_user" about user;
+        Unblock UnblockUser plain "unblock" tool "unblock_user" about user;
+        Report ReportUser verb "report" tool "report_user" about user;
+        Break TakeBreak verb "break";
+        Unregister Unregister plain "unregister";
+    }
+    reads {
+        /// Read the inbox, waiting up to `wait` for events.
+        Check { after: Option<u64>, wait: Span, by: ReadBy } verb "check";
+        /// Read a room's past messages: the newest `limit` of those before the place `before`.
+        History { room: Option<Room>, before: Option<u64>, limit: u32 } verb "history" in room;
+        /// Read a room's members.
+        ListUsers { room: Option<Room> } plain "list_users" in room;
+        /// Read the stress level and the boss's alert level.
+        Mood verb "check_stress_status";
+    }
+}
 
 /// A user's values for the fields of a plain verb. Rows use these names of fields.
 pub trait ArgumentSource {
@@ -126,7 +197,7 @@ pub trait ArgumentSource {
     fn room(&mut self) -> Option<Option<Room>>;
 
     /// The epoch to name in that room, or none.
-    fn epoch(&mut self) -> Option<Option<u64>>;
+    fn epoch(&mut self) -> Option<Option<Epoch>>;
 
     /// The participant to name; none if the user knows none.
     fn user(&mut self) -> Option<User>;
@@ -146,13 +217,13 @@ impl Plain {
 }
 
 impl OpKind {
-    /// Whether the operation only reads. Reads take no request key.
+    /// The name of the server's tool for a command.
     #[must_use]
-    pub const fn is_read(self) -> bool {
-        matches!(
-            self,
-            Self::Mood | Self::Check | Self::History | Self::ListUsers
-        )
+    pub const fn tool_of(command: &Command) -> &'static str {
+        if let Command::TakeBreak { kind, .. } = command {
+            return kind.name();
+        }
+        Self::of(command).tool()
     }
 
     /// Whether the operation registers a client without a handle.
@@ -172,8 +243,8 @@ impl Op {
     /// The name of the server's tool.
     #[must_use]
     pub const fn tool(&self) -> &'static str {
-        if let Self::Break { kind, .. } = self {
-            return kind.name();
+        if let Self::Command(command) = self {
+            return OpKind::tool_of(command);
         }
         self.kind().tool()
     }
@@ -191,7 +262,7 @@ impl Op {
         if let Self::Check { wait, .. } = self {
             return *wait;
         }
-        if let Self::Break { .. } = self {
+        if let Self::Command(Command::TakeBreak { .. }) = self {
             return Span::secs(20);
         }
         Span::ZERO
@@ -200,7 +271,9 @@ impl Op {
     /// The text that is sent, or appended to a draft.
     #[must_use]
     pub const fn text(&self) -> Option<&Arc<str>> {
-        if let Self::Send { text, .. } | Self::Append { text, .. } = self {
+        if let Self::Command(Command::SendMessage { text, .. } | Command::Append { text, .. }) =
+            self
+        {
             return Some(text);
         }
         None
@@ -242,8 +315,8 @@ mod tests {
             Some(Some(Room(3)))
         }
 
-        fn epoch(&mut self) -> Option<Option<u64>> {
-            Some(Some(7))
+        fn epoch(&mut self) -> Option<Option<Epoch>> {
+            Some(Some(Epoch(7)))
         }
 
         fn user(&mut self) -> Option<User> {
@@ -254,10 +327,10 @@ mod tests {
     #[test]
     fn a_plain_verb_takes_its_arguments_from_the_user() {
         let push = Plain::Push.op(&mut Alone).unwrap();
-        let expected = Op::Push {
+        let expected = Op::Command(Command::Push {
             room: Some(Room(3)),
-            epoch: Some(7),
-        };
+            epoch: Some(Epoch(7)),
+        });
         assert_eq!(push, expected);
         assert_eq!(Plain::Block.op(&mut Alone), None);
         for plain in OpKind::ALL.iter().filter_map(|kind| kind.plain()) {
@@ -269,16 +342,16 @@ mod tests {
 
     #[test]
     fn a_call_returns_its_room_and_its_user() {
-        let report = Op::Report {
+        let report = Op::Command(Command::ReportUser {
             user: User(4),
             reason: "spam".into(),
-        };
+        });
         assert_eq!((report.room(), report.about()), (None, Some(User(4))));
-        let push = Op::Push {
+        let push = Op::Command(Command::Push {
             room: None,
-            epoch: Some(7),
-        };
-        assert_eq!((push.room(), push.epoch()), (Some(None), Some(7)));
+            epoch: Some(Epoch(7)),
+        });
+        assert_eq!((push.room(), push.epoch()), (Some(None), Some(Epoch(7))));
         let history = Op::History {
             room: Some(Room(3)),
             before: Some(9),

@@ -10,7 +10,7 @@ use sim_model::history::{
     ClientEvent, ClusterEvent, DeliveryPath, Record, WorldRecord, server_name,
 };
 use sim_model::plan::Outage;
-use sim_model::protocol::{Answer, Body, CallId, InboxEvent, Op, Outcome, Room, User};
+use sim_model::protocol::{Answer, Body, CallId, Command, InboxEvent, Op, Outcome, Room, User};
 
 /// The most characters of a text in a trace.
 const TEXT_LIMIT: usize = 80;
@@ -231,15 +231,15 @@ impl<'a> TraceLine<'a> {
         self.call = Some(call.0);
         self.verb = Some(op.verb());
         self.room = op.room().flatten().map(show_room);
-        self.epoch = op.epoch();
+        self.epoch = op.epoch().map(|epoch| epoch.0);
         self.who = op.about().map(show_user);
         self.text = op.text().map(|text| cut(text));
-        if let Op::Report { reason, .. } = op {
+        if let Op::Command(Command::ReportUser { reason, .. }) = op {
             self.reason = Some(reason);
-        } else if let Op::Login { username, room } = op {
+        } else if let Op::Command(Command::Login { username, room }) = op {
             self.who = Some(username.to_string());
             self.text = Some(cut(room));
-        } else if let Op::Break { kind, excuse } = op {
+        } else if let Op::Command(Command::TakeBreak { kind, excuse }) = op {
             self.reason = Some(kind.name());
             self.text = excuse.as_deref().map(cut);
         } else if let Op::Check { after, .. } = op {

@@ -5,7 +5,9 @@ use super::*;
 use sim_model::history::{DeliveryPath, RequestKey, Retry};
 use sim_model::plan::Outage;
 use sim_model::protocol::Op;
-use sim_model::protocol::{Answer, Body, Event, Gap, InboxEvent, LostRange, Outcome, Refusal, Who};
+use sim_model::protocol::{
+    Answer, Body, Command, Event, Gap, InboxEvent, LostRange, Outcome, Refusal, Who,
+};
 
 const START: Time = Time(1_000_000_000);
 
@@ -16,14 +18,14 @@ fn at(ms: u64) -> Time {
 /// Plays a small run to an observer: one user is granted the stick, the other speaks too late, with
 /// a crash and a gap in between.
 fn play(observer: &mut dyn Observer) {
-    let login = Op::Login {
+    let login = Op::Command(Command::Login {
         username: Arc::from("ann"),
         room: Arc::from("lobby"),
-    };
-    let push = Op::Push {
+    });
+    let push = Op::Command(Command::Push {
         room: Some(Room(3)),
-        epoch: Some(3),
-    };
+        epoch: Some(Epoch(3)),
+    });
     let logged_in = Ok(Answer::LoggedIn {
         user: User(7),
         room: Room(3),

@@ -7,7 +7,9 @@ use chat_types::Time;
 
 use super::fingerprint::{Base, Reader, fingerprint_shown};
 use sim_model::outcome::TinyCall;
-use sim_model::protocol::{Answer, Body, CallId, InboxEvent, Op, Outcome, ReadBy, Room, User};
+use sim_model::protocol::{
+    Answer, Body, CallId, Command, EnterQueue, Epoch, InboxEvent, Op, Outcome, ReadBy, Room, User,
+};
 
 /// A call whose answer was lost.
 #[derive(Clone, Debug)]
@@ -72,36 +74,36 @@ impl Client {
     pub(super) fn op(&self, ask: TinyCall, other: Option<User>) -> Op {
         let room = self.room;
         match ask {
-            TinyCall::Enter => Op::EnterQueue {
+            TinyCall::Enter => Op::Command(Command::EnterQueue(EnterQueue {
                 user_id: None,
                 display_name: Some(given_name(self.number)),
                 interests: Arc::from([]),
-            },
-            TinyCall::LeaveQueue => Op::LeaveQueue,
-            TinyCall::Login => Op::Login {
+            })),
+            TinyCall::LeaveQueue => Op::Command(Command::LeaveQueue),
+            TinyCall::Login => Op::Command(Command::Login {
                 username: given_name(self.number),
                 room: "lobby".into(),
-            },
-            TinyCall::Leave => Op::LeaveChat { room },
-            TinyCall::Claim => Op::TalkingStick { room, epoch: None },
-            TinyCall::Append => Op::Append {
+            }),
+            TinyCall::Leave => Op::Command(Command::LeaveChat { room }),
+            TinyCall::Claim => Op::Command(Command::TalkingStick { room, epoch: None }),
+            TinyCall::Append => Op::Command(Command::Append {
                 room,
                 text: "x".into(),
                 epoch: None,
-            },
-            TinyCall::Push => Op::Push {
+            }),
+            TinyCall::Push => Op::Command(Command::Push {
                 room,
-                epoch: self.epoch,
-            },
-            TinyCall::Reset => Op::Reset { room, epoch: None },
-            TinyCall::Send => Op::Send {
+                epoch: self.epoch.map(Epoch),
+            }),
+            TinyCall::Reset => Op::Command(Command::Reset { room, epoch: None }),
+            TinyCall::Send => Op::Command(Command::SendMessage {
                 room,
                 text: "hi".into(),
                 epoch: None,
-            },
-            TinyCall::Block => Op::Block {
+            }),
+            TinyCall::Block => Op::Command(Command::BlockUser {
                 user: other.unwrap_or_default(),
-            },
+            }),
             TinyCall::Check => Op::Check {
                 after: Some(self.cursor),
                 wait: chat_types::Span::ZERO,
@@ -223,7 +225,7 @@ fn given_name(number: u8) -> Arc<str> {
 /// A call: its verb, its room, and its epoch or its target.
 fn asked(op: &Op, base: &Base) -> (&'static str, Option<u64>, Option<u64>) {
     let room = op.room().flatten().map(|room| base.room_behind(room.0));
-    let later = op.epoch().map(|epoch| base.later(epoch));
+    let later = op.epoch().map(|epoch| base.later(epoch.0));
     let number = later.or_else(|| op.about().map(|user| user.0));
     (op.verb(), room, number)
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use chat_core::{Caller, Entry, Hub, SecretHash, Seq, UserId};
+use chat_core::{Entry, Hub, SecretHash, Seq, UserId};
 use chat_types::Span;
-use sim_model::protocol::InboxEvent;
-use sim_model::server::{self, Decided};
+use sim_model::protocol::{InboxEvent, Op, OpKind};
+use sim_model::server::{Decided, Implied};
 use sim_model::words;
 
 /// The largest number of events that are read at once.
@@ -68,13 +68,13 @@ impl FollowedParticipant {
         &mut self,
         hub: &Hub,
         (position, after): (u64, Span),
-        (entry, written): (&Entry, &server::Entry),
+        entry: &Entry,
         said: &Decided,
         show: &mut dyn FnMut(&str),
     ) {
         if let Some(user) = self.actor(hub, entry) {
             self.inboxes.entry(user).or_insert(Seq(0));
-            show(&line(position, after, user, &deed(written, said)));
+            show(&line(position, after, user, &deed(entry, said)));
         }
         for (user, end) in &mut self.inboxes {
             while let Ok(page) = hub.read_inbox(*user, *end, PAGE)
@@ -94,10 +94,10 @@ impl FollowedParticipant {
     fn actor(&mut self, hub: &Hub, entry: &Entry) -> Option<UserId> {
         let (user, handle) = match entry {
             Entry::Call { caller, .. } => {
-                let (Caller::Handle(handle) | Caller::New { handle, .. }) = caller;
+                let handle = caller.handle();
                 // The call that unregisters a participant is its last.
-                let left = || self.handles.get(handle).copied();
-                (hub.user_by_handle(handle).or_else(left)?, Some(handle))
+                let left = || self.handles.get(&handle).copied();
+                (hub.user_by_handle(&handle).or_else(left)?, Some(handle))
             }
             Entry::Implied { user, .. } => (*user, None),
             Entry::Operate { .. }
@@ -108,7 +108,7 @@ impl FollowedParticipant {
         };
         let is_followed = self.inboxes.contains_key(&user) || self.is_meant(hub, user);
         if is_followed && let Some(handle) = handle {
-            self.handles.insert(*handle, user);
+            self.handles.insert(handle, user);
         }
         if self.inboxes.is_empty() && self.others.len() < MAX_NAMES {
             let who = hub.who_is(user).filter(|_| !is_followed);
@@ -133,29 +133,32 @@ fn line(position: u64, after: Span, user: UserId, words: &str) -> String {
 }
 
 /// The entry with its outcome, in words.
-fn deed(written: &server::Entry, said: &Decided) -> String {
-    let server::Entry::Call { op, .. } = written else {
-        return kind(written).to_owned();
+fn deed(entry: &Entry, said: &Decided) -> String {
+    let Entry::Call { command, .. } = entry else {
+        return kind(entry).to_owned();
     };
     let outcome = match &said.outcome {
         Ok(answer) => words::answer_words(answer),
         Err(refusal) => format!("refused: {}", refusal.code),
     };
-    format!("{} → {outcome}", words::called(op))
+    let called = words::called(&Op::Command(command.clone()));
+    format!("{called} → {outcome}")
 }
 
 /// The kind of an entry: a tool, or what the server wrote.
-pub(super) const fn kind(entry: &server::Entry) -> &'static str {
+pub(super) const fn kind(entry: &Entry) -> &'static str {
     match entry {
-        server::Entry::Call { op, .. } => op.tool(),
-        server::Entry::OpenStream { .. } => "stream opened",
-        server::Entry::CloseStream { .. } => "stream closed",
-        server::Entry::Seen { .. } => "seen",
-        server::Entry::Read { .. } => "read",
-        server::Entry::Operate(_) => "operator's act",
-        server::Entry::Tick => "deadline",
-        server::Entry::Started { .. } => "start",
-        server::Entry::Resumed { .. } => "restart",
-        server::Entry::Stepped => "step of the clock",
+        Entry::Call { command, .. } => OpKind::tool_of(command),
+        Entry::Implied { implied, .. } => match implied {
+            Implied::OpenStream => "stream opened",
+            Implied::CloseStream => "stream closed",
+            Implied::Seen { .. } => "seen",
+            Implied::Read { .. } => "read",
+        },
+        Entry::Operate { .. } => "operator's act",
+        Entry::Tick => "deadline",
+        Entry::Started { .. } => "start",
+        Entry::Resumed { .. } => "restart",
+        Entry::Stepped => "step of the clock",
     }
 }

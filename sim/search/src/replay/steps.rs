@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chat_core::{Hub, RoomId, UserId};
-use chat_types::{Config, Span, Time};
+use chat_types::{Address, Config, Span, Time};
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::history::{ClientEvent, NetworkRecord, Observer as _, Record, RequestKey};
 use sim_model::plan::{
     Capacity, Fault, FaultKind, Network, OperatorAct, OperatorVerb, Outage, Plan,
 };
-use sim_model::protocol::{Agent, CallId, Op, User};
-use sim_model::server::{Caller, Decided, Entry, Handle, Operate};
+use sim_model::protocol::{Agent, CallId, Command, EnterQueue, Op, User};
+use sim_model::server::{Caller, Decided, Entry, Implied, Operate, SecretHash};
 
 use crate::shrink::record::{Fidelity, StepRecorder};
 
@@ -37,13 +37,13 @@ pub(super) struct Steps {
     config: Config,
     start: Time,
     last_at: Time,
-    agents: BTreeMap<Handle, Agent>,
+    agents: BTreeMap<SecretHash, Agent>,
     users: BTreeMap<UserId, Agent>,
     calls: u32,
     /// The addresses of registrations.
-    addresses: BTreeSet<u64>,
+    addresses: BTreeSet<Address>,
     /// The keys of calls, each with its caller's handle.
-    keys: BTreeSet<(Handle, u128)>,
+    keys: BTreeSet<(SecretHash, chat_types::RequestKey)>,
     /// How far the clock has stepped.
     ahead: Span,
     /// Since when a user has no stream.
@@ -62,7 +62,7 @@ struct OmittedEntries {
 impl Steps {
     /// Begins before an entry at `at`, whose predecessor left this state; `callers` are the handles
     /// of the calls to come.
-    pub(super) fn new(hub: &Hub, at: Time, callers: &BTreeMap<Handle, UserId>) -> Self {
+    pub(super) fn new(hub: &Hub, at: Time, callers: &BTreeMap<SecretHash, UserId>) -> Self {
         let entered = entered(hub, callers);
         let before = Span(ENTERING.0 * (entered.len() as u64 + 1));
         let start = Time(at.0.saturating_sub(before.0));
@@ -98,11 +98,15 @@ impl Steps {
         let before = self.last_at;
         let at = Time(at.0.saturating_sub(self.ahead.0)).max(before + APART);
         match entry {
-            Entry::Call { caller, key, op } => {
+            Entry::Call {
+                caller,
+                key,
+                command,
+            } => {
                 let handle = caller.handle();
                 let agent = self.agent(handle);
-                if let Caller::New(_, address) = caller {
-                    self.addresses.insert(*address);
+                if let Caller::New { from, .. } = caller {
+                    self.addresses.insert(*from);
                 }
                 if let Some(User(user)) = said.outcome.as_ref().ok().and_then(|said| said.caller())
                 {
@@ -113,18 +117,21 @@ impl Steps {
                     return;
                 }
                 let key = key.map_or(RequestKey::None, |_| RequestKey::Own);
-                self.call(at, agent, op, key);
+                self.call(at, agent, &Op::Command(command.clone()), key);
             }
-            Entry::OpenStream { user } => self.opens(at, *user),
-            Entry::CloseStream { user } => {
-                let agent = self.agent_of(*user);
-                self.closed.entry(agent).or_insert(at);
-            }
-            Entry::Operate(act) => self.operates(at, act),
+            Entry::Implied { user, implied } => match implied {
+                Implied::OpenStream => self.opens(at, *user),
+                Implied::CloseStream => {
+                    let agent = self.agent_of(*user);
+                    self.closed.entry(agent).or_insert(at);
+                }
+                Implied::Seen { .. } | Implied::Read { .. } => return,
+            },
+            Entry::Operate { act, .. } => self.operates(at, act),
             Entry::Resumed { config, .. } => self.restarts(before, at, config),
             Entry::Stepped => return self.steps_clock(before, at),
-            Entry::Started { config } => self.config = (**config).clone(),
-            Entry::Seen { .. } | Entry::Read { .. } | Entry::Tick => return,
+            Entry::Started { config, .. } => self.config = (**config).clone(),
+            Entry::Tick => return,
         }
         self.last_at = at;
     }
@@ -166,7 +173,7 @@ impl Steps {
         (plan, notes)
     }
 
-    fn agent(&mut self, handle: Handle) -> Agent {
+    fn agent(&mut self, handle: SecretHash) -> Agent {
         let next = Agent(u32::try_from(self.agents.len()).expect("the core limits participants"));
         *self.agents.entry(handle).or_insert(next)
     }
@@ -176,8 +183,9 @@ impl Steps {
         if let Some(agent) = self.users.get(&user) {
             return *agent;
         }
-        let unknown = Handle(u64::MAX - user.0);
-        let agent = self.agent(unknown);
+        let mut unknown = [u8::MAX; 16];
+        unknown[..8].copy_from_slice(&user.0.to_le_bytes());
+        let agent = self.agent(SecretHash(unknown));
         self.users.insert(user, agent);
         agent
     }
@@ -270,7 +278,7 @@ impl Steps {
 
 /// The calls by which these participants come where they are: into named rooms, to partners, and
 /// into the queue.
-fn entered(hub: &Hub, callers: &BTreeMap<Handle, UserId>) -> Vec<(UserId, Op)> {
+fn entered(hub: &Hub, callers: &BTreeMap<SecretHash, UserId>) -> Vec<(UserId, Op)> {
     let mut calls = Vec::new();
     let mut rooms: BTreeMap<RoomId, Vec<UserId>> = BTreeMap::new();
     for user in callers.values() {
@@ -278,18 +286,20 @@ fn entered(hub: &Hub, callers: &BTreeMap<Handle, UserId>) -> Vec<(UserId, Op)> {
             rooms.entry(*room).or_default().push(*user);
         }
     }
-    let enter = || Op::EnterQueue {
-        user_id: None,
-        display_name: None,
-        interests: Arc::default(),
+    let enter = || {
+        Op::Command(Command::EnterQueue(EnterQueue {
+            user_id: None,
+            display_name: None,
+            interests: Arc::default(),
+        }))
     };
     for (room, users) in rooms {
         match hub.room_name(room) {
             Some(name) => calls.extend(users.into_iter().map(|user| {
-                let login = Op::Login {
+                let login = Op::Command(Command::Login {
                     username: hub.who_is(user).map_or("", |who| &*who.name).into(),
                     room: name.into(),
-                };
+                });
                 (user, login)
             })),
             None => calls.extend(hub.members_of(room).map(|user| (user, enter()))),
@@ -316,11 +326,14 @@ fn plain(op: &Op, number: u32) -> Op {
         words.chars().take(length.max(1)).collect::<String>().into()
     };
     let mut op = op.clone();
-    if let Op::Send { text: said, .. } | Op::Append { text: said, .. } = &mut op {
+    if let Op::Command(
+        Command::SendMessage { text: said, .. } | Command::Append { text: said, .. },
+    ) = &mut op
+    {
         *said = text(said);
-    } else if let Op::Report { reason, .. } = &mut op {
+    } else if let Op::Command(Command::ReportUser { reason, .. }) = &mut op {
         *reason = text(reason);
-    } else if let Op::Break { excuse, .. } = &mut op {
+    } else if let Op::Command(Command::TakeBreak { excuse, .. }) = &mut op {
         *excuse = None;
     }
     op

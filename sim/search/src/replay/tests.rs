@@ -8,6 +8,7 @@ use chat_journal::{BundleWriter, Chain, Identity, Mark, Snapshot};
 use chat_types::{Continuity, Span};
 use sim_model::history::{Observer, Record, WorldRecord};
 use sim_model::outcome::Progress;
+use sim_model::protocol::OpKind;
 
 use super::*;
 use crate::seed::run_seed;
@@ -365,10 +366,10 @@ fn a_damaged_journal_is_refused_by_its_position() {
 struct Decisions(Vec<(&'static str, Option<&'static str>)>);
 
 impl Decisions {
-    fn add(&mut self, entry: &server::Entry, said: &Decided) {
-        if let server::Entry::Call { op, .. } = entry {
+    fn add(&mut self, entry: &Entry, said: &Decided) {
+        if let Entry::Call { command, .. } = entry {
             let code = said.outcome.as_ref().err().map(|refusal| refusal.code);
-            self.0.push((op.tool(), code));
+            self.0.push((OpKind::tool_of(command), code));
         }
     }
 }
@@ -405,7 +406,7 @@ fn twice(journal: &Journal, last: usize) -> [Decisions; 2] {
         // Repeated calls are left out of the scenario.
         let is_repeated = matches!(entry, Entry::Call { key: Some(key), .. } if !keys.insert(*key));
         if !is_repeated {
-            first.add(&translate::entry(entry), &translate::decided(at, outcome));
+            first.add(entry, &translate::decided(at, outcome));
         }
     };
     walk(&mut bundle, &mut look).unwrap();

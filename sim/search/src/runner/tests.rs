@@ -10,7 +10,7 @@ use sim_model::outcome::{
     Counts, Interrupt, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
     Verdict, Violation,
 };
-use sim_model::protocol::{Agent, CallId, Op, User};
+use sim_model::protocol::{Agent, CallId, Command, EnterQueue, Op, User};
 use sim_model::user_name::UserName;
 
 use super::*;
@@ -19,11 +19,11 @@ use sim_scenario::parse;
 /// The metrics of a run whose only user waits in the queue from start to end.
 fn metrics(seed: u64) -> Metrics {
     let mut metrics = Metrics::new();
-    let op = Op::EnterQueue {
+    let op = Op::Command(Command::EnterQueue(EnterQueue {
         user_id: None,
         display_name: None,
         interests: Arc::from([]),
-    };
+    }));
     metrics.observe(&Record {
         at: START,
         agent: Agent(0),

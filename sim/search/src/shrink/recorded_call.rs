@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{Argument, Grant, Text, Verb};
-use sim_model::protocol::Op;
+use sim_model::protocol::{Command, EnterQueue, Epoch, Op, OpKind};
 
 /// Returns the operation as a step. The step omits the client's own name; without `own_name`, it
 /// contains the name of the call.
@@ -21,31 +21,31 @@ pub(super) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
         Text::Length(Arc::new(Quantiles::new(Shape::Fixed(length))))
     };
     match op {
-        Op::EnterQueue {
+        Op::Command(Command::EnterQueue(EnterQueue {
             user_id,
             display_name,
             interests,
-        } => Verb::EnterQueue {
+        })) => Verb::EnterQueue {
             name: display_name
                 .as_ref()
                 .and_then(|name| telling(name, own_name)),
             user_id: user_id.clone(),
             interests: interests.clone(),
         },
-        Op::Login { room, username } => Verb::Login {
+        Op::Command(Command::Login { room, username }) => Verb::Login {
             room: room.clone(),
             rooms: 1,
             name: telling(username, own_name),
         },
-        Op::Send { text, .. } => Verb::Send(drawn(text)),
-        Op::TalkingStick { epoch, .. } => Verb::TalkingStick(grant(*epoch)),
-        Op::Append { text, .. } => Verb::Append(drawn(text)),
-        Op::Undo { epoch, .. } => Verb::Undo(grant(*epoch)),
-        Op::Reset { epoch, .. } => Verb::Reset(grant(*epoch)),
-        Op::Report { reason, .. } => Verb::Report {
+        Op::Command(Command::SendMessage { text, .. }) => Verb::Send(drawn(text)),
+        Op::Command(Command::TalkingStick { epoch, .. }) => Verb::TalkingStick(grant(*epoch)),
+        Op::Command(Command::Append { text, .. }) => Verb::Append(drawn(text)),
+        Op::Command(Command::Undo { epoch, .. }) => Verb::Undo(grant(*epoch)),
+        Op::Command(Command::Reset { epoch, .. }) => Verb::Reset(grant(*epoch)),
+        Op::Command(Command::ReportUser { reason, .. }) => Verb::Report {
             reason: reason.clone(),
         },
-        Op::Break { kind, excuse } => Verb::Break {
+        Op::Command(Command::TakeBreak { kind, excuse }) => Verb::Break {
             kind: Some(*kind),
             excuse: excuse.clone(),
         },
@@ -63,7 +63,7 @@ pub(super) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
 }
 
 /// The grant that a call named.
-const fn grant(epoch: Option<u64>) -> Grant {
+const fn grant(epoch: Option<Epoch>) -> Grant {
     match epoch {
         None => Grant::Unnamed,
         Some(_) => Grant::Latest,
@@ -84,7 +84,12 @@ fn telling(name: &Arc<str>, own: Option<&str>) -> Option<Arc<str>> {
 
 /// The number of the participant that the call names.
 pub(super) const fn whom(op: &Op) -> Option<u64> {
-    if let Op::Report { user, .. } | Op::Block { user } | Op::Unblock { user } = op {
+    if let Op::Command(
+        Command::ReportUser { user, .. }
+        | Command::BlockUser { user }
+        | Command::UnblockUser { user },
+    ) = op
+    {
         return Some(user.0);
     }
     None
@@ -92,7 +97,7 @@ pub(super) const fn whom(op: &Op) -> Option<u64> {
 
 /// The arguments that the call left out. A claim without a grant is a verb of its own.
 pub(super) fn left_out(op: &Op) -> Vec<Argument> {
-    let speaks = op.text().is_some() || matches!(op, Op::Push { .. });
+    let speaks = op.text().is_some() || op.kind() == OpKind::Push;
     let without = [
         (op.room() == Some(None), Argument::Room),
         (speaks && op.epoch().is_none(), Argument::Epoch),

@@ -5,7 +5,7 @@ use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RequestKey};
 use sim_model::outcome::{Point, Progress, START, Violation};
 use sim_model::plan::{Delivery, Opening, Plan, Race, Schedule, Workload};
-use sim_model::protocol::{Op, ReadBy, Room, User};
+use sim_model::protocol::{Command, Op, OpKind, ReadBy, Room, User};
 use sim_scenario::parse;
 use sim_search::runner::RunSeed;
 
@@ -145,7 +145,7 @@ fn shrunk_stray(run: RunSeed<'_>) -> String {
 fn a_call_that_names_a_participant_whom_its_user_never_met_is_written_with_it() {
     let rule: RecordRule = |record| {
         let six = User(6);
-        let of_six = |op: &Op| matches!(op, Op::Report { user, .. } | Op::Block { user } | Op::Unblock { user } if *user == six);
+        let of_six = |op: &Op| matches!(op, Op::Command(Command::ReportUser { user, .. } | Command::BlockUser { user } | Command::UnblockUser { user }) if *user == six);
         matches!(record.what, ClientEvent::Called { op, .. } if of_six(op))
     };
     let yaml =
@@ -307,7 +307,8 @@ fn read_early_and_typed_late(
         is_check && record.at < START + Span::secs(2)
     };
     let late: RecordRule = |record| {
-        let is_typing = matches!(record.what, ClientEvent::Called { op, .. } if matches!(op, Op::Typing { .. }));
+        let is_typing =
+            matches!(record.what, ClientEvent::Called { op, .. } if op.kind() == OpKind::Typing);
         is_typing && record.at > START + Span::secs(4)
     };
     let mut outcome = run_by_rule(early, plan, seed, progress, also);
@@ -344,7 +345,7 @@ fn a_name_that_the_bug_depends_on_is_written_with_its_call() {
          scenarios: [{ name: guest, flow: [login, { loop: { count: 9, steps: [send: { text: hi }] } }] }]\n",
     );
     let second: RecordRule = |record| {
-        matches!(&record.what, ClientEvent::Answered { op: Op::Login { username, .. }, .. }
+        matches!(&record.what, ClientEvent::Answered { op: Op::Command(Command::Login { username, .. }), .. }
             if username.ends_with("#1"))
     };
     let shrunk = shrunk(

@@ -9,8 +9,8 @@ use sim_model::plan::{
     Argument, Client, ClientProfile, Frequency, Habits, Persona, Step, Text, Verb,
 };
 use sim_model::protocol::{
-    Agent, Answer, Body, CallId, EndReason, Event, Gap, InboxEvent, Op, Outcome, ReadBy, Refusal,
-    Room, User, Who,
+    Agent, Answer, Body, CallId, Command, EndReason, EnterQueue, Event, Gap, InboxEvent, Op,
+    Outcome, ReadBy, Refusal, Room, User, Who,
 };
 use sim_user::{Action, Credential, Script, VirtualUser};
 
@@ -375,11 +375,11 @@ fn show(op: &Op) -> String {
         Op::Check {
             after: None, wait, ..
         } => format!("check bare wait {wait}"),
-        Op::EnterQueue {
+        Op::Command(Command::EnterQueue(EnterQueue {
             display_name: Some(display_name),
             ..
-        } => format!("enter_queue {display_name}"),
-        Op::Login { username, room } => format!("login {username} {room}"),
+        })) => format!("enter_queue {display_name}"),
+        Op::Command(Command::Login { username, room }) => format!("login {username} {room}"),
         other => other.verb().to_owned(),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{Argument, Grant, Step, Text, Verb};
-use sim_model::protocol::{Event, Op, Plain, Room, User};
+use sim_model::protocol::{Command, Epoch, Event, Op, OpKind, Plain, Room, User};
 use sim_user::{Action, Script};
 
 use crate::harness::*;
@@ -23,8 +23,8 @@ fn ops(harness: &mut Harness, step: &Step, count: usize) -> Vec<Op> {
     asked.filter_map(op).collect()
 }
 
-fn room_and_epoch(op: &Op) -> (Option<Room>, Option<u64>) {
-    let Op::Send { room, epoch, .. } = op else {
+fn room_and_epoch(op: &Op) -> (Option<Room>, Option<Epoch>) {
+    let Op::Command(Command::SendMessage { room, epoch, .. }) = op else {
         panic!("{op:?}");
     };
     (*room, *epoch)
@@ -56,7 +56,7 @@ fn spoken(count: u32, heard: &[Event], rooms: &[u64]) -> Vec<Op> {
     let asked = harness.log.actions.iter();
     asked
         .filter_map(|action| match action {
-            Action::Request { op, .. } if matches!(op, Op::Send { .. }) => Some(op.clone()),
+            Action::Request { op, .. } if op.kind() == OpKind::Send => Some(op.clone()),
             _ => None,
         })
         .collect()
@@ -80,7 +80,9 @@ fn a_flow_sends_the_latest_epoch_with_half_of_its_messages() {
     let heard = [granted(ME, 3), granted(User(8), 4)];
     // The first message left before any event arrived.
     let sent = &spoken(401, &heard, &[1])[1..];
-    let with = sent.iter().filter(|op| room_and_epoch(op).1 == Some(3));
+    let with = sent
+        .iter()
+        .filter(|op| room_and_epoch(op).1 == Some(Epoch(3)));
     let with = with.count();
     let without = sent.iter().filter(|op| room_and_epoch(op).1.is_none());
     assert_eq!(with + without.count(), 400);
@@ -92,7 +94,7 @@ fn a_manual_call_omits_the_listed_arguments() {
     let mut harness = in_the_lobby();
     harness.streamed(1, &granted(ME, 3));
     let sent = ops(&mut harness, &send("hi"), 50);
-    let all = (Some(Room(1)), Some(3));
+    let all = (Some(Room(1)), Some(Epoch(3)));
     assert!(sent.iter().all(|op| room_and_epoch(op) == all));
     let mut without = |step: &Step, arguments: &[Argument]| {
         harness.manual_without(step, arguments);
@@ -119,7 +121,7 @@ fn texts_of_calls_differ() {
     let text = Text::Length(Arc::new(Quantiles::new(Shape::Fixed(40))));
     let said = ops(&mut harness, &Step::Call(Verb::Append(text)), 3);
     let texts = said.iter().map(|op| match op {
-        Op::Append { text, .. } => text.clone(),
+        Op::Command(Command::Append { text, .. }) => text.clone(),
         _ => panic!("{op:?}"),
     });
     let texts: Vec<Arc<str>> = texts.collect();
@@ -133,7 +135,10 @@ fn the_partner_or_the_last_speaker_is_blocked() {
     let mut harness = in_the_lobby();
     assert_eq!(harness.manual(&block), None, "nobody was heard of");
     harness.streamed(1, &message());
-    assert_eq!(ops(&mut harness, &block, 1), [Op::Block { user: User(8) }]);
+    assert_eq!(
+        ops(&mut harness, &block, 1),
+        [Op::Command(Command::BlockUser { user: User(8) })]
+    );
 
     let report = Verb::Report {
         reason: "spam".into(),
@@ -149,7 +154,7 @@ fn the_partner_or_the_last_speaker_is_blocked() {
     assert!(matches!(
         &harness.log.actions[2],
         Action::Request {
-            op: Op::Undo { .. },
+            op: Op::Command(Command::Undo { .. }),
             ..
         }
     ));
@@ -161,7 +166,11 @@ fn the_partner_or_the_last_speaker_is_blocked() {
 fn a_call_names_the_latest_grant_only_on_request() {
     let mut harness = in_the_lobby();
     let of = |op: &Op| match op {
-        Op::TalkingStick { epoch, .. } | Op::Undo { epoch, .. } | Op::Reset { epoch, .. } => *epoch,
+        Op::Command(
+            Command::TalkingStick { epoch, .. }
+            | Command::Undo { epoch, .. }
+            | Command::Reset { epoch, .. },
+        ) => *epoch,
         _ => panic!("{op:?}"),
     };
     let verbs: [fn(Grant) -> Verb; 3] = [Verb::TalkingStick, Verb::Undo, Verb::Reset];
@@ -173,5 +182,5 @@ fn a_call_names_the_latest_grant_only_on_request() {
     // The stick has another holder by now.
     harness.streamed(2, &granted(User(8), 4));
     assert_eq!(epochs(&mut harness, Grant::Unnamed), [None; 3]);
-    assert_eq!(epochs(&mut harness, Grant::Latest), [Some(3); 3]);
+    assert_eq!(epochs(&mut harness, Grant::Latest), [Some(Epoch(3)); 3]);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_cluster::{CALL_PATIENCE, Member};
-use chat_core::{Address, Call, Earlier, Reject, Ticket};
+use chat_core::{Address, Call, Earlier, Reject, RequestKey, Ticket};
 use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::history::Observer as _;
@@ -405,7 +405,8 @@ impl Cluster {
         {
             self.keys_given += 1;
             let secret = self.bits(START, Purpose::Keys);
-            *key = Some((u128::from(secret) << 64) | u128::from(self.keys_given));
+            let key_of_its_own = (u128::from(secret) << 64) | u128::from(self.keys_given);
+            *key = Some(RequestKey(key_of_its_own));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::super::*;
 use super::judged::run;
 use sim_model::history::{ClientEvent, Record};
 use sim_model::plan::Delivery;
-use sim_model::protocol::{Body, CallId, Op};
+use sim_model::protocol::{Body, CallId, Command, Op};
 use sim_scenario::parse;
 
 const STEPS: &str = "
@@ -37,7 +37,7 @@ impl Observer for Seen {
     fn observe(&mut self, record: &Record<'_>) {
         if let ClientEvent::Called {
             call,
-            op: Op::Push { .. },
+            op: Op::Command(Command::Push { .. }),
             ..
         } = record.what
         {

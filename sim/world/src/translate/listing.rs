@@ -7,7 +7,7 @@ use chat_core::{
     RoomView, UserId,
 };
 use sim_model::listing::{
-    self, Kept, Listed, ListedParticipant, ListedRoom, Report, RoomStanding, Target, Totals,
+    self, Kept, Listed, ListedParticipant, ListedRoom, RoomStanding, Target, Totals,
 };
 
 /// The items of a page of a list with about `all` items: so few that most lists have several pages.
@@ -135,15 +135,7 @@ pub fn lists(hub: &Hub, archived: bool) -> Vec<Listed> {
         };
         Listed::Measure(target, measure)
     });
-    let reports = hub.reports().map(|report| {
-        Listed::Report(Report {
-            at: report.at,
-            by: report.by,
-            about: report.about,
-            from: report.from.0,
-            reason: Arc::clone(&report.reason),
-        })
-    });
+    let reports = hub.reports().cloned().map(Listed::Report);
     std::iter::once(counts(hub))
         .chain(participants)
         .chain(rooms)

@@ -97,9 +97,9 @@ fn a_read_is_followed_by_a_seen_in_the_last_three_quarters() {
     s.call(0, 'a', rest()).unwrap();
     assert!(!s.model.wants_seen(User(1), secs(25)));
     assert!(s.model.wants_seen(User(1), secs(26)));
-    s.entry(30, &Entry::OpenStream { user: User(1) });
+    s.entry(30, &implied(1, Implied::OpenStream));
     assert!(!s.model.wants_seen(User(1), secs(500)));
-    s.entry(600, &Entry::CloseStream { user: User(1) });
+    s.entry(600, &implied(1, Implied::CloseStream));
     assert!(s.model.wants_seen(User(1), secs(600)));
     assert_eq!(
         s.model.next_deadline(),
@@ -107,6 +107,6 @@ fn a_read_is_followed_by_a_seen_in_the_last_three_quarters() {
     );
     // Away at 660, forgotten a day later; the handle is unknown then.
     s.entry(660 + 86_400, &Entry::Tick);
-    assert_eq!(s.model.user_of(Handle('a' as u64)), None);
+    assert_eq!(s.model.user_of(hash('a')), None);
     assert_eq!(s.model.take_forgotten(), [User(1)]);
 }

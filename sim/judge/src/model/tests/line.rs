@@ -9,14 +9,15 @@ fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
     // The first two cannot be matched.
     s.call(0, 'a', rest()).unwrap();
     s.enter(0, 'b', &[]).unwrap();
-    s.call(0, 'a', Op::Block { user: User(2) }).unwrap();
+    s.call(0, 'a', Command::BlockUser { user: User(2) })
+        .unwrap();
     s.enter(0, 'a', &[]).unwrap();
     assert!(s.model.line().eq([User(2), User(1)]));
     s.call(0, 'c', rest()).unwrap();
     let entry = Entry::Call {
-        caller: Caller::Known(Handle('c' as u64)),
+        caller: Caller::Handle(hash('c')),
         key: None,
-        op: line(&[]),
+        command: line(&[]),
     };
     let mut chosen = [0; 2];
     for position in 7..40 {
@@ -69,7 +70,8 @@ fn a_good_candidate_is_preferred_to_a_last_partner() {
     s.enter(0, 'b', &[]).unwrap();
     s.call(1, 'a', LEAVE).unwrap();
     s.call(1, 'c', rest()).unwrap();
-    s.call(2, 'c', Op::Block { user: User(2) }).unwrap();
+    s.call(2, 'c', Command::BlockUser { user: User(2) })
+        .unwrap();
     s.enter(2, 'b', &[]).unwrap();
     s.enter(2, 'c', &[]).unwrap();
     let Ok(Answer::Matched { partner, .. }) = s.enter(3, 'a', &[]) else {
@@ -87,10 +89,7 @@ fn one_whose_handle_was_never_used_is_no_candidate_and_is_looked_for_at_its_firs
     s.call(2, 'c', line(&[])).unwrap();
     assert!(s.model.line().eq([User(1), User(2), User(3)]));
     assert_eq!(s.refused(3, 'd', line(&[])), "queue_full");
-    let seen = |user| Entry::Seen {
-        user: User(user),
-        waiting: None,
-    };
+    let seen = |user| implied(user, Implied::Seen { waiting: None });
     s.entry(4, &seen(2));
     // The call comes first, and then the queue.
     assert_eq!(s.refused(5, 'c', line(&[])), "already_waiting");
@@ -98,7 +97,7 @@ fn one_whose_handle_was_never_used_is_no_candidate_and_is_looked_for_at_its_firs
     assert!(s.model.line().eq([User(1)]));
     assert_eq!(s.model.estimated_wait(), Some(Span::secs(4)));
     assert_eq!(
-        s.call(6, 'a', Op::LeaveQueue),
+        s.call(6, 'a', Command::LeaveQueue),
         Ok(Answer::LeftQueue { left: true })
     );
 }

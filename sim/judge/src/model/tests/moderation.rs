@@ -6,13 +6,13 @@ use chat_types::Address;
 #[test]
 fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
     let mut s = Script::new(|_| ());
-    let act = |s: &mut Script, act| s.entry(1, &Entry::Operate(act)).outcome.unwrap();
+    let act = |s: &mut Script, act| s.entry(1, &operated(act)).outcome.unwrap();
     s.call(0, 'a', login("ann")).unwrap();
     s.call(0, 'z', login("zoe")).unwrap();
     let (user, reason) = (User(1), text("noise"));
     act(&mut s, Operate::Mute { user, reason });
-    s.call(2, 'a', Op::Unregister).unwrap();
-    let den = || Op::Login {
+    s.call(2, 'a', Command::Unregister).unwrap();
+    let den = || Command::Login {
         username: text("bob"),
         room: text("den"),
     };
@@ -23,7 +23,7 @@ fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
     s.call(
         2,
         'z',
-        Op::Login {
+        Command::Login {
             username: text("zoe"),
             room: text("den"),
         },
@@ -32,24 +32,24 @@ fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
     assert_eq!(s.refused(2, 'a', den()), "", "it exists");
     s.call(2, 'b', login("ann")).unwrap();
     assert_eq!(s.refused(2, 'b', STICK), "muted", "by its name");
-    s.call(3, 'b', Op::Unregister).unwrap();
+    s.call(3, 'b', Command::Unregister).unwrap();
     act(&mut s, Operate::Unmute { user: User(3) });
     s.call(4, 'b', login("ann")).unwrap();
     assert_eq!(s.refused(4, 'b', STICK), "");
 }
 
-fn enters(id: &str, name: Option<&str>) -> Op {
-    Op::EnterQueue {
+fn enters(id: &str, name: Option<&str>) -> Command {
+    Command::EnterQueue(EnterQueue {
         user_id: Some(id.into()),
         display_name: name.map(text),
         interests: [].into(),
-    }
+    })
 }
 
 #[test]
 fn a_public_id_is_a_name_to_bans_and_mutes() {
     let mut s = Script::new(|_| ());
-    let act = |s: &mut Script, act| s.entry(1, &Entry::Operate(act)).outcome.unwrap();
+    let act = |s: &mut Script, act| s.entry(1, &operated(act)).outcome.unwrap();
     let reason = || text("spam");
     s.call(0, 'a', login("Alice")).unwrap();
     s.call(0, 'b', login("Loud")).unwrap();
@@ -70,7 +70,7 @@ fn a_public_id_is_a_name_to_bans_and_mutes() {
             reason: about,
         },
     );
-    s.call(2, 'b', Op::Unregister).unwrap();
+    s.call(2, 'b', Command::Unregister).unwrap();
     s.call(2, 'c', enters("1oud", Some("Cec"))).unwrap();
     assert_eq!(s.refused(2, 'c', login("Cec")), "muted", "it opens no room");
     s.call(2, 'd', login("Dan")).unwrap();
@@ -81,7 +81,7 @@ fn a_public_id_is_a_name_to_bans_and_mutes() {
 #[test]
 fn a_public_id_is_kept_beside_the_name_and_lifted_by_itself() {
     let mut s = Script::new(|c| c.max_bans = 3);
-    let act = |s: &mut Script, act| s.entry(1, &Entry::Operate(act)).outcome;
+    let act = |s: &mut Script, act| s.entry(1, &operated(act)).outcome;
     let reason = || text("spam");
     s.call(0, 'a', enters("pest", Some("Ann"))).unwrap();
     let (user, about) = (User(1), reason());
@@ -122,7 +122,7 @@ fn a_public_id_is_kept_beside_the_name_and_lifted_by_itself() {
     )
     .unwrap();
     // An unmute lifts the name and the id that the handle was kept with.
-    s.call(4, 'c', Op::Unregister).unwrap();
+    s.call(4, 'c', Command::Unregister).unwrap();
     s.call(4, 'z', login("Zoe")).unwrap();
     s.call(4, 'c', login("Dan")).unwrap();
     act(&mut s, Operate::Unmute { user: User(5) }).unwrap();
@@ -134,7 +134,7 @@ fn a_public_id_is_kept_beside_the_name_and_lifted_by_itself() {
 #[test]
 fn a_muted_address_silences_those_of_it_until_it_is_lifted() {
     let mut s = Script::new(|_| ());
-    let act = |s: &mut Script, act| s.entry(1, &Entry::Operate(act)).outcome.unwrap();
+    let act = |s: &mut Script, act| s.entry(1, &operated(act)).outcome.unwrap();
     s.call(0, 'a', login("ann")).unwrap();
     assert_eq!(s.refused(0, 'a', STICK), "");
     let (address, reason) = (0, text("noise"));
@@ -176,7 +176,8 @@ fn a_block_hides_messages_both_ways_and_leaves_a_hole() {
         s.call(0, handle, login(name)).unwrap();
     }
     s.call(1, 'a', say("before")).unwrap();
-    s.call(2, 'a', Op::Block { user: User(2) }).unwrap();
+    s.call(2, 'a', Command::BlockUser { user: User(2) })
+        .unwrap();
     s.call(3, 'a', say("to cec")).unwrap();
     s.call(4, 'b', say("to cec too")).unwrap();
     s.call(5, 'c', say("to both")).unwrap();
@@ -200,7 +201,7 @@ fn a_block_hides_messages_both_ways_and_leaves_a_hole() {
     assert_eq!(kept(1), [4, 5, 7]);
     assert_eq!(kept(2), [6, 7]);
     assert_eq!(kept(3), [4, 5, 6, 7]);
-    let unblock = |user| Op::Unblock { user };
+    let unblock = |user| Command::UnblockUser { user };
     assert_eq!(s.refused(6, 'a', unblock(User(1))), "invalid_arguments");
     s.call(6, 'a', unblock(User(9))).unwrap();
     s.call(6, 'a', unblock(User(2))).unwrap();

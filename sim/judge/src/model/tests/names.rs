@@ -4,7 +4,7 @@ use super::super::names::{Case, fold, fold_ascii, fold_other};
 use super::*;
 
 /// A use of a handle: the participant no longer gives way.
-const USE: Op = Op::LeaveQueue;
+const USE: Command = Command::LeaveQueue;
 
 #[test]
 fn names_are_well_formed_and_not_reserved() {
@@ -38,10 +38,12 @@ fn names_are_well_formed_and_not_reserved() {
     s.call(0, 'c', login("bob")).unwrap();
     s.call(0, 'c', USE).unwrap();
     assert_eq!(s.refused(0, 'd', login("ВОВ")), "name_taken");
-    let enters = |id: &str| Op::EnterQueue {
-        user_id: Some(id.into()),
-        display_name: None,
-        interests: [].into(),
+    let enters = |id: &str| {
+        Command::EnterQueue(EnterQueue {
+            user_id: Some(id.into()),
+            display_name: None,
+            interests: [].into(),
+        })
     };
     for id in ["alice", "B0B", "admin", "the-server", "user_l"] {
         assert_eq!(s.refused(0, 'd', enters(id)), "user_id_taken", "{id}");
@@ -50,7 +52,7 @@ fn names_are_well_formed_and_not_reserved() {
     s.call(0, 'd', USE).unwrap();
     assert_eq!(s.refused(0, 'e', enters("dan.l")), "user_id_taken");
     assert_eq!(s.refused(0, 'e', login("DAN.1")), "name_taken");
-    s.call(0, 'd', Op::Unregister).unwrap();
+    s.call(0, 'd', Command::Unregister).unwrap();
     s.call(0, 'e', login("DAN.1")).unwrap();
 }
 
@@ -82,14 +84,14 @@ fn look_alike_names_have_a_key_in_common() {
     // A ban keeps the name from others, and an unban gives it back.
     s.entry(
         1,
-        &Entry::Operate(Operate::BanUser {
+        &operated(Operate::BanUser {
             reason: text("because"),
             user: User(1),
         }),
     );
     assert_eq!(s.refused(1, 'e', login("modem")), "name_not_allowed");
     let name = text("m0dern");
-    s.entry(2, &Entry::Operate(Operate::Unban { name }));
+    s.entry(2, &operated(Operate::Unban { name }));
     assert!(s.call(2, 'e', login("modem")).is_ok());
     assert_eq!(s.model.take_forgotten(), [User(1)]);
 }

@@ -10,7 +10,7 @@ fn downtime_moves_deadlines_and_closes_streams() {
     s.call(0, 'c', login("cec")).unwrap();
     s.call(0, 'c', STICK).unwrap();
     s.enter(0, 'd', &["art"]).unwrap();
-    let open = Entry::OpenStream { user: User(1) };
+    let open = implied(1, Implied::OpenStream);
     s.entry(5, &open);
     assert_eq!(s.model.streams(User(1)), 1);
     let config = Box::new(s.model.config().clone());
@@ -49,7 +49,13 @@ fn numbers_of_a_lost_life_are_passed() {
     let continuity = Continuity::Broken;
     let lost = s.model.clone();
     // Two seconds, and one more: each number passes three million.
-    s.entry(2, &Entry::Resumed { config, continuity });
+    let version = Arc::default();
+    let resumed = Entry::Resumed {
+        config,
+        version,
+        continuity,
+    };
+    s.entry(2, &resumed);
     let (step, lobby) = (3_000_000, Room(1));
     let after = [
         (2, step + 5, "stick.expired"),

@@ -3,10 +3,24 @@
 use super::*;
 
 fn entry(op: Op) -> Entry {
+    let Op::Command(command) = op else {
+        unreachable!("reads have no entries");
+    };
     Entry::Call {
-        caller: Caller::New(Handle(1), 0),
-        key: Some(1),
-        op,
+        caller: Caller::New {
+            handle: HANDLE,
+            reader: HANDLE,
+            from: Address(0),
+        },
+        key: Some(RequestKey(1)),
+        command,
+    }
+}
+
+fn operated(act: Operate) -> Entry {
+    Entry::Operate {
+        operator: Arc::default(),
+        act,
     }
 }
 
@@ -29,10 +43,10 @@ fn a_sentence_shows_both_decisions_of_a_call() {
             said,
         })
     };
-    let login = Op::Login {
+    let login = Op::Command(Command::Login {
         username: "ann".into(),
         room: "the lobby".into(),
-    };
+    });
     let (user, reason) = (BEN, Arc::from("spam"));
     let act = Operate::Kick {
         user,
@@ -65,7 +79,7 @@ fn a_sentence_shows_both_decisions_of_a_call() {
             })
         ),
         decision(
-            Entry::Operate(act.clone()),
+            operated(act.clone()),
             None,
             false,
             refused("not_in_room"),
@@ -84,7 +98,7 @@ fn a_sentence_shows_calls_at_the_border() {
     };
     let opening = CallSummary {
         ask: Arc::new(ServerCall::OpenStream {
-            handle: Handle(1),
+            handle: HANDLE,
             after: Some(4),
             by: ReadBy::Handle,
         }),
@@ -109,14 +123,16 @@ fn a_sentence_shows_calls_at_the_border() {
         },
         Difference::Batch {
             owed: Some(BatchItem::Call(Some(call(push())))),
-            seen: Some(BatchItem::Own(Entry::Read {
+            seen: Some(BatchItem::Own(Entry::Implied {
                 user: BEN,
-                acknowledged: 3,
-                delivered: 4,
+                implied: Implied::Read {
+                    acknowledged: Seq(3),
+                    delivered: Seq(4),
+                },
             })),
         },
         Difference::Batch {
-            owed: Some(BatchItem::Own(Entry::Operate(act))),
+            owed: Some(BatchItem::Own(operated(act))),
             seen: None,
         },
         Difference::Unsolicited(Unsolicited::Answer(done())),
@@ -220,24 +236,24 @@ fn answers_to_reads_show_all_that_they_say() {
 fn every_call_shows_what_it_asks_for() {
     let text = || Arc::from("hello");
     let calls = [
-        Op::EnterQueue {
+        Op::Command(Command::EnterQueue(EnterQueue {
             user_id: Some("ann_1".into()),
             display_name: Some("ann".into()),
             interests: Arc::new(["art".into(), "tea".into()]),
-        },
-        Op::Send {
+        })),
+        Op::Command(Command::SendMessage {
             room: Some(LOBBY),
             text: Arc::from("a".repeat(50)),
-            epoch: Some(2),
-        },
-        Op::Report {
+            epoch: Some(Epoch(2)),
+        }),
+        Op::Command(Command::ReportUser {
             user: BEN,
             reason: text(),
-        },
-        Op::Break {
+        }),
+        Op::Command(Command::TakeBreak {
             kind: BreakKind::ALL[0],
             excuse: Some(text()),
-        },
+        }),
         Op::Check {
             after: Some(4),
             wait: Span::ZERO,

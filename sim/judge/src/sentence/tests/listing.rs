@@ -1,7 +1,7 @@
 //! The sentences of the lists that operators read.
 
 use sim_model::listing::{
-    Kept, Listed, ListedParticipant, ListedRoom, Measure, Report, RoomStanding, Target, Totals,
+    Kept, Listed, ListedParticipant, ListedRoom, Measure, RoomStanding, Target, Totals,
 };
 use sim_model::protocol::Who;
 
@@ -23,7 +23,7 @@ fn a_sentence_shows_listed_items() {
                 at: Time(4),
                 by: ANN,
                 about: BEN,
-                from: 1,
+                from: Address(1),
                 reason: "noise".into(),
             })),
             after_act: false,

@@ -9,7 +9,8 @@ use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record, Reque
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, OwnerReads, Plan, Schedule, Workload};
 use sim_model::protocol::{
-    Agent, Answer, Body, CallId, EndReason, Event, InboxEvent, Op, Outcome, Room, User, Who,
+    Agent, Answer, Body, CallId, Command, EndReason, Event, InboxEvent, Op, Outcome, Room, User,
+    Who,
 };
 use sim_model::recipe::Recipe;
 
@@ -124,10 +125,10 @@ impl HistoryBuilder {
     pub(super) fn registers(&mut self, user: User) {
         let (call, intended) = (CallId(self.calls), self.now);
         self.calls += 1;
-        let op = &Op::TalkingStick {
+        let op = &Op::Command(Command::TalkingStick {
             room: None,
             epoch: None,
-        };
+        });
         let key = RequestKey::Own;
         let called = ClientEvent::Called {
             call,
@@ -262,11 +263,11 @@ impl HistoryBuilder {
 }
 
 pub(super) fn send(room: Room, text: &str) -> Op {
-    Op::Send {
+    Op::Command(Command::SendMessage {
         room: Some(room),
         text: text.into(),
         epoch: None,
-    }
+    })
 }
 
 pub(super) fn sent(room: Room, room_seq: u64) -> Outcome {

@@ -31,7 +31,7 @@ impl Tiny {
                         position: position.0,
                         at,
                         since: at,
-                        entry: &translate::entry(entry),
+                        entry,
                         ticket,
                         said: &translate::decided(at, outcome),
                         posted: Some(posted),

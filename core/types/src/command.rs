@@ -1,12 +1,13 @@
 //! Commands and journal entries.
 
-use chat_types::{
-    Address, BreakKind, Config, Continuity, Epoch, Operate, RequestKey, RoomId, SecretHash, Seq,
-    Span, UserId,
-};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+use crate::{
+    Address, BreakKind, Config, Continuity, Epoch, Operate, RequestKey, RoomId, SecretHash, Seq,
+    Span, UserId,
+};
 
 /// One entry of the journal. The journal adds its position and time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,8 +61,19 @@ pub enum Entry {
     Stepped,
 }
 
+impl Entry {
+    /// The consequence of a participant's reads or streams, if it is one.
+    #[must_use]
+    pub const fn implied(&self) -> Option<(UserId, Implied)> {
+        if let Self::Implied { user, implied } = self {
+            return Some((*user, *implied));
+        }
+        None
+    }
+}
+
 /// The caller of a command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Caller {
     /// A participant, identified by the hash of its handle.
     Handle(SecretHash),
@@ -75,6 +87,15 @@ pub enum Caller {
         /// The address that the registration comes from.
         from: Address,
     },
+}
+
+impl Caller {
+    /// The hash of the handle.
+    #[must_use]
+    pub const fn handle(&self) -> SecretHash {
+        let (Self::Handle(handle) | Self::New { handle, .. }) = *self;
+        handle
+    }
 }
 
 /// The consequences of reads and streams.
@@ -100,7 +121,7 @@ pub enum Implied {
 }
 
 /// A command. Where `room` is left out, the command applies to the only room that the caller is in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Command {
     /// Enter the queue for a partner.
     EnterQueue(EnterQueue),

@@ -362,7 +362,7 @@ impl Service {
             .key
             .as_deref()
             .map(|key| self.secrets.request_key(key));
-        let caller = known.caller.clone();
+        let caller = known.caller;
         match asked.ask {
             Ask::Command(command) | Ask::Minting(command, _) => {
                 Request::Call(command_call(caller, key, command))

@@ -78,6 +78,8 @@ pub struct Model {
     forgotten: Vec<User>,
     /// The events that the latest entry caused, in order.
     posted: Option<Vec<Arc<Event>>>,
+    /// Whether a life was lost before. // 2.7
+    has_lost_life: bool,
 }
 
 /// The expected result of one entry.
@@ -133,6 +135,7 @@ impl Model {
             noticed: Vec::new(),
             forgotten: Vec::new(),
             posted: None,
+            has_lost_life: false,
         }
     }
 

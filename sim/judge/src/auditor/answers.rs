@@ -106,7 +106,7 @@ impl Auditor {
             return;
         }
         let end = self.model.inbox_end(user);
-        let cursor = after.unwrap_or(call.end);
+        let cursor = after.unwrap_or(call.end).min(call.end);
         self.in_flight.open(at, ticket, (user, *by), (cursor, end));
         if let Some(shown) = shown.filter(|shown| *shown != cursor) {
             let page = |from: u64| (from, from, from < end);

@@ -22,7 +22,8 @@ pub(super) struct Call {
     pub(super) has_waited: bool,
     /// Whether its client has disconnected.
     pub(super) is_gone: bool,
-    /// The end of the inbox before the opening of the stream was applied.
+    /// The end of the inbox when the call was admitted, which a cursor is not beyond (2.7); of the
+    /// opening of a stream without a cursor, before it was applied.
     pub(super) end: u64,
 }
 
@@ -228,7 +229,10 @@ impl InFlight {
 
     /// The opening of a stream is about to be applied, and the inbox ends at `end`.
     pub(super) fn begins_behind(&mut self, ticket: Ticket, end: u64) {
-        if let Some(call) = self.calls.get_mut(&ticket) {
+        let call = self.calls.get_mut(&ticket);
+        let is_bare =
+            |call: &&mut Call| matches!(*call.ask, ServerCall::OpenStream { after: None, .. });
+        if let Some(call) = call.filter(is_bare) {
             call.end = end;
         }
     }

@@ -86,7 +86,8 @@ impl Auditor {
                 self.differ(at, Difference::AcceptedLoss { damage, owed, seen });
             }
             // And no number is given again. // 2.7
-            if let Some(given) = next.and_then(|next| self.model.given_beyond(next)) {
+            let next = next.and_then(|next| self.model.given_beyond(owed.position, next));
+            if let Some(given) = next {
                 self.differ(at, Difference::GivenAgain(given));
             }
         }

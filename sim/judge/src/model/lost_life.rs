@@ -44,6 +44,7 @@ pub(super) fn pass(last: u64, down: Span) -> u64 {
 impl Model {
     /// The numbers of participants, rooms and events pass those of a lost life. // 2.7
     pub(super) fn pass_numbers(&mut self, down: Span) {
+        self.has_lost_life = true;
         self.participants.pass(|last| pass(last, down));
         self.rooms.pass(|last| pass(last, down));
         for user in self.participants.numbers().into_iter().map(User) {
@@ -60,9 +61,13 @@ impl Model {
         }
     }
 
-    /// The first number of this state that a server which goes on behind `next` gives again.
+    /// The first number of this state that a server which goes on from `position` and behind `next`
+    /// gives again. Where all is lost, nothing says how far the steps of earlier lives went.
     #[must_use]
-    pub fn given_beyond(&self, next: &NextNumbers) -> Option<GivenAgain> {
+    pub fn given_beyond(&self, position: u64, next: &NextNumbers) -> Option<GivenAgain> {
+        if position == 0 && self.has_lost_life {
+            return None;
+        }
         let numbers = [
             (Numbered::Users, self.participants.last(), next.user.0),
             (Numbered::Rooms, self.rooms.last(), next.room.0),

@@ -77,9 +77,12 @@ fn numbers_of_a_lost_life_are_passed() {
         room: Room(0),
         ..NextNumbers::default()
     };
-    let given = lost.given_beyond(&next).unwrap();
+    let given = lost.given_beyond(0, &next).unwrap();
     assert_eq!(
         (given.what, given.given, given.next),
         (Numbered::Rooms, 1, 0)
     );
+    // A life that begins from nothing knows of no earlier step.
+    assert_eq!(s.model.given_beyond(0, &next), None);
+    assert!(s.model.given_beyond(1, &next).is_some());
 }

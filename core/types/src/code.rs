@@ -55,7 +55,7 @@ crate::listed! {
         QueueFull "queue_full",
         /// The room is full, or the caller is in as many rooms as it may be.
         RoomFull "room_full",
-        /// gives way.
+        /// Too many participants were registered from one address.
         AddressFull "address_full",
         /// The largest number of participants or rooms exists.
         ServerFull "server_full",

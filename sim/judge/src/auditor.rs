@@ -23,7 +23,7 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Op, OpKind, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Code, Op, OpKind, Outcome, Refusal, User};
 use sim_model::server::{BatchEntry, Decided, Entry, Implied, ServerCall, ServerRecord, Ticket};
 
 use crate::comparison::{Comparison, ComparisonCounts};
@@ -536,5 +536,5 @@ const fn has_outcome(entry: &Entry) -> bool {
 }
 
 const fn unknown_handle() -> Refusal {
-    Refusal::of("unknown_handle")
+    Refusal::of(Code::UnknownHandle)
 }

@@ -48,7 +48,7 @@ use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecor
 use sim_model::messages_in_flight::{MessagesInFlight, Moment};
 use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};
 use sim_model::plan::{Metric, Plan};
-use sim_model::protocol::{Agent, Answer, CallId, Command, Op, OpKind, Outcome, Room};
+use sim_model::protocol::{Agent, Answer, CallId, Code, Command, Op, OpKind, Outcome, Room};
 
 pub(crate) use self::open::{OpenClaim, OpenWait};
 pub use self::verdict::judged_by_thresholds;
@@ -433,7 +433,7 @@ impl Metrics {
                     self.refuse(refusal.code, 1);
                     self.groups.refuse(agent, op.room().flatten(), intended);
                 }
-                let waits_on = refusal.code == "already_waiting" && record.user.is_some();
+                let waits_on = refusal.is(Code::AlreadyWaiting) && record.user.is_some();
                 if op.kind() == OpKind::EnterQueue && !waits_on {
                     self.waits(agent).in_line_since = None;
                 }

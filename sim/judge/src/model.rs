@@ -33,7 +33,7 @@ use chat_types::{
     Caller, Command, Config, EnterQueue, Entry, Implied, Report, RequestKey, SecretHash, Time,
 };
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use sim_model::protocol::{Answer, Notice, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Answer, Code, Notice, Outcome, Refusal, Room, User};
 
 pub use chat_types::{Body, Event};
 pub use deadline::Deadline;
@@ -97,12 +97,12 @@ pub struct Owed {
 }
 
 /// A refusal that is not retryable.
-fn refuse(code: &'static str) -> Refusal {
+fn refuse(code: Code) -> Refusal {
     Refusal::of(code)
 }
 
 /// A refusal because of this limit.
-fn refuse_at(code: &'static str, limit: u32) -> Refusal {
+fn refuse_at(code: Code, limit: u32) -> Refusal {
     Refusal::with(code, limit.into())
 }
 
@@ -258,7 +258,7 @@ impl Model {
                 });
                 return self.owe(Some(user), outcome);
             }
-            Implied::OpenStream => return self.owe(None, Err(refuse("unknown_handle"))),
+            Implied::OpenStream => return self.owe(None, Err(refuse(Code::UnknownHandle))),
             Implied::CloseStream if is_registered => self.close_stream(user),
             Implied::Seen { waiting } if is_registered => self.using(user, |model| {
                 model.seen(user);
@@ -311,7 +311,7 @@ impl Model {
 
     fn decide_call(&mut self, caller: Caller, key: Option<RequestKey>, command: &Command) -> Owed {
         let (user, outcome, answer_at) = match (self.user_of(caller.handle()), caller) {
-            (None, Caller::Handle(_)) => return self.owe(None, Err(refuse("unknown_handle"))),
+            (None, Caller::Handle(_)) => return self.owe(None, Err(refuse(Code::UnknownHandle))),
             (None, Caller::New { handle, from, .. }) => {
                 match self.register((handle, from.0), command) {
                     Ok(registered) => registered,
@@ -319,7 +319,7 @@ impl Model {
                 }
             }
             (Some(user), Caller::New { .. }) if !self.is_unused(user) => {
-                return self.owe(None, Err(refuse("handle_required"))); // 2.2 (2)
+                return self.owe(None, Err(refuse(Code::HandleRequired))); // 2.2 (2)
             }
             (Some(user), caller) => {
                 if matches!(caller, Caller::Handle(_)) {
@@ -354,7 +354,7 @@ impl Model {
     pub fn repeat(&self, user: User, key: RequestKey, command: &Command) -> Option<Owed> {
         let remembered = self.participants.get(user.0)?.keys.get(key)?;
         if remembered.asked != hash(command) {
-            return Some(self.owe(Some(user), Err(refuse("request_key_reused"))));
+            return Some(self.owe(Some(user), Err(refuse(Code::RequestKeyReused))));
         }
         Some(Owed {
             outcome: remembered.outcome.clone(),

@@ -32,7 +32,7 @@ mod stick_progress;
 mod stream_continuity;
 
 use sim_model::listing::{Kept, Listed};
-use sim_model::protocol::{Answer, Op, OpKind, Outcome};
+use sim_model::protocol::{Answer, Code, Op, OpKind, Outcome};
 use sim_model::server::Entry;
 
 use crate::comparison::{Comparison, ComparisonCounts};
@@ -170,15 +170,15 @@ fn kind(difference: &Difference) -> Option<OpKind> {
 }
 
 /// Whether one of the two differing outcomes is the refusal with this code.
-fn refuses(difference: &Difference, code: &str) -> bool {
-    let is = |outcome: &Outcome| matches!(outcome, Err(refusal) if refusal.code == code);
+fn refuses(difference: &Difference, code: Code) -> bool {
+    let is = |outcome: &Outcome| matches!(outcome, Err(refusal) if refusal.is(code));
     match difference {
         Difference::Decision(Decision { owed, said, .. })
         | Difference::Answer { owed, said, .. } => is(owed) || is(said),
         Difference::Uncommitted { said, .. }
         | Difference::Early { said, .. }
         | Difference::Unsolicited(Unsolicited::Answer(said)) => is(said),
-        Difference::Taken { owed, .. } => owed.code == code,
+        Difference::Taken { owed, .. } => owed.is(code),
         _ => false,
     }
 }

@@ -174,5 +174,5 @@ async fn refusal(net: &CallerContext, response: Response<Incoming>) -> Refusal {
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
     let reply = net.reader().reply(&Op::Command(Command::LeaveQueue), &body);
     let refusal = reply.and_then(|reply| reply.outcome.err());
-    refusal.unwrap_or_else(|| Refusal::of(code(&format!("http_{status}"))))
+    refusal.unwrap_or_else(|| Refusal::named(code(&format!("http_{status}"))))
 }

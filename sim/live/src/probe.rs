@@ -15,7 +15,7 @@ use super::connector::ConnectError;
 use super::pool::Pool;
 use super::target::{Protocol, Target};
 use super::wire::{Wire, WireError};
-use sim_model::protocol::{Op, ReadBy};
+use sim_model::protocol::{Code, Op, ReadBy};
 
 /// The time limit for each request.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -214,7 +214,7 @@ async fn try_check(
     let answer = Wire::new().exchange(&net.connector, door, request).await?;
     let reply = read(net, &ask, &answer).map_err(|why| strange(net, &why.0))?;
     match reply.outcome {
-        Err(refusal) if refusal.code == "blocked" => Err(ProbeError::Refused(BARRED)),
+        Err(refusal) if refusal.is(Code::Blocked) => Err(ProbeError::Refused(BARRED)),
         Err(refusal) if refusal.code == "not_found" || refusal.code.starts_with("http_") => {
             let why = format!("a check is answered {}", answer.status());
             Err(strange(net, &why))

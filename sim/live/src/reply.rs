@@ -224,11 +224,14 @@ impl Reader<'_> {
                 unread: json.unread.unwrap_or_default(),
                 notices: self.notices(json),
             },
-            Op::History { room: asked, .. } => Answer::History {
-                room: room().or(*asked)?,
-                messages: self.messages(json),
-                more: json.more.unwrap_or_default(),
-            },
+            Op::History { room: asked, .. } => {
+                let room = room().or(*asked)?;
+                Answer::History {
+                    room,
+                    messages: self.messages(room, json),
+                    more: json.more.unwrap_or_default(),
+                }
+            }
             Op::ListUsers { room: asked } => Answer::Members {
                 room: room().or(*asked)?,
                 members: self.members(json),
@@ -275,7 +278,7 @@ pub(super) fn refused(code: &'static str, retry_after: Option<Span>) -> Reply {
     Reply {
         outcome: Err(Refusal {
             retry_after,
-            ..Refusal::of(code)
+            ..Refusal::named(code)
         }),
         events: Vec::new(),
         credentials: None,

@@ -3,19 +3,19 @@
 
 use std::sync::Arc;
 
-use chat_types::{Report, Span, Time};
+use chat_types::{Counts, Event, Floor, ParticipantView, Report, RoomView, Time};
 
-use crate::protocol::{Attendance, Room, User, Who};
+use crate::protocol::{Room, User, Who};
 
 /// An item of the operators' lists. The lists follow each other in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listed {
     /// The counts of the whole server.
-    Totals(Totals),
+    Totals(Counts),
     /// A participant; in the order of the folded display names.
     Participant(Box<ListedParticipant>),
     /// A named room; in the order of the folded names.
-    Room(Box<ListedRoom>),
+    Room(Box<RoomView>),
     /// A mute or a ban; names in the order of their folded forms, then handles in the order of
     /// their bytes, then addresses.
     Measure(Target, Measure),
@@ -43,14 +43,7 @@ pub enum Kept {
         since: Time,
     },
     /// A message; the oldest first.
-    Message {
-        room: Room,
-        room_seq: u64,
-        at: Time,
-        sender: Arc<Who>,
-        text: Arc<str>,
-        epoch: Option<u64>,
-    },
+    Message(Arc<Event>),
 }
 
 impl Listed {
@@ -58,12 +51,12 @@ impl Listed {
     #[must_use]
     pub fn user(&self) -> Option<User> {
         match self {
-            Self::Participant(listed) => Some(listed.who.id),
+            Self::Participant(listed) => Some(listed.view.who.id),
             Self::Report(report) => Some(report.about),
-            Self::Measure(Target::Handle(who), _)
-            | Self::Kept(Kept::Member { who, .. } | Kept::Message { sender: who, .. }) => {
+            Self::Measure(Target::Handle(who), _) | Self::Kept(Kept::Member { who, .. }) => {
                 Some(who.id)
             }
+            Self::Kept(Kept::Message(event)) => event.body.named().first().map(|who| who.id),
             Self::Totals(_)
             | Self::Room(_)
             | Self::Kept(Kept::Room { .. })
@@ -75,22 +68,10 @@ impl Listed {
 /// A participant in a list, with the participants that its texts are found to name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedParticipant {
-    /// Its number and its names.
-    pub who: Arc<Who>,
-    /// Its presence.
-    pub attendance: Attendance,
-    /// The number of open streams.
-    pub streams: u32,
-    /// Its live rooms in the order of joining.
-    pub rooms: Vec<Room>,
-    /// Since when it waits in the line; `None` if it does not.
-    pub waits_since: Option<Time>,
-    /// Whether it may not speak.
-    pub is_muted: bool,
-    /// The address that it registered from.
-    pub address: u64,
+    /// What operators see of it.
+    pub view: ParticipantView,
     /// Its standing in each of its live rooms, in the same order.
-    pub standings: Vec<RoomStanding>,
+    pub standings: Vec<Floor>,
     /// The events behind its delivered mark.
     pub unread: u64,
     /// The participant with the public id `user_N` of its number.
@@ -100,56 +81,6 @@ pub struct ListedParticipant {
     /// The participant with its display name.
     pub by_name: Option<User>,
 }
-
-/// The counts of the whole server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Totals {
-    /// Registered participants.
-    pub participants: usize,
-    /// The largest number of them that registered from one address.
-    pub of_one_address: usize,
-    /// Rooms, including ended ones that are remembered.
-    pub rooms: usize,
-    /// Participants in the line.
-    pub waiting: usize,
-    /// Since when the first of them waits.
-    pub first_waits_since: Option<Time>,
-    /// The mean of recent waits.
-    pub recent_wait: Option<Span>,
-}
-
-/// The standing of a participant in a room, by which the server tells it what to do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoomStanding {
-    /// Whether members need the stick to speak.
-    pub needs_stick: bool,
-    /// The place for the stick: 0 holds it, 1 is next.
-    pub place: Option<usize>,
-    /// The epoch of the current or the last grant; 0 in a room without a stick.
-    pub epoch: u64,
-    /// Whether the participant has a draft with text.
-    pub has_draft: bool,
-}
-
-/// A named room in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedRoom {
-    /// Its number.
-    pub room: Room,
-    /// The name as its creator spelled it.
-    pub name: Arc<str>,
-    /// The number of members.
-    pub members: usize,
-    /// The epoch of the current grant, its holder, and the end of the lease.
-    pub held: Option<(u64, User, Time)>,
-    /// The number of waiting claims.
-    pub claims: usize,
-    /// The first claimants, in order.
-    pub next: Vec<User>,
-}
-
-/// The most claimants that a list names.
-pub const NEXT_LISTED: usize = 8;
 
 /// The target of a mute or a ban.
 #[derive(Clone, Debug, PartialEq, Eq)]

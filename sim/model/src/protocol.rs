@@ -8,11 +8,12 @@ mod event;
 mod op;
 
 pub use chat_types::{
-    Attendance, Body, Command, EVENTS, Earlier, EndReason, EnterQueue, Epoch, Event, Gap,
-    LostRange, Membership, NoticeKind, RoomId as Room, StickLoss, UserId as User, Who,
+    Attendance, Body, Code, Command, EVENTS, Earlier, EndReason, EnterQueue, Epoch, Event, Gap,
+    LostRange, MemberView as Member, Membership, NoticeKind, RoomId as Room, StickLoss,
+    UserId as User, Who,
 };
 
-pub use answer::{Answer, Member, Outcome, PastMessage, Refusal};
+pub use answer::{Answer, Outcome, Refusal};
 pub use event::InboxEvent;
 pub use op::{ArgumentSource, Op, OpKind, Plain, ReadBy};
 

@@ -3,7 +3,7 @@
 use chat_types::Time;
 
 use sim_model::history::{ClientEvent, Observer};
-use sim_model::protocol::{Answer, CallId, Command, Op, OpKind, Outcome, Refusal};
+use sim_model::protocol::{Answer, CallId, Code, Command, Op, OpKind, Outcome, Refusal};
 
 use super::calls::{Call, Stage};
 use super::{Action, Activity, Credential, VirtualUser};
@@ -31,7 +31,7 @@ impl VirtualUser {
         self.record(now, what, o);
         self.learn_rooms(&call.op, outcome);
         match outcome {
-            Err(refusal) if refusal.code == "unknown_handle" => self.forget(now, o),
+            Err(refusal) if refusal.is(Code::UnknownHandle) => self.forget(now, o),
             Err(refusal) if self.asks_under_another_name(refusal.code) => {
                 self.try_another_name(now, &call, refusal.code, o);
             }

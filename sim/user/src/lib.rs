@@ -51,7 +51,7 @@ use chat_types::Time;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record};
 use sim_model::plan::{Argument, Client, ClientProfile, Habits, Opening, Persona, ScriptUser};
-use sim_model::protocol::{Agent, CallId, InboxEvent, Op, Outcome, Refusal, User};
+use sim_model::protocol::{Agent, CallId, Code, InboxEvent, Op, Outcome, Refusal, User};
 
 pub use action::{Action, Credential};
 use awaiting::Awaiting;
@@ -364,7 +364,7 @@ impl VirtualUser {
             }
             (StreamBefore::Opening, None) | (StreamBefore::Open, _) => {}
         }
-        if refusal.is_some_and(|refusal| refusal.code == "unknown_handle") {
+        if refusal.is_some_and(|refusal| refusal.is(Code::UnknownHandle)) {
             self.forget(now, o);
         }
         self.go_on(now, o);

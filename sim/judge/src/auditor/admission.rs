@@ -6,7 +6,7 @@ use chat_types::config::RateLimit;
 use chat_types::{Config, Span, Time};
 use rustc_hash::FxHashMap;
 use sim_model::protocol::{
-    Answer, Command, Earlier, EnterQueue, Op, OpKind, Outcome, ReadBy, Refusal, User,
+    Answer, Code, Command, Earlier, EnterQueue, Op, OpKind, Outcome, ReadBy, Refusal, User,
 };
 use sim_model::server::{Caller, RequestKey, SecretHash, ServerCall, Ticket};
 
@@ -86,13 +86,13 @@ fn charge(full: &mut Time, at: Time, limit: RateLimit) -> Result<(), Refusal> {
     let next = (*full).max(at).0 + interval;
     let excess = (next - at.0).checked_sub(interval * u64::from(bucket.burst));
     if let Some(excess) = excess.filter(|excess| *excess > 0) {
-        return Err(retryable("rate_limited", Span(excess)));
+        return Err(retryable(Code::RateLimited, Span(excess)));
     }
     *full = Time(next);
     Ok(())
 }
 
-const fn retryable(code: &'static str, retry_after: Span) -> Refusal {
+const fn retryable(code: Code, retry_after: Span) -> Refusal {
     Refusal {
         retry_after: Some(retry_after),
         ..Refusal::of(code)
@@ -122,10 +122,10 @@ impl Auditor {
                 self.admit_read(at, (ticket, from), ask, user)
             }
             ServerCall::Call { caller, .. } => match (user, caller) {
-                _ if self.is_welcome(from).is_err() => Err(Refusal::of("blocked")),
+                _ if self.is_welcome(from).is_err() => Err(Refusal::of(Code::Blocked)),
                 (None, Caller::Handle(_)) => Err(unknown_handle()),
                 (Some(user), Caller::New { .. }) if !self.model.is_unused(user) => {
-                    Err(Refusal::of("handle_required")) // 2.2 (2)
+                    Err(Refusal::of(Code::HandleRequired)) // 2.2 (2)
                 }
                 _ => Ok(self.admit_command(at, from, ask, user)),
             },
@@ -253,7 +253,7 @@ impl Auditor {
         self.admission.charge_reader(at, from, user)?;
         self.cursor(user, after)?;
         if self.in_flight.peeking(user) >= self.model.config().max_streams as usize {
-            return Err(retryable("rate_limited", SHARE_RETRY));
+            return Err(retryable(Code::RateLimited, SHARE_RETRY));
         }
         Ok(Stage::Owed(Ok(Answer::Done), at))
     }
@@ -301,10 +301,10 @@ impl Auditor {
     /// Whether the journal takes one more call. // 13.1 (8) and (9)
     fn journal_takes(&self, at: Time) -> Result<(), Refusal> {
         if let Some(retry_after) = self.pipeline.closed_for(at) {
-            return Err(retryable("storage_unavailable", retry_after));
+            return Err(retryable(Code::StorageUnavailable, retry_after));
         }
         if self.pipeline.waiting() >= self.model.config().max_pending as usize {
-            return Err(retryable("overloaded", OVERLOADED));
+            return Err(retryable(Code::Overloaded, OVERLOADED));
         }
         Ok(())
     }
@@ -319,7 +319,7 @@ impl Auditor {
     /// Whether calls from the address are accepted. // 13.1 (1)
     fn is_welcome(&self, from: u64) -> Result<(), Refusal> {
         if self.model.is_banned(from) {
-            return Err(Refusal::of("blocked"));
+            return Err(Refusal::of(Code::Blocked));
         }
         Ok(())
     }
@@ -327,7 +327,7 @@ impl Auditor {
     /// Whether the server accepts new calls. // 13.1 (4)
     fn takes_new(&self) -> Result<(), Refusal> {
         if self.pipeline.is_stopping() {
-            return Err(Refusal::of("shutting_down"));
+            return Err(Refusal::of(Code::ShuttingDown));
         }
         Ok(())
     }
@@ -337,10 +337,10 @@ impl Auditor {
         let is_its = |call: &&Call| user.is_some() && call.user == user;
         let share = self.in_flight.held().filter(is_its).count();
         if share >= self.model.config().max_held_each as usize {
-            return Err(retryable("rate_limited", SHARE_RETRY));
+            return Err(retryable(Code::RateLimited, SHARE_RETRY));
         }
         if self.in_flight.held().count() >= self.model.config().max_held as usize {
-            return Err(retryable("overloaded", OVERLOADED));
+            return Err(retryable(Code::Overloaded, OVERLOADED));
         }
         Ok(())
     }
@@ -356,7 +356,7 @@ impl Auditor {
             // The participant of the handle may be another one by now.
             let holder = name_of(&ask).and_then(|(handle, _)| self.model.user_of(handle));
             let user = holder.or(call.user);
-            let refusal = retryable("storage_unavailable", pause);
+            let refusal = retryable(Code::StorageUnavailable, pause);
             let repeated = match ask.as_ref() {
                 ServerCall::Call {
                     key: Some(key),
@@ -434,17 +434,17 @@ fn too_long(command: &Command, config: &Config) -> Option<Refusal> {
     let is_long = |text: &Option<Arc<str>>, most| text.as_ref().is_some_and(|it| long(it, most));
     let limit = |code, limit: u32| Refusal::with(code, limit.into());
     let (name, invalid) = (
-        Refusal::of("name_not_allowed"),
-        Refusal::of("invalid_arguments"),
+        Refusal::of(Code::NameNotAllowed),
+        Refusal::of(Code::InvalidArguments),
     );
     let (found, refusal) = match command {
         Command::SendMessage { text, .. } => (
             long(text, config.max_message),
-            limit("message_too_long", config.max_message),
+            limit(Code::MessageTooLong, config.max_message),
         ),
         Command::Append { text, .. } => (
             long(text, config.max_draft),
-            limit("draft_full", config.max_draft),
+            limit(Code::DraftFull, config.max_draft),
         ),
         Command::Login { username, .. } if long(username, 64) => (true, name),
         Command::Login { room, .. } => (long(room, 64), invalid),

@@ -1,7 +1,7 @@
 //! Pages of inboxes, by a check or on a stream, compared with what the model's inbox holds.
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, CHECK_MAX, Notice, Outcome, PUSH_MAX, Refusal, User};
+use sim_model::protocol::{Answer, CHECK_MAX, Code, Notice, Outcome, PUSH_MAX, Refusal, User};
 use sim_model::server::{Page, Ticket};
 
 use super::in_flight::{Call, Stage};
@@ -60,7 +60,7 @@ impl Auditor {
     pub(super) fn cursor(&self, user: User, after: Option<u64>) -> Result<Option<u64>, Refusal> {
         let end = self.model.inbox_end(user);
         if after.is_some_and(|after| after > end) && !self.pipeline.passes_lost_numbers() {
-            return Err(Refusal::with("invalid_cursor", end));
+            return Err(Refusal::with(Code::InvalidCursor, end));
         }
         Ok(after.map(|after| after.min(end)))
     }

@@ -216,7 +216,7 @@ fn who_waits_at_the_door_counts_from_its_first_try() {
         tries(&mut metrics, 1, agent, &enter());
     }
     tries(&mut metrics, 1, 3, &Op::Mood);
-    let refused = Err(Refusal::of("server_full"));
+    let refused = Err(Refusal::of(Code::ServerFull));
     let what = ClientEvent::Answered {
         call: CallId(0),
         op: &enter(),
@@ -353,7 +353,7 @@ fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
             &send,
             &Err(Refusal {
                 retry_after,
-                ..Refusal::of(code)
+                ..Refusal::named(code)
             }),
         );
         let counted: u64 = metrics.refusals().values().sum();

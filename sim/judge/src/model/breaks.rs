@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Code, Outcome, Refusal, User};
 
 use super::names::says_something;
 use super::speech::count;
@@ -80,7 +80,7 @@ impl Model {
         {
             Ok(())
         } else {
-            Err(refuse("invalid_arguments"))
+            Err(refuse(Code::InvalidArguments))
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sim_model::protocol::{Answer, Epoch, Outcome, Room, User};
+use sim_model::protocol::{Answer, Code, Epoch, Outcome, Room, User};
 
 use super::speech::count;
 use super::{Model, refuse, refuse_at};
@@ -59,14 +59,14 @@ impl Model {
         let room = self.resolve(user, room)?;
         self.check_floor(room, user, epoch)?;
         if text.is_empty() {
-            return Err(refuse("message_empty"));
+            return Err(refuse(Code::MessageEmpty));
         }
         let (max_append, max_draft) = (self.config.max_append, self.config.max_draft);
         let given = count(text);
         let added = given.min(max_append);
         let draft = self.draft_mut(room, user);
         if draft.length + added > max_draft {
-            return Err(refuse_at("draft_full", max_draft));
+            return Err(refuse_at(Code::DraftFull, max_draft));
         }
         draft.appends.push(if added < given {
             let kept: String = text.chars().take(added as usize).collect();
@@ -121,7 +121,7 @@ impl Model {
         self.check_floor(room, user, epoch)?;
         let draft = self.draft_mut(room, user);
         if draft.appends.is_empty() {
-            return Err(refuse("draft_empty"));
+            return Err(refuse(Code::DraftEmpty));
         }
         let text = draft.text();
         self.check_message(&text)?;

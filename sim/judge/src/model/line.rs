@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::config::Matching;
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Answer, Code, Outcome, Refusal, Room, User};
 
 use super::deadline::Deadline;
 use super::draws::Draws;
@@ -131,7 +131,7 @@ impl Model {
     pub(super) fn read_interests(&self, given: &[Arc<str>]) -> Result<Interests, Refusal> {
         let few = given.len() <= self.config.max_interests as usize;
         if !few || !given.iter().all(|interest| is_line(interest, MAX_NAME)) {
-            return Err(refuse("invalid_arguments"));
+            return Err(refuse(Code::InvalidArguments));
         }
         Ok(given
             .iter()
@@ -173,7 +173,7 @@ impl Model {
         if space || has_partner() {
             Ok(())
         } else {
-            Err(refuse_at("queue_full", self.config.max_queue))
+            Err(refuse_at(Code::QueueFull, self.config.max_queue))
         }
     }
 
@@ -186,13 +186,13 @@ impl Model {
     ) -> Outcome {
         let participant = self.participant(user);
         if participant.ticket.is_some() {
-            return Err(refuse("already_waiting")); // 6.3 (1)
+            return Err(refuse(Code::AlreadyWaiting)); // 6.3 (1)
         }
         if participant.pair.is_some() {
-            return Err(refuse("already_chatting")); // 6.3 (2)
+            return Err(refuse(Code::AlreadyChatting)); // 6.3 (2)
         }
         if participant.live.len() >= self.config.max_rooms_each as usize {
-            return Err(refuse_at("room_full", self.config.max_rooms_each)); // 6.3 (3)
+            return Err(refuse_at(Code::RoomFull, self.config.max_rooms_each)); // 6.3 (3)
         }
         let naming = match name {
             None => None,

@@ -4,15 +4,14 @@
 use std::sync::Arc;
 
 use chat_types::config::StickRule;
-use sim_model::listing::{
-    Kept, Listed, ListedParticipant, ListedRoom, NEXT_LISTED, RoomStanding, Totals,
-};
+use chat_types::{Address, Counts, Epoch, Floor, LINE_SHOWN, Muted, ParticipantView, RoomView};
+use sim_model::listing::{Kept, Listed, ListedParticipant};
 use sim_model::protocol::{Room, User};
 
 use super::names::fold;
 use super::room::Kind;
 use super::stick::Stick;
-use super::{Body, Model};
+use super::{Event, Model};
 
 impl Model {
     /// All lists; if they are `archived`, with the rooms as an archive takes them. // 16.6
@@ -56,30 +55,15 @@ impl Model {
             who: self.who(user),
             since,
         }));
-        kept.extend(place.history.iter().filter_map(|event| {
-            let Body::Message {
-                sender,
-                text,
-                epoch,
-            } = &event.body
-            else {
-                return None;
-            };
-            Some(Kept::Message {
-                room,
-                room_seq: event.room_seq.0,
-                at: event.at,
-                sender: Arc::clone(sender),
-                text: Arc::clone(text),
-                epoch: epoch.map(|epoch| epoch.0),
-            })
-        }));
+        let is_message = |event: &&Arc<Event>| event.body.message().is_some();
+        let messages = place.history.iter().filter(is_message);
+        kept.extend(messages.cloned().map(Kept::Message));
         kept
     }
 
-    fn counts(&self) -> Totals {
+    fn counts(&self) -> Counts {
         let of_address = self.by_address.values().copied();
-        Totals {
+        Counts {
             participants: self.participants.len(),
             of_one_address: of_address.max().unwrap_or_default() as usize,
             rooms: self.rooms.len(),
@@ -90,14 +74,14 @@ impl Model {
     }
 
     /// The standing of a member in its live room. // 7.1, 7.7
-    fn standing_in(&self, room: Room, user: User) -> RoomStanding {
+    fn standing_in(&self, room: Room, user: User) -> Floor {
         let place = self.place(room);
         let draft = place.members.get(&user).map(|member| &member.draft);
         let stick = self.stick(room);
-        RoomStanding {
+        Floor {
             needs_stick: stick.is_some() && self.config.stick == StickRule::Required,
-            place: stick.and_then(|stick| stick.place(user)),
-            epoch: stick.map_or(0, Stick::epoch),
+            place: stick.and_then(|stick| u32::try_from(stick.place(user)?).ok()),
+            epoch: Epoch(stick.map_or(0, Stick::epoch)),
             has_draft: draft.is_some_and(|draft| !draft.is_empty()),
         }
     }
@@ -105,20 +89,23 @@ impl Model {
     fn listed_participant(&self, user: User) -> ListedParticipant {
         let participant = self.participant(user);
         let has_id = participant.who.chosen_id.is_some();
-        ListedParticipant {
+        let rooms = participant.live.iter();
+        let waiting = participant.ticket;
+        let view = ParticipantView {
             who: Arc::clone(&participant.who),
-            attendance: self.attendance(user),
+            presence: self.attendance(user),
             streams: participant.presence.streams,
             rooms: participant.live.clone(),
-            waits_since: participant
-                .ticket
-                .and_then(|ticket| self.line.since(ticket)),
-            is_muted: self.is_muted(user),
-            address: participant.address,
-            standings: {
-                let rooms = participant.live.iter();
-                rooms.map(|room| self.standing_in(*room, user)).collect()
+            waiting_since: waiting.and_then(|ticket| self.line.since(ticket)),
+            muted: match self.is_muted(user) {
+                true => Muted::Yes,
+                false => Muted::No,
             },
+            address: Address(participant.address),
+        };
+        ListedParticipant {
+            view,
+            standings: rooms.map(|room| self.standing_in(*room, user)).collect(),
             unread: participant.inbox.end() - participant.inbox.delivered(),
             by_number: (!has_id).then_some(user),
             by_id: has_id.then_some(user),
@@ -126,20 +113,20 @@ impl Model {
         }
     }
 
-    fn listed_room(&self, room: Room) -> Option<ListedRoom> {
+    fn listed_room(&self, room: Room) -> Option<RoomView> {
         let place = self.rooms.get(room.0)?;
         let Kind::Named { name, stick, .. } = &place.kind else {
             return None;
         };
-        Some(ListedRoom {
-            room,
+        let held = self.holder_of(room);
+        Some(RoomView {
+            id: room,
             name: name.clone(),
             members: place.members.len(),
-            held: self
-                .holder_of(room)
-                .map(|(user, epoch, until)| (epoch, user, until)),
-            claims: stick.claims(),
-            next: stick.first_claims(NEXT_LISTED),
+            holder: held.map(|(user, epoch, _)| (Epoch(epoch), user)),
+            lease_until: held.map(|(_, _, until)| until),
+            stick_line: stick.claims(),
+            next_in_line: stick.first_claims(LINE_SHOWN),
         })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::{Address, Report, Time};
 use sim_model::listing::{self, Listed, Target};
-use sim_model::protocol::{Answer, EndReason, Outcome, Refusal, Room, User, Who};
+use sim_model::protocol::{Answer, Code, EndReason, Outcome, Refusal, Room, User, Who};
 use sim_model::server::{Operate, SecretHash};
 
 use super::names::{fold, is_line, keys};
@@ -123,7 +123,7 @@ fn check_reason(reason: &str) -> Result<(), Refusal> {
     if is_line(reason, MAX_REASON) {
         Ok(())
     } else {
-        Err(refuse("invalid_arguments"))
+        Err(refuse(Code::InvalidArguments))
     }
 }
 
@@ -137,7 +137,7 @@ impl Model {
     /// `block_user`. // 11.1
     pub(super) fn block(&mut self, caller: User, user: User) -> Outcome {
         if user == caller {
-            return Err(refuse("invalid_arguments"));
+            return Err(refuse(Code::InvalidArguments));
         }
         self.check_user(user)?;
         let limit = self.config.max_blocks as usize;
@@ -146,7 +146,7 @@ impl Model {
             return Ok(Answer::Done);
         }
         if participant.blocked.len() >= limit {
-            return Err(refuse("invalid_arguments"));
+            return Err(refuse(Code::InvalidArguments));
         }
         participant.blocked.insert(user);
         if let Some(room) = participant.pair
@@ -160,7 +160,7 @@ impl Model {
     /// `unblock_user`. // 11.1
     pub(super) fn unblock(&mut self, caller: User, user: User) -> Outcome {
         if user == caller {
-            return Err(refuse("invalid_arguments"));
+            return Err(refuse(Code::InvalidArguments));
         }
         self.participant_mut(caller).blocked.remove(&user);
         Ok(Answer::Done)
@@ -169,7 +169,7 @@ impl Model {
     /// `report_user`. // 11.2
     pub(super) fn report(&mut self, caller: User, user: User, reason: &Arc<str>) -> Outcome {
         if user == caller {
-            return Err(refuse("invalid_arguments"));
+            return Err(refuse(Code::InvalidArguments));
         }
         self.check_user(user)?;
         check_reason(reason)?;
@@ -180,7 +180,7 @@ impl Model {
         }
         let of_address = self.reports.iter().filter(|kept| kept.from == from);
         if of_address.count() >= self.config.max_reports_per_address as usize {
-            return Err(refuse("invalid_arguments"));
+            return Err(refuse(Code::InvalidArguments));
         }
         self.reports.push_back(Report {
             at: self.now,
@@ -199,7 +199,7 @@ impl Model {
         if self.is_registered(user) {
             Ok(())
         } else {
-            Err(refuse("user_not_found"))
+            Err(refuse(Code::UserNotFound))
         }
     }
 
@@ -270,7 +270,7 @@ impl Model {
         if more == 0 || self.measures.len() + more <= self.config.max_bans as usize {
             Ok(())
         } else {
-            Err(refuse("invalid_arguments"))
+            Err(refuse(Code::InvalidArguments))
         }
     }
 
@@ -380,7 +380,7 @@ impl Model {
         check_reason(reason)?;
         self.check_user(user)?;
         let Some(place) = self.rooms.get(room.0) else {
-            return Err(refuse("room_not_found"));
+            return Err(refuse(Code::RoomNotFound));
         };
         let moderation = Body::Kicked {
             user: self.who(user),
@@ -390,9 +390,9 @@ impl Model {
             Kind::Ended { remembered_by, .. } if remembered_by.contains(&user) => {
                 return Err(self.has_ended(room));
             }
-            Kind::Ended { .. } => return Err(refuse("not_in_room")),
+            Kind::Ended { .. } => return Err(refuse(Code::NotInRoom)),
             Kind::Pair { .. } | Kind::Named { .. } if !place.members.contains_key(&user) => {
-                return Err(refuse("not_in_room"));
+                return Err(refuse(Code::NotInRoom));
             }
             Kind::Pair { .. } => {
                 self.post(room, moderation, None);
@@ -410,7 +410,7 @@ impl Model {
     fn close(&mut self, room: Room, reason: &Arc<str>) -> Result<(), Refusal> {
         check_reason(reason)?;
         let Some(place) = self.rooms.get(room.0) else {
-            return Err(refuse("room_not_found"));
+            return Err(refuse(Code::RoomNotFound));
         };
         match &place.kind {
             Kind::Ended { .. } => return Err(self.has_ended(room)),

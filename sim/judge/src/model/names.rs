@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use chat_types::Span;
-use sim_model::protocol::{Refusal, User};
+use sim_model::protocol::{Code, Refusal, User};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{
     EmojiStatus, GeneralCategory as Category, GeneralCategoryGroup as Group, UnicodeEmoji as _,
@@ -269,7 +269,7 @@ impl Model {
         name: &str,
     ) -> Result<Naming, Refusal> {
         if !is_line(name, MAX_NAME) || !is_well_made(name) || is_reserved(name) {
-            return Err(refuse("name_not_allowed")); // 5.3 (1)
+            return Err(refuse(Code::NameNotAllowed)); // 5.3 (1)
         }
         if let Some(user) = who {
             let participant = self.participant(user);
@@ -277,17 +277,17 @@ impl Model {
                 return Ok(Naming::Keep); // 5.3 (2)
             }
             if participant.chosen {
-                return Err(refuse("name_not_allowed")); // 5.3 (3)
+                return Err(refuse(Code::NameNotAllowed)); // 5.3 (3)
             }
         }
         let keys = keys(name);
         if self.measures.of_name(&keys) == Some(Measure::Banned) {
-            return Err(refuse("name_not_allowed")); // 5.3 (4)
+            return Err(refuse(Code::NameNotAllowed)); // 5.3 (4)
         }
         match self.giving_way(&keys, who, from) {
             Ok(yielding) => Ok(Naming::Take(keys, yielding)),
-            Err(None) => Err(refuse("name_taken")), // 5.3 (5)
-            Err(Some(silence)) => Err(Refusal::with("name_taken", silence.0)), // 16.3
+            Err(None) => Err(refuse(Code::NameTaken)), // 5.3 (5)
+            Err(Some(silence)) => Err(Refusal::with(Code::NameTaken, silence.0)), // 16.3
         }
     }
 
@@ -328,15 +328,15 @@ impl Model {
     pub(super) fn check_public_id(&self, id: &str, from: u64) -> Result<BTreeSet<User>, Refusal> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if !(1..=MAX_NAME).contains(&id.chars().count()) || !id.chars().all(plain) {
-            return Err(refuse("invalid_arguments"));
+            return Err(refuse(Code::InvalidArguments));
         }
         let keys = keys(id);
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
         if is_reserved(id) || is_banned {
-            return Err(refuse("user_id_taken"));
+            return Err(refuse(Code::UserIdTaken));
         }
         self.giving_way(&keys, None, from)
-            .map_err(|_| refuse("user_id_taken"))
+            .map_err(|_| refuse(Code::UserIdTaken))
     }
 
     /// Adds keys of the participant's name or id. // 5.3, 5.4

@@ -1,7 +1,7 @@
 //! Presence: present, in grace, away, forgotten. // 2.4, 2.5, 9
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, EndReason, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Code, EndReason, Outcome, Refusal, User};
 
 use super::deadline::Deadline;
 use super::room::Kind;
@@ -141,7 +141,7 @@ impl Model {
         if self.participant(user).presence.streams >= self.config.max_streams {
             return Err(Refusal {
                 retry_after: Some(Span::secs(1)),
-                ..refuse("rate_limited")
+                ..refuse(Code::RateLimited)
             });
         }
         self.change_presence(user, |presence| presence.streams += 1);

@@ -1,11 +1,9 @@
 //! The results of reads: members, past messages, notices. // 8.5, 8.6, 12.5
 
-use std::sync::Arc;
-
 use chat_types::Time;
-use sim_model::protocol::{Answer, Attendance, Member, Notice, Outcome, PastMessage, Room, User};
+use sim_model::protocol::{Answer, Attendance, Member, Notice, Outcome, Room, User};
 
-use super::{Body, Event, Model, State};
+use super::{Model, State};
 
 impl Model {
     /// `list_users`. // 8.5
@@ -14,7 +12,7 @@ impl Model {
         let members = self.members(room).map(|(user, since)| Member {
             who: self.who(user),
             since,
-            attendance: self.attendance(user),
+            presence: self.attendance(user),
         });
         Ok(Answer::Members {
             room,
@@ -44,7 +42,7 @@ impl Model {
         let (messages, more) = self.history(room, reader, before, limit);
         Ok(Answer::History {
             room,
-            messages: messages.into_iter().filter_map(|it| past(it)).collect(),
+            messages: messages.into_iter().cloned().collect(),
             more,
         })
     }
@@ -59,23 +57,4 @@ impl Model {
         }
         notices
     }
-}
-
-/// A message for `history`; `None` for another event.
-fn past(event: &Event) -> Option<PastMessage> {
-    let Body::Message {
-        sender,
-        text,
-        epoch,
-    } = &event.body
-    else {
-        return None;
-    };
-    Some(PastMessage {
-        room_seq: event.room_seq.0,
-        at: event.at,
-        sender: Arc::clone(sender),
-        text: text.clone(),
-        epoch: epoch.map(|epoch| epoch.0),
-    })
 }

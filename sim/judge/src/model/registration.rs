@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chat_types::{Command, EnterQueue, SecretHash, Time};
-use sim_model::protocol::{Answer, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Code, Outcome, Refusal, User};
 
 use super::deadline::Deadline;
 use super::moderation::Measure;
@@ -22,7 +22,7 @@ impl Model {
     ) -> Result<(User, Outcome, Time), Refusal> {
         let kept = self.measures.of_handle(handle);
         if kept == Some(Measure::Banned) {
-            return Err(refuse("blocked")); // 11.4
+            return Err(refuse(Code::Blocked)); // 11.4
         }
         let mut yielding = self.check_registration((handle, from), command)?;
         yielding.extend(self.check_space_for_participant(from, &yielding)?);
@@ -76,13 +76,13 @@ impl Model {
         if of_address as usize - yielding.len() >= self.config.max_per_address as usize {
             let first = self.first_to_give_way(others, from);
             let limit = self.config.max_per_address;
-            return first.map(Some).ok_or(refuse_at("address_full", limit));
+            return first.map(Some).ok_or(refuse_at(Code::AddressFull, limit));
         }
         if self.participants.len() - yielding.len() >= self.config.max_participants as usize {
             return self
                 .longest_away(others)
                 .map(Some)
-                .ok_or(refuse("server_full"));
+                .ok_or(refuse(Code::ServerFull));
         }
         Ok(None)
     }
@@ -132,7 +132,7 @@ impl Model {
                 self.check_excuse(excuse.as_ref())?;
                 Ok(BTreeSet::new())
             }
-            _ => Err(refuse("handle_required")),
+            _ => Err(refuse(Code::HandleRequired)),
         }
     }
 }

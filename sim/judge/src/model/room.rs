@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::{RoomSeq, Time};
-use sim_model::protocol::{Answer, EndReason, Notice, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Answer, Code, EndReason, Notice, Outcome, Refusal, Room, User};
 
 use super::draft::Draft;
 use super::names::{MAX_NAME, is_line, room_key};
@@ -166,25 +166,25 @@ impl Model {
             };
         };
         let Some(place) = self.rooms.get(room.0) else {
-            return Err(refuse("room_not_found"));
+            return Err(refuse(Code::RoomNotFound));
         };
         match &place.kind {
             Kind::Ended { remembered_by, .. } if remembered_by.contains(&caller) => {
                 Err(self.has_ended(room))
             }
-            Kind::Ended { .. } => Err(refuse("room_not_found")),
+            Kind::Ended { .. } => Err(refuse(Code::RoomNotFound)),
             Kind::Pair { .. } | Kind::Named { .. } if place.members.contains_key(&caller) => {
                 Ok(room)
             }
-            Kind::Pair { .. } | Kind::Named { .. } => Err(refuse("not_in_room")),
+            Kind::Pair { .. } | Kind::Named { .. } => Err(refuse(Code::NotInRoom)),
         }
     }
 
     /// The refusal of a call in an ended room, with its reason. // 16.3
     pub(super) fn has_ended(&self, room: Room) -> Refusal {
         match self.place(room).kind {
-            Kind::Ended { reason, .. } => Refusal::with("chat_ended", reason as u64),
-            Kind::Pair { .. } | Kind::Named { .. } => refuse("chat_ended"),
+            Kind::Ended { reason, .. } => Refusal::with(Code::ChatEnded, reason as u64),
+            Kind::Pair { .. } | Kind::Named { .. } => refuse(Code::ChatEnded),
         }
     }
 
@@ -193,7 +193,7 @@ impl Model {
         if self.rooms.len() + self.line.len() / 2 < self.config.max_rooms as usize {
             Ok(())
         } else {
-            Err(refuse("server_full"))
+            Err(refuse(Code::ServerFull))
         }
     }
 
@@ -205,7 +205,7 @@ impl Model {
         name: &str,
     ) -> Result<(), Refusal> {
         if !is_line(name, MAX_NAME) {
-            return Err(refuse("invalid_arguments")); // 8.1 (1)
+            return Err(refuse(Code::InvalidArguments)); // 8.1 (1)
         }
         match self.room_named(name) {
             None => self.check_space_for_room()?, // 8.1 (2)
@@ -215,7 +215,7 @@ impl Model {
                     return Ok(()); // 8.1 (3)
                 }
                 if self.is_full(room) && self.first_to_leave(room, from).is_none() {
-                    return Err(refuse_at("room_full", self.config.max_members)); // 8.1 (4)
+                    return Err(refuse_at(Code::RoomFull, self.config.max_members)); // 8.1 (4)
                 }
             }
         }
@@ -223,14 +223,14 @@ impl Model {
         let participant = self.participant(user);
         let taken = participant.live.len() + usize::from(participant.ticket.is_some());
         if taken >= self.config.max_rooms_each as usize {
-            return Err(refuse_at("room_full", self.config.max_rooms_each)); // 8.1 (5)
+            return Err(refuse_at(Code::RoomFull, self.config.max_rooms_each)); // 8.1 (5)
         }
         Ok(())
     }
 
     /// Whether one that is muted may join the room of this name: it opens none. // 8.1 (6)
     pub(super) fn check_exists(&self, name: &str) -> Result<(), Refusal> {
-        self.room_named(name).map(|_| ()).ok_or(refuse("muted"))
+        self.room_named(name).map(|_| ()).ok_or(refuse(Code::Muted))
     }
 
     /// The member of a full room that makes place for one from this address. // 8.1
@@ -283,7 +283,7 @@ impl Model {
                 [only] => *only,
                 live => return Err(ambiguous(live)),
             },
-            Some(room) if !self.rooms.was_given(room.0) => return Err(refuse("room_not_found")),
+            Some(room) if !self.rooms.was_given(room.0) => return Err(refuse(Code::RoomNotFound)),
             Some(room) if !self.is_member(caller, room) => return Ok(Answer::LeftChat),
             Some(room) => room,
         };
@@ -366,5 +366,5 @@ impl Model {
 
 /// The refusal of a call without a room, by a participant in none or in several. // 4.5
 fn ambiguous(live: &[Room]) -> Refusal {
-    Refusal::with("room_ambiguous", live.len() as u64)
+    Refusal::with(Code::RoomAmbiguous, live.len() as u64)
 }

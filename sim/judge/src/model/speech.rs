@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::inbox::text_bytes;
 use chat_types::config::{Limit, StickRule};
 use chat_types::{Epoch, Span, Time};
-use sim_model::protocol::{Answer, EndReason, Notice, NoticeKind, Outcome, Refusal, Room, User};
+use sim_model::protocol::{
+    Answer, Code, EndReason, Notice, NoticeKind, Outcome, Refusal, Room, User,
+};
 
 use super::names::says_something;
 use super::room::Kind;
@@ -36,12 +38,12 @@ impl Model {
         epoch: Option<Epoch>,
     ) -> Result<(), Refusal> {
         if self.is_muted(user) {
-            return Err(refuse("muted")); // 7.6 (1)
+            return Err(refuse(Code::Muted)); // 7.6 (1)
         }
         self.check_epoch(room, user, epoch)?; // 7.6 (2)
         let asked = self.config.stick == StickRule::Required && !self.is_pair(room);
         if asked && self.grant_of(room, user).is_none() {
-            return Err(refuse("stick_required")); // 7.6 (3)
+            return Err(refuse(Code::StickRequired)); // 7.6 (3)
         }
         Ok(())
     }
@@ -49,10 +51,10 @@ impl Model {
     /// Whether a text is a valid message. // 8.4
     pub(super) fn check_message(&self, text: &str) -> Result<(), Refusal> {
         if !says_something(text) {
-            return Err(refuse("message_empty"));
+            return Err(refuse(Code::MessageEmpty));
         }
         if is_longer(text, self.config.max_message) {
-            return Err(refuse_at("message_too_long", self.config.max_message));
+            return Err(refuse_at(Code::MessageTooLong, self.config.max_message));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use chat_types::{Epoch, Span, Time};
-use sim_model::protocol::{Answer, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Answer, Code, Outcome, Refusal, Room, User};
 
 use super::deadline::Deadline;
 use super::lost_life::pass;
@@ -94,7 +94,7 @@ impl Model {
         if fresh {
             Ok(())
         } else {
-            Err(refuse("stick_required"))
+            Err(refuse(Code::StickRequired))
         }
     }
 
@@ -107,10 +107,10 @@ impl Model {
     ) -> Outcome {
         let room = self.resolve(user, room)?; // 7.2 (1)
         let Some(stick) = self.stick(room) else {
-            return Err(refuse("no_stick")); // 7.2 (2)
+            return Err(refuse(Code::NoStick)); // 7.2 (2)
         };
         if self.is_muted(user) {
-            return Err(refuse("muted")); // 7.2 (3)
+            return Err(refuse(Code::Muted)); // 7.2 (3)
         }
         self.check_epoch(room, user, epoch)?; // 7.2 (4)
         let claimed = stick.claims.iter().position(|claimant| *claimant == user);

@@ -16,6 +16,6 @@ pub(super) const RULE: Rule = Rule {
         matches!(difference, Difference::Taken { .. })
             || Code::ALL
                 .iter()
-                .any(|code| code.is_retryable() && refuses(difference, code.name()))
+                .any(|code| code.is_retryable() && refuses(difference, *code))
     },
 };

@@ -1,7 +1,7 @@
 //! `bounded`: no collection exceeds its limit or has another size than the protocol prescribes, and
 //! a gap or a refusal reports every overflow.
 
-use sim_model::protocol::Answer;
+use sim_model::protocol::{Answer, Code};
 
 use super::{Rule, decided_otherwise, refuses};
 use crate::comparison::Comparison;
@@ -15,19 +15,19 @@ pub(super) const RULE: Rule = Rule {
         matches!(
             difference,
             Difference::Size { .. } | Difference::Kept { .. } | Difference::Gap { .. }
-        ) || LIMITS.iter().any(|code| refuses(difference, code))
+        ) || LIMITS.iter().any(|code| refuses(difference, *code))
             || decided_otherwise(difference, cut)
     },
 };
 
 /// The refusals because of a limit.
-const LIMITS: [&str; 6] = [
-    "queue_full",
-    "room_full",
-    "server_full",
-    "address_full",
-    "draft_full",
-    "message_too_long",
+const LIMITS: [Code; 6] = [
+    Code::QueueFull,
+    Code::RoomFull,
+    Code::ServerFull,
+    Code::AddressFull,
+    Code::DraftFull,
+    Code::MessageTooLong,
 ];
 
 /// The amount that was cut from an append.

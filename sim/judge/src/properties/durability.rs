@@ -2,6 +2,8 @@
 //! crash. A damaged journal costs the start, and no committed entry. An accepted loss costs only
 //! what the damage took.
 
+use chat_types::Code;
+
 use super::Rule;
 use crate::comparison::Comparison;
 use crate::difference::Difference;
@@ -27,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
         ) || matches!(
             difference,
             Difference::Answer { owed: Err(owed), said: Ok(_), .. }
-                if owed.code == "storage_unavailable"
+                if owed.is(Code::StorageUnavailable)
         )
     },
 };

@@ -1,6 +1,8 @@
 //! `idempotent_requests`: a repeated request key has one effect and one answer, and a refusal tells
 //! what is known of earlier attempts.
 
+use chat_types::Code;
+
 use super::{Rule, decision, refuses};
 use crate::comparison::Comparison;
 use crate::difference::Difference;
@@ -11,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     counts: &[Comparison::Repeat],
     breaks: |difference, _| {
         decision(difference).is_some_and(|decision| decision.repeated)
-            || refuses(difference, "request_key_reused")
+            || refuses(difference, Code::RequestKeyReused)
             || earlier_attempts_differ(difference)
             || denies(difference)
     },

@@ -2,7 +2,7 @@
 //! members receive their events.
 
 use sim_model::listing::Listed;
-use sim_model::protocol::OpKind;
+use sim_model::protocol::{Code, OpKind};
 use sim_model::server::Entry;
 
 use super::{Rule, concerns, decision, kept, kind, refuses};
@@ -40,8 +40,8 @@ pub(super) const RULE: Rule = Rule {
     property: Property::Moderation,
     counts: &[Comparison::Moderation, Comparison::Moderated],
     breaks: |difference, _| {
-        refuses(difference, "muted")
-            || refuses(difference, "blocked")
+        refuses(difference, Code::Muted)
+            || refuses(difference, Code::Blocked)
             || concerns(difference, Comparison::Moderated)
             || matches!(
                 kind(difference),

@@ -2,7 +2,7 @@
 //! check without a cursor continues after the last answer; only a cursor acknowledges.
 
 use sim_model::listing::Kept;
-use sim_model::protocol::Answer;
+use sim_model::protocol::{Answer, Code};
 use sim_model::server::{Entry, Implied};
 
 use super::{Rule, batched, events, kept, refuses};
@@ -21,8 +21,8 @@ pub(super) const RULE: Rule = Rule {
         }
         // An archive would take the message from the state.
         Difference::Listed { .. } => match kept(difference) {
-            [Some(Kept::Message { room_seq, .. }), seen] => {
-                !matches!(seen, Some(Kept::Message { room_seq: seen, .. }) if seen == room_seq)
+            [Some(Kept::Message(owed)), seen] => {
+                !matches!(seen, Some(Kept::Message(seen)) if seen.room_seq == owed.room_seq)
             }
             _ => false,
         },
@@ -38,7 +38,7 @@ pub(super) const RULE: Rule = Rule {
         Difference::Decision(Decision {
             owed: Ok(Answer::Sent { .. }),
             ..
-        }) => refuses(difference, "draft_empty"),
+        }) => refuses(difference, Code::DraftEmpty),
         _ => false,
     },
 };

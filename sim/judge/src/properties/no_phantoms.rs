@@ -2,7 +2,7 @@
 //! which the reader is no member, has another sender's name, or is from a blocked participant.
 
 use sim_model::listing::Kept;
-use sim_model::protocol::OpKind;
+use sim_model::protocol::{Code, OpKind};
 
 use super::{Rule, events, kept, kind, refuses};
 use crate::comparison::Comparison;
@@ -17,9 +17,9 @@ pub(super) const RULE: Rule = Rule {
         let seen = seen.and_then(Body::message);
         seen.is_some() && seen != owed.and_then(Body::message)
             || keeps_other(kept(difference))
-            || refuses(difference, "not_in_room") && kind(difference).is_some_and(speaks)
-            || refuses(difference, "message_empty")
-            || refuses(difference, "draft_empty")
+            || refuses(difference, Code::NotInRoom) && kind(difference).is_some_and(speaks)
+            || refuses(difference, Code::MessageEmpty)
+            || refuses(difference, Code::DraftEmpty)
             || matches!(kind(difference), Some(OpKind::Append | OpKind::Undo))
     },
 };
@@ -32,12 +32,7 @@ fn keeps_other(kept: [Option<&Kept>; 2]) -> bool {
 
 fn said(kept: Option<&Kept>) -> Option<impl PartialEq> {
     match kept? {
-        Kept::Message {
-            sender,
-            text,
-            epoch,
-            ..
-        } => Some((sender, text, epoch)),
+        Kept::Message(event) => Some(&event.body),
         Kept::Room { .. } | Kept::Member { .. } => None,
     }
 }

@@ -1,7 +1,7 @@
 //! `outcomes`: each call has the prescribed answer or refusal, unless another property has the
 //! rule.
 
-use sim_model::protocol::{Answer, Outcome};
+use sim_model::protocol::{Answer, Code, Outcome};
 
 use super::{Rule, decision, refuses};
 use crate::comparison::Comparison;
@@ -25,7 +25,7 @@ pub(super) const ARGUMENTS: Rule = Rule {
     property: Property::Outcomes,
     counts: &[],
     breaks: |difference, _| {
-        CODES.iter().any(|code| refuses(difference, code)) || names_differ(difference)
+        CODES.iter().any(|code| refuses(difference, *code)) || names_differ(difference)
     },
 };
 
@@ -40,12 +40,12 @@ fn names_differ(difference: &Difference) -> bool {
 }
 
 /// The refusals because of arguments.
-const CODES: [&str; 7] = [
-    "invalid_arguments",
-    "invalid_cursor",
-    "name_taken",
-    "name_not_allowed",
-    "user_id_taken",
-    "user_not_found",
-    "handle_required",
+const CODES: [Code; 7] = [
+    Code::InvalidArguments,
+    Code::InvalidCursor,
+    Code::NameTaken,
+    Code::NameNotAllowed,
+    Code::UserIdTaken,
+    Code::UserNotFound,
+    Code::HandleRequired,
 ];

@@ -3,6 +3,8 @@
 
 use sim_model::server::{Entry, Implied};
 
+use chat_types::Code;
+
 use super::{Rule, batched, concerns, decision, refuses};
 use crate::comparison::Comparison;
 use crate::difference::{Difference, Due, Unsolicited};
@@ -18,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     breaks: |difference, _| {
         concerns(difference, Comparison::There)
-            || refuses(difference, "unknown_handle")
+            || refuses(difference, Code::UnknownHandle)
             || tells_of_presence(difference)
             || matches!(
                 difference,

@@ -1,7 +1,7 @@
 //! `room_lifecycle`: rooms open, fill and end as the protocol prescribes: one ending per pair room
 //! and member, with the right reason, and nothing after it; a join and a leave for each membership.
 
-use sim_model::protocol::{Answer, OpKind};
+use sim_model::protocol::{Answer, Code, OpKind};
 
 use super::{Rule, concerns, decided_otherwise, kept, kind, refuses};
 use crate::comparison::Comparison;
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         kept(difference) != [None, None]
             || concerns(difference, Comparison::Ended)
             || concerns(difference, Comparison::Member)
-            || refuses(difference, "no_stick")
+            || refuses(difference, Code::NoStick)
             || decided_otherwise(difference, turns_left)
             || matches!(kind(difference), Some(OpKind::Login | OpKind::LeaveChat))
     },
@@ -38,8 +38,8 @@ pub(super) const ROOMS: Rule = Rule {
     property: Property::RoomLifecycle,
     counts: &[],
     breaks: |difference, _| {
-        ["chat_ended", "room_not_found", "room_ambiguous"]
+        [Code::ChatEnded, Code::RoomNotFound, Code::RoomAmbiguous]
             .iter()
-            .any(|code| refuses(difference, code))
+            .any(|code| refuses(difference, *code))
     },
 };

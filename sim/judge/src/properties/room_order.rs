@@ -43,17 +43,9 @@ fn kept_elsewhere(kept: [Option<&Kept>; 2]) -> bool {
                 ..
             }),
         ] => room == of && last != seen,
-        [
-            Some(Kept::Message {
-                room, room_seq, at, ..
-            }),
-            Some(Kept::Message {
-                room: of,
-                room_seq: seq,
-                at: seen,
-                ..
-            }),
-        ] => (room, room_seq) == (of, seq) && at != seen,
+        [Some(Kept::Message(owed)), Some(Kept::Message(seen))] => {
+            (owed.room, owed.room_seq) == (seen.room, seen.room_seq) && owed.at != seen.at
+        }
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! `single_match`: a match joins two who wait, neither with itself, nor with one it blocks, nor
 //! twice at once, nor after it left the line, nor without a shared interest on which one insists.
 
-use sim_model::protocol::{Answer, Outcome};
+use sim_model::protocol::{Answer, Code, Outcome};
 
 use super::{Rule, decision, events, refuses};
 use crate::comparison::Comparison;
@@ -26,8 +26,8 @@ pub(super) const RULE: Rule = Rule {
                         (owed, said),
                         (Ok(Answer::LeftQueue { .. }), Ok(Answer::LeftQueue { .. }))
                     )
-                    || (refuses(difference, "already_chatting") && !matched(owed))
+                    || (refuses(difference, Code::AlreadyChatting) && !matched(owed))
             })
-            || refuses(difference, "already_waiting")
+            || refuses(difference, Code::AlreadyWaiting)
     },
 };

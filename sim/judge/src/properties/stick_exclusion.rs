@@ -2,7 +2,7 @@
 //! of the holder's grant, and a stale one is refused; epochs count up by one; a push releases the
 //! stick; a lease ends when it must, neither before nor after.
 
-use sim_model::protocol::{Answer, Outcome};
+use sim_model::protocol::{Answer, Code, Outcome};
 
 use super::{Rule, concerns, decision, events, refuses};
 use crate::comparison::Comparison;
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         Comparison::Speech,
     ],
     breaks: |difference, _| {
-        refuses(difference, "stick_required")
+        refuses(difference, Code::StickRequired)
             || holds_wrongly(difference)
             || concerns(difference, Comparison::StickEnded)
             || grants_differ(difference)

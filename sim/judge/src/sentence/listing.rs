@@ -1,10 +1,8 @@
 //! The items of the lists that operators read.
 
-use chat_types::Report;
-use sim_model::listing::{
-    Kept, Listed, ListedParticipant, ListedRoom, Measure, RoomStanding, Target, Totals,
-};
-use sim_model::protocol::{Attendance, User};
+use chat_types::{Counts, Floor, Muted, Report, RoomView};
+use sim_model::listing::{Kept, Listed, ListedParticipant, Measure, Target};
+use sim_model::protocol::{Attendance, Body, User};
 
 use super::{Describe, Sentence, With, describe};
 
@@ -21,6 +19,10 @@ impl Describe for Listed {
     }
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "only a message is expected here"
+)]
 impl Describe for Kept {
     fn describe(&self, to: &mut Sentence) {
         match self {
@@ -30,34 +32,36 @@ impl Describe for Kept {
             Self::Member { room, who, since } => {
                 describe!(to; who.id, " (", &**who, "), a member of ", *room, " since ", *since);
             }
-            Self::Message {
-                room,
-                room_seq,
-                at,
-                sender,
-                text,
-                epoch,
-            } => {
-                describe!(to; "message ", (*room, *room_seq), " from ", sender.id, " (", &**sender, "), ", text);
-                describe!(to; With(", under epoch ", *epoch), " (at ", *at, ")");
-            }
+            Self::Message(event) => match &event.body {
+                Body::Message {
+                    sender,
+                    text,
+                    epoch,
+                } => {
+                    let place = (event.room, event.room_seq.0);
+                    describe!(to; "message ", place, " from ", sender.id, " (", &**sender, "), ", text);
+                    describe!(to; With(", under epoch ", *epoch), " (at ", event.at, ")");
+                }
+                _ => event.describe(to),
+            },
         }
     }
 }
 
 impl Describe for ListedParticipant {
     fn describe(&self, to: &mut Sentence) {
-        describe!(to; self.who.id, " (", &*self.who, "), ", match self.attendance {
+        let view = &self.view;
+        describe!(to; view.who.id, " (", &*view.who, "), ", match view.presence {
             Attendance::Present => "present",
             Attendance::Reconnecting => "reconnecting",
             Attendance::Away => "away",
         });
-        describe!(to; ", streams: ", self.streams, ", address ", self.address);
-        for (index, room) in self.rooms.iter().enumerate() {
+        describe!(to; ", streams: ", view.streams, ", address ", view.address);
+        for (index, room) in view.rooms.iter().enumerate() {
             describe!(to; if index == 0 { ", in " } else { " and " }, *room);
         }
-        With(", in the line since ", self.waits_since).describe(to);
-        if self.is_muted {
+        With(", in the line since ", view.waiting_since).describe(to);
+        if view.muted == Muted::Yes {
             ", muted".describe(to);
         }
         for standing in &self.standings {
@@ -69,7 +73,7 @@ impl Describe for ListedParticipant {
     }
 }
 
-impl Describe for Totals {
+impl Describe for Counts {
     fn describe(&self, to: &mut Sentence) {
         describe!(to; "participants: ", self.participants as u64);
         describe!(to; ", of one address: ", self.of_one_address as u64);
@@ -79,10 +83,10 @@ impl Describe for Totals {
     }
 }
 
-impl Describe for RoomStanding {
+impl Describe for Floor {
     fn describe(&self, to: &mut Sentence) {
         describe!(to; if self.needs_stick { ", with" } else { ", without" }, " need of the stick");
-        With(" at place ", self.place.map(|place| place as u64)).describe(to);
+        With(" at place ", self.place).describe(to);
         describe!(to; " under epoch ", self.epoch);
         describe!(to; if self.has_draft { " with a draft" } else { "" });
     }
@@ -100,17 +104,17 @@ impl Describe for Found {
     }
 }
 
-impl Describe for ListedRoom {
+impl Describe for RoomView {
     fn describe(&self, to: &mut Sentence) {
-        describe!(to; self.room, " (", self.name, "), members: ", self.members as u64);
-        match self.held {
-            Some((epoch, user, until)) => {
+        describe!(to; self.id, " (", self.name, "), members: ", self.members as u64);
+        match self.holder.zip(self.lease_until) {
+            Some(((epoch, user), until)) => {
                 describe!(to; ", held by ", user, " under epoch ", epoch, " until ", until);
             }
             None => describe!(to; ", free"),
         }
-        describe!(to; ", claims: ", self.claims as u64);
-        for (index, user) in self.next.iter().enumerate() {
+        describe!(to; ", claims: ", self.stick_line as u64);
+        for (index, user) in self.next_in_line.iter().enumerate() {
             describe!(to; if index == 0 { ", of " } else { " and " }, *user);
         }
     }

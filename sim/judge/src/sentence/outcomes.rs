@@ -1,6 +1,6 @@
 //! Outcomes of calls in full: the answer or the refusal.
 
-use sim_model::protocol::{Answer, Attendance, Earlier, Outcome, Refusal};
+use sim_model::protocol::{Answer, Attendance, Body, Earlier, Outcome, Refusal};
 
 use super::{Describe, Sentence, With, describe};
 
@@ -123,16 +123,25 @@ fn tell_read(answer: &Answer, to: &mut Sentence) {
     {
         describe!(to; "answered with ");
         for message in messages.iter() {
-            describe!(to; "message ", (*room, message.room_seq), " from ", message.sender.id);
-            describe!(to; " (shown as ", &*message.sender, ", at ", message.at);
-            describe!(to; With(", under epoch ", message.epoch), "), ", message.text, ", ");
+            if let Body::Message {
+                sender,
+                text,
+                epoch,
+            } = &message.body
+            {
+                describe!(to; "message ", (*room, message.room_seq.0), " from ", sender.id);
+                describe!(to; " (shown as ", &**sender, ", at ", message.at);
+                describe!(to; With(", under epoch ", *epoch), "), ", text, ", ");
+            } else {
+                describe!(to; &**message, ", ");
+            }
         }
         describe!(to; if *more { "and older ones" } else { "and no older ones" });
     } else if let Answer::Members { room, members } = answer {
         describe!(to; "answered with the members of ", room);
         for member in members.iter() {
             describe!(to; ", ", member.who.id, " (", &*member.who, ", since ", member.since);
-            describe!(to; match member.attendance {
+            describe!(to; match member.presence {
                 Attendance::Present => ", present)",
                 Attendance::Reconnecting => ", reconnecting)",
                 Attendance::Away => ", away)",

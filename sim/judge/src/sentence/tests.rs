@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sim_model::protocol::{
-    Answer, Attendance, Command, Earlier, EndReason, EnterQueue, LostRange, Member, Membership,
-    Notice, NoticeKind, Op, Outcome, PastMessage, ReadBy, Refusal, Room, StickLoss, User, Who,
+    Answer, Attendance, Code, Command, Earlier, EndReason, EnterQueue, LostRange, Member,
+    Membership, Notice, NoticeKind, Op, Outcome, ReadBy, Refusal, Room, StickLoss, User, Who,
 };
 use sim_model::server::{
     Caller, Entry, Gap, Implied, JournalState, Operate, RequestKey, SecretHash, ServerCall,
@@ -65,6 +65,20 @@ fn push() -> Op {
     Op::Command(Command::Push {
         room: Some(LOBBY),
         epoch: Some(Epoch(2)),
+    })
+}
+
+/// A message that Ben sent.
+fn said(room_seq: u64, at: u64, epoch: Option<Epoch>) -> Arc<Event> {
+    let body = Body::Message {
+        sender: ben(),
+        text: "hello".into(),
+        epoch,
+    };
+    let at = secs(at);
+    Arc::new(Event {
+        at,
+        ..event(room_seq, body)
     })
 }
 
@@ -267,7 +281,7 @@ fn a_sentence_shows_late_and_mismatched_facts() {
             position: 6,
             before: refused("muted"),
             after: Err(Refusal {
-                ..Refusal::with("room_ambiguous", 2)
+                ..Refusal::with(Code::RoomAmbiguous, 2)
             }),
         },
         Difference::Damaged {

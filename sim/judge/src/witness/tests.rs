@@ -178,7 +178,7 @@ fn a_message_that_no_call_says_is_a_phantom() {
 fn a_message_that_was_refused_is_a_phantom_unless_an_attempt_may_have_passed() {
     let told = |code| {
         let mut history = HistoryBuilder::of_a_pair();
-        let refusal = Refusal::of(code);
+        let refusal = Refusal::named(code);
         history.asks(ANN, &send(PAIR, "one"), Err(refusal));
         history.sees(BEN, &message(PAIR, 2, ANN, "one"));
         history

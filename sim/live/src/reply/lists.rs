@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use chat_types::Span;
+use chat_types::{RoomSeq, Span};
 use serde::Deserialize;
 
 use super::{Reader, ReplyJson};
 use crate::event::said;
 use crate::names::WhoJson;
-use sim_model::protocol::{Attendance, Member, Notice, NoticeKind, PastMessage};
+use sim_model::protocol::{Attendance, Body, Epoch, Event, Member, Notice, NoticeKind, Room};
 
 /// A message of a room's history in JSON.
 #[derive(Debug, Default, Deserialize)]
@@ -56,16 +56,19 @@ pub(super) struct NoticeJson<'a> {
 
 impl Reader<'_> {
     /// The messages of a history. Messages without a place or a sender are skipped.
-    pub(super) fn messages(&self, json: &ReplyJson<'_>) -> Arc<[PastMessage]> {
+    pub(super) fn messages(&self, room: Room, json: &ReplyJson<'_>) -> Arc<[Arc<Event>]> {
         let message = |past: &PastJson<'_>| {
             let sender = past.sender.as_ref()?;
-            Some(PastMessage {
-                room_seq: past.room_seq?,
+            Some(Arc::new(Event {
+                room,
+                room_seq: RoomSeq(past.room_seq?),
                 at: self.time(past.timestamp.as_deref()),
-                sender: self.names.who(sender),
-                text: said(&past.message).into(),
-                epoch: past.epoch,
-            })
+                body: Body::Message {
+                    sender: self.names.who(sender),
+                    text: said(&past.message).into(),
+                    epoch: past.epoch.map(Epoch),
+                },
+            }))
         };
         json.messages.iter().flatten().filter_map(message).collect()
     }
@@ -80,7 +83,7 @@ impl Reader<'_> {
             Some(Member {
                 who: self.names.who(&who),
                 since: self.time(member.since.as_deref()),
-                attendance: attendance(&member.presence)?,
+                presence: attendance(&member.presence)?,
             })
         };
         json.users.iter().flatten().filter_map(member).collect()

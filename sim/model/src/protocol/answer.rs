@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use chat_types::{Attendance, Code, Earlier, Span, Time};
+use chat_types::{Code, Earlier, Span, Time};
 
-use super::{Notice, Room, User, Who};
+use super::{Event, Member, Notice, Room, User, Who};
 
 /// A server's answer to an accepted call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub enum Answer {
     /// Past messages, the newest last.
     History {
         room: Room,
-        messages: Arc<[PastMessage]>,
+        messages: Arc<[Arc<Event>]>,
         /// Whether there are older messages.
         more: bool,
     },
@@ -123,32 +123,6 @@ impl Answer {
     }
 }
 
-/// A message in `history`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PastMessage {
-    /// Its place in the room's order.
-    pub room_seq: u64,
-    /// The instant, by the server's clock.
-    pub at: Time,
-    /// The sender as others saw it.
-    pub sender: Arc<Who>,
-    /// The text.
-    pub text: Arc<str>,
-    /// The epoch of the sender's grant, in a room with a stick.
-    pub epoch: Option<u64>,
-}
-
-/// A member in `list_users`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
-    /// The member.
-    pub who: Arc<Who>,
-    /// When it joined, by the server's clock.
-    pub since: Time,
-    /// Its presence.
-    pub attendance: Attendance,
-}
-
 /// A server's refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -167,7 +141,7 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal with a number in its message.
     #[must_use]
-    pub const fn with(code: &'static str, number: u64) -> Self {
+    pub const fn with(code: Code, number: u64) -> Self {
         Self {
             number: Some(number),
             ..Self::of(code)
@@ -176,7 +150,13 @@ impl Refusal {
 
     /// A refusal with only a code.
     #[must_use]
-    pub const fn of(code: &'static str) -> Self {
+    pub const fn of(code: Code) -> Self {
+        Self::named(code.name())
+    }
+
+    /// A refusal with only a code, which may be that of another server.
+    #[must_use]
+    pub const fn named(code: &'static str) -> Self {
         Self {
             code,
             retry_after: None,
@@ -185,8 +165,13 @@ impl Refusal {
         }
     }
 
-    /// Whether the call can be repeated and is then decided anew (`rate_limited`, `overloaded`,
-    /// `storage_unavailable`, `shutting_down`).
+    /// Whether it has this code.
+    #[must_use]
+    pub fn is(&self, code: Code) -> bool {
+        self.code == code.name()
+    }
+
+    /// Whether the call can be repeated and is then decided anew.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         Code::parse(self.code).is_some_and(Code::is_retryable)

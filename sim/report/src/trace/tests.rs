@@ -4,10 +4,10 @@ use std::sync::Arc;
 use super::*;
 use sim_model::history::{DeliveryPath, RequestKey, Retry};
 use sim_model::plan::Outage;
-use sim_model::protocol::Op;
 use sim_model::protocol::{
     Answer, Body, Command, Event, Gap, InboxEvent, LostRange, Outcome, Refusal, Who,
 };
+use sim_model::protocol::{Code, Op};
 
 const START: Time = Time(1_000_000_000);
 
@@ -30,7 +30,7 @@ fn play(observer: &mut dyn Observer) {
         user: User(7),
         room: Room(3),
     });
-    let refused = Err(Refusal::of("stick_required"));
+    let refused = Err(Refusal::of(Code::StickRequired));
     let mut ann = |ms, user: Option<u64>, what| tell(observer, ms, 0, user, what);
     ann(0, None, called(0, &login));
     ann(20, Some(7), answered(0, &login, &logged_in));

@@ -19,7 +19,7 @@ use sim_model::history::{
 };
 use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
-use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, User};
+use sim_model::protocol::{Answer, CallId, Code, Op, Outcome, ReadBy, User};
 use sim_model::server::ServerRecord;
 use sim_user::Credential;
 use sim_world::translate;
@@ -278,7 +278,7 @@ impl Tiny {
         );
         if outcome
             .as_ref()
-            .is_err_and(|refusal| refusal.code == "unknown_handle")
+            .is_err_and(|refusal| refusal.is(Code::UnknownHandle))
         {
             self.forget(user);
         }

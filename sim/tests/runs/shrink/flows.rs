@@ -5,7 +5,7 @@ use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RequestKey};
 use sim_model::outcome::{Point, Progress, START, Violation};
 use sim_model::plan::{Delivery, Opening, Plan, Race, Schedule, Workload};
-use sim_model::protocol::{Command, Op, OpKind, ReadBy, Room, User};
+use sim_model::protocol::{Code, Command, Op, OpKind, ReadBy, Room, User};
 use sim_scenario::parse;
 use sim_search::runner::RunSeed;
 
@@ -279,7 +279,7 @@ fn steps_in_a_perturbed_order_are_shrunk_in_the_order_that_was_recorded() {
     let refused: RecordRule = |record| {
         matches!(
             record.what,
-            ClientEvent::Answered { outcome: Err(refusal), .. } if refusal.code == "user_id_taken"
+            ClientEvent::Answered { outcome: Err(refusal), .. } if refusal.is(Code::UserIdTaken)
         )
     };
     let mut plan = scenario("barred");

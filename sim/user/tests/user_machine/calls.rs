@@ -2,7 +2,7 @@
 
 use chat_types::Span;
 use sim_model::plan::{Habits, Verb};
-use sim_model::protocol::{Plain, Refusal};
+use sim_model::protocol::{Code, Plain, Refusal};
 use sim_user::Action;
 
 use crate::harness::*;
@@ -66,7 +66,7 @@ fn a_temporary_refusal_is_retried() {
     let mut harness = Harness::registered(flow(vec![enter(), send("hi")]), matched(1));
     let later = Err(Refusal {
         retry_after: Some(Span::millis(70)),
-        ..Refusal::of("rate_limited")
+        ..Refusal::of(Code::RateLimited)
     });
     harness.answer(1, 0, &later);
     harness.answer(1, 0, &later);

@@ -127,7 +127,7 @@ pub(crate) fn read(cursor: u64) -> Outcome {
 }
 
 pub(crate) fn refused(code: &'static str) -> Outcome {
-    Err(Refusal::of(code))
+    Err(Refusal::named(code))
 }
 
 pub(crate) fn event(room: u64, body: Body) -> Event {
@@ -281,7 +281,7 @@ impl Harness {
     }
 
     pub(crate) fn closed(&mut self, stream: u32, code: Option<&'static str>) {
-        let refusal = code.map(Refusal::of);
+        let refusal = code.map(Refusal::named);
         self.input(|user, now, log| user.handle_stream_closed(now, stream, refusal, log));
     }
 

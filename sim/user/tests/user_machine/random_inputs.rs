@@ -97,7 +97,7 @@ fn outcome(how: u8, room: u64) -> Outcome {
     let refusal = |code, retry_after_ms: Option<u64>| {
         Err(Refusal {
             retry_after: retry_after_ms.map(Span::millis),
-            ..Refusal::of(code)
+            ..Refusal::named(code)
         })
     };
     match how {

@@ -11,7 +11,7 @@ use sim_model::cluster::ClusterFact;
 use sim_model::history::Observer as _;
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, OwnerReads};
-use sim_model::protocol::{Op, Outcome};
+use sim_model::protocol::{Code, Op, Outcome};
 use sim_model::server::{ServerCall, ServerRecord};
 
 use super::Cluster;
@@ -289,7 +289,7 @@ impl World<'_, '_> {
     /// Whether the owner refuses the request because it is about to hand over.
     pub(crate) fn is_for_next_owner(&mut self, slot: Slot, outcome: &Outcome) -> bool {
         let is_request = matches!(self.in_flight.get_mut(slot), Some(InFlight::Request { .. }));
-        let is_closing = matches!(outcome, Err(refusal) if refusal.code == "shutting_down");
+        let is_closing = matches!(outcome, Err(refusal) if refusal.is(Code::ShuttingDown));
         self.server.cluster.is_some() && is_request && is_closing
     }
 

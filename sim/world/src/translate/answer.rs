@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use chat_core::{Body, Event, MemberView, NameHolder, Reject, Reply, Response, RoomId, WasWaiting};
+use chat_core::{NameHolder, Reject, Reply, Response, RoomId, WasWaiting};
 
-use sim_model::protocol::{Answer, Member, Notice, Outcome, PastMessage, Refusal};
+use sim_model::protocol::{Answer, Notice, Outcome, Refusal};
 
 /// The answer to an accepted command.
 #[expect(clippy::too_many_lines, reason = "a row for each kind of answer")]
@@ -106,7 +106,7 @@ fn read(answer: &chat_core::Answer) -> Answer {
         chat_core::Answer::Page { page, notices } => page_end(page, notices),
         chat_core::Answer::Members { room, members } => Answer::Members {
             room: *room,
-            members: members.iter().map(member).collect(),
+            members: members.as_slice().into(),
         },
         chat_core::Answer::History {
             room,
@@ -114,7 +114,7 @@ fn read(answer: &chat_core::Answer) -> Answer {
             more,
         } => Answer::History {
             room: *room,
-            messages: messages.iter().filter_map(past_message).collect(),
+            messages: messages.as_slice().into(),
             more: *more,
         },
         chat_core::Answer::Mood { stress, boss_alert } => Answer::Mood {
@@ -144,33 +144,6 @@ pub fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
         kind: notice.kind,
         at: notice.at,
     }
-}
-
-fn member(view: &MemberView) -> Member {
-    Member {
-        who: Arc::clone(&view.who),
-        since: view.since,
-        attendance: view.presence,
-    }
-}
-
-/// A message of a room's history. History contains messages only.
-fn past_message(event: &Arc<Event>) -> Option<PastMessage> {
-    let Body::Message {
-        sender,
-        text,
-        epoch,
-    } = &event.body
-    else {
-        return None;
-    };
-    Some(PastMessage {
-        room_seq: event.room_seq.0,
-        at: event.at,
-        sender: Arc::clone(sender),
-        text: Arc::clone(text),
-        epoch: epoch.map(|epoch| epoch.0),
-    })
 }
 
 /// A refusal as its client sees it.

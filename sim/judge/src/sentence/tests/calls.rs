@@ -209,13 +209,7 @@ fn answers_to_reads_show_all_that_they_say() {
         },
         Answer::History {
             room: LOBBY,
-            messages: Arc::new([PastMessage {
-                room_seq: 5,
-                at: secs(3),
-                sender: ben(),
-                text: "hello".into(),
-                epoch: None,
-            }]),
+            messages: Arc::new([said(5, 3, None)]),
             more: true,
         },
         Answer::Members {
@@ -223,7 +217,7 @@ fn answers_to_reads_show_all_that_they_say() {
             members: Arc::new([Member {
                 who: ben(),
                 since: secs(3),
-                attendance: Attendance::Away,
+                presence: Attendance::Away,
             }]),
         },
     ];

@@ -1,8 +1,7 @@
 //! The sentences of the lists that operators read.
 
-use sim_model::listing::{
-    Kept, Listed, ListedParticipant, ListedRoom, Measure, RoomStanding, Target, Totals,
-};
+use chat_types::{Counts, Floor, Muted, ParticipantView, RoomView};
+use sim_model::listing::{Kept, Listed, ListedParticipant, Measure, Target};
 use sim_model::protocol::Who;
 
 use super::*;
@@ -29,7 +28,7 @@ fn a_sentence_shows_listed_items() {
             after_act: false,
         },
         Difference::Listed {
-            owed: Some(Listed::Totals(Totals {
+            owed: Some(Listed::Totals(Counts {
                 participants: 3,
                 of_one_address: 2,
                 rooms: 1,
@@ -42,13 +41,14 @@ fn a_sentence_shows_listed_items() {
         },
         Difference::Listed {
             owed: Some(listed_participant()),
-            seen: Some(Listed::Room(Box::new(ListedRoom {
-                room: LOBBY,
+            seen: Some(Listed::Room(Box::new(RoomView {
+                id: LOBBY,
                 name: "lobby".into(),
                 members: 2,
-                held: Some((3, ANN, Time(5))),
-                claims: 1,
-                next: vec![BEN],
+                holder: Some((Epoch(3), ANN)),
+                lease_until: Some(Time(5)),
+                stick_line: 1,
+                next_in_line: vec![BEN],
             }))),
             after_act: false,
         },
@@ -73,14 +73,7 @@ fn a_sentence_shows_what_an_archive_takes() {
         who: ben(),
         since: secs(3),
     };
-    let said = Kept::Message {
-        room: LOBBY,
-        room_seq: 8,
-        at: secs(4),
-        sender: ben(),
-        text: "hello".into(),
-        epoch: Some(2),
-    };
+    let said = Kept::Message(said(8, 4, Some(Epoch(2))));
     let posted = Difference::Event(EventPosition {
         reader: None,
         seq: 12,
@@ -98,21 +91,23 @@ fn a_sentence_shows_what_an_archive_takes() {
 
 fn listed_participant() -> Listed {
     Listed::Participant(Box::new(ListedParticipant {
-        who: Arc::new(Who {
-            id: ANN,
-            chosen_id: Some("ann".into()),
-            name: "Ann".into(),
-        }),
-        attendance: Attendance::Reconnecting,
-        streams: 1,
-        rooms: vec![LOBBY],
-        waits_since: Some(Time(2)),
-        is_muted: true,
-        address: 7,
-        standings: vec![RoomStanding {
+        view: ParticipantView {
+            who: Arc::new(Who {
+                id: ANN,
+                chosen_id: Some("ann".into()),
+                name: "Ann".into(),
+            }),
+            presence: Attendance::Reconnecting,
+            streams: 1,
+            rooms: vec![LOBBY],
+            waiting_since: Some(Time(2)),
+            muted: Muted::Yes,
+            address: Address(7),
+        },
+        standings: vec![Floor {
             needs_stick: true,
             place: Some(1),
-            epoch: 3,
+            epoch: Epoch(3),
             has_draft: true,
         }],
         unread: 4,

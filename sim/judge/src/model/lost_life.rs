@@ -62,12 +62,14 @@ impl Model {
     }
 
     /// The first number of this state that a server which goes on from `position` and behind `next`
-    /// gives again. Where all is lost, nothing says how far the steps of earlier lives went.
+    /// gives again. Where all is lost, nothing says how far the steps of earlier lives went: such a
+    /// server passes one step.
     #[must_use]
     pub fn given_beyond(&self, position: u64, next: &NextNumbers) -> Option<GivenAgain> {
-        if position == 0 && self.has_lost_life {
-            return None;
-        }
+        let most = match position == 0 && self.has_lost_life {
+            true => pass(0, Span::ZERO),
+            false => LAST,
+        };
         let numbers = [
             (Numbered::Users, self.participants.last(), next.user.0),
             (Numbered::Rooms, self.rooms.last(), next.room.0),
@@ -86,7 +88,11 @@ impl Model {
             Some(both)
         });
         let all = numbers.into_iter().chain(inboxes).chain(places.flatten());
-        all.map(|(what, given, next)| GivenAgain { what, given, next })
-            .find(|one| one.next < one.given)
+        let known = |(what, given, next): (_, u64, _)| GivenAgain {
+            what,
+            given: given.min(most),
+            next,
+        };
+        all.map(known).find(|one| one.next < one.given)
     }
 }

@@ -82,7 +82,13 @@ fn numbers_of_a_lost_life_are_passed() {
         (given.what, given.given, given.next),
         (Numbered::Rooms, 1, 0)
     );
-    // A life that begins from nothing knows of no earlier step.
-    assert_eq!(s.model.given_beyond(0, &next), None);
-    assert!(s.model.given_beyond(1, &next).is_some());
+    // A life that begins from nothing knows of no earlier step, and passes one.
+    let behind = |number| NextNumbers {
+        user: User(number),
+        room: Room(number),
+        ..NextNumbers::default()
+    };
+    assert_eq!(s.model.given_beyond(0, &behind(1_000_000)), None);
+    assert!(s.model.given_beyond(0, &behind(999_999)).is_some());
+    assert!(s.model.given_beyond(1, &behind(1_000_000)).is_some());
 }

@@ -21,7 +21,7 @@ const BEGIN: &str = "<!-- `cargo xtask mutants --table` writes this table -->\n"
 const END: &str = "<!-- end of the table -->\n";
 
 /// What was explored so far, so that another call goes on.
-const EXPLORED: &str = "target/mutants/explored.json";
+const EXPLORED: &str = "target/explored.json";
 
 /// The number of seeds of one exploration, of several if more are wanted.
 const CHUNK: u64 = 5_000;
@@ -37,6 +37,18 @@ struct Explored {
     seeds: u64,
     virtual_ms: f64,
     failures: usize,
+}
+
+impl Explored {
+    /// What is kept of this simulator, if it is part of so many seeds; nothing else.
+    fn so_far(kept: &str, digest: u64, seeds: u64) -> Self {
+        let kept = serde_json::from_str(kept).ok();
+        let of_these = |kept: &Self| kept.digest == digest && kept.seeds <= seeds;
+        kept.filter(of_these).unwrap_or(Self {
+            digest,
+            ..Self::default()
+        })
+    }
 }
 
 /// Explores, and writes the table. Returns whether no seed failed.
@@ -64,13 +76,7 @@ pub(crate) fn run(
     let digest = digest.map_err(|error| format!("cannot read the simulator: {error}"))?;
     let kept_at = cargo.root().join(EXPLORED);
     let kept = fs::read_to_string(&kept_at).unwrap_or_default();
-    let kept: Option<Explored> = serde_json::from_str(&kept).ok();
-    let mut all = kept
-        .filter(|kept| kept.digest == digest && kept.seeds <= request.seeds)
-        .unwrap_or(Explored {
-            digest,
-            ..Explored::default()
-        });
+    let mut all = Explored::so_far(&kept, digest, request.seeds);
     while all.seeds < request.seeds {
         let count = CHUNK.min(request.seeds - all.seeds);
         let mut words = vec!["explore".to_owned()];
@@ -88,8 +94,8 @@ pub(crate) fn run(
         if tried < count {
             return Err(format!("only {tried} of {count} seeds were explored"));
         }
-        fs::create_dir_all(kept_at.parent().unwrap_or(cargo.root()))
-            .and_then(|()| fs::write(&kept_at, json!(all).to_string()))
+        // The copy of the workspace has made the folder `target`.
+        fs::write(&kept_at, json!(all).to_string())
             .map_err(|error| format!("cannot write {EXPLORED}: {error}"))?;
     }
     let table = table(all, &results(cargo.root()), &names);
@@ -192,6 +198,29 @@ mod tests {
             "| steps of its shrunk failure, median | 2, at most 2 |",
         ] {
             assert!(table.contains(line), "{line}\n{table}");
+        }
+    }
+
+    #[test]
+    fn an_exploration_goes_on_for_the_same_simulator_alone() {
+        let explored = Explored {
+            digest: u64::MAX,
+            seeds: 5_000,
+            virtual_ms: 0.5,
+            failures: 2,
+        };
+        let kept = json!(explored).to_string();
+        assert_eq!(Explored::so_far(&kept, u64::MAX, 5_000), explored);
+        for (text, digest, seeds) in [
+            (&*kept, 7, 5_000),
+            (&kept, u64::MAX, 4_999),
+            ("{", u64::MAX, 9_000),
+        ] {
+            let begun = Explored {
+                digest,
+                ..Explored::default()
+            };
+            assert_eq!(Explored::so_far(text, digest, seeds), begun);
         }
     }
 

@@ -31,9 +31,9 @@ pub use breaks::StressStatus;
 pub use chat_types::{
     Address, Attendance, Body, BreakKind, Caller, Code, Command, Config, ConfigError, Continuity,
     Counts, Earlier, EndReason, EnterQueue, Entry, Epoch, Event, Floor, Gap, Implied, LINE_SHOWN,
-    LostRange, MemberView, Membership, MessageId, Muted, NoticeKind, Operate, ParticipantView,
-    Position, Report, RequestKey, RoomId, RoomSeq, RoomView, SecretHash, Seq, Span, StickLoss,
-    Ticket, Time, UserId, Who, config,
+    LostRange, MemberView, Membership, MessageId, NoticeKind, Operate, ParticipantView, Position,
+    Report, RequestKey, RoomId, RoomSeq, RoomView, SecretHash, Seq, Span, StickLoss, Ticket, Time,
+    UserId, Who, config,
 };
 pub use counters::{Counters, StickMove};
 pub use digest::{mix, mix_bytes, mix_lanes};

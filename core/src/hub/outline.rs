@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use chat_types::{Attendance, EndReason, Epoch, Muted, RoomId, RoomSeq, Seq, Time, UserId};
+use chat_types::{Attendance, EndReason, Epoch, RoomId, RoomSeq, Seq, Time, UserId};
 
 use super::Hub;
 use crate::participant::Participant;
@@ -65,7 +65,7 @@ pub struct ParticipantOutline {
     /// The number of events in its inbox.
     pub inbox: usize,
     /// Whether it is muted.
-    pub muted: Muted,
+    pub is_muted: bool,
 }
 
 /// The last number of each sequence.
@@ -165,11 +165,7 @@ impl Hub {
             ),
             blocks: participant.blocks.len(),
             inbox: participant.inbox.len(),
-            muted: if self.is_muted(user) {
-                Muted::Yes
-            } else {
-                Muted::No
-            },
+            is_muted: self.is_muted(user),
         }
     }
 }

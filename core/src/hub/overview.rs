@@ -5,7 +5,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use chat_types::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomId, RoomView, UserId};
+use chat_types::{Counts, LINE_SHOWN, ParticipantView, RoomId, RoomView, UserId};
 
 use super::Hub;
 use crate::name::{fold, room_key};
@@ -48,11 +48,7 @@ impl Hub {
             streams: participant.streams,
             rooms: participant.rooms.clone(),
             waiting_since: self.queue.waiting_since(user),
-            muted: if self.is_muted(user) {
-                Muted::Yes
-            } else {
-                Muted::No
-            },
+            is_muted: self.is_muted(user),
             address: participant.address,
         })
     }

@@ -1,8 +1,6 @@
 //! Lookups for the node and the shell.
 
-use chat_core::{
-    Address, Attendance, Measure, MeasureTarget, Muted, RoomId, Seq, Span, Time, UserId,
-};
+use chat_core::{Address, Attendance, Measure, MeasureTarget, RoomId, Seq, Span, Time, UserId};
 
 use crate::check::play;
 
@@ -164,8 +162,8 @@ fn an_operator_sees_where_a_participant_is_and_whether_it_is_muted() {
     let hub = play(script).hub;
     let view = hub.participant_view(ANN).unwrap();
     assert_eq!(
-        (view.streams, view.rooms.len(), view.muted),
-        (1, 1, Muted::Yes)
+        (view.streams, view.rooms.len(), view.is_muted),
+        (1, 1, true)
     );
     assert_eq!(view.waiting_since, Some(Time(0)));
     assert_eq!(view.address, Address(7));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chat_core::{
-    Caller, Code, Command, Entry, Hub, MeasureTarget, Muted, Operate, Reject, SecretHash, Seq,
+    Caller, Code, Command, Entry, Hub, MeasureTarget, Operate, Reject, SecretHash, Seq,
 };
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -96,7 +96,7 @@ fn kept(
     };
     let user = after.user_by_handle(handle)?;
     let is_given = *after.who_is(user)?.name == user.to_string();
-    let is_muted = |hub: &Hub| Some(hub.participant_view(user)?.muted == Muted::Yes);
+    let is_muted = |hub: &Hub| Some(hub.participant_view(user)?.is_muted);
     let names = |hub: &Hub| {
         let kept = hub.kept(None).map(|(kept, _)| kept);
         kept.filter(|kept| matches!(kept, MeasureTarget::Name { .. }))

@@ -34,4 +34,4 @@ pub use id::{
 pub use mix::{mix, mix_bytes, mix_lanes};
 pub use operate::Operate;
 pub use time::{Span, Time};
-pub use view::{Counts, Floor, LINE_SHOWN, MemberView, Muted, ParticipantView, Report, RoomView};
+pub use view::{Counts, Floor, LINE_SHOWN, MemberView, ParticipantView, Report, RoomView};

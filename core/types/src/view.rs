@@ -60,19 +60,10 @@ pub struct ParticipantView {
     pub rooms: Vec<RoomId>,
     /// Since when it waits in the queue; none if it does not.
     pub waiting_since: Option<Time>,
-    /// Whether it is muted.
-    pub muted: Muted,
+    /// Whether it may not speak, because an operator muted it.
+    pub is_muted: bool,
     /// The address that it was registered from.
     pub address: Address,
-}
-
-/// Whether a participant is muted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Muted {
-    /// Muted.
-    Yes,
-    /// Not muted.
-    No,
 }
 
 /// A named room as seen from outside.

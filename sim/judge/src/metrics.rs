@@ -351,17 +351,14 @@ impl Metrics {
 
     fn delivered(&mut self, room: Room, sent: Moment, (reader, at): Moment, is_first: bool) {
         let (agent, since) = sent;
+        let what = match is_first {
+            true => Metric::MessageLatency,
+            false => Metric::LaterLatency,
+        };
         self.measure(Sample {
-            what: match is_first {
-                true => Metric::MessageLatency,
-                false => Metric::LaterLatency,
-            },
-            agent,
             recipient: Some(reader),
             room: Some(room),
-            since,
-            took: at.since(since).0,
-            open: false,
+            ..Sample::of(what, agent, (since, at))
         });
     }
 
@@ -457,15 +454,7 @@ impl Metrics {
         self.waits(agent).queue.add(took);
         let figure = took.0;
         self.worst_in_line.take(Worst { figure, user });
-        self.measure(Sample {
-            what: Metric::QueueWait,
-            agent,
-            recipient: None,
-            room: None,
-            since,
-            took: took.0,
-            open: false,
-        });
+        self.measure(Sample::of(Metric::QueueWait, agent, (since, record.at)));
     }
 
     /// This user's wait since then ended in a grant of the room's stick.
@@ -475,13 +464,8 @@ impl Metrics {
         let figure = took.0;
         self.worst_claim.take(Worst { figure, user });
         self.measure(Sample {
-            what: Metric::StickWait,
-            agent,
-            recipient: None,
             room: Some(room),
-            since,
-            took: took.0,
-            open: false,
+            ..Sample::of(Metric::StickWait, agent, (since, record.at))
         });
     }
 

@@ -19,7 +19,7 @@
 //! server is down, the disk is slow, it fails, a client is cut off, suspended or reads slowly, and
 //! the phase.
 
-use chat_core::{Attendance, Hub, Muted, ParticipantOutline, RoomKind, RoomOutline, TimerKind};
+use chat_core::{Attendance, Hub, ParticipantOutline, RoomKind, RoomOutline, TimerKind};
 use chat_types::mix;
 
 use super::{Phase, World};
@@ -201,7 +201,7 @@ fn person_facets(person: &ParticipantOutline, into: &mut FacetSet) {
             u64::from(person.waiting_since.is_some()),
             few(holds),
             few(claims),
-            u64::from(person.muted == Muted::Yes),
+            u64::from(person.is_muted),
         ],
     ));
     let (inbox, blocks) = (class(person.inbox), few(person.blocks));

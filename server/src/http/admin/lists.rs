@@ -5,8 +5,8 @@ use std::time::Duration;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use chat_core::{
-    Address, Answer, Ban, BreakKind, Hub, Measure, MeasurePlace, MeasureTarget, Muted,
-    ParticipantView, Reject, Report, RoomId, SecretHash, StickMove, TimerKind, UserId,
+    Address, Answer, Ban, BreakKind, Hub, Measure, MeasurePlace, MeasureTarget, ParticipantView,
+    Reject, Report, RoomId, SecretHash, StickMove, TimerKind, UserId,
 };
 use serde_json::{Value, json};
 use server_chat::refusal::Refusal;
@@ -108,7 +108,7 @@ fn participant(hub: &Hub, view: &ParticipantView) -> Value {
         "rooms": view.rooms.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "room_names": Value::Object(named.collect()),
         "waiting_since": view.waiting_since.map(timestamp),
-        "muted": view.muted == Muted::Yes,
+        "muted": view.is_muted,
         "address": shown_address(view.address),
     })
 }

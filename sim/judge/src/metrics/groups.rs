@@ -29,6 +29,21 @@ pub(crate) struct Sample {
     pub(crate) open: bool,
 }
 
+impl Sample {
+    /// What this agent waited for, from `since` until `until`, when it ended.
+    pub(super) const fn of(what: Metric, agent: Agent, (since, until): (Time, Time)) -> Self {
+        Self {
+            what,
+            agent,
+            recipient: None,
+            room: None,
+            since,
+            took: until.since(since).0,
+            open: false,
+        }
+    }
+}
+
 /// The measurements of one group. Most groups measure one thing or two.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {

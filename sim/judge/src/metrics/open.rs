@@ -76,13 +76,9 @@ impl Metrics {
             let claim = claim.map(|(room, since)| (Metric::StickWait, Some(room), since));
             for (what, room, since) in [at_door, in_line, claim].into_iter().flatten() {
                 self.measure(Sample {
-                    what,
-                    agent,
-                    recipient: None,
                     room,
-                    since,
-                    took: now.since(since).0,
                     open: true,
+                    ..Sample::of(what, agent, (since, now))
                 });
             }
         }
@@ -111,15 +107,8 @@ impl Metrics {
     fn record_admission(&mut self, record: &Record<'_>) {
         let waits = self.waits(record.agent);
         if let Some(since) = waits.at_door_since.take_if(|_| record.user.is_some()) {
-            self.measure(Sample {
-                what: Metric::AdmissionWait,
-                agent: record.agent,
-                recipient: None,
-                room: None,
-                since,
-                took: record.at.since(since).0,
-                open: false,
-            });
+            let waited = (since, record.at);
+            self.measure(Sample::of(Metric::AdmissionWait, record.agent, waited));
         }
     }
 
@@ -131,13 +120,8 @@ impl Metrics {
     fn measure_call(&mut self, agent: Agent, call: &OpenCall, until: Time, open: bool) {
         if let Some(what) = call.measured_as {
             self.measure(Sample {
-                what,
-                agent,
-                recipient: None,
-                room: None,
-                since: call.intended,
-                took: until.since(call.intended).0,
                 open,
+                ..Sample::of(what, agent, (call.intended, until))
             });
         }
     }

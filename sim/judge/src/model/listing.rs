@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use chat_types::config::StickRule;
-use chat_types::{Address, Counts, Epoch, Floor, LINE_SHOWN, Muted, ParticipantView, RoomView};
+use chat_types::{Address, Counts, Epoch, Floor, LINE_SHOWN, ParticipantView, RoomView};
 use sim_model::listing::{Kept, Listed, ListedParticipant};
 use sim_model::protocol::{Room, User};
 
@@ -97,10 +97,7 @@ impl Model {
             streams: participant.presence.streams,
             rooms: participant.live.clone(),
             waiting_since: waiting.and_then(|ticket| self.line.since(ticket)),
-            muted: match self.is_muted(user) {
-                true => Muted::Yes,
-                false => Muted::No,
-            },
+            is_muted: self.is_muted(user),
             address: Address(participant.address),
         };
         ListedParticipant {

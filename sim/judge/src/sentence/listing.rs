@@ -1,6 +1,6 @@
 //! The items of the lists that operators read.
 
-use chat_types::{Counts, Floor, Muted, Report, RoomView};
+use chat_types::{Counts, Floor, Report, RoomView};
 use sim_model::listing::{Kept, Listed, ListedParticipant, Measure, Target};
 use sim_model::protocol::{Attendance, Body, User};
 
@@ -61,7 +61,7 @@ impl Describe for ListedParticipant {
             describe!(to; if index == 0 { ", in " } else { " and " }, *room);
         }
         With(", in the line since ", view.waiting_since).describe(to);
-        if view.muted == Muted::Yes {
+        if view.is_muted {
             ", muted".describe(to);
         }
         for standing in &self.standings {

@@ -4,17 +4,17 @@
 /// What a metric measures, which decides its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// How long something took.
+    /// The duration of an act.
     Duration,
     /// The wait in a line, where others may overtake.
     Line,
-    /// How evenly something was shared.
+    /// The share of each user in what all asked for.
     Share,
-    /// Bytes.
+    /// A size in bytes.
     Bytes,
-    /// How often something happened.
+    /// The number of events among a number of attempts.
     Count,
-    /// A count without a number of attempts, so that it has no rate.
+    /// The number of events alone, without a rate.
     Times,
 }
 

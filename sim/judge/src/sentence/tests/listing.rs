@@ -1,6 +1,6 @@
 //! The sentences of the lists that operators read.
 
-use chat_types::{Counts, Floor, Muted, ParticipantView, RoomView};
+use chat_types::{Counts, Floor, ParticipantView, RoomView};
 use sim_model::listing::{Kept, Listed, ListedParticipant, Measure, Target};
 use sim_model::protocol::Who;
 
@@ -101,7 +101,7 @@ fn listed_participant() -> Listed {
             streams: 1,
             rooms: vec![LOBBY],
             waiting_since: Some(Time(2)),
-            muted: Muted::Yes,
+            is_muted: true,
             address: Address(7),
         },
         standings: vec![Floor {

@@ -2,7 +2,7 @@
 //! server and from the results of the last hunts of curated mutants.
 
 use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::io::Write;
 
 use serde::{Deserialize, Serialize};
@@ -68,12 +68,9 @@ pub(crate) fn run(
         seeds: CHUNK,
         jobs: request.jobs,
     };
-    let digest = fs::read(copy.program("sim")).map(|bytes| {
-        let mut hasher = DefaultHasher::new();
-        bytes.hash(&mut hasher);
-        hasher.finish()
-    });
-    let digest = digest.map_err(|error| format!("cannot read the simulator: {error}"))?;
+    let program = fs::read(copy.program("sim"));
+    let program = program.map_err(|error| format!("cannot read the simulator: {error}"))?;
+    let digest = BuildHasherDefault::<DefaultHasher>::default().hash_one(program);
     let kept_at = cargo.root().join(EXPLORED);
     let kept = fs::read_to_string(&kept_at).unwrap_or_default();
     let mut all = Explored::so_far(&kept, digest, request.seeds);

@@ -20,7 +20,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("server/settings", 1670),
     ("server/storage", 5360),
     ("sim", 3680),
-    ("sim/judge", 12970),
+    ("sim/judge", 12950),
     ("sim/live", 5400),
     ("sim/model", 4870),
     ("sim/report", 9710),

@@ -1,11 +1,11 @@
 //! The virtual world, the parsing of scenarios, and shrinking.
 
-use chat_core::Span;
+use chat_core::{RoomSeq, Span};
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::{Progress, Shrunk, Subject, Violation};
 use sim_model::plan::Plan;
-use sim_model::protocol::Answer;
+use sim_model::protocol::{Reply, Response};
 use sim_scenario::parse;
 use sim_search::seed::run_seed;
 use sim_search::shrink::{FailedRun, ShrinkContext, shrink};
@@ -106,7 +106,7 @@ struct PlantedViolation<'o> {
 
 impl Observer for PlantedViolation<'_> {
     fn observe(&mut self, record: &Record<'_>) {
-        self.found |= matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
+        self.found |= matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Response::Done(Reply::Sent { room_seq: RoomSeq(5..), .. })), .. }
             if op.verb() == "send");
         self.also.observe(record);
     }

@@ -45,7 +45,10 @@ mod validate;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{Config, Event, Position, RequestKey, RoomId, SecretHash, Span, Time, UserId};
+use chat_types::{
+    Caller, Command, Config, Entry, Event, Implied, Notice, Position, Reply, RequestKey, RoomId,
+    SecretHash, Span, Time, UserId,
+};
 use serde::{Deserialize, Serialize};
 
 use self::away::Away;
@@ -56,11 +59,9 @@ use crate::moderation::Moderation;
 use crate::participant::Participant;
 use crate::queue::Queue;
 use crate::reject::Reject;
-use crate::reply::Reply;
-use crate::room::{Notice, Room};
+use crate::room::Room;
 use crate::table::Table;
 use crate::timer::Timers;
-use chat_types::{Caller, Command, Entry, Implied};
 
 pub(crate) use identity::MAX_PUBLIC_ID;
 pub(crate) use matching::MAX_INTEREST;
@@ -69,7 +70,7 @@ pub(crate) use presence::STREAM_RETRY;
 
 pub use archive::KeptRoom;
 pub use outline::{LastNumbers, ParticipantOutline, RoomKind, RoomOutline};
-pub use reading::{Answer, Size};
+pub use reading::Size;
 pub use snapshot::RestoreError;
 
 /// The state of the whole server.

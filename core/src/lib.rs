@@ -21,7 +21,6 @@ mod page;
 mod participant;
 mod queue;
 mod reject;
-mod reply;
 mod room;
 mod stick;
 mod table;
@@ -29,22 +28,20 @@ mod timer;
 
 pub use breaks::StressStatus;
 pub use chat_types::{
-    Address, Attendance, Body, BreakKind, Caller, Code, Command, Config, ConfigError, Continuity,
-    Counts, Earlier, EndReason, EnterQueue, Entry, Epoch, Event, Floor, Gap, Implied, LINE_SHOWN,
-    LostRange, MemberView, Membership, MessageId, NoticeKind, Operate, ParticipantView, Position,
-    Report, RequestKey, RoomId, RoomSeq, RoomView, SecretHash, Seq, Span, StickLoss, Ticket, Time,
-    UserId, Who, config,
+    Address, Answer, Attendance, Body, BreakKind, Call, Caller, Code, Command, Config, ConfigError,
+    Continuity, Counts, Earlier, EndReason, EnterQueue, Entry, Epoch, Event, Floor, Gap, Implied,
+    Item, LINE_SHOWN, LostRange, MemberView, Membership, MessageId, Notice, NoticeKind, Operate,
+    Page, ParticipantView, Position, Read, Reader, Reply, Report, RequestKey, Response, RoomId,
+    RoomSeq, RoomView, SecretHash, Seq, Span, StickLoss, Ticket, Time, UserId, WasWaiting, Who,
+    config,
 };
 pub use counters::{Counters, StickMove};
 pub use digest::{mix, mix_bytes, mix_lanes};
 pub use hub::{
-    Answer, Effect, Hub, KeptRoom, LastNumbers, ParticipantOutline, RestoreError, RoomKind,
-    RoomOutline, Size,
+    Effect, Hub, KeptRoom, LastNumbers, ParticipantOutline, RestoreError, RoomKind, RoomOutline,
+    Size,
 };
-pub use inbox::{Item, Page};
 pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
-pub use node::{Call, Departure, InFlight, Load, Node, Output, Read, Reader, Response, VERSION};
+pub use node::{Departure, InFlight, Load, Node, Output, VERSION};
 pub use reject::{Accepted, Argument, Ending, LineFault, NameFault, NameHolder, Reject};
-pub use reply::{Reply, WasWaiting};
-pub use room::Notice;
 pub use timer::TimerKind;

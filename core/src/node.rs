@@ -13,25 +13,26 @@
 mod acknowledgements;
 mod admission;
 mod batch;
-mod call;
 mod delayed_replies;
 mod departure;
 mod gate;
 mod long_polls;
+mod output;
 mod reading;
 mod retries;
 mod sizes;
 mod streams;
 
-use chat_types::{Config, Continuity, Position, Seq, Span, Ticket, Time, UserId};
+use chat_types::{
+    Config, Continuity, Entry, Implied, Page, Position, Response, Seq, Span, Ticket, Time, UserId,
+};
 use std::collections::VecDeque;
 
 use crate::hub::{Effect, Hub, Size};
 use crate::reject::Reject;
-use chat_types::{Entry, Implied};
 
-pub use call::{Call, Output, Read, Reader, Response};
 pub use departure::{Departure, InFlight};
+pub use output::Output;
 
 use acknowledgements::Acknowledgements;
 use delayed_replies::DelayedReplies;
@@ -266,7 +267,7 @@ impl Node {
 
     /// Reads the events that the stream has not sent yet, at most `max`, and advances its cursor.
     /// None if the stream is closed.
-    pub fn read_stream(&mut self, stream: Ticket, max: usize) -> Option<crate::inbox::Page> {
+    pub fn read_stream(&mut self, stream: Ticket, max: usize) -> Option<Page> {
         let (user, cursor) = self.streams.cursor(stream)?;
         let page = self.hub.read_inbox(user, cursor, max).ok()?;
         self.streams.advance(stream, page.cursor, page.unread);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_types::{Address, RequestKey, RoomId, SecretHash, Span, Time, UserId, Who};
+use chat_types::{Address, Reply, RequestKey, RoomId, SecretHash, Span, Time, UserId, Who};
 use serde::{Deserialize, Serialize};
 
 use crate::breaks::Breaks;
@@ -11,7 +11,6 @@ use crate::inbox::Inbox;
 use crate::moderation::Known;
 use crate::name::Keys;
 use crate::reject::Reject;
-use crate::reply::Reply;
 
 /// A registered participant.
 #[derive(Clone, Debug, Serialize, Deserialize)]

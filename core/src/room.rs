@@ -1,7 +1,7 @@
 //! A room: its members, its order of events, and the parts specific to pair rooms and named rooms.
 
 use chat_types::{
-    Body, EndReason, Event, NoticeKind, RoomId, RoomSeq, Span, Time, UserId, Who, config::Limit,
+    Body, EndReason, Event, Notice, RoomId, RoomSeq, Span, Time, UserId, config::Limit,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,17 +55,6 @@ pub(crate) struct Member {
     pub(crate) since: Time,
     /// Boxed, because most members have no draft.
     draft: Option<Box<Draft>>,
-}
-
-/// A transient notice: it has no place in the room's order and in inboxes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Notice {
-    /// The sender.
-    pub user: Arc<Who>,
-    /// The kind of notice.
-    pub kind: NoticeKind,
-    /// The instant of the notice.
-    pub at: Time,
 }
 
 impl Room {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Time, UserId};
+use chat_types::{BreakKind, Reply, Time, UserId};
 
 use super::Hub;
 
@@ -10,7 +10,6 @@ use crate::breaks::{Boss, StressStatus};
 use crate::dice::Dice;
 use crate::name::has_visible;
 use crate::reject::{Accepted, Argument, Reject};
-use crate::reply::Reply;
 
 impl Hub {
     pub(super) const fn boss(&self) -> Boss {

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_types::{Address, RequestKey, SecretHash, Span, UserId, Who};
+use chat_types::{
+    Address, Caller, Command, EnterQueue, Reply, RequestKey, SecretHash, Span, UserId, Who,
+};
 
 use super::{Hub, Index};
 use crate::breaks::Breaks;
@@ -12,8 +14,6 @@ use crate::moderation::Measure;
 use crate::name::{Keys, Name, is_given, is_reserved};
 use crate::participant::{Memory, Naming, Participant, Presence, SpeechPermission};
 use crate::reject::{Accepted, Argument, NameFault, NameHolder, Reject};
-use crate::reply::Reply;
-use chat_types::{Caller, Command, EnterQueue};
 
 /// The most characters of a public id.
 pub(crate) const MAX_PUBLIC_ID: usize = 64;

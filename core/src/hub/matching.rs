@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use chat_types::config::Matching;
-use chat_types::{Body, EndReason, RoomId, Span, UserId};
+use chat_types::{Body, EndReason, EnterQueue, Reply, RoomId, Span, UserId, WasWaiting};
 
 use super::Hub;
 use crate::name::is_line;
 use crate::participant::Presence;
 use crate::queue::{Candidacy, Compatibility, MatchPreference, Waiter};
 use crate::reject::{Accepted, Argument, Reject};
-use crate::reply::{Reply, WasWaiting};
 use crate::room::Kind;
 use crate::timer::Timer;
-use chat_types::EnterQueue;
 
 /// The most characters of one interest.
 pub(crate) const MAX_INTEREST: usize = 64;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::Report;
+use chat_types::{Address, Body, EndReason, Operate, Reply, Report, RoomId, SecretHash, UserId};
 
 use super::Hub;
 use crate::counters::ReleaseCause;
@@ -10,9 +10,7 @@ use crate::moderation::{Ban, Known, Measure};
 use crate::name::{Keys, fold, line_fault};
 use crate::participant::SpeechPermission;
 use crate::reject::{Accepted, Argument, Reject};
-use crate::reply::Reply;
 use crate::room::Kind;
-use chat_types::{Address, Body, EndReason, Operate, RoomId, SecretHash, UserId};
 
 /// The most characters of a reason.
 pub(crate) const MAX_REASON: u32 = 500;

@@ -1,13 +1,12 @@
 //! Presence: calls, streams, grace period, going away, coming back, and the end of a registration.
 
-use chat_types::{Body, Earlier, EndReason, Span, Time, UserId};
+use chat_types::{Body, Earlier, EndReason, Reply, Span, Time, UserId};
 
 use super::away::Away;
 use super::{Effect, Hub};
 use crate::counters::ReleaseCause;
 use crate::participant::Presence;
 use crate::reject::Reject;
-use crate::reply::Reply;
 use crate::room::Kind;
 use crate::timer::Timer;
 

@@ -1,58 +1,21 @@
 //! Reads: they take the time, compute from stored instants, and change no state.
 
 use chat_types::{
-    Address, Attendance, Epoch, Event, Floor, MemberView, Report, RoomId, RoomSeq, SecretHash, Seq,
-    Time, UserId, Who,
+    Address, Answer, Attendance, Epoch, Event, Floor, MemberView, Notice, Page, Report, RoomId,
+    RoomSeq, SecretHash, Seq, Time, UserId, Who,
 };
 use std::sync::Arc;
 
 use chat_types::config::StickRule;
-use serde::{Deserialize, Serialize};
 
 use super::Hub;
 use super::speech::SUFFIX;
-use crate::inbox::Page;
 use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
 use crate::name::fold;
 use crate::page::PageLimits;
 use crate::participant::Presence;
 use crate::reject::Reject;
-use crate::room::{Kind, Notice};
-
-/// The answer to a read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Answer {
-    /// `check`: events of the inbox, and fresh notices.
-    Page {
-        /// The events.
-        page: Page,
-        /// The notices, by room.
-        notices: Vec<(RoomId, Notice)>,
-    },
-    /// `list_users`: the room's members, in the order of their ids.
-    Members {
-        /// The room.
-        room: RoomId,
-        /// Its members.
-        members: Vec<MemberView>,
-    },
-    /// `history`: past messages, newest last.
-    History {
-        /// The room.
-        room: RoomId,
-        /// The messages.
-        messages: Vec<Arc<Event>>,
-        /// Whether there are older messages.
-        more: bool,
-    },
-    /// The caller's stress and its boss's alert level.
-    Mood {
-        /// The stress level, from 0 to 100.
-        stress: u8,
-        /// The boss's alert level, from 0 to 5.
-        boss_alert: u8,
-    },
-}
+use crate::room::Kind;
 
 /// The size of a collection, and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

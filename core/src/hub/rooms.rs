@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_types::{Address, Body, EndReason, Event, NoticeKind, RoomId, RoomSeq, Span, UserId};
+use chat_types::{
+    Address, Body, EndReason, Event, Notice, NoticeKind, Reply, RoomId, RoomSeq, Span, UserId,
+};
 
 use super::{Effect, Hub};
 use crate::counters::ReleaseCause;
 use crate::name::RoomName;
 use crate::participant::Ghost;
 use crate::reject::{Accepted, Argument, Ending, Reject};
-use crate::reply::Reply;
-use crate::room::{Kind, Notice, Room};
+use crate::room::{Kind, Room};
 use crate::stick::Stick;
 
 impl Hub {

@@ -9,9 +9,8 @@ use crate::counters::ReleaseCause;
 use crate::draft::{Draft, count};
 use crate::name::has_visible;
 use crate::reject::Reject;
-use crate::reply::Reply;
 use crate::stick::Stick;
-use chat_types::{Body, EndReason, Epoch, RoomId, UserId};
+use chat_types::{Body, EndReason, Epoch, Reply, RoomId, UserId};
 
 /// The number of remaining turns from which on answers contain it.
 const TURNS_TOLD_FROM: u32 = 10;

@@ -1,12 +1,11 @@
 //! The talking stick in the Hub: transitions and their events.
 
-use chat_types::{Body, Epoch, RoomId, Span, UserId};
+use chat_types::{Body, Epoch, Reply, RoomId, Span, UserId};
 
 use super::Hub;
 use super::lost_life::number_behind;
 use crate::counters::{ReleaseCause, StickMove};
 use crate::reject::Reject;
-use crate::reply::Reply;
 use crate::stick::{Claim, GivenUp};
 use crate::timer::Timer;
 

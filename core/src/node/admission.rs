@@ -1,10 +1,12 @@
 //! Admission: refusals that cost the journal nothing.
 
-use chat_types::{Address, Earlier, RequestKey, Seq, Ticket, Time, UserId};
+use chat_types::{
+    Address, Call, Caller, Command, Earlier, Entry, Implied, Read, Reader, RequestKey, Seq, Ticket,
+    Time, UserId,
+};
 
-use super::{Call, Disk, Fate, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase, Read, Reader};
+use super::{Disk, Fate, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase};
 use crate::reject::Reject;
-use chat_types::{Caller, Command, Entry, Implied};
 
 impl Node {
     /// Accepts a call from the shell. Its answer follows as an output, now or later.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use chat_types::{Continuity, Earlier, Event, Position, Seq, Ticket, Time, UserId};
+use chat_types::{
+    Continuity, Earlier, Entry, Event, Implied, Position, Reply, Response, Seq, Ticket, Time,
+    UserId,
+};
 
 use super::streams::Opener;
-use super::{Disk, FIRST_PAUSE, Fate, MAX_PAUSE, Node, Origin, Output, Phase, Response};
+use super::{Disk, FIRST_PAUSE, Fate, MAX_PAUSE, Node, Origin, Output, Phase};
 use crate::reject::Reject;
-use crate::reply::Reply;
-use chat_types::{Entry, Implied};
 
 impl Node {
     /// The next batch to append; none while one is in flight, or if nothing is proposed.

@@ -6,12 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use chat_types::{Earlier, Span, Ticket, Time, UserId};
+use chat_types::{Earlier, Reply, Response, Span, Ticket, Time, UserId};
 
-use super::{Node, OVERLOAD_RETRY, Response};
+use super::{Node, OVERLOAD_RETRY};
 use crate::breaks::StressStatus;
 use crate::reject::Reject;
-use crate::reply::Reply;
 use crate::table::Table;
 
 /// The delay after which a participant with its share of delayed answers should try again.

@@ -1,12 +1,12 @@
 //! Reads: answered from the committed state, at once or when events arrive.
 
-use chat_types::{Continuity, Earlier, Seq, Span, Ticket, Time, UserId};
+use chat_types::{Answer, Continuity, Earlier, Read, Response, Seq, Span, Ticket, Time, UserId};
 
 use super::long_polls::{self, Waiting};
 use super::streams::Opener;
-use super::{Node, Output, Phase, Read, Response};
+use super::{Node, Output, Phase};
 use crate::breaks::StressStatus;
-use crate::hub::{Answer, STREAM_RETRY};
+use crate::hub::STREAM_RETRY;
 use crate::reject::Reject;
 
 impl Node {

@@ -6,14 +6,15 @@
 
 use std::collections::BTreeSet;
 
-use chat_types::{Earlier, RequestKey, SecretHash, Ticket, Time, UserId};
+use chat_types::{
+    Call, Caller, Command, Earlier, Entry, Reply, RequestKey, Response, SecretHash, Ticket, Time,
+    UserId,
+};
 
-use super::{Call, Node, Origin, Response};
+use super::{Node, Origin};
 use crate::digest::fingerprint;
 use crate::reject::Reject;
-use crate::reply::Reply;
 use crate::table::Table;
-use chat_types::{Caller, Command, Entry};
 
 /// The identity of a repeated call: the hash of its caller's handle, and its request key.
 type Name = (SecretHash, RequestKey);

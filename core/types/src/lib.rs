@@ -1,5 +1,5 @@
-//! Types that the chat server and its judges share: instants, spans, ids, events and gaps, commands
-//! and entries of the journal, operators' acts, what operators and members read, the codes of
+//! Types that the chat server and its judges share: instants, spans, ids, events and gaps, calls and
+//! their answers, pages, entries of the journal, operators' acts, what operators and members read, the codes of
 //! refusals, the configuration with every limit, the kinds of breaks, whether a journal is whole, and the
 //! function that folds words into a hash. None of them decides anything.
 
@@ -13,13 +13,15 @@ mod id;
 mod listed;
 mod mix;
 mod operate;
+mod page;
+mod reply;
 mod time;
 mod view;
 
 pub mod config;
 
 pub use break_kind::BreakKind;
-pub use call::{Earlier, Ticket};
+pub use call::{Call, Earlier, Read, Reader, Ticket};
 pub use code::Code;
 pub use command::{Caller, Command, EnterQueue, Entry, Implied};
 pub use config::{Config, ConfigError};
@@ -33,5 +35,7 @@ pub use id::{
 };
 pub use mix::{mix, mix_bytes, mix_lanes};
 pub use operate::Operate;
+pub use page::{Item, Page};
+pub use reply::{Answer, Notice, Reply, Response, WasWaiting};
 pub use time::{Span, Time};
 pub use view::{Counts, Floor, LINE_SHOWN, MemberView, ParticipantView, Report, RoomView};

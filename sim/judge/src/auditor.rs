@@ -23,8 +23,8 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Code, Op, OpKind, Outcome, Refusal, User};
-use sim_model::server::{BatchEntry, Decided, Entry, Implied, ServerCall, ServerRecord, Ticket};
+use sim_model::protocol::{Code, Decided, Op, OpKind, Outcome, Refusal, Reply, Response, User};
+use sim_model::server::{BatchEntry, Entry, Implied, ServerCall, ServerRecord, Ticket};
 
 use crate::comparison::{Comparison, ComparisonCounts};
 use crate::difference::{BatchItem, Decision, Difference, EventPosition};
@@ -177,8 +177,7 @@ impl Auditor {
                 at,
                 ticket,
                 outcome,
-                page,
-            } => self.answered(at, ticket, outcome, page),
+            } => self.answered(at, ticket, outcome),
             ServerRecord::StreamOpened { at, ticket, cursor } => self.opened(at, ticket, cursor),
             ServerRecord::Pushed { at, ticket, page } => self.handle_push(at, ticket, page),
             ServerRecord::Noticed { at, ticket, notice } => self.handle_notice(at, ticket, notice),
@@ -321,7 +320,7 @@ impl Auditor {
         &mut self,
         (position, at): (u64, Time),
         since: Time,
-        (entry, ticket, said): (&Entry, Option<Ticket>, &Decided),
+        (entry, ticket, said): (&Entry, Option<Ticket>, Result<&Reply, Refusal>),
     ) -> Vec<User> {
         if position != self.position + 1 {
             let (owed, seen) = (self.position + 1, position);
@@ -341,7 +340,7 @@ impl Auditor {
         let owed = self.model.commit(position, at, entry);
         self.count_decision(entry, &owed.outcome, owed.repeated);
         self.has_acted |= matches!(entry, Entry::Operate { .. });
-        if has_outcome(entry) && owed.outcome != said.outcome {
+        if has_outcome(entry) && owed.outcome.as_ref().map_err(|refusal| *refusal) != said {
             self.differ(
                 at,
                 Difference::Decision(Decision {
@@ -350,14 +349,14 @@ impl Auditor {
                     caller: owed.caller,
                     repeated: owed.repeated,
                     owed: owed.outcome.clone(),
-                    said: said.outcome.clone(),
+                    said: said.cloned(),
                 }),
             );
         }
         if let Some(ticket) = ticket
             && let Some(user) =
                 self.in_flight
-                    .decided(ticket, owed.caller, owed.outcome, (since, owed.answer_at))
+                    .decided(ticket, owed.caller, answered(owed.outcome), since)
         {
             self.pipeline.imply(since, user, Implied::CloseStream);
         }
@@ -384,11 +383,11 @@ impl Auditor {
     /// The whole batch is applied: each room's notices go to the streams that are open now, of its
     /// current members, however long the batch waited for the log.
     fn notices_leave(&mut self, at: Time) {
-        for notice in self.model.take_noticed() {
-            for (member, _) in self.model.members(notice.room) {
-                let mut kept = self.model.notices(notice.room, member, notice.at);
+        for (room, notice) in self.model.take_noticed() {
+            for (member, _) in self.model.members(room) {
+                let mut kept = self.model.notices(room, member, notice.at);
                 if kept.any(|kept| *kept == notice) {
-                    self.in_flight.notice(at, member, &notice);
+                    self.in_flight.notice(at, member, (room, &notice));
                 }
             }
         }
@@ -446,7 +445,7 @@ impl Auditor {
         }
     }
 
-    fn count_decision(&mut self, entry: &Entry, owed: &Outcome, repeated: bool) {
+    fn count_decision(&mut self, entry: &Entry, owed: &Decided, repeated: bool) {
         match entry {
             Entry::Call { command, .. } => {
                 self.tally.add(Comparison::decision(OpKind::of(command)));
@@ -498,12 +497,6 @@ impl Auditor {
             self.pipeline.acknowledgements.record_sign_of_life(at, user);
         }
     }
-
-    fn mood(&self, user: User, at: Time) -> Outcome {
-        let mood = self.model.mood(user, at);
-        let owed = mood.map(|(stress, boss_alert)| Answer::Mood { stress, boss_alert });
-        owed.ok_or_else(unknown_handle)
-    }
 }
 
 /// Whether the entry matches the call.
@@ -527,6 +520,11 @@ fn asks_for(ask: &ServerCall, caller: Option<User>, entry: &Entry) -> bool {
         (ServerCall::Operate(asked), Entry::Operate { act, .. }) => asked == act,
         _ => false,
     }
+}
+
+/// What the caller receives for a decision.
+pub(crate) fn answered(decided: Decided) -> Outcome {
+    decided.map(Response::Done)
 }
 
 /// Whether the entry has an outcome that its caller sees.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sim_model::history::{ClientEvent, Record, Retry};
 use sim_model::outcome::Counts;
-use sim_model::protocol::{Agent, Answer, Body, CallId, InboxEvent, Op, OpKind, Outcome};
+use sim_model::protocol::{Agent, Body, CallId, InboxEvent, Op, OpKind, Outcome, Reply, Response};
 
 /// Counts the messages of one run.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ impl Messages {
 
     fn record_answer(&mut self, outcome: &Outcome, is_retried: bool) {
         match outcome {
-            Ok(Answer::Sent { .. }) => self.counts.accepted += 1,
+            Ok(Response::Done(Reply::Sent { .. })) => self.counts.accepted += 1,
             // The last attempt was refused as retryable; an earlier one may have been accepted.
             Err(refusal) if refusal.is_retryable() && is_retried => {}
             Ok(_) | Err(_) => self.counts.refused += 1,

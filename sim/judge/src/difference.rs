@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::{Epoch, Time};
 use sim_model::listing::Listed;
-use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, User};
+use sim_model::protocol::{Decided, Notice, Op, Outcome, Refusal, Reply, Room, User};
 use sim_model::server::{Entry, Gap, JournalState, ServerCall};
 
 use crate::fact::Fact;
@@ -49,8 +49,8 @@ pub enum Difference {
     /// A notice on a stream.
     Notice {
         reader: User,
-        owed: Option<Notice>,
-        seen: Option<Notice>,
+        owed: Option<(Room, Notice)>,
+        seen: Option<(Room, Notice)>,
     },
     /// Something that was due did not happen in time.
     Late { due: Due, since: Time },
@@ -91,8 +91,8 @@ pub enum Difference {
     /// A recovery decided an entry differently from the server before the crash.
     Redecided {
         position: u64,
-        before: Outcome,
-        after: Outcome,
+        before: Decided,
+        after: Decided,
     },
     /// A damaged journal was recovered, and gave another state than the whole one.
     Damaged {
@@ -113,7 +113,7 @@ pub enum Difference {
     Unjournaled {
         user: User,
         verb: &'static str,
-        said: Answer,
+        said: Reply,
     },
     /// Two facts from the clients' histories contradict each other.
     Witnessed(Box<[Fact; 2]>),
@@ -127,8 +127,8 @@ pub struct Decision {
     pub caller: Option<User>,
     /// Whether the expected outcome is that of a remembered key.
     pub repeated: bool,
-    pub owed: Outcome,
-    pub said: Outcome,
+    pub owed: Decided,
+    pub said: Decided,
 }
 
 /// A position of an inbox, or what an entry of the journal posts to all rooms, with the expected and

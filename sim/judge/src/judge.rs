@@ -7,7 +7,7 @@ use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{Counts, PropertyResult, Violation};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Agent, User};
+use sim_model::protocol::{Agent, Response, User};
 use sim_model::server::ServerRecord;
 
 use crate::auditor::Auditor;
@@ -73,10 +73,10 @@ pub struct Judgement {
 impl Observer for Judge {
     fn observe(&mut self, record: &Record<'_>) {
         if let ClientEvent::Answered {
-            outcome: Ok(answer),
+            outcome: Ok(Response::Done(reply)),
             ..
         } = record.what
-            && let Some(user) = answer.caller()
+            && let Some(user) = reply.caller()
         {
             self.owners.insert(user, record.agent);
         }
@@ -276,8 +276,8 @@ fn take_found(auditor: &mut Auditor, findings: &mut Findings) {
 
 #[cfg(test)]
 mod tests {
-    use sim_model::protocol::Answer;
-    use sim_model::server::{Decided, Entry};
+    use sim_model::protocol::Reply;
+    use sim_model::server::Entry;
 
     use super::*;
     use crate::witness::tests::history_builder::plan;
@@ -293,10 +293,7 @@ mod tests {
             since: Time(0),
             entry: &entry,
             ticket: None,
-            said: &Decided {
-                outcome: Ok(Answer::Done),
-                answer_at: Time(0),
-            },
+            said: Ok(&Reply::Done),
             posted: None,
         });
         assert!(judge.violated());

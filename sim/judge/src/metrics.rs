@@ -48,7 +48,9 @@ use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecor
 use sim_model::messages_in_flight::{MessagesInFlight, Moment};
 use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};
 use sim_model::plan::{Metric, Plan};
-use sim_model::protocol::{Agent, Answer, CallId, Code, Command, Op, OpKind, Outcome, Room};
+use sim_model::protocol::{
+    Agent, CallId, Code, Command, Op, OpKind, Outcome, Reply, Response, Room, WasWaiting,
+};
 
 pub(crate) use self::open::{OpenClaim, OpenWait};
 pub use self::verdict::judged_by_thresholds;
@@ -375,8 +377,8 @@ impl Metrics {
             self.waits(agent).bytes += CHECK_ANSWER;
         }
         match outcome {
-            Ok(Answer::Waiting { .. }) => self.waits(agent).matches.ask(intended),
-            Ok(Answer::Matched { room, .. }) => {
+            Ok(Response::Done(Reply::Waiting { .. })) => self.waits(agent).matches.ask(intended),
+            Ok(Response::Done(Reply::Matched { room, .. })) => {
                 let waits = self.waits(agent);
                 waits.matches.ask(intended);
                 // The answer says that this call led to the match.
@@ -387,44 +389,34 @@ impl Metrics {
                     waits.in_line_since = None;
                 }
             }
-            Ok(Answer::LeftQueue { left: true }) => {
+            Ok(Response::Done(Reply::LeftQueue {
+                left: WasWaiting::Yes,
+            })) => {
                 let since = self.waits(agent).in_line_since.take();
                 self.count_unserved(Metric::QueueWait, since, at);
             }
-            Ok(Answer::Sent { room, room_seq, .. }) => {
+            Ok(Response::Done(Reply::Sent { room, room_seq, .. })) => {
                 if op.kind() == OpKind::Push {
                     self.waits(agent).holds = false;
                 }
-                self.sent(*room, *room_seq, (agent, intended));
+                self.sent(*room, room_seq.0, (agent, intended));
             }
-            Ok(Answer::Stick {
+            Ok(Response::Done(Reply::Stick {
                 room, place, epoch, ..
-            }) => {
+            })) => {
                 let waits = self.waits(agent);
-                waits.locate_claim(*room, *epoch);
+                waits.locate_claim(*room, epoch.0);
                 if waits.claim.is_some_and(|(of, _)| of == *room) && !waits.asked {
                     waits.asked = true;
                     waits.turns_in(*room).ask(intended);
                 }
                 if *place == 0
-                    && let Some(since) = waits.record_grant(*room, *epoch)
+                    && let Some(since) = waits.record_grant(*room, epoch.0)
                 {
                     self.waited_for_stick(record, *room, since);
                 }
             }
-            Ok(
-                Answer::LeftQueue { left: false }
-                | Answer::LoggedIn { .. }
-                | Answer::LeftChat
-                | Answer::Lifted { .. }
-                | Answer::Draft { .. }
-                | Answer::OnBreak { .. }
-                | Answer::Mood { .. }
-                | Answer::Done
-                | Answer::Read { .. }
-                | Answer::History { .. }
-                | Answer::Members { .. },
-            ) => {}
+            Ok(Response::Done(_) | Response::Read(_) | Response::Streaming) => {}
             Err(refusal) => {
                 if !(is_unsure && refusal.is_retryable()) {
                     self.refuse(refusal.code, 1);

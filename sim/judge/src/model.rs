@@ -33,11 +33,11 @@ use chat_types::{
     Caller, Command, Config, EnterQueue, Entry, Implied, Report, RequestKey, SecretHash, Time,
 };
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use sim_model::protocol::{Answer, Code, Notice, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Code, Decided, Notice, Refusal, Reply, Room, User};
 
 pub use chat_types::{Body, Event};
 pub use deadline::Deadline;
-pub use inbox::{Inbox, PageLimits};
+pub use inbox::{Inbox, PageLimits, read};
 pub use lost_life::{GivenAgain, Numbered};
 pub use presence::State;
 pub use room::RoomState;
@@ -74,7 +74,7 @@ pub struct Model {
     deadlines: Deadlines,
     overtaken: BTreeMap<User, u64>,
     grown: Vec<User>,
-    noticed: Vec<Notice>,
+    noticed: Vec<(Room, Notice)>,
     forgotten: Vec<User>,
     /// The events that the latest entry caused, in order.
     posted: Option<Vec<Arc<Event>>>,
@@ -86,14 +86,21 @@ pub struct Model {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// The answer or the refusal.
-    pub outcome: Outcome,
+    pub outcome: Decided,
     /// The calling participant; `None` for an unknown handle, a refused registration, and entries
     /// that are no calls.
     pub caller: Option<User>,
-    /// When the answer may leave. // 10.3
-    pub answer_at: Time,
     /// Whether a remembered key gave the answer. // 3
     pub repeated: bool,
+}
+
+/// What a new entry gives.
+const fn owe(caller: Option<User>, outcome: Decided) -> Owed {
+    Owed {
+        outcome,
+        caller,
+        repeated: false,
+    }
 }
 
 /// A refusal that is not retryable.
@@ -189,7 +196,7 @@ impl Model {
     }
 
     /// Notices sent since the last call, in their order.
-    pub fn take_noticed(&mut self) -> Vec<Notice> {
+    pub fn take_noticed(&mut self) -> Vec<(Room, Notice)> {
         std::mem::take(&mut self.noticed)
     }
 
@@ -222,11 +229,11 @@ impl Model {
         } = entry
         {
             self.resume(at, config, *continuity); // 2.6
-            return self.owe(None, Ok(Answer::Done));
+            return owe(None, Ok(Reply::Done));
         }
         if *entry == Entry::Stepped {
             self.step(at); // 2.8
-            return self.owe(None, Ok(Answer::Done));
+            return owe(None, Ok(Reply::Done));
         }
         self.pass(at); // 2.2 (1)
         match entry {
@@ -238,12 +245,12 @@ impl Model {
             Entry::Implied { user, implied } => return self.imply(*user, *implied),
             Entry::Operate { act, .. } => {
                 let outcome = self.operate(act);
-                return self.owe(None, outcome);
+                return owe(None, outcome);
             }
             Entry::Started { config, .. } => self.config = config.as_ref().clone(),
             Entry::Tick | Entry::Resumed { .. } | Entry::Stepped => {}
         }
-        self.owe(None, Ok(Answer::Done))
+        owe(None, Ok(Reply::Done))
     }
 
     /// A consequence of a participant's reads or streams. For an unknown number it has no effect, and
@@ -256,9 +263,9 @@ impl Model {
                     model.seen(user);
                     model.open_stream(user)
                 });
-                return self.owe(Some(user), outcome);
+                return owe(Some(user), outcome);
             }
-            Implied::OpenStream => return self.owe(None, Err(refuse(Code::UnknownHandle))),
+            Implied::OpenStream => return owe(None, Err(refuse(Code::UnknownHandle))),
             Implied::CloseStream if is_registered => self.close_stream(user),
             Implied::Seen { waiting } if is_registered => self.using(user, |model| {
                 model.seen(user);
@@ -276,16 +283,7 @@ impl Model {
             }
             Implied::CloseStream | Implied::Seen { .. } => {}
         }
-        self.owe(None, Ok(Answer::Done))
-    }
-
-    fn owe(&self, caller: Option<User>, outcome: Outcome) -> Owed {
-        Owed {
-            outcome,
-            caller,
-            answer_at: self.now,
-            repeated: false,
-        }
+        owe(None, Ok(Reply::Done))
     }
 
     /// A use of the handle: after it, the queue is examined if it was the first, and the presence
@@ -310,16 +308,16 @@ impl Model {
     }
 
     fn decide_call(&mut self, caller: Caller, key: Option<RequestKey>, command: &Command) -> Owed {
-        let (user, outcome, answer_at) = match (self.user_of(caller.handle()), caller) {
-            (None, Caller::Handle(_)) => return self.owe(None, Err(refuse(Code::UnknownHandle))),
+        let (user, outcome) = match (self.user_of(caller.handle()), caller) {
+            (None, Caller::Handle(_)) => return owe(None, Err(refuse(Code::UnknownHandle))),
             (None, Caller::New { handle, from, .. }) => {
                 match self.register((handle, from.0), command) {
                     Ok(registered) => registered,
-                    Err(refusal) => return self.owe(None, Err(refusal)), // Not remembered. // 3
+                    Err(refusal) => return owe(None, Err(refusal)), // Not remembered. // 3
                 }
             }
             (Some(user), Caller::New { .. }) if !self.is_unused(user) => {
-                return self.owe(None, Err(refuse(Code::HandleRequired))); // 2.2 (2)
+                return owe(None, Err(refuse(Code::HandleRequired))); // 2.2 (2)
             }
             (Some(user), caller) => {
                 if matches!(caller, Caller::Handle(_)) {
@@ -328,8 +326,7 @@ impl Model {
                 if let Some(owed) = key.and_then(|key| self.repeat(user, key, command)) {
                     return owed; // 2.2 (4)
                 }
-                let (outcome, answer_at) = self.decide(user, command); // 2.2 (5)
-                (user, outcome, answer_at)
+                (user, self.decide(user, command)) // 2.2 (5)
             }
         };
         // An unregistered participant remembers nothing. // 9.4
@@ -337,16 +334,10 @@ impl Model {
             let remembered = Remembered {
                 asked: hash(command),
                 outcome: outcome.clone(),
-                answer_at,
             };
             self.remember(user, key, remembered);
         }
-        Owed {
-            outcome,
-            caller: Some(user),
-            answer_at,
-            repeated: false,
-        }
+        owe(Some(user), outcome)
     }
 
     /// The expected result of a call with a remembered key; `None` for another key. // 3
@@ -354,37 +345,35 @@ impl Model {
     pub fn repeat(&self, user: User, key: RequestKey, command: &Command) -> Option<Owed> {
         let remembered = self.participants.get(user.0)?.keys.get(key)?;
         if remembered.asked != hash(command) {
-            return Some(self.owe(Some(user), Err(refuse(Code::RequestKeyReused))));
+            return Some(owe(Some(user), Err(refuse(Code::RequestKeyReused))));
         }
         Some(Owed {
             outcome: remembered.outcome.clone(),
             caller: Some(user),
-            answer_at: remembered.answer_at.max(self.now), // 10.5
             repeated: true,
         })
     }
 
     /// Remembers the first outcome under a key, unless it is a retryable refusal. // 3
     fn remember(&mut self, user: User, key: RequestKey, remembered: Remembered) {
-        let Remembered {
-            outcome, answer_at, ..
-        } = &remembered;
-        if outcome.as_ref().is_err_and(Refusal::is_retryable) {
-            return;
-        }
-        let answer_at = *answer_at;
-        let held = answer_at > self.now;
+        let held_until = match &remembered.outcome {
+            Err(refusal) if refusal.is_retryable() => return,
+            Ok(Reply::OnBreak { answer_at, .. }) => Some(*answer_at),
+            Ok(_) | Err(_) => None,
+        };
         let limit = self.config.remembered_keys;
+        let now = self.now;
         let participant = self.participant_mut(user);
         participant.keys.remember(key, remembered, limit);
-        if held {
-            participant.held.push((key, answer_at));
-        }
+        let held_until = held_until.filter(|until| *until > now);
+        participant
+            .held
+            .extend(held_until.map(|until| (key, until)));
     }
 
-    /// Decides a command of a known caller: the outcome, and when the answer may leave.
-    fn decide(&mut self, user: User, command: &Command) -> (Outcome, Time) {
-        let outcome = match command {
+    /// Decides a command of a known caller.
+    fn decide(&mut self, user: User, command: &Command) -> Decided {
+        match command {
             Command::EnterQueue(EnterQueue {
                 display_name,
                 interests,
@@ -406,17 +395,16 @@ impl Model {
                 user: other,
                 reason,
             } => self.report(user, *other, reason),
-            Command::TakeBreak { excuse, .. } => return self.take_break(user, excuse.as_ref()),
+            Command::TakeBreak { kind, excuse } => self.take_break(user, *kind, excuse.as_ref()),
             Command::Unregister => {
                 self.forget(user); // 5.5
-                Ok(Answer::Done)
+                Ok(Reply::Done)
             }
-        };
-        (outcome, self.now)
+        }
     }
 
     /// `login` of a known caller. // 5.6
-    fn login(&mut self, user: User, name: &Arc<str>, room: &Arc<str>) -> Outcome {
+    fn login(&mut self, user: User, name: &Arc<str>, room: &Arc<str>) -> Decided {
         let from = self.participant(user).address;
         let naming = self.check_name(Some(user), from, name)?;
         self.check_join(Some(user), from, room)?;
@@ -429,6 +417,6 @@ impl Model {
         }
         self.name(user, name, naming);
         let room = self.join(user, room);
-        Ok(Answer::LoggedIn { user, room })
+        Ok(Reply::LoggedIn { user, room })
     }
 }

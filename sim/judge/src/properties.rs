@@ -32,7 +32,7 @@ mod stick_progress;
 mod stream_continuity;
 
 use sim_model::listing::{Kept, Listed};
-use sim_model::protocol::{Answer, Code, Op, OpKind, Outcome};
+use sim_model::protocol::{Code, Decided, Op, OpKind, Refusal, Reply};
 use sim_model::server::Entry;
 
 use crate::comparison::{Comparison, ComparisonCounts};
@@ -133,10 +133,10 @@ const fn decision(difference: &Difference) -> Option<&Decision> {
 /// Whether two answers to one entry both have this part, with different values.
 fn decided_otherwise<T: PartialEq>(
     difference: &Difference,
-    part: impl Fn(&Answer) -> Option<T>,
+    part: impl Fn(&Reply) -> Option<T>,
 ) -> bool {
     decision(difference).is_some_and(|decision| {
-        let part = |outcome: &Outcome| outcome.as_ref().ok().and_then(&part);
+        let part = |decided: &Decided| decided.as_ref().ok().and_then(&part);
         matches!(
             (part(&decision.owed), part(&decision.said)),
             (Some(owed), Some(said)) if owed != said
@@ -171,13 +171,15 @@ fn kind(difference: &Difference) -> Option<OpKind> {
 
 /// Whether one of the two differing outcomes is the refusal with this code.
 fn refuses(difference: &Difference, code: Code) -> bool {
-    let is = |outcome: &Outcome| matches!(outcome, Err(refusal) if refusal.is(code));
+    fn is<T>(outcome: &Result<T, Refusal>, code: Code) -> bool {
+        matches!(outcome, Err(refusal) if refusal.is(code))
+    }
     match difference {
-        Difference::Decision(Decision { owed, said, .. })
-        | Difference::Answer { owed, said, .. } => is(owed) || is(said),
+        Difference::Decision(Decision { owed, said, .. }) => is(owed, code) || is(said, code),
+        Difference::Answer { owed, said, .. } => is(owed, code) || is(said, code),
         Difference::Uncommitted { said, .. }
         | Difference::Early { said, .. }
-        | Difference::Unsolicited(Unsolicited::Answer(said)) => is(said),
+        | Difference::Unsolicited(Unsolicited::Answer(said)) => is(said, code),
         Difference::Taken { owed, .. } => owed.is(code),
         _ => false,
     }

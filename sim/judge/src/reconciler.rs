@@ -23,7 +23,9 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, Record, RequestKey};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Op, OpKind, Outcome, User, Who};
+use sim_model::protocol::{
+    Agent, Answer, CallId, InboxEvent, Op, OpKind, Outcome, Reply, Response, User, Who,
+};
 use sim_model::server::{Entry, Gap, Implied, SecretHash, ServerRecord};
 use sim_model::user_name::is_numbered;
 
@@ -61,7 +63,7 @@ struct Client {
     events: BTreeMap<u64, (Time, Event)>,
     gaps: Vec<(Time, Gap)>,
     /// The answers to accepted commands.
-    answers: Vec<(Time, &'static str, Answer)>,
+    answers: Vec<(Time, &'static str, Reply)>,
     /// The decisions on its calls without an equal answer: it received none, or another.
     unanswered: Vec<Decision>,
     /// Its breaks among these: until when each answer is held.
@@ -135,19 +137,15 @@ impl Reconciler {
     ) {
         let client = self.clients.entry(user).or_default();
         match outcome {
-            Ok(Answer::Read {
-                cursor,
-                more: false,
-                ..
-            }) => {
+            Ok(Response::Read(Answer::Page { page, .. })) if page.unread == 0 => {
                 let latest = client.drained.is_none_or(|(before, _)| before <= called_at);
                 if latest {
-                    client.drained = Some((called_at, *cursor));
+                    client.drained = Some((called_at, page.cursor.0));
                 }
             }
-            Ok(Answer::Read { .. }) => {}
-            Ok(answer) if is_decided(answer) && is_numbered(user) => {
-                client.answers.push((at, op.verb(), answer.clone()));
+            Ok(Response::Read(Answer::Page { .. })) => {}
+            Ok(Response::Done(reply)) if is_numbered(user) => {
+                client.answers.push((at, op.verb(), reply.clone()));
             }
             Ok(_) | Err(_) => self.unjudged += 1,
         }
@@ -198,7 +196,6 @@ impl Reconciler {
         {
             let asked = OpKind::of(command).verb();
             let equal = client.answers.iter().position(|(_, verb, answer)| {
-                let said = said.outcome.as_ref();
                 *verb == asked && said.is_ok_and(|said| is_equal(said, answer))
             });
             if let Some(index) = equal {
@@ -206,8 +203,12 @@ impl Reconciler {
                 self.known.push((answered_at, position));
                 self.tally.add(Comparison::Journaled);
             } else if !client.answers.is_empty() {
-                client.held.push((said.answer_at, asked));
-                let owed = said.outcome.clone();
+                let held_until = match said {
+                    Ok(Reply::OnBreak { answer_at, .. }) => *answer_at,
+                    Ok(_) | Err(_) => at,
+                };
+                client.held.push((held_until, asked));
+                let owed = said.cloned();
                 client.unanswered.push(Decision {
                     position,
                     entry: entry.clone(),
@@ -234,7 +235,7 @@ impl Reconciler {
         let now = self.auditor.model().now();
         for client in self.clients.values_mut() {
             for (until, verb) in std::mem::take(&mut client.held) {
-                let is_its = |(_, of, _): &(Time, &str, Answer)| *of == verb;
+                let is_its = |(_, of, _): &(Time, &str, Reply)| *of == verb;
                 if until > now
                     && let Some(index) = client.answers.iter().position(is_its)
                 {
@@ -399,7 +400,7 @@ fn nearest(
     decisions: &[Decision],
     verb: &str,
     position: u64,
-    answer: &Answer,
+    answer: &Reply,
 ) -> Option<Difference> {
     let of_verb = decisions
         .iter()
@@ -420,45 +421,37 @@ fn finding(model: &Model, at: Time, difference: Difference) -> Finding {
     }
 }
 
-/// Whether an entry of the journal decided this answer: reads are no entries.
-const fn is_decided(answer: &Answer) -> bool {
-    !matches!(
-        answer,
-        Answer::Read { .. } | Answer::History { .. } | Answer::Members { .. } | Answer::Mood { .. }
-    )
-}
-
 /// Whether a client received this answer. Estimates, timestamps and leases are rounded for clients.
-fn is_equal(said: &Answer, seen: &Answer) -> bool {
+fn is_equal(said: &Reply, seen: &Reply) -> bool {
     match (said, seen) {
         (
-            Answer::Waiting { user, position, .. },
-            Answer::Waiting {
+            Reply::Waiting { user, position, .. },
+            Reply::Waiting {
                 user: to,
                 position: at,
                 ..
             },
         ) => (user, position) == (to, at),
         (
-            Answer::Matched {
+            Reply::Matched {
                 user,
                 room,
                 partner,
             },
-            Answer::Matched {
+            Reply::Matched {
                 user: to,
                 room: found,
                 partner: other,
             },
         ) => (user, room) == (to, found) && is_shown_as(partner, other),
         (
-            Answer::Sent {
+            Reply::Sent {
                 room,
                 room_seq,
                 turns_left,
                 ..
             },
-            Answer::Sent {
+            Reply::Sent {
                 room: to,
                 room_seq: at,
                 turns_left: left,
@@ -466,10 +459,10 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
             },
         ) => (room, room_seq, turns_left) == (to, at, left),
         (
-            Answer::Stick {
+            Reply::Stick {
                 room, place, epoch, ..
             },
-            Answer::Stick {
+            Reply::Stick {
                 room: of,
                 place: at,
                 epoch: under,
@@ -477,10 +470,10 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
             },
         ) => (room, place, epoch) == (of, at, under),
         (
-            Answer::OnBreak {
+            Reply::OnBreak {
                 stress, boss_alert, ..
             },
-            Answer::OnBreak {
+            Reply::OnBreak {
                 stress: left,
                 boss_alert: alert,
                 ..

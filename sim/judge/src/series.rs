@@ -8,7 +8,9 @@ use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, of_distribut
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
 use sim_model::plan::{Figure, Metric, Threshold};
-use sim_model::protocol::{Agent, Answer, Body, InboxEvent, Membership, Op, OpKind, Outcome};
+use sim_model::protocol::{
+    Agent, Body, InboxEvent, Membership, Op, OpKind, Outcome, Reply, Response,
+};
 use sim_model::user_name::{UserName, is_numbered};
 
 /// The most buckets. A run that outgrows them gets buckets of twice the length.
@@ -369,14 +371,16 @@ impl SeriesRecorder {
     fn answered(&mut self, at: Span, agent: Agent, outcome: &Outcome) {
         self.count(at, Count::CallsAnswered);
         match outcome {
-            Ok(Answer::Sent { .. }) => {
+            Ok(Response::Done(Reply::Sent { .. })) => {
                 self.count(at, Count::MessagesAccepted);
                 if let Some(row) = self.row(agent) {
                     row.sent += 1;
                 }
             }
-            Ok(Answer::Waiting { .. }) => self.line(agent, at, true),
-            Ok(Answer::Matched { .. } | Answer::LeftQueue { .. }) => self.line(agent, at, false),
+            Ok(Response::Done(Reply::Waiting { .. })) => self.line(agent, at, true),
+            Ok(Response::Done(Reply::Matched { .. } | Reply::LeftQueue { .. })) => {
+                self.line(agent, at, false)
+            }
             Ok(_) | Err(_) => {}
         }
     }

@@ -28,7 +28,7 @@ use crate::comparison::Comparison;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Record};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Body, Op, OpKind, User};
+use sim_model::protocol::{Answer, Body, Op, OpKind, Reply, Response, User};
 
 use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
@@ -98,16 +98,17 @@ impl Witness {
                 Op::Check {
                     after: Some(after), ..
                 },
-                Ok(Answer::Read { cursor, more, .. }),
+                Ok(Response::Read(Answer::Page { page, .. })),
             ) = (op, outcome)
             {
-                let left_at = (!more).then_some(called_at);
-                self.page(user, (*after, *cursor), left_at, (at, answered), findings);
+                let left_at = (page.unread == 0).then_some(called_at);
+                let reach = (*after, page.cursor.0);
+                self.page(user, reach, left_at, (at, answered), findings);
             } else if let Ok(
-                Answer::OnBreak {
+                Response::Done(Reply::OnBreak {
                     stress, boss_alert, ..
-                }
-                | Answer::Mood { stress, boss_alert },
+                })
+                | Response::Read(Answer::Mood { stress, boss_alert }),
             ) = outcome
             {
                 findings.exercise(Property::BreaksRules, 1);

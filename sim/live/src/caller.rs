@@ -16,7 +16,7 @@ use super::connector::Connector;
 use super::event::Received;
 use super::names::code;
 use super::nemesis;
-use super::reply::{Page, Reader, Reply, ReplyJson, refused};
+use super::reply::{ParsedPage, ParsedReply, Reader, ReplyJson, refused};
 use super::request::{Writer, Written};
 use super::target::Protocol;
 use super::wire::{HttpAnswer, Wire, WireError};
@@ -76,9 +76,15 @@ pub(super) struct TimedMessage {
 #[derive(Debug)]
 pub(super) enum Message {
     /// A call was answered.
-    Answered { ticket: u64, reply: Box<Reply> },
+    Answered {
+        ticket: u64,
+        reply: Box<ParsedReply>,
+    },
     /// A page was read.
-    Read { ticket: u64, page: Option<Page> },
+    Read {
+        ticket: u64,
+        page: Option<ParsedPage>,
+    },
     /// No answer came, and none will.
     Failed { ticket: u64, why: WireError },
     /// A stream is open.
@@ -385,7 +391,7 @@ pub(super) fn read(
     net: &CallerContext,
     ask: &Ask,
     answer: &HttpAnswer,
-) -> Result<Reply, WireError> {
+) -> Result<ParsedReply, WireError> {
     let json = answer.json().unwrap_or_default();
     let reply = if net.writer.protocol == Protocol::Http {
         net.reader().reply(&ask.op, json)
@@ -430,7 +436,7 @@ struct Content {
     text: String,
 }
 
-fn page(net: &CallerContext, answer: &HttpAnswer) -> Option<Page> {
+fn page(net: &CallerContext, answer: &HttpAnswer) -> Option<ParsedPage> {
     let read: ReadJson = serde_json::from_slice(answer.json()?).ok()?;
     let content = read.result?.contents.into_iter().next()?;
     net.reader().page(content.text.as_bytes())

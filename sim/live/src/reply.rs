@@ -5,7 +5,7 @@ mod lists;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use chat_types::{Span, Time, mix_bytes};
+use chat_types::{RoomSeq, Seq, Span, Time, mix_bytes};
 use serde::Deserialize;
 
 use super::clock::{Clock, timestamp};
@@ -13,7 +13,9 @@ use lists::{MemberJson, NoticeJson, PastJson};
 
 use super::event::{EventJson, Received};
 use super::names::{Names, WhoJson, code};
-use sim_model::protocol::{Answer, Command, Earlier, Op, Outcome, Refusal, Room};
+use sim_model::protocol::{
+    Answer, Command, Earlier, Epoch, Op, Outcome, Page, Refusal, Reply, Response, User, WasWaiting,
+};
 
 /// The union of all tools' results. Each has some of the fields.
 #[derive(Debug, Default, Deserialize)]
@@ -87,7 +89,7 @@ pub(super) struct Credentials {
 
 /// A parsed answer.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct ParsedReply {
     pub(super) outcome: Outcome,
     /// The events of a check.
     pub(super) events: Vec<Received>,
@@ -96,7 +98,7 @@ pub(super) struct Reply {
 
 /// A page of an inbox, read as a resource.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct ParsedPage {
     pub(super) events: Vec<Received>,
     pub(super) cursor: u64,
     pub(super) more: bool,
@@ -111,12 +113,12 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     /// Parses the answer to a call. None if it is invalid.
-    pub(super) fn reply(&self, op: &Op, body: &[u8]) -> Option<Reply> {
+    pub(super) fn reply(&self, op: &Op, body: &[u8]) -> Option<ParsedReply> {
         self.reply_of(op, &serde_json::from_slice(body).ok()?)
     }
 
     /// Converts the answer to a call.
-    pub(super) fn reply_of(&self, op: &Op, json: &ReplyJson<'_>) -> Option<Reply> {
+    pub(super) fn reply_of(&self, op: &Op, json: &ReplyJson<'_>) -> Option<ParsedReply> {
         if let Some(error) = &json.error {
             let retry_after = error.retry_after_ms.map(Span::millis);
             let mut reply = refused(code(&error.code), retry_after);
@@ -125,10 +127,10 @@ impl Reader<'_> {
             }
             return Some(reply);
         }
-        let answer = self.answer(op, json)?;
+        let response = self.response(op, json)?;
         let handle = json.handle.as_deref().filter(|handle| !handle.is_empty());
-        Some(Reply {
-            outcome: Ok(answer),
+        Some(ParsedReply {
+            outcome: Ok(response),
             events: self.events(json),
             credentials: handle.map(|handle| Credentials {
                 handle: handle.into(),
@@ -138,9 +140,9 @@ impl Reader<'_> {
     }
 
     /// Parses a page of an inbox.
-    pub(super) fn page(&self, body: &[u8]) -> Option<Page> {
+    pub(super) fn page(&self, body: &[u8]) -> Option<ParsedPage> {
         let json: ReplyJson<'_> = serde_json::from_slice(body).ok()?;
-        Some(Page {
+        Some(ParsedPage {
             events: self.events(&json),
             cursor: json.cursor?,
             more: json.more.unwrap_or(false),
@@ -161,69 +163,25 @@ impl Reader<'_> {
     }
 
     /// The answer of the call's kind; none if a part is missing.
-    #[expect(clippy::too_many_lines, reason = "a row for each kind of answer")]
-    fn answer(&self, op: &Op, json: &ReplyJson<'_>) -> Option<Answer> {
-        let user = || json.user_id.as_deref().map(|id| self.names.user(id));
+    fn response(&self, op: &Op, json: &ReplyJson<'_>) -> Option<Response> {
         let room = || json.room_id.as_deref().map(|id| self.names.room(id));
-        Some(match op {
-            Op::Command(Command::EnterQueue { .. })
-                if json.status.as_deref() == Some("matched") =>
-            {
-                Answer::Matched {
-                    user: user()?,
-                    room: room()?,
-                    partner: self.names.who(json.partner.as_ref()?),
-                }
-            }
-            Op::Command(Command::EnterQueue { .. }) => Answer::Waiting {
-                user: user()?,
-                position: json.position?,
-                estimated_wait: json.estimated_wait_seconds.map(Span::secs),
-            },
-            Op::Command(Command::LeaveQueue) => Answer::LeftQueue { left: json.left? },
-            Op::Command(Command::Login { .. }) => Answer::LoggedIn {
-                user: user()?,
-                room: room()?,
-            },
-            Op::Command(
-                Command::SendMessage { room: asked, .. } | Command::Push { room: asked, .. },
-            ) => Answer::Sent {
-                room: room().or(*asked)?,
-                room_seq: json.room_seq?,
-                at: self.time(json.timestamp.as_deref()),
-                turns_left: json.turns_left,
-            },
-            Op::Command(Command::LeaveChat { .. }) => Answer::LeftChat,
-            Op::Command(Command::TalkingStick { room: asked, .. }) => {
-                self.stick(room().or(*asked)?, json)?
-            }
-            Op::Command(Command::Append { .. } | Command::Undo { .. } | Command::Reset { .. }) => {
-                match json.draft_length {
-                    Some(length) => Answer::Draft {
-                        length,
-                        truncated: json.truncated.unwrap_or(0),
-                        suffix: json.draft_suffix.as_deref().map(Into::into),
-                    },
-                    None => Answer::Done,
-                }
-            }
-            Op::Command(Command::TakeBreak { .. }) => Answer::OnBreak {
-                // The answer to a registered participant does not contain its id.
-                user: user().unwrap_or_default(),
-                stress: json.stress_level?,
-                boss_alert: json.boss_alert_level?,
-                flavour: print(json.message.as_deref().unwrap_or_default()),
-            },
+        Some(Response::Read(match op {
+            Op::Command(command) => return self.reply_to(command, json).map(Response::Done),
             Op::Mood => Answer::Mood {
                 stress: json.stress_level?,
                 boss_alert: json.boss_alert_level?,
             },
-            Op::Check { .. } => Answer::Read {
-                cursor: json.cursor?,
-                more: json.more?,
-                unread: json.unread.unwrap_or_default(),
-                notices: self.notices(json),
-            },
+            Op::Check { .. } => {
+                let unread = json.unread.unwrap_or_default().max(1);
+                // The events of the page are passed on one by one.
+                let page = Page {
+                    cursor: Seq(json.cursor?),
+                    unread: if json.more? { unread } else { 0 },
+                    ..Page::default()
+                };
+                let notices = self.notices(json);
+                Answer::Page { page, notices }
+            }
             Op::History { room: asked, .. } => {
                 let room = room().or(*asked)?;
                 Answer::History {
@@ -236,19 +194,80 @@ impl Reader<'_> {
                 room: room().or(*asked)?,
                 members: self.members(json),
             },
-            _ => Answer::Done,
-        })
+        }))
     }
 
-    fn stick(&self, room: Room, json: &ReplyJson<'_>) -> Option<Answer> {
-        let holder = json.holder.as_ref();
-        let lease = json.lease_expires_in_seconds.map(Span::secs);
-        Some(Answer::Stick {
-            room,
-            place: json.place?,
-            epoch: json.epoch?,
-            holder: holder.map(|who| self.names.user(&who.user_id)),
-            lease_until: self.clock.now() + lease.unwrap_or_default(),
+    fn reply_to(&self, command: &Command, json: &ReplyJson<'_>) -> Option<Reply> {
+        let user = || json.user_id.as_deref().map(|id| self.names.user(id));
+        let room = || json.room_id.as_deref().map(|id| self.names.room(id));
+        Some(match command {
+            Command::EnterQueue { .. } if json.status.as_deref() == Some("matched") => {
+                Reply::Matched {
+                    user: user()?,
+                    room: room()?,
+                    partner: self.names.who(json.partner.as_ref()?),
+                }
+            }
+            Command::EnterQueue { .. } => Reply::Waiting {
+                user: user()?,
+                position: json.position?,
+                estimated_wait: json.estimated_wait_seconds.map(Span::secs),
+            },
+            Command::LeaveQueue => Reply::LeftQueue {
+                left: if json.left? {
+                    WasWaiting::Yes
+                } else {
+                    WasWaiting::No
+                },
+            },
+            Command::Login { .. } => Reply::LoggedIn {
+                user: user()?,
+                room: room()?,
+            },
+            Command::SendMessage { room: asked, .. } | Command::Push { room: asked, .. } => {
+                Reply::Sent {
+                    room: room().or(*asked)?,
+                    room_seq: RoomSeq(json.room_seq?),
+                    at: self.time(json.timestamp.as_deref()),
+                    turns_left: json.turns_left,
+                }
+            }
+            Command::LeaveChat { .. } => Reply::LeftChat,
+            Command::TalkingStick { room: asked, .. } => {
+                let holder = json.holder.as_ref();
+                let lease = json.lease_expires_in_seconds.map(Span::secs);
+                Reply::Stick {
+                    room: room().or(*asked)?,
+                    place: json.place?,
+                    epoch: Epoch(json.epoch?),
+                    holder: holder.map_or(User(0), |who| self.names.user(&who.user_id)),
+                    lease_until: self.clock.now() + lease.unwrap_or_default(),
+                }
+            }
+            Command::Append { .. } | Command::Undo { .. } | Command::Reset { .. } => {
+                match json.draft_length {
+                    Some(length) => Reply::Draft {
+                        length,
+                        cut: json.truncated.unwrap_or(0),
+                        suffix: json.draft_suffix.as_deref().map(Into::into),
+                    },
+                    None => Reply::Done,
+                }
+            }
+            Command::TakeBreak { kind, .. } => Reply::OnBreak {
+                // The answer to a registered participant does not contain its id.
+                user: user().unwrap_or_default(),
+                kind: *kind,
+                stress: json.stress_level?,
+                boss_alert: json.boss_alert_level?,
+                flavour: print(json.message.as_deref().unwrap_or_default()),
+                answer_at: self.clock.now(),
+            },
+            Command::Typing { .. }
+            | Command::BlockUser { .. }
+            | Command::UnblockUser { .. }
+            | Command::ReportUser { .. }
+            | Command::Unregister => Reply::Done,
         })
     }
 
@@ -274,8 +293,8 @@ fn earlier(attempt: Option<&str>) -> Earlier {
 }
 
 /// A refusal.
-pub(super) fn refused(code: &'static str, retry_after: Option<Span>) -> Reply {
-    Reply {
+pub(super) fn refused(code: &'static str, retry_after: Option<Span>) -> ParsedReply {
+    ParsedReply {
         outcome: Err(Refusal {
             retry_after,
             ..Refusal::named(code)
@@ -290,9 +309,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use sim_model::protocol::{EnterQueue, ReadBy, User};
+    use sim_model::protocol::{EnterQueue, ReadBy, Room};
 
-    fn reply(op: &Op, value: &Value) -> Option<Reply> {
+    fn reply(op: &Op, value: &Value) -> Option<ParsedReply> {
         let (names, clock) = (Names::new(0), Clock::start());
         let reader = Reader {
             names: &names,
@@ -317,11 +336,11 @@ mod tests {
             "estimated_wait_seconds": null
         });
         let reply = reply(&enter(), &waiting).unwrap();
-        let expected = Answer::Waiting {
+        let expected = Response::Done(Reply::Waiting {
             user: User(7),
             position: 2,
             estimated_wait: None,
-        };
+        });
         assert_eq!(reply.outcome, Ok(expected));
         let credentials = reply.credentials.unwrap();
         assert_eq!(&*credentials.handle, "h_1");
@@ -341,12 +360,12 @@ mod tests {
             "notices": [], "cursor": 1, "more": false, "unread": 0
         });
         let reply = reply(&op, &page).unwrap();
-        let expected = Answer::Read {
-            cursor: 1,
-            more: false,
-            unread: 0,
-            notices: Box::default(),
+        let page = Page {
+            cursor: Seq(1),
+            ..Page::default()
         };
+        let notices = Vec::new();
+        let expected = Response::Read(Answer::Page { page, notices });
         assert_eq!(reply.outcome, Ok(expected));
         assert_eq!(reply.events.len(), 1);
         assert_eq!(reply.events[0].inbox_event().place(), Some((Room(2), 1)));

@@ -6,7 +6,7 @@ use crate::history::{ClientEvent, ClusterEvent, DeliveryPath, Observer, Record, 
 use crate::outcome::{Point, Tally};
 use crate::protocol::{
     Agent, Answer, Body, CallId, Command, EVENTS, EndReason, InboxEvent, Op, OpKind, Outcome,
-    ReadBy, Refusal, Room, User,
+    ReadBy, Refusal, Reply, Response, Room, User, WasWaiting,
 };
 
 /// Counts the points that show in client records.
@@ -210,7 +210,8 @@ impl PointCounter {
                     if *by == ReadBy::ReaderId {
                         self.tally.reach(Point::ReadByReader);
                     }
-                    if matches!(answer, Answer::Read { notices, .. } if !notices.is_empty()) {
+                    if matches!(answer, Response::Read(Answer::Page { notices, .. }) if !notices.is_empty())
+                    {
                         self.tally.reach(Point::Noticed);
                     }
                     self.record_check(record, (call, called_at), *wait);
@@ -262,68 +263,76 @@ impl PointCounter {
         }
     }
 
-    fn record_accepted(&mut self, agent: Agent, op: &Op, answer: &Answer) {
+    fn record_accepted(&mut self, agent: Agent, op: &Op, answer: &Response) {
         let client = self.client(agent);
         if std::mem::take(&mut client.forgot) {
             self.tally.reach(Point::HandleForgotten);
         }
-        let client = self.client(agent);
         match answer {
-            Answer::Waiting { .. } => client.was_told_to_wait = true,
-            Answer::Matched { room, partner, .. } => self.record_match(agent, *room, partner.id),
-            Answer::LeftQueue { left: true } => {
+            Response::Done(reply) => self.record_reply(agent, op, reply),
+            Response::Read(Answer::Mood { stress, boss_alert }) => {
+                self.record_levels(agent, *stress, *boss_alert);
+            }
+            Response::Read(Answer::History { messages, .. }) => {
+                if !messages.is_empty() {
+                    self.tally.reach(Point::HistoryRead);
+                }
+            }
+            Response::Read(Answer::Members { .. }) => self.tally.reach(Point::UsersListed),
+            Response::Read(Answer::Page { .. }) | Response::Streaming => {}
+        }
+    }
+
+    fn record_reply(&mut self, agent: Agent, op: &Op, reply: &Reply) {
+        let client = self.client(agent);
+        match reply {
+            Reply::Waiting { .. } => client.was_told_to_wait = true,
+            Reply::Matched { room, partner, .. } => self.record_match(agent, *room, partner.id),
+            Reply::LeftQueue {
+                left: WasWaiting::Yes,
+            } => {
                 client.was_told_to_wait = false;
                 self.tally.reach(Point::QueueLeft);
             }
-            Answer::Stick { place, epoch, .. } => {
+            Reply::Stick { place, epoch, .. } => {
                 if *place == 0 {
-                    client.epoch = client.epoch.max(*epoch);
+                    client.epoch = client.epoch.max(epoch.0);
                     client.waits_for_stick = false;
                 } else {
                     client.waits_for_stick = true;
                 }
             }
-            Answer::Draft {
-                length, truncated, ..
-            } => {
+            Reply::Draft { length, cut, .. } => {
                 if *length == 0 {
                     client.draft_epoch = None;
                 } else if op.kind() == OpKind::Append {
                     client.draft_epoch.get_or_insert(client.epoch);
                 }
-                if *truncated > 0 {
+                if *cut > 0 {
                     self.tally.reach(Point::AppendCut);
                 }
             }
-            Answer::Sent { .. } if op.kind() == OpKind::Push => {
+            Reply::Sent { .. } if op.kind() == OpKind::Push => {
                 let began = client.draft_epoch.take();
                 if began.is_some_and(|began| began != client.epoch) {
                     self.tally.reach(Point::DraftOutlivedStick);
                 }
             }
-            Answer::OnBreak {
+            Reply::OnBreak {
                 stress, boss_alert, ..
-            }
-            | Answer::Mood { stress, boss_alert } => {
-                self.record_levels(agent, *stress, *boss_alert)
-            }
-            Answer::History { messages, .. } => {
-                if !messages.is_empty() {
-                    self.tally.reach(Point::HistoryRead);
-                }
-            }
-            Answer::Members { .. } => self.tally.reach(Point::UsersListed),
-            Answer::Done if *op == Op::Command(Command::Unregister) => {
+            } => self.record_levels(agent, *stress, *boss_alert),
+            Reply::Done if *op == Op::Command(Command::Unregister) => {
                 self.tally.reach(Point::Unregistered)
             }
-            Answer::Done if op.kind() == OpKind::Report => self.tally.reach(Point::Reported),
-            Answer::LeftQueue { left: false }
-            | Answer::LoggedIn { .. }
-            | Answer::Sent { .. }
-            | Answer::LeftChat
-            | Answer::Done
-            | Answer::Lifted { .. }
-            | Answer::Read { .. } => {}
+            Reply::Done if op.kind() == OpKind::Report => self.tally.reach(Point::Reported),
+            Reply::LeftQueue {
+                left: WasWaiting::No,
+            }
+            | Reply::LoggedIn { .. }
+            | Reply::Sent { .. }
+            | Reply::LeftChat
+            | Reply::Done
+            | Reply::Lifted { .. } => {}
         }
     }
 

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::{Config, Continuity, Time};
+use chat_types::{Config, Continuity, Reply, Time};
 
 pub use chat_types::{Caller, Entry, Event, Gap, Implied, Operate, RequestKey, SecretHash, Ticket};
 
-use crate::protocol::{Notice, Op, Outcome, ReadBy, Room, User};
+use crate::protocol::{Notice, Op, Outcome, Page, ReadBy, Refusal, Room, User};
 
 /// The state at a position of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub enum ServerRecord<'a> {
         since: Time,
         entry: &'a Entry,
         ticket: Option<Ticket>,
-        said: &'a Decided,
+        said: Result<&'a Reply, Refusal>,
         posted: Option<&'a [Arc<Event>]>,
     },
     /// A batch was formed, and its append began.
@@ -81,12 +81,11 @@ pub enum ServerRecord<'a> {
     /// Whether no other server can own the chat. Without that, a refusal does not exclude that an
     /// earlier attempt has taken effect.
     Lease { at: Time, held: bool },
-    /// The answer to a call left the server. `page` is given for an accepted `check`.
+    /// The answer to a call left the server.
     Answered {
         at: Time,
         ticket: Ticket,
         outcome: &'a Outcome,
-        page: Option<&'a Page<'a>>,
     },
     /// The requested stream is open, behind this place of the inbox; none if it is closed again.
     StreamOpened {
@@ -98,13 +97,13 @@ pub enum ServerRecord<'a> {
     Pushed {
         at: Time,
         ticket: Ticket,
-        page: &'a Page<'a>,
+        page: &'a Page,
     },
     /// A notice left the server on a stream.
     Noticed {
         at: Time,
         ticket: Ticket,
-        notice: &'a Notice,
+        notice: (Room, &'a Notice),
     },
     /// The server handled its timers.
     Woken { at: Time },
@@ -124,8 +123,8 @@ pub enum ServerRecord<'a> {
     Redecided {
         at: Time,
         position: u64,
-        before: &'a Decided,
-        after: &'a Decided,
+        before: Result<&'a Reply, Refusal>,
+        after: Result<&'a Reply, Refusal>,
     },
     /// A second recovery read a copy of the journal with this damage. `owed` are the digests of the
     /// last acknowledged state and of the last one in the undamaged journal, `state` the one of the
@@ -201,16 +200,6 @@ impl ServerRecord<'_> {
     }
 }
 
-/// The server's decision of an entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decided {
-    /// The answer or the refusal.
-    pub outcome: Outcome,
-    /// The earliest instant of the answer: that of a break at the highest alert level is 20 s
-    /// later.
-    pub answer_at: Time,
-}
-
 /// A call at the server's border.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
@@ -238,19 +227,4 @@ pub enum BatchEntry {
     Call(Ticket),
     /// An entry of the server itself.
     Own(Entry),
-}
-
-/// Events of one inbox that left the server together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page<'a> {
-    /// The gaps before and between the events, in order.
-    pub gaps: Vec<Gap>,
-    /// The events, each behind its place in the inbox.
-    pub events: Vec<(u64, &'a Event)>,
-    /// Whether each gap precedes the events behind it.
-    pub is_ordered: bool,
-    /// The place at which the page ends.
-    pub cursor: u64,
-    /// Whether more events follow.
-    pub more: bool,
 }

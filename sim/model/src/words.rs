@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::history::{ClientEvent, WorldRecord, server_name};
-use crate::protocol::{Answer, Body, Command, InboxEvent, Op, Outcome, User, Who};
+use crate::protocol::{
+    Answer, Body, Command, InboxEvent, Op, Outcome, Reply, Response, User, WasWaiting, Who,
+};
 
 /// A client's action or observation as a diagram shows it; none for those that would only fill the
 /// page: polls (their events are shown) and redelivered events.
@@ -83,40 +85,57 @@ pub fn called(op: &Op) -> String {
 pub fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
     match outcome {
         Err(refusal) => Some(format!("{} refused: {}", op.verb(), refusal.code)),
-        Ok(Answer::Done) => Some(format!("{} done", op.verb())),
-        Ok(Answer::Read { .. }) => None,
-        Ok(answer) => Some(answer_words(answer)),
+        Ok(Response::Done(Reply::Done)) => Some(format!("{} done", op.verb())),
+        Ok(Response::Read(Answer::Page { .. })) => None,
+        Ok(response) => Some(response_words(response)),
     }
 }
 
 /// A description of an answer.
 #[must_use]
-pub fn answer_words(answer: &Answer) -> String {
-    match answer {
-        Answer::Waiting { position, .. } => format!("waiting, place {position}"),
-        Answer::Matched { room, partner, .. } => {
+pub fn response_words(response: &Response) -> String {
+    match response {
+        Response::Done(reply) => reply_words(reply),
+        Response::Read(Answer::Page { page, .. }) => format!("read up to {}", page.cursor),
+        Response::Read(Answer::History { messages, .. }) => {
+            format!("{} past messages", messages.len())
+        }
+        Response::Read(Answer::Members { members, .. }) => format!("{} members", members.len()),
+        Response::Read(Answer::Mood { stress, boss_alert }) => mood_words(*stress, *boss_alert),
+        Response::Streaming => "streaming".to_owned(),
+    }
+}
+
+/// A description of the answer to a command.
+#[must_use]
+pub fn reply_words(reply: &Reply) -> String {
+    match reply {
+        Reply::Waiting { position, .. } => format!("waiting, place {position}"),
+        Reply::Matched { room, partner, .. } => {
             format!("matched with {}, {room}", partner.id)
         }
-        Answer::LeftQueue { left: true } => "left the line".to_owned(),
-        Answer::LeftQueue { left: false } => "was not in the line".to_owned(),
-        Answer::LoggedIn { user, room } => format!("is {user} in {room}"),
-        Answer::Sent { room_seq, .. } => format!("accepted, room_seq {room_seq}"),
-        Answer::LeftChat => "left the chat".to_owned(),
-        Answer::Stick {
+        Reply::LeftQueue { left } => match left {
+            WasWaiting::Yes => "left the line".to_owned(),
+            WasWaiting::No => "was not in the line".to_owned(),
+        },
+        Reply::LoggedIn { user, room } => format!("is {user} in {room}"),
+        Reply::Sent { room_seq, .. } => format!("accepted, room_seq {room_seq}"),
+        Reply::LeftChat => "left the chat".to_owned(),
+        Reply::Stick {
             place: 0, epoch, ..
         } => format!("holds the stick, epoch {epoch}"),
-        Answer::Stick { place, .. } => format!("waits for the stick, place {place}"),
-        Answer::Draft { length, .. } => format!("draft of {length}"),
-        Answer::OnBreak {
+        Reply::Stick { place, .. } => format!("waits for the stick, place {place}"),
+        Reply::Draft { length, .. } => format!("draft of {length}"),
+        Reply::OnBreak {
             stress, boss_alert, ..
-        }
-        | Answer::Mood { stress, boss_alert } => format!("stress {stress}, boss {boss_alert}"),
-        Answer::Done | Answer::Lifted { found: true } => "done".to_owned(),
-        Answer::Lifted { found: false } => "nothing to lift".to_owned(),
-        Answer::History { messages, .. } => format!("{} past messages", messages.len()),
-        Answer::Members { members, .. } => format!("{} members", members.len()),
-        Answer::Read { cursor, .. } => format!("read up to {cursor}"),
+        } => mood_words(*stress, *boss_alert),
+        Reply::Done | Reply::Lifted { found: true } => "done".to_owned(),
+        Reply::Lifted { found: false } => "nothing to lift".to_owned(),
     }
+}
+
+fn mood_words(stress: u8, boss_alert: u8) -> String {
+    format!("stress {stress}, boss {boss_alert}")
 }
 
 /// An event as its reader `me` sees it.

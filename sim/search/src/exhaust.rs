@@ -66,7 +66,7 @@ use sim_model::outcome::{
 };
 use sim_model::plan::Plan;
 use sim_model::protocol::Outcome;
-use sim_model::words::answer_words;
+use sim_model::words::response_words;
 
 /// The options of a search.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ fn begun(world: TinyWorld, options: &Options) -> Searched {
 /// A client's answer in words.
 fn words(outcome: &Outcome) -> String {
     match outcome {
-        Ok(answer) => answer_words(answer),
+        Ok(response) => response_words(response),
         Err(refusal) => refusal.code.to_owned(),
     }
 }

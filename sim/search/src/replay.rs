@@ -19,7 +19,8 @@ use sim_model::outcome::{
     BrokenInvariant, JournalRestart, JournalViolation, Notes, PropertyResult, Replayed, Violation,
 };
 use sim_model::plan::Plan;
-use sim_model::server::{Decided, ServerRecord};
+use sim_model::protocol::Refusal;
+use sim_model::server::ServerRecord;
 use sim_world::translate;
 
 pub use followed::FollowTarget;
@@ -90,7 +91,7 @@ pub fn observe(
                 since: at,
                 entry,
                 ticket: None,
-                said: &translate::decided(at, outcome),
+                said: translate::decided(outcome),
                 posted: None,
             });
         }
@@ -147,8 +148,8 @@ pub fn to_scenario(
         if let Some(steps) = &mut steps
             && (from..=until).contains(&position)
         {
-            let said = translate::decided(at, outcome);
-            steps.entry(at, entry, &said);
+            let said = translate::decided(outcome);
+            steps.entry(at, entry, said);
         }
     };
     walk(bundle, &mut look)?;
@@ -221,9 +222,9 @@ impl<'r> Replay<'r> {
         if self.found.first == 0 {
             self.begin(position, at, entry);
         }
-        let said = translate::decided(at, outcome);
-        self.count(position, at, entry, &said);
-        self.judge(position, at, entry, &said);
+        let said = translate::decided(outcome);
+        self.count(position, at, entry, said);
+        self.judge(position, at, entry, said);
         self.unchecked += 1;
         self.compare(hub, position);
         if self.unchecked >= self.found.participants + self.found.rooms || position == self.until {
@@ -231,7 +232,7 @@ impl<'r> Replay<'r> {
         }
         if let Some(followed) = &mut self.followed {
             let place = (position, at.since(self.began));
-            followed.entry(hub, place, entry, &said, self.show);
+            followed.entry(hub, place, entry, said, self.show);
         }
         self.last_at = at;
         self.found.last = position;
@@ -257,9 +258,9 @@ impl<'r> Replay<'r> {
         }
     }
 
-    fn count(&mut self, position: u64, at: Time, entry: &Entry, said: &Decided) {
+    fn count(&mut self, position: u64, at: Time, entry: &Entry, said: Result<&Reply, Refusal>) {
         *self.found.entries.entry(kind(entry)).or_default() += 1;
-        if let Err(refusal) = &said.outcome {
+        if let Err(refusal) = said {
             *self.found.refused.entry(refusal.code).or_default() += 1;
         }
         if let Entry::Resumed { .. } = entry {
@@ -271,7 +272,7 @@ impl<'r> Replay<'r> {
         }
     }
 
-    fn judge(&mut self, position: u64, at: Time, entry: &Entry, said: &Decided) {
+    fn judge(&mut self, position: u64, at: Time, entry: &Entry, said: Result<&Reply, Refusal>) {
         let Some(judge) = &mut self.judge else {
             return;
         };

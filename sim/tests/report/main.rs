@@ -30,7 +30,7 @@ use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldReco
 use sim_model::names::properties_of;
 use sim_model::outcome::{Interrupt, Progress, Subject, Violation};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Command, Op, User};
+use sim_model::protocol::{Command, Op, Reply, Response, User};
 use sim_report::Paint;
 use sim_search::runner::RunSeed;
 
@@ -44,7 +44,7 @@ impl Observer for PushRecorder<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         if let ClientEvent::Answered {
             op: Op::Command(Command::Push { .. }),
-            outcome: Ok(Answer::Sent { .. }),
+            outcome: Ok(Response::Done(Reply::Sent { .. })),
             ..
         } = record.what
         {

@@ -4,7 +4,7 @@
 use chat_types::Span;
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::Progress;
-use sim_model::protocol::Answer;
+use sim_model::protocol::{Reply, Response};
 use sim_search::seed::run_seed;
 
 /// Agents that take breaks again and again, with a boss that has calmed down each time.
@@ -33,9 +33,10 @@ struct BreakAnswers {
 impl Observer for BreakAnswers {
     fn observe(&mut self, record: &Record<'_>) {
         let ClientEvent::Answered {
-            outcome: Ok(Answer::OnBreak {
-                stress, boss_alert, ..
-            }),
+            outcome:
+                Ok(Response::Done(Reply::OnBreak {
+                    stress, boss_alert, ..
+                })),
             ..
         } = record.what
         else {

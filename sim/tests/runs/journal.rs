@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use chat_types::{Seq, Time};
+use chat_types::{RoomSeq, Seq, Time};
 use sim_judge::{Judge, Judgement};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::outcome::{Mix, Progress};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Body, Gap, InboxEvent, Outcome, User};
+use sim_model::protocol::{Answer, Body, Gap, InboxEvent, Outcome, Page, Reply, Response, User};
 use sim_model::server::ServerRecord;
 use sim_search::explore::vary;
 use sim_search::seed::run_seed;
@@ -243,7 +243,7 @@ fn an_event_that_a_client_did_not_receive_is_found() {
 fn answered<'a>(
     record: &Record<'a>,
     judge: Judging<'_>,
-    change: impl Fn(&Answer) -> Option<Answer>,
+    change: impl Fn(&Response) -> Option<Response>,
 ) -> bool {
     let ClientEvent::Answered {
         call,
@@ -276,38 +276,38 @@ fn answered<'a>(
 fn another_answer_than_the_one_of_the_journal_is_found() {
     let placed = found("brief", 5, &|record, judge| {
         answered(record, judge, |answer| {
-            let Answer::Sent {
+            let Response::Done(Reply::Sent {
                 room,
                 room_seq,
                 at,
                 turns_left,
-            } = *answer
+            }) = *answer
             else {
                 return None;
             };
-            Some(Answer::Sent {
+            Some(Response::Done(Reply::Sent {
                 room,
-                room_seq: room_seq + 1_000,
+                room_seq: RoomSeq(room_seq.0 + 1_000),
                 at,
                 turns_left,
-            })
+            }))
         })
     });
     let stick = found("brief", 5, &|record, judge| {
         answered(record, judge, |answer| {
-            let Answer::Draft {
+            let Response::Done(Reply::Draft {
                 length,
-                truncated,
+                cut,
                 suffix,
-            } = answer
+            }) = answer
             else {
                 return None;
             };
-            Some(Answer::Draft {
+            Some(Response::Done(Reply::Draft {
                 length: length + 1,
-                truncated: *truncated,
+                cut: *cut,
                 suffix: suffix.clone(),
-            })
+            }))
         })
     });
     // The entry is there, with another decision.
@@ -334,18 +334,18 @@ fn events_that_no_page_shows_to_a_client_are_found() {
             if let ClientEvent::Received { seq: 4.., .. } = record.what {
                 hidden += 1;
             } else if let ClientEvent::Answered {
-                outcome: Ok(Answer::Read { cursor: 4.., .. }),
+                outcome: Ok(Response::Read(Answer::Page { page, .. })),
                 ..
             } = record.what
+                && page.cursor > Seq(3)
             {
-                answered(record, judge, |_| {
-                    Some(Answer::Read {
-                        cursor: 3,
-                        more: false,
-                        unread: 0,
-                        notices: Box::default(),
-                    })
-                });
+                let page = Page {
+                    cursor: Seq(3),
+                    ..Page::default()
+                };
+                let notices = Vec::new();
+                let shown = Response::Read(Answer::Page { page, notices });
+                answered(record, judge, |_| Some(shown.clone()));
             } else {
                 judge(record);
             }

@@ -5,13 +5,13 @@
 
 mod flows;
 
-use chat_types::Span;
 use chat_types::config::{Bucket, RateLimit};
+use chat_types::{RoomSeq, Span};
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, Retry, WorldRecord};
 use sim_model::outcome::{PANIC, Progress, START, Shrunk, Violation};
 use sim_model::plan::{Plan, Step, Verb, Workload};
-use sim_model::protocol::{Answer, Body};
+use sim_model::protocol::{Body, Reply, Response};
 use sim_scenario::{annotated, load, parse};
 use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
@@ -104,7 +104,7 @@ fn seen_expiry(
 
 /// The second message of a pair room.
 fn second_message(record: &Record<'_>) -> bool {
-    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
+    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Response::Done(Reply::Sent { room_seq: RoomSeq(5..), .. })), .. }
         if op.verb() == "send")
 }
 
@@ -285,7 +285,7 @@ fn disconnections_go_with_the_openings_that_follow_them() {
 /// The highest alert level, in an answer to a user that registered by a break and makes no other
 /// call.
 fn full_alarm(record: &Record<'_>) -> bool {
-    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::OnBreak { boss_alert: 5, .. }), .. }
+    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Response::Done(Reply::OnBreak { boss_alert: 5, .. })), .. }
         if op.verb() == "break")
 }
 
@@ -304,7 +304,7 @@ fn breaks_of_a_user_registered_by_one_are_written_as_steps() {
 
 /// A break with one certain resulting stress level, which one break in a hundred has.
 fn one_in_a_hundred(record: &Record<'_>) -> bool {
-    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::OnBreak { stress: 37, .. }), .. }
+    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Response::Done(Reply::OnBreak { stress: 37, .. })), .. }
         if op.verb() == "break")
 }
 

@@ -3,7 +3,7 @@
 use chat_types::Time;
 
 use sim_model::history::{ClientEvent, Observer};
-use sim_model::protocol::{Answer, CallId, Code, Command, Op, OpKind, Outcome, Refusal};
+use sim_model::protocol::{CallId, Code, Command, Op, OpKind, Outcome, Refusal, Reply, Response};
 
 use super::calls::{Call, Stage};
 use super::{Action, Activity, Credential, VirtualUser};
@@ -131,32 +131,20 @@ impl VirtualUser {
     /// Records what an answer says about the client's rooms.
     fn learn_rooms(&mut self, op: &Op, outcome: &Outcome) {
         match outcome {
-            Ok(Answer::Waiting { .. }) => self.rooms.wait(),
-            Ok(Answer::Matched { room, partner, .. }) => {
+            Ok(Response::Done(Reply::Waiting { .. })) => self.rooms.wait(),
+            Ok(Response::Done(Reply::Matched { room, partner, .. })) => {
                 self.rooms
                     .find(*room, Some(partner.id), &mut self.unawaited);
             }
-            Ok(Answer::LoggedIn { room, .. }) => self.rooms.join(*room),
-            Ok(Answer::LeftChat) => self.leave(op),
-            Ok(Answer::Stick {
+            Ok(Response::Done(Reply::LoggedIn { room, .. })) => self.rooms.join(*room),
+            Ok(Response::Done(Reply::LeftChat)) => self.leave(op),
+            Ok(Response::Done(Reply::Stick {
                 room,
                 place: 0,
                 epoch,
                 ..
-            }) => self.rooms.hold(*room, *epoch, &mut self.unawaited),
-            Ok(
-                Answer::LeftQueue { .. }
-                | Answer::Sent { .. }
-                | Answer::Stick { .. }
-                | Answer::Draft { .. }
-                | Answer::OnBreak { .. }
-                | Answer::Mood { .. }
-                | Answer::Done
-                | Answer::Lifted { .. }
-                | Answer::Read { .. }
-                | Answer::History { .. }
-                | Answer::Members { .. },
-            ) => {}
+            })) => self.rooms.hold(*room, epoch.0, &mut self.unawaited),
+            Ok(Response::Done(_) | Response::Read(_) | Response::Streaming) => {}
             Err(Refusal { code, .. }) => {
                 if matches!(*code, "chat_ended" | "room_not_found" | "not_in_room") {
                     self.leave(op);

@@ -4,7 +4,7 @@ use chat_types::{Span, Time};
 
 use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::Reads;
-use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
+use sim_model::protocol::{Answer, Op, Outcome, ReadBy, Response};
 
 use super::flow::Pace;
 use super::poll::Poll;
@@ -110,7 +110,10 @@ impl VirtualUser {
             return;
         };
         let news = draining.poll.has_news(self.inbox.arrivals());
-        let at_end = matches!(outcome, Some(Ok(Answer::Read { more: false, .. })));
+        let at_end = matches!(
+            outcome,
+            Some(Ok(Response::Read(Answer::Page { page, .. }))) if page.unread == 0
+        );
         if news {
             draining.poll.go_on(now);
         } else if at_end && (by_stream || !self.inbox.has_holes()) {

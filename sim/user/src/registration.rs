@@ -4,7 +4,7 @@ use chat_types::{Span, Time};
 
 use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::{Opening, Reads};
-use sim_model::protocol::{Answer, Command, EnterQueue, Op, Outcome};
+use sim_model::protocol::{Command, EnterQueue, Op, Outcome, Response};
 
 use super::calls::Call;
 use super::flow::Pace;
@@ -24,7 +24,10 @@ const LONGEST_OVERLAP: Span = Span::secs(4);
 impl VirtualUser {
     /// Learns the client's participant from an answer, and then opens the event stream.
     pub(super) fn learn_identity(&mut self, now: Time, outcome: &Outcome) {
-        let Some(user) = outcome.as_ref().ok().and_then(Answer::caller) else {
+        let Ok(Response::Done(reply)) = outcome else {
+            return;
+        };
+        let Some(user) = reply.caller() else {
             return;
         };
         if self.user.is_none() {

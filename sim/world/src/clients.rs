@@ -16,7 +16,7 @@ use sim_model::draw::Draw;
 use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net, Opening};
-use sim_model::protocol::{Agent, Answer, CallId, InboxEvent};
+use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Outcome, Reply, Response};
 use sim_model::server::ServerCall;
 use sim_user::{Action, VirtualUser};
 
@@ -351,12 +351,7 @@ impl World<'_, '_> {
         if self.defer(agent, Event::AtClient(slot)) {
             return;
         }
-        let Some(InFlight::Answer {
-            origin,
-            outcome,
-            page,
-        }) = self.in_flight.remove(slot)
-        else {
+        let Some(InFlight::Answer { origin, outcome }) = self.in_flight.remove(slot) else {
             return;
         };
         if let RequestOrigin::Call {
@@ -370,7 +365,7 @@ impl World<'_, '_> {
             return;
         }
         let now = self.now();
-        if let Some(page) = &page {
+        if let Ok(Response::Read(Answer::Page { page, .. })) = &outcome {
             self.deliver(agent, page, DeliveryPath::Check);
         }
         self.hash = mix(self.hash, outcome_word(&outcome));
@@ -425,34 +420,42 @@ impl World<'_, '_> {
 }
 
 /// The outcome as a number, for the trace hash.
-fn outcome_word(outcome: &sim_model::protocol::Outcome) -> u64 {
-    match outcome {
-        Ok(Answer::Sent { room, room_seq, .. }) => (room.0 << 32) ^ room_seq ^ 1,
-        Ok(Answer::Stick { epoch, place, .. }) => (epoch << 32) ^ u64::from(*place) ^ 2,
-        Ok(Answer::Matched { room, partner, .. }) => (room.0 << 32) ^ partner.id.0 ^ 3,
-        Ok(Answer::Read { cursor, .. }) => (cursor << 8) ^ 4,
-        Ok(Answer::Waiting { position, .. }) => (u64::from(*position) << 8) ^ 5,
-        Ok(Answer::LoggedIn { user, room }) => (room.0 << 32) ^ user.0 ^ 6,
-        Ok(Answer::Draft { length, .. }) => (u64::from(*length) << 8) ^ 7,
-        Ok(Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Done | Answer::Lifted { .. }) => 8,
-        Ok(Answer::OnBreak {
-            user,
-            stress,
-            boss_alert,
-            flavour,
-        }) => {
-            let mood = (u64::from(*stress) << 8) ^ u64::from(*boss_alert);
-            (user.0 << 32) ^ u64::from(*flavour) ^ (mood << 16) ^ 10
-        }
-        Ok(Answer::Mood { stress, boss_alert }) => {
-            (u64::from(*stress) << 16) ^ (u64::from(*boss_alert) << 8) ^ 11
-        }
-        Ok(Answer::History { room, messages, .. }) => {
-            (room.0 << 32) ^ ((messages.len() as u64) << 8) ^ 12
-        }
-        Ok(Answer::Members { room, members }) => {
-            (room.0 << 32) ^ ((members.len() as u64) << 8) ^ 13
-        }
-        Err(refusal) => chat_types::mix_bytes(9, refusal.code.as_bytes()),
+fn outcome_word(outcome: &Outcome) -> u64 {
+    let response = match outcome {
+        Ok(response) => response,
+        Err(refusal) => return chat_types::mix_bytes(9, refusal.code.as_bytes()),
+    };
+    let mood = |stress: u8, boss_alert: u8| (u64::from(stress) << 8) ^ u64::from(boss_alert);
+    match response {
+        Response::Done(reply) => match reply {
+            Reply::Sent { room, room_seq, .. } => (room.0 << 32) ^ room_seq.0 ^ 1,
+            Reply::Stick { epoch, place, .. } => (epoch.0 << 32) ^ u64::from(*place) ^ 2,
+            Reply::Matched { room, partner, .. } => (room.0 << 32) ^ partner.id.0 ^ 3,
+            Reply::Waiting { position, .. } => (u64::from(*position) << 8) ^ 5,
+            Reply::LoggedIn { user, room } => (room.0 << 32) ^ user.0 ^ 6,
+            Reply::Draft { length, .. } => (u64::from(*length) << 8) ^ 7,
+            Reply::LeftQueue { .. } | Reply::LeftChat | Reply::Done | Reply::Lifted { .. } => 8,
+            Reply::OnBreak {
+                user,
+                stress,
+                boss_alert,
+                flavour,
+                ..
+            } => {
+                let mood = mood(*stress, *boss_alert) << 16;
+                (user.0 << 32) ^ u64::from(*flavour) ^ mood ^ 10
+            }
+        },
+        Response::Read(answer) => match answer {
+            Answer::Page { page, .. } => (page.cursor.0 << 8) ^ 4,
+            Answer::Mood { stress, boss_alert } => (mood(*stress, *boss_alert) << 8) ^ 11,
+            Answer::History { room, messages, .. } => {
+                (room.0 << 32) ^ ((messages.len() as u64) << 8) ^ 12
+            }
+            Answer::Members { room, members } => {
+                (room.0 << 32) ^ ((members.len() as u64) << 8) ^ 13
+            }
+        },
+        Response::Streaming => 8,
     }
 }

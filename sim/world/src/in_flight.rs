@@ -52,7 +52,6 @@ pub(super) enum InFlight {
     Answer {
         origin: RequestOrigin,
         outcome: Outcome,
-        page: Option<Page>,
     },
     /// The server's end of a stream. `up_at` is the time at which all sent events have arrived.
     Stream {

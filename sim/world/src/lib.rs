@@ -16,7 +16,6 @@ mod clients;
 mod cluster;
 mod core_coverage;
 mod disk;
-mod entry_reporter;
 mod event_queue;
 mod faults;
 mod in_flight;

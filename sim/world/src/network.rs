@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{Earlier, Page};
+use chat_core::Earlier;
 use chat_types::Span;
 
 use super::event_queue::Event;
@@ -128,7 +128,7 @@ impl World<'_, '_> {
     }
 
     /// Sends the server's answer to a request.
-    pub(super) fn answer(&mut self, slot: Slot, outcome: Outcome, page: Option<Page>) {
+    pub(super) fn answer(&mut self, slot: Slot, outcome: Outcome) {
         if let (
             Some(InFlight::Request {
                 origin: RequestOrigin::Stream { agent, stream },
@@ -192,22 +192,13 @@ impl World<'_, '_> {
                 fate,
             });
         }
-        self.send_answer(origin, fate, (outcome, page));
+        self.send_answer(origin, fate, outcome);
     }
 
-    fn send_answer(
-        &mut self,
-        origin: RequestOrigin,
-        fate: Delivery,
-        (outcome, page): (Outcome, Option<Page>),
-    ) {
+    fn send_answer(&mut self, origin: RequestOrigin, fate: Delivery, outcome: Outcome) {
         match self.through_door(origin.agent(), fate) {
             Delivery::After(latency) => {
-                let slot = self.in_flight.insert(InFlight::Answer {
-                    origin,
-                    outcome,
-                    page,
-                });
+                let slot = self.in_flight.insert(InFlight::Answer { origin, outcome });
                 let at = self.now() + latency;
                 self.events.schedule(at, Event::AtClient(slot));
             }

@@ -4,12 +4,12 @@ use chat_core::{Counters, Entry, Position};
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
-use super::entry_reporter::EntryReporter;
 use super::event_queue::Event;
 use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
 use super::race_schedule::Direction;
 use super::{START, World};
 use crate::disk::{DamagedStart, Decisions, Refusal, Unsynced};
+use crate::translate;
 use sim_model::history::{Observer as _, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::{Harm, Outage, Stored};
@@ -139,13 +139,28 @@ impl World<'_, '_> {
             self.observers.reach(Point::FromSnapshot);
         }
         let observers = &mut self.observers;
-        let mut reporter = EntryReporter { observers };
         let reported = self.server.reported;
-        let look = |at: (Position, Time), entry: &Entry, decisions: Decisions<'_>| {
-            if at.0 > reported {
-                reporter.entry(at, server_now, entry, (None, decisions.now), None);
-            } else {
-                reporter.entry_again(server_now, at, decisions);
+        let look = |place: (Position, Time), entry: &Entry, decisions: Decisions<'_>| {
+            let (Position(position), at) = place;
+            let after = translate::decided(decisions.now);
+            if place.0 > reported {
+                observers.observe_server(&ServerRecord::Committed {
+                    position,
+                    at,
+                    since: server_now,
+                    entry,
+                    ticket: None,
+                    said: after,
+                    posted: None,
+                });
+            } else if let Some(before) = decisions.before.filter(|before| *before != decisions.now)
+            {
+                observers.observe_server(&ServerRecord::Redecided {
+                    at: server_now,
+                    position,
+                    before: translate::decided(before),
+                    after,
+                });
             }
         };
         let config = self.server.config.as_deref();

@@ -5,9 +5,7 @@ mod commits;
 
 use std::sync::Arc;
 
-use chat_core::{
-    Address, Call, Counters, Earlier, Node, Output, Page, Position, Reject, Response, Ticket,
-};
+use chat_core::{Address, Call, Counters, Earlier, Node, Output, Position, Reject, Response};
 use chat_types::{Config, Span, Time, mix};
 use sim_model::cluster::ClusterFact;
 use sim_model::server::{ServerCall, ServerRecord};
@@ -21,7 +19,7 @@ use crate::translate;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{NetworkRecord, Observer};
 use sim_model::plan::{FaultKind, Plan, Workload};
-use sim_model::protocol::{Agent, Outcome};
+use sim_model::protocol::Agent;
 
 /// How long a stream's writes may stall before the server closes it.
 pub(super) const WRITE_STALL: Span = Span::secs(30);
@@ -259,7 +257,7 @@ impl World<'_, '_> {
                 retry_after: OVERLOAD_RETRY,
                 earlier,
             };
-            self.answer(slot, translate::response(&Err(reject)), None);
+            self.answer(slot, translate::outcome(Err(reject)));
             return;
         }
         if let Some(InFlight::Request { stage, .. }) = self.in_flight.get_mut(slot) {
@@ -419,14 +417,9 @@ impl World<'_, '_> {
     pub(super) fn hand_out_one(&mut self, output: Output) {
         match output {
             Output::Reply { ticket, outcome } => {
-                let is_open = matches!(outcome, Ok(Response::Streaming));
-                let shown = translate::response(&outcome);
-                let page = match outcome {
-                    Ok(Response::Read(chat_core::Answer::Page { page, .. })) => Some(page),
-                    _ => None,
-                };
-                if is_open {
-                    let at = self.server_now();
+                let outcome = translate::outcome(outcome);
+                let at = self.server_now();
+                if let Ok(Response::Streaming) = outcome {
                     let node = self.server.node();
                     let cursor = node.and_then(|node| node.stream_cursor(ticket));
                     self.observers.observe_server(&ServerRecord::StreamOpened {
@@ -435,9 +428,14 @@ impl World<'_, '_> {
                         cursor: cursor.map(|cursor| cursor.0),
                     });
                 } else {
-                    self.show_answer(ticket, &shown, page.as_ref());
+                    let outcome = &outcome;
+                    self.observers.observe_server(&ServerRecord::Answered {
+                        at,
+                        ticket,
+                        outcome,
+                    });
                 }
-                self.answer(Slot::of(ticket), shown, page);
+                self.answer(Slot::of(ticket), outcome);
             }
             Output::StreamReady(ticket) => self.push(Slot::of(ticket)),
             Output::StreamClosed(ticket) => {
@@ -456,7 +454,7 @@ impl World<'_, '_> {
                 self.observers.observe_server(&ServerRecord::Noticed {
                     at,
                     ticket: stream,
-                    notice: &translate::notice(room, &notice),
+                    notice: (room, &notice),
                 });
             }
         }
@@ -482,17 +480,5 @@ impl World<'_, '_> {
                 self.events.schedule(due, Event::NodeDue);
             }
         }
-    }
-
-    /// Reports an answer to the judges when it leaves.
-    fn show_answer(&mut self, ticket: Ticket, outcome: &Outcome, page: Option<&Page>) {
-        let at = self.server_now();
-        let page = page.map(translate::page);
-        self.observers.observe_server(&ServerRecord::Answered {
-            at,
-            ticket,
-            outcome,
-            page: page.as_ref(),
-        });
     }
 }

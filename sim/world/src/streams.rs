@@ -8,7 +8,6 @@ use super::event_queue::Event;
 use super::in_flight::{InFlight, Slot, StreamState};
 use super::race_schedule::Direction;
 use super::server::WRITE_STALL;
-use crate::translate;
 use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::Delivery;
@@ -234,11 +233,10 @@ impl World<'_, '_> {
             let more = page.unread > 0;
             let at = self.events.now() + self.server.clock_ahead;
             let ticket = slot.ticket();
-            let shown = translate::page(&page);
             let pushed = ServerRecord::Pushed {
                 at,
                 ticket,
-                page: &shown,
+                page: &page,
             };
             self.observers.observe_server(&pushed);
             let fate = self.fate_of_push(agent);

@@ -1,20 +1,18 @@
 //! Translation between virtual users' words and the core's types. Each value is translated once, at
 //! the border.
 
-mod answer;
 mod listing;
-mod server;
+mod refusal;
 
-pub use answer::{notice, response};
 pub use listing::lists;
-pub use server::{batch, decided, operate, page};
+pub use refusal::{decided, outcome};
 
 use std::sync::Arc;
 
 use chat_core::{Address, Call, Caller, Read, Reader, RequestKey, RoomSeq, SecretHash, Seq};
 
 use sim_model::protocol::{CHECK_MAX, Op, ReadBy};
-use sim_model::server::ServerCall;
+use sim_model::server::{BatchEntry, Operate, ServerCall};
 use sim_user::Credential;
 
 /// A stand-in for a cryptographic hash, which only needs to be free of collisions: the hash of the
@@ -110,4 +108,21 @@ pub fn call(ask: &ServerCall) -> Call {
             unreachable!("operators are no clients: their acts are the core's own")
         }
     }
+}
+
+/// A call to the node, in the judges' type.
+#[must_use]
+pub fn operate(done: &Operate) -> Arc<ServerCall> {
+    Arc::new(ServerCall::Operate(done.clone()))
+}
+
+/// The batch in flight, in the judges' type.
+#[must_use]
+pub fn batch(node: &chat_core::Node) -> Vec<BatchEntry> {
+    node.batch()
+        .map(|(written, ticket)| match ticket {
+            Some(ticket) => BatchEntry::Call(ticket),
+            None => BatchEntry::Own(written.clone()),
+        })
+        .collect()
 }

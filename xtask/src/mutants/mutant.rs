@@ -27,7 +27,12 @@ use crate::workspace_copy::WorkspaceCopy;
 pub(crate) const FOLDER: &str = "core/mutants";
 
 /// The folders of the sources that mutants may change.
-const CORE: [&str; 3] = ["core/src/", "core/cluster/src/", "core/journal/src/"];
+const CORE: [&str; 4] = [
+    "core/src/",
+    "core/cluster/src/",
+    "core/journal/src/",
+    "core/types/src/",
+];
 
 /// The word for a panic of the core's own invariant checks, beside the properties' names.
 pub(crate) const PANIC: &str = "panic";

@@ -6,13 +6,14 @@ use chat_types::config::RateLimit;
 use chat_types::{Config, Span, Time};
 use rustc_hash::FxHashMap;
 use sim_model::protocol::{
-    Answer, Code, Command, Earlier, EnterQueue, Op, OpKind, Outcome, ReadBy, Refusal, User,
+    Answer, Code, Command, Earlier, EnterQueue, Op, OpKind, Outcome, ReadBy, Refusal, Response,
+    User,
 };
 use sim_model::server::{Caller, RequestKey, SecretHash, ServerCall, Ticket};
 
-use super::in_flight::{Call, Stage, name_of};
+use super::in_flight::{Call, Stage, held_until, name_of};
 use super::number_map::NumberMap;
-use super::{Auditor, unknown_handle};
+use super::{Auditor, answered, unknown_handle};
 use crate::comparison::Comparison;
 
 /// The `retry_after` of a call that a limit refused.
@@ -184,14 +185,16 @@ impl Auditor {
             self.record_sign_of_life(at, user);
         }
         self.tally.add(Comparison::Repeat);
-        if owed.answer_at <= at {
-            return Some(Stage::Owed(owed.outcome, at));
+        let outcome = answered(owed.outcome);
+        let until = held_until(&outcome);
+        if until <= at {
+            return Some(Stage::Owed(outcome, at));
         }
         if let Err(refusal) = self.holds_one_more(Some(user)) {
             let earlier = Earlier::Unknown;
             return Some(Stage::Owed(Err(Refusal { earlier, ..refusal }), at));
         }
-        Some(Stage::Held(owed.outcome, owed.answer_at))
+        Some(Stage::Held(outcome, until))
     }
 
     /// A call that would be refused joins an earlier attempt that waits for the journal. Otherwise
@@ -255,7 +258,7 @@ impl Auditor {
         if self.in_flight.peeking(user) >= self.model.config().max_streams as usize {
             return Err(retryable(Code::RateLimited, SHARE_RETRY));
         }
-        Ok(Stage::Owed(Ok(Answer::Done), at))
+        Ok(Stage::Owed(Ok(Response::Streaming), at))
     }
 
     fn admit_read(
@@ -287,15 +290,19 @@ impl Auditor {
 
     /// The answer to a read that does not wait.
     fn read(&self, at: Time, user: User, op: Option<&Op>) -> Outcome {
-        match op {
+        let answer = match op {
             Some(Op::History {
                 room,
                 before,
                 limit,
             }) => self.model.read_history(user, *room, *before, *limit),
             Some(Op::ListUsers { room }) => self.model.list_users(user, *room),
-            _ => self.mood(user, at),
-        }
+            _ => {
+                let mood = self.model.mood(user, at).ok_or_else(unknown_handle);
+                mood.map(|(stress, boss_alert)| Answer::Mood { stress, boss_alert })
+            }
+        };
+        answer.map(Response::Read)
     }
 
     /// Whether the journal takes one more call. // 13.1 (8) and (9)
@@ -367,8 +374,8 @@ impl Auditor {
                 | ServerCall::OpenStream { .. }
                 | ServerCall::Operate(_) => None,
             };
-            let (outcome, answer_at) = match repeated {
-                Some(owed) => (owed.outcome, owed.answer_at),
+            let outcome = match repeated {
+                Some(owed) => answered(owed.outcome),
                 None => {
                     let mut later = self.pipeline.calls();
                     let earlier = match name_of(&ask) {
@@ -378,11 +385,10 @@ impl Auditor {
                         }
                         Some(_) => Earlier::None,
                     };
-                    (Err(Refusal { earlier, ..refusal }), at)
+                    Err(Refusal { earlier, ..refusal })
                 }
             };
-            self.in_flight
-                .decided(ticket, user, outcome, (at, answer_at));
+            self.in_flight.decided(ticket, user, outcome, at);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Answers, and the beginning and end of streams, as they enter and leave the server.
 
 use chat_types::Time;
-use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal};
-use sim_model::server::{Implied, Page, ServerCall, Ticket};
+use sim_model::protocol::{Earlier, Op, Outcome, ReadBy, Refusal, Reply, Response};
+use sim_model::server::{Implied, ServerCall, Ticket};
 
 use super::Auditor;
 use super::in_flight::{Call, Stage};
@@ -10,13 +10,7 @@ use crate::comparison::Comparison;
 use crate::difference::{Channel, Difference, Unsolicited};
 
 impl Auditor {
-    pub(super) fn answered(
-        &mut self,
-        at: Time,
-        ticket: Ticket,
-        outcome: &Outcome,
-        page: Option<&Page<'_>>,
-    ) {
+    pub(super) fn answered(&mut self, at: Time, ticket: Ticket, outcome: &Outcome) {
         let Some(call) = self.in_flight.take(ticket) else {
             let unasked = Unsolicited::Answer(outcome.clone());
             self.differ(at, Difference::Unsolicited(unasked));
@@ -43,9 +37,9 @@ impl Auditor {
                 let user = call.user;
                 let mut owed = owed.clone();
                 if let (
-                    Ok(Answer::OnBreak {
+                    Ok(Response::Done(Reply::OnBreak {
                         stress, boss_alert, ..
-                    }),
+                    })),
                     Some(mood),
                 ) = (&mut owed, user.and_then(|user| self.model.mood(user, at)))
                 {
@@ -56,7 +50,7 @@ impl Auditor {
             Stage::Reading { due_at: None, .. } => self.early(at, &call, outcome),
             Stage::Reading { start, .. } => {
                 self.tally.add(Comparison::InTime);
-                self.check_answered(at, &call, start, outcome, page);
+                self.check_answered(at, &call, start, outcome);
             }
         }
     }
@@ -97,12 +91,12 @@ impl Auditor {
         let (ServerCall::OpenStream { after, by, .. }, Some(user), Stage::Owed(owed, _)) =
             (call.ask.as_ref(), call.user, &call.stage)
         else {
-            let (call, said) = (call.summary(), Ok(Answer::Done));
+            let (call, said) = (call.summary(), Ok(Response::Streaming));
             self.differ(at, Difference::Uncommitted { call, said });
             return;
         };
         if owed.is_err() {
-            self.compare_answer(at, &call, owed, &Ok(Answer::Done));
+            self.compare_answer(at, &call, owed, &Ok(Response::Streaming));
             return;
         }
         let end = self.model.inbox_end(user);

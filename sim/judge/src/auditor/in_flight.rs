@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use rustc_hash::FxHashMap;
-use sim_model::protocol::{Notice, Op, OpKind, Outcome, ReadBy, User};
+use sim_model::protocol::{Notice, Op, OpKind, Outcome, ReadBy, Reply, Response, Room, User};
 use sim_model::server::{RequestKey, SecretHash, ServerCall, Ticket};
 
 use super::number_map::NumberMap;
@@ -83,6 +83,14 @@ pub(super) fn name_of(ask: &ServerCall) -> Option<(SecretHash, RequestKey)> {
     }
 }
 
+/// The instant before which the answer does not leave. // 10.3
+pub(super) fn held_until(outcome: &Outcome) -> Time {
+    if let Ok(Response::Done(Reply::OnBreak { answer_at, .. })) = outcome {
+        return *answer_at;
+    }
+    Time(0)
+}
+
 /// One open stream.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
@@ -97,7 +105,7 @@ pub(super) struct Stream {
 }
 
 /// A notice for a stream, and the instant since when it is due.
-type Noticed = (Time, User, Notice);
+type Noticed = (Time, User, (Room, Notice));
 
 /// All calls and streams since the server's start.
 #[derive(Clone, Debug, Default)]
@@ -201,7 +209,7 @@ impl InFlight {
 
     /// The participant's streams have a notice to carry: those that are open, and those whose
     /// opening is decided.
-    pub(super) fn notice(&mut self, at: Time, user: User, notice: &Notice) {
+    pub(super) fn notice(&mut self, at: Time, user: User, (room, notice): (Room, &Notice)) {
         let opens = |ticket: &Ticket| {
             self.calls.get(ticket).is_some_and(|call| {
                 call.user == Some(user)
@@ -213,12 +221,12 @@ impl InFlight {
         let open = self.streams_of.all(user.0).iter().copied();
         for ticket in open.chain(opening) {
             let noticed = self.noticed.entry(ticket).or_default();
-            noticed.push_back((at, user, notice.clone()));
+            noticed.push_back((at, user, (room, notice.clone())));
         }
     }
 
     /// The next notice of a stream, and the stream's participant.
-    pub(super) fn take_notice(&mut self, ticket: Ticket) -> (User, Option<Notice>) {
+    pub(super) fn take_notice(&mut self, ticket: Ticket) -> (User, Option<(Room, Notice)>) {
         let reader = self.streams.get(&ticket).map(|stream| stream.user);
         let next = self.noticed.get_mut(&ticket).and_then(VecDeque::pop_front);
         (
@@ -245,7 +253,7 @@ impl InFlight {
         ticket: Ticket,
         caller: Option<User>,
         outcome: Outcome,
-        (at, answer_at): (Time, Time),
+        at: Time,
     ) -> Option<User> {
         if self.joined > 0 {
             let joins = |call: &Call| matches!(call.stage, Stage::Joined(first) if first == ticket);
@@ -254,10 +262,10 @@ impl InFlight {
             joined.sort_unstable();
             self.joined -= joined.len();
             for ticket in joined {
-                self.settle(ticket, caller, outcome.clone(), (at, answer_at));
+                self.settle(ticket, caller, outcome.clone(), at);
             }
         }
-        self.settle(ticket, caller, outcome, (at, answer_at))
+        self.settle(ticket, caller, outcome, at)
     }
 
     fn settle(
@@ -265,11 +273,12 @@ impl InFlight {
         ticket: Ticket,
         caller: Option<User>,
         outcome: Outcome,
-        (at, answer_at): (Time, Time),
+        at: Time,
     ) -> Option<User> {
         let call = self.calls.get_mut(&ticket)?;
         call.user = caller.or(call.user);
-        let is_held = answer_at > at;
+        let until = held_until(&outcome);
+        let is_held = until > at;
         let opens = matches!(*call.ask, ServerCall::OpenStream { .. }) && outcome.is_ok();
         if call.is_gone && (opens || is_held) {
             let user = call.user.filter(|_| opens);
@@ -277,8 +286,8 @@ impl InFlight {
             return user;
         }
         if is_held {
-            call.stage = Stage::Held(outcome, answer_at);
-            self.held.insert((answer_at, ticket));
+            call.stage = Stage::Held(outcome, until);
+            self.held.insert((until, ticket));
         } else {
             call.stage = Stage::Owed(outcome, at);
             self.due.push_back((at, ticket));

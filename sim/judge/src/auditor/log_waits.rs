@@ -10,9 +10,9 @@ use sim_model::plan::{OwnerReads, Plan};
 use sim_model::protocol::{Op, User};
 use sim_model::server::{ServerCall, Ticket};
 
-use super::Auditor;
 use super::admission::{handle_of, is_peeking, is_read};
-use super::in_flight::Stage;
+use super::in_flight::{Stage, held_until};
+use super::{Auditor, answered};
 use crate::comparison::Comparison;
 use crate::difference::{Difference, Due};
 
@@ -111,7 +111,7 @@ impl Auditor {
             return false;
         };
         let owed = user.and_then(|user| self.model.repeat(user, *key, command));
-        let is_delayed = owed.is_some_and(|owed| owed.answer_at > at);
+        let is_delayed = owed.is_some_and(|owed| held_until(&answered(owed.outcome)) > at);
         is_delayed || self.earlier_in_journal(ask).is_some()
     }
 

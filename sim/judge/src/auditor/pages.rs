@@ -1,14 +1,16 @@
 //! Pages of inboxes, by a check or on a stream, compared with what the model's inbox holds.
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, CHECK_MAX, Code, Notice, Outcome, PUSH_MAX, Refusal, User};
-use sim_model::server::{Page, Ticket};
+use sim_model::protocol::{
+    Answer, CHECK_MAX, Code, Notice, Outcome, PUSH_MAX, Page, Refusal, Reply, Response, Room, User,
+};
+use sim_model::server::Ticket;
 
 use super::in_flight::{Call, Stage};
 use super::{Auditor, unknown_handle};
 use crate::comparison::Comparison;
 use crate::difference::{Channel, Difference, EventPosition, Unsolicited};
-use crate::model::{Event, Inbox, PageLimits};
+use crate::model::{Event, Inbox, PageLimits, read};
 
 impl Auditor {
     /// A check came to the server (docs/protocol.md, 12.5).
@@ -66,62 +68,46 @@ impl Auditor {
     }
 
     /// The answer to a check leaves.
-    pub(super) fn check_answered(
-        &mut self,
-        at: Time,
-        call: &Call,
-        start: u64,
-        outcome: &Outcome,
-        page: Option<&Page<'_>>,
-    ) {
+    pub(super) fn check_answered(&mut self, at: Time, call: &Call, start: u64, outcome: &Outcome) {
         let user = call.user.unwrap_or_default();
-        let (
-            Ok(Answer::Read {
-                cursor,
-                unread,
-                notices,
-                ..
-            }),
-            Some(page),
-        ) = (outcome, page)
-        else {
+        let Ok(Response::Read(Answer::Page { page, notices })) = outcome else {
             let owed = match self.model.inbox(user) {
-                Some(_) => Ok(Answer::Done),
+                Some(_) => Ok(Response::Done(Reply::Done)),
                 None => Err(unknown_handle()),
             };
             self.compare_answer(at, call, &owed, outcome);
             return;
         };
         if !call.is_by_reader() {
-            self.pipeline.acknowledgements.deliver(at, user, *cursor);
+            let delivered = page.cursor.0;
+            self.pipeline.acknowledgements.deliver(at, user, delivered);
         }
         self.tally.add(Comparison::Page);
         let most = self.most(CHECK_MAX);
         self.compare_page(at, (user, Channel::Check), (start, most), page);
-        let mut seen = notices.to_vec();
+        let mut seen = notices.clone();
         // The protocol leaves the order within a room open.
-        let order = |notice: &Notice| {
+        let order = |(of, notice): &(Room, Notice)| {
             let rooms = self.model.rooms_of(user);
-            let room = rooms.iter().position(|room| *room == notice.room);
+            let room = rooms.iter().position(|room| room == of);
             (room, notice.user.id)
         };
         seen.sort_by_key(order);
         let end = self.model.inbox_end(user);
-        let owed = (end - (*cursor).min(end), self.model.notices_for(user, at));
-        if (*unread, seen) != owed {
-            let (unread, notices) = owed;
-            let owed = Ok(Answer::Read {
-                cursor: *cursor,
-                more: unread > 0,
+        let unread = end - page.cursor.0.min(end);
+        let notices = self.model.notices_for(user, at);
+        if (page.unread, &seen) != (unread, &notices) {
+            let page = Page {
                 unread,
-                notices: notices.into(),
-            });
+                ..page.clone()
+            };
+            let owed = Ok(Response::Read(Answer::Page { page, notices }));
             self.compare_answer(at, call, &owed, outcome);
         }
     }
 
     /// Events leave on a stream.
-    pub(super) fn handle_push(&mut self, at: Time, ticket: Ticket, page: &Page<'_>) {
+    pub(super) fn handle_push(&mut self, at: Time, ticket: Ticket, page: &Page) {
         let Some(stream) = self.in_flight.stream(ticket) else {
             self.differ(at, Difference::Unsolicited(Unsolicited::Page));
             return;
@@ -132,15 +118,20 @@ impl Auditor {
         let most = self.most(PUSH_MAX);
         self.compare_page(at, (user, Channel::Stream), (cursor, most), page);
         let end = self.model.inbox_end(user);
-        self.in_flight.moved(ticket, page.cursor, end);
+        self.in_flight.moved(ticket, page.cursor.0, end);
     }
 
     /// A notice leaves on a stream.
-    pub(super) fn handle_notice(&mut self, at: Time, ticket: Ticket, seen: &Notice) {
+    pub(super) fn handle_notice(
+        &mut self,
+        at: Time,
+        ticket: Ticket,
+        (room, notice): (Room, &Notice),
+    ) {
         self.tally.add(Comparison::Noticed);
         let (reader, owed) = self.in_flight.take_notice(ticket);
-        if owed.as_ref() != Some(seen) {
-            let seen = Some(seen.clone());
+        if owed.as_ref().map(|(room, notice)| (*room, notice)) != Some((room, notice)) {
+            let seen = Some((room, notice.clone()));
             let difference = Difference::Notice { reader, owed, seen };
             self.differ(at, difference);
         }
@@ -160,28 +151,29 @@ impl Auditor {
         at: Time,
         (reader, channel): (User, Channel),
         (after, most): (u64, PageLimits),
-        seen: &Page<'_>,
+        page: &Page,
     ) {
         let Some(inbox) = self.model.inbox(reader) else {
             self.differ(at, Difference::Unsolicited(Unsolicited::Page));
             return;
         };
-        if !inbox.is_page(after, most, seen) {
+        if !inbox.is_page(after, most, page) {
             let owed = inbox.page(reader, after, most);
-            if !seen.is_ordered {
+            let (seen, is_ordered) = read(page);
+            if !is_ordered {
                 // A gap that follows its events is not where the reader needs it.
                 let (owed, seen) = (owed.gaps.first().cloned(), None);
                 self.differ(at, Difference::Gap { reader, owed, seen });
                 return;
             }
-            if owed != *seen {
-                let difference = differs(inbox, reader, channel, after, &owed, seen);
+            if owed != seen {
+                let difference = differs(inbox, reader, channel, after, &owed, &seen);
                 self.differ(at, difference);
                 return;
             }
             self.tally.add(Comparison::Gap);
         }
-        for (_, event) in &seen.events {
+        for (_, event) in &page.events {
             self.tally.add(Comparison::of_event(&event.body));
             let shown = self.shown.get_mut(event.room.0);
             *shown = event.room_seq.0.max(*shown);
@@ -195,8 +187,8 @@ fn differs(
     reader: User,
     channel: Channel,
     after: u64,
-    owed: &Page<'_>,
-    seen: &Page<'_>,
+    owed: &Page,
+    seen: &Page,
 ) -> Difference {
     for index in 0..owed.gaps.len().max(seen.gaps.len()) {
         let (owed, seen) = (owed.gaps.get(index), seen.gaps.get(index));
@@ -205,26 +197,27 @@ fn differs(
             return Difference::Gap { reader, owed, seen };
         }
     }
-    let start = |page: &Page<'_>| page.events.first().map_or(page.cursor, |event| event.0 - 1);
+    let reach = |from: u64, page: &Page| (from, page.cursor.0, page.unread > 0);
+    let start = |page: &Page| page.first().0.saturating_sub(1);
     let (owed_start, seen_start) = (start(owed), start(seen));
     if owed_start != seen_start {
         return Difference::Reach {
             reader,
             channel,
-            owed: (owed_start, owed.cursor, owed.more),
-            seen: (seen_start, seen.cursor, seen.more),
+            owed: reach(owed_start, owed),
+            seen: reach(seen_start, seen),
         };
     }
     let longest = owed.events.len().max(seen.events.len());
     for index in 0..longest {
         let (o, s) = (owed.events.get(index), seen.events.get(index));
-        if o.is_none() && owed.more {
+        if o.is_none() && owed.unread > 0 {
             let (size, limit) = (seen.events.len() as u64, index as u64);
             let what = "a page";
             return Difference::Size { what, size, limit };
         }
         if o != s {
-            let seq = o.or(s).map_or(0, |event| event.0);
+            let seq = o.or(s).map_or(0, |event| event.0.0);
             let seen = s.map(|(_, event)| Event::clone(event));
             return Difference::Event(EventPosition::of(inbox, reader, seq, seen));
         }
@@ -232,7 +225,7 @@ fn differs(
     Difference::Reach {
         reader,
         channel,
-        owed: (after, owed.cursor, owed.more),
-        seen: (after, seen.cursor, seen.more),
+        owed: reach(after, owed),
+        seen: reach(after, seen),
     }
 }

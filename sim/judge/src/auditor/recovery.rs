@@ -1,7 +1,8 @@
 //! Crashes of the server, and its recoveries from whole and from damaged journals.
 
 use chat_types::{Config, Continuity, Time};
-use sim_model::server::{Decided, ServerRecord};
+use sim_model::protocol::{Refusal, Reply};
+use sim_model::server::ServerRecord;
 
 use super::Auditor;
 use super::admission::Admission;
@@ -43,9 +44,9 @@ impl Auditor {
         &mut self,
         at: Time,
         position: u64,
-        [before, after]: [&Decided; 2],
+        [before, after]: [Result<&Reply, Refusal>; 2],
     ) {
-        let (before, after) = (before.outcome.clone(), after.outcome.clone());
+        let [before, after] = [before, after].map(|said| said.cloned());
         self.differ(
             at,
             Difference::Redecided {

@@ -101,7 +101,9 @@ fn an_open_wait_counts_with_its_length_so_far() {
     let found = event(Body::Found([10, 11].map(|id| Who::unnamed(User(id)))));
     see(&mut metrics, 3, ANN, &found);
     see(&mut metrics, 3, BOB, &found);
-    let left = Ok(Answer::LeftQueue { left: true });
+    let left = Ok(Response::Done(Reply::LeftQueue {
+        left: WasWaiting::Yes,
+    }));
     answer(
         &mut metrics,
         5,
@@ -146,12 +148,12 @@ fn each_reader_of_a_message_counts_the_first_one_apart() {
         op: &send,
         called_at: second(1),
         intended: second(1),
-        outcome: &Ok(Answer::Sent {
+        outcome: &Ok(Response::Done(Reply::Sent {
             room: LOBBY,
-            room_seq: 9,
+            room_seq: RoomSeq(9),
             at: Time(0),
             turns_left: None,
-        }),
+        })),
     };
     tell(&mut metrics, 5, ANN, what);
     see(&mut metrics, 12, DAN, &message);
@@ -176,7 +178,7 @@ fn a_break_counts_with_the_time_for_which_its_answer_is_held() {
         op: &rest,
         called_at: second(1),
         intended: second(1),
-        outcome: &Ok(Answer::Done),
+        outcome: &Ok(Response::Done(Reply::Done)),
     };
     tell(&mut metrics, 6, ANN, what);
     end(&mut metrics, 60);
@@ -226,7 +228,13 @@ fn who_waits_at_the_door_counts_from_its_first_try() {
     };
     stranger(&mut metrics, 2, 0, what);
     tries(&mut metrics, 5, 0, &enter());
-    answer(&mut metrics, 8, ANN, &enter(), &Ok(Answer::Done));
+    answer(
+        &mut metrics,
+        8,
+        ANN,
+        &enter(),
+        &Ok(Response::Done(Reply::Done)),
+    );
     stranger(&mut metrics, 9, 1, ClientEvent::Vanished);
     end(&mut metrics, 31);
     let waits = metrics.results().0["admission_wait"];
@@ -295,13 +303,13 @@ fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
         epoch: None,
     });
     let answered = |place, epoch| {
-        Ok(Answer::Stick {
+        Ok(Response::Done(Reply::Stick {
             room: LOBBY,
             place,
-            epoch,
-            holder: None,
+            epoch: Epoch(epoch),
+            holder: User(10),
             lease_until: second(60),
-        })
+        }))
     };
     let granted = |epoch| {
         event(Body::StickGranted {
@@ -388,13 +396,13 @@ fn a_claim_is_not_taken_for_one_of_another_room() {
             epoch: None,
         })
     };
-    let waiting = Ok(Answer::Stick {
+    let waiting = Ok(Response::Done(Reply::Stick {
         room: hall,
         place: 1,
-        epoch: 1,
-        holder: None,
+        epoch: Epoch(1),
+        holder: User(10),
         lease_until: second(60),
-    });
+    }));
     let mut metrics = Metrics::new();
     call(&mut metrics, 1, ANN, &claim_in(LOBBY));
     call(&mut metrics, 2, ANN, &claim_in(hall));

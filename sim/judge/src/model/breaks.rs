@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, Code, Outcome, Refusal, User};
+use chat_types::{BreakKind, Span, Time};
+use sim_model::protocol::{Code, Decided, Refusal, Reply, User};
 
 use super::names::says_something;
 use super::speech::count;
@@ -84,11 +84,14 @@ impl Model {
         }
     }
 
-    /// A break: the outcome, and when the answer may leave. // 10.3, 10.5
-    pub(super) fn take_break(&mut self, user: User, excuse: Option<&Arc<str>>) -> (Outcome, Time) {
-        if let Err(refusal) = self.check_excuse(excuse) {
-            return (Err(refusal), self.now);
-        }
+    /// A break. // 10.3, 10.5
+    pub(super) fn take_break(
+        &mut self,
+        user: User,
+        kind: BreakKind,
+        excuse: Option<&Arc<str>>,
+    ) -> Decided {
+        self.check_excuse(excuse)?;
         let (now, cooldown, mut draws) = (self.now, self.cooldown(), self.draws());
         let mut stress_state = self.participant(user).stress_state;
         let (stress, alert) = stress_state.at(now, cooldown);
@@ -107,13 +110,14 @@ impl Model {
         self.participant_mut(user).stress_state = stress_state;
         self.renew_held(user);
         let (stress, boss_alert) = stress_state.at(answer_at, cooldown);
-        let answer = Answer::OnBreak {
+        Ok(Reply::OnBreak {
             user,
             stress,
             boss_alert,
             flavour: u32::try_from(flavour).expect("it has 32 bits"), // 10.3 (4)
-        };
-        (Ok(answer), answer_at)
+            kind,
+            answer_at,
+        })
     }
 
     /// Updates the remembered levels of breaks whose answers may not have left yet: to those at
@@ -125,10 +129,13 @@ impl Model {
         for (key, answer_at) in &participant.held {
             let remembered = participant.keys.get_mut(*key);
             if let Some(remembered) = remembered
-                && remembered.answer_at == *answer_at
-                && let Ok(Answer::OnBreak {
-                    stress, boss_alert, ..
+                && let Ok(Reply::OnBreak {
+                    stress,
+                    boss_alert,
+                    answer_at: at,
+                    ..
                 }) = &mut remembered.outcome
+                && at == answer_at
             {
                 (*stress, *boss_alert) = participant.stress_state.at(*answer_at, cooldown);
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sim_model::protocol::{Answer, Code, Epoch, Outcome, Room, User};
+use sim_model::protocol::{Code, Decided, Epoch, Reply, Room, User};
 
 use super::speech::count;
 use super::{Model, refuse, refuse_at};
@@ -55,7 +55,7 @@ impl Model {
         room: Option<Room>,
         text: &Arc<str>,
         epoch: Option<Epoch>,
-    ) -> Outcome {
+    ) -> Decided {
         let room = self.resolve(user, room)?;
         self.check_floor(room, user, epoch)?;
         if text.is_empty() {
@@ -75,24 +75,24 @@ impl Model {
             Arc::clone(text)
         });
         draft.length += added;
-        Ok(Answer::Draft {
+        Ok(Reply::Draft {
             length: draft.length,
-            truncated: given - added,
-            suffix: (added < given).then(|| draft.suffix()),
+            cut: given - added,
+            suffix: (added < given).then(|| (*draft.suffix()).into()),
         })
     }
 
     /// `undo`.
-    pub(super) fn undo(&mut self, user: User, room: Option<Room>, epoch: Option<Epoch>) -> Outcome {
+    pub(super) fn undo(&mut self, user: User, room: Option<Room>, epoch: Option<Epoch>) -> Decided {
         let room = self.resolve(user, room)?;
         self.check_epoch(room, user, epoch)?;
         let draft = self.draft_mut(room, user);
         if let Some(last) = draft.appends.pop() {
             draft.length -= count(&last);
         }
-        Ok(Answer::Draft {
+        Ok(Reply::Draft {
             length: draft.length,
-            truncated: 0,
+            cut: 0,
             suffix: None,
         })
     }
@@ -103,20 +103,20 @@ impl Model {
         user: User,
         room: Option<Room>,
         epoch: Option<Epoch>,
-    ) -> Outcome {
+    ) -> Decided {
         let room = self.resolve(user, room)?;
         self.check_epoch(room, user, epoch)?;
         *self.draft_mut(room, user) = Draft::default();
         self.give_up_stick(room, user);
-        Ok(Answer::Draft {
+        Ok(Reply::Draft {
             length: 0,
-            truncated: 0,
+            cut: 0,
             suffix: None,
         })
     }
 
     /// `push`.
-    pub(super) fn push(&mut self, user: User, room: Option<Room>, epoch: Option<Epoch>) -> Outcome {
+    pub(super) fn push(&mut self, user: User, room: Option<Room>, epoch: Option<Epoch>) -> Decided {
         let room = self.resolve(user, room)?;
         self.check_floor(room, user, epoch)?;
         let draft = self.draft_mut(room, user);

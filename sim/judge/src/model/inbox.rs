@@ -4,8 +4,8 @@ use std::collections::vec_deque::Iter;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use chat_types::{Gap, Item, Page, Seq};
 use sim_model::protocol::{Room, User};
-use sim_model::server::{Gap, Page};
 
 use super::Event;
 use super::gap::Losses;
@@ -28,6 +28,31 @@ pub struct PageLimits {
     pub events: usize,
     /// The bytes of texts; a first event of any length is allowed.
     pub bytes: usize,
+}
+
+/// A page of the items of a page, which are what servers write, and whether each gap precedes the
+/// events behind it.
+#[must_use]
+pub fn read(page: &Page) -> (Page, bool) {
+    let (cursor, unread) = (page.cursor, page.unread);
+    let (mut gaps, mut events) = (Vec::new(), Vec::new());
+    let (mut last, mut is_ordered) = (Seq(0), true);
+    for item in page.items() {
+        let (Item::Gap(Gap { to: end, .. }) | Item::Event(end, _)) = &item;
+        is_ordered &= *end > last;
+        last = *end;
+        match item {
+            Item::Gap(gap) => gaps.push(gap.clone()),
+            Item::Event(seq, event) => events.push((seq, Arc::clone(event))),
+        }
+    }
+    let read = Page {
+        gaps,
+        events,
+        cursor,
+        unread,
+    };
+    (read, is_ordered)
 }
 
 impl Inbox {
@@ -76,27 +101,21 @@ impl Inbox {
 
     /// The page after `after`. // 12.4
     #[must_use]
-    pub fn page(&self, reader: User, after: u64, most: PageLimits) -> Page<'_> {
-        let mut page = Page {
-            gaps: Vec::new(),
-            events: Vec::new(),
-            is_ordered: true,
-            cursor: after,
-            more: false,
-        };
+    pub fn page(&self, reader: User, after: u64, most: PageLimits) -> Page {
+        let (mut page, mut cursor) = (Page::default(), after);
         let behind = self.behind(after);
         let count = Self::count(behind.clone(), most);
         for (seq, event) in behind.clone().take(count) {
-            page.gaps.extend(self.gap(reader, page.cursor, *seq));
-            page.events.push((*seq, &**event));
-            page.cursor = *seq;
+            page.gaps.extend(self.gap(reader, cursor, *seq));
+            page.events.push((Seq(*seq), Arc::clone(event)));
+            cursor = *seq;
         }
         if count < most.events && count == behind.len() {
-            page.gaps
-                .extend(self.gap(reader, page.cursor, self.end + 1));
-            page.cursor = self.end;
+            page.gaps.extend(self.gap(reader, cursor, self.end + 1));
+            cursor = self.end;
         }
-        page.more = self.end > page.cursor;
+        page.cursor = Seq(cursor);
+        page.unread = self.end - cursor;
         page
     }
 
@@ -120,18 +139,23 @@ impl Inbox {
 
     /// Whether a page without a gap is the one after `after`.
     #[must_use]
-    pub fn is_page(&self, after: u64, most: PageLimits, page: &Page<'_>) -> bool {
+    pub fn is_page(&self, after: u64, most: PageLimits, page: &Page) -> bool {
         let behind = self.behind(after);
         let count = Self::count(behind.clone(), most);
         let is_cut = count == most.events || count < behind.len();
-        let mut pairs = behind.zip(&page.events).zip(after + 1..);
-        page.gaps.is_empty()
-            && page.events.len() == count
-            && page.cursor == after + count as u64
-            && (is_cut || page.cursor == self.end)
-            && page.more == (self.end > page.cursor)
-            && pairs
-                .all(|(((seq, event), seen), place)| *seq == place && (place, &**event) == *seen)
+        let cursor = page.cursor.0;
+        let mut owed = behind.take(count).zip(after + 1..);
+        let mut items = page.items();
+        let mut is_next = |((seq, event), place): (&(u64, Arc<Event>), u64)| {
+            let item = items.next();
+            *seq == place
+                && matches!(item, Some(Item::Event(at, seen)) if at.0 == place && seen == event)
+        };
+        owed.all(&mut is_next)
+            && items.next().is_none()
+            && cursor == after + count as u64
+            && (is_cut || cursor == self.end)
+            && (page.unread > 0) == (self.end > cursor)
     }
 
     /// Goes on behind `end`. The positions up to it are gone. // 2.7

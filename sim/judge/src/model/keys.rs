@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::hash::BuildHasher as _;
 
-use chat_types::{RequestKey, Time};
+use chat_types::RequestKey;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
-use sim_model::protocol::Outcome;
+use sim_model::protocol::Decided;
 
 /// The remembered keys of one participant.
 #[derive(Clone, Debug, Default)]
@@ -24,9 +24,7 @@ pub(super) struct Keys {
 pub(super) struct Remembered {
     /// The hash of the command, so that its text need not be kept.
     pub(super) asked: u64,
-    pub(super) outcome: Outcome,
-    /// When the answer may leave: later than the call only for a delayed break. // 10.5
-    pub(super) answer_at: Time,
+    pub(super) outcome: Decided,
 }
 
 impl Keys {

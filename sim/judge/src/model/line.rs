@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::config::Matching;
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, Code, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User, WasWaiting};
 
 use super::deadline::Deadline;
 use super::draws::Draws;
@@ -183,7 +183,7 @@ impl Model {
         user: User,
         name: Option<&Arc<str>>,
         interests: &[Arc<str>],
-    ) -> Outcome {
+    ) -> Decided {
         let participant = self.participant(user);
         if participant.ticket.is_some() {
             return Err(refuse(Code::AlreadyWaiting)); // 6.3 (1)
@@ -218,14 +218,14 @@ impl Model {
             && let Some(ticket) = self.choose(seeker, Some(self.draws()))
         {
             let (room, partner) = self.pair(user, ticket);
-            return Ok(Answer::Matched {
+            return Ok(Reply::Matched {
                 user,
                 room,
                 partner: self.who(partner),
             });
         }
         self.stand_in_line(user, interests, shared_interest);
-        Ok(Answer::Waiting {
+        Ok(Reply::Waiting {
             user,
             position: u32::try_from(self.line.len()).expect("the line has at most max_queue"),
             estimated_wait: self.estimated_wait(),
@@ -263,9 +263,12 @@ impl Model {
     }
 
     /// `leave_queue`. // 6.7
-    pub(super) fn leave_queue(&mut self, user: User) -> Outcome {
-        let left = self.leave_line(user).is_some();
-        Ok(Answer::LeftQueue { left })
+    pub(super) fn leave_queue(&mut self, user: User) -> Decided {
+        let left = match self.leave_line(user) {
+            Some(_) => WasWaiting::Yes,
+            None => WasWaiting::No,
+        };
+        Ok(Reply::LeftQueue { left })
     }
 
     /// The standing of a waiter towards the seeker; `None` if the two can never be matched. // 6.5

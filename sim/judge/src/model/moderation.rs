@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::{Address, Report, Time};
 use sim_model::listing::{self, Listed, Target};
-use sim_model::protocol::{Answer, Code, EndReason, Outcome, Refusal, Room, User, Who};
+use sim_model::protocol::{Code, Decided, EndReason, Refusal, Reply, Room, User, Who};
 use sim_model::server::{Operate, SecretHash};
 
 use super::names::{fold, is_line, keys};
@@ -135,7 +135,7 @@ impl Model {
     }
 
     /// `block_user`. // 11.1
-    pub(super) fn block(&mut self, caller: User, user: User) -> Outcome {
+    pub(super) fn block(&mut self, caller: User, user: User) -> Decided {
         if user == caller {
             return Err(refuse(Code::InvalidArguments));
         }
@@ -143,7 +143,7 @@ impl Model {
         let limit = self.config.max_blocks as usize;
         let participant = self.participant_mut(caller);
         if participant.blocked.contains(&user) {
-            return Ok(Answer::Done);
+            return Ok(Reply::Done);
         }
         if participant.blocked.len() >= limit {
             return Err(refuse(Code::InvalidArguments));
@@ -154,20 +154,20 @@ impl Model {
         {
             self.end_pair(room, EndReason::Blocked, Some(caller));
         }
-        Ok(Answer::Done)
+        Ok(Reply::Done)
     }
 
     /// `unblock_user`. // 11.1
-    pub(super) fn unblock(&mut self, caller: User, user: User) -> Outcome {
+    pub(super) fn unblock(&mut self, caller: User, user: User) -> Decided {
         if user == caller {
             return Err(refuse(Code::InvalidArguments));
         }
         self.participant_mut(caller).blocked.remove(&user);
-        Ok(Answer::Done)
+        Ok(Reply::Done)
     }
 
     /// `report_user`. // 11.2
-    pub(super) fn report(&mut self, caller: User, user: User, reason: &Arc<str>) -> Outcome {
+    pub(super) fn report(&mut self, caller: User, user: User, reason: &Arc<str>) -> Decided {
         if user == caller {
             return Err(refuse(Code::InvalidArguments));
         }
@@ -176,7 +176,7 @@ impl Model {
         let from = Address(self.participant(caller).address);
         let mut kept = self.reports.iter();
         if kept.any(|kept| kept.by == caller && kept.about == user) {
-            return Ok(Answer::Done);
+            return Ok(Reply::Done);
         }
         let of_address = self.reports.iter().filter(|kept| kept.from == from);
         if of_address.count() >= self.config.max_reports_per_address as usize {
@@ -192,7 +192,7 @@ impl Model {
         while self.reports.len() > self.config.max_reports as usize {
             self.reports.pop_front();
         }
-        Ok(Answer::Done)
+        Ok(Reply::Done)
     }
 
     fn check_user(&self, user: User) -> Result<(), Refusal> {
@@ -204,7 +204,7 @@ impl Model {
     }
 
     /// An operator's action. // 11.3
-    pub(super) fn operate(&mut self, act: &Operate) -> Outcome {
+    pub(super) fn operate(&mut self, act: &Operate) -> Decided {
         match act {
             Operate::Mute { user, reason } => self.mute(*user, reason)?,
             Operate::Unmute { user } => {
@@ -224,7 +224,7 @@ impl Model {
                     !names.contains(of) || name.decreed.measure != Measure::Muted
                 });
                 let found = was_muted || self.measures.len() < before;
-                return Ok(Answer::Lifted { found });
+                return Ok(Reply::Lifted { found });
             }
             Operate::Kick { user, room, reason } => self.kick(*user, *room, reason)?,
             Operate::Close { room, reason } => self.close(*room, reason)?,
@@ -242,7 +242,7 @@ impl Model {
                     .handles
                     .retain(|_, handle| handle.folded() != folded);
                 let found = self.measures.len() < before;
-                return Ok(Answer::Lifted { found });
+                return Ok(Reply::Lifted { found });
             }
             Operate::MuteAddress { address, reason } => {
                 check_reason(reason)?;
@@ -259,10 +259,10 @@ impl Model {
             }
             Operate::UnbanAddress { address } => {
                 let found = self.measures.addresses.remove(&address.0).is_some();
-                return Ok(Answer::Lifted { found });
+                return Ok(Reply::Lifted { found });
             }
         }
-        Ok(Answer::Done)
+        Ok(Reply::Done)
     }
 
     /// Whether `more` names, handles and addresses have space; they count together. // 1

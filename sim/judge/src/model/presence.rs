@@ -1,7 +1,7 @@
 //! Presence: present, in grace, away, forgotten. // 2.4, 2.5, 9
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, Code, EndReason, Outcome, Refusal, User};
+use sim_model::protocol::{Code, Decided, EndReason, Refusal, Reply, User};
 
 use super::deadline::Deadline;
 use super::room::Kind;
@@ -137,7 +137,7 @@ impl Model {
     }
 
     /// An open-stream call, after the steps of the envelope. // 9.1
-    pub(super) fn open_stream(&mut self, user: User) -> Outcome {
+    pub(super) fn open_stream(&mut self, user: User) -> Decided {
         if self.participant(user).presence.streams >= self.config.max_streams {
             return Err(Refusal {
                 retry_after: Some(Span::secs(1)),
@@ -145,7 +145,7 @@ impl Model {
             });
         }
         self.change_presence(user, |presence| presence.streams += 1);
-        Ok(Answer::Done)
+        Ok(Reply::Done)
     }
 
     /// The implied *close stream*. // 9.2

@@ -1,13 +1,13 @@
 //! The results of reads: members, past messages, notices. // 8.5, 8.6, 12.5
 
 use chat_types::Time;
-use sim_model::protocol::{Answer, Attendance, Member, Notice, Outcome, Room, User};
+use sim_model::protocol::{Answer, Attendance, Member, Notice, Refusal, Room, User};
 
 use super::{Model, State};
 
 impl Model {
     /// `list_users`. // 8.5
-    pub fn list_users(&self, reader: User, room: Option<Room>) -> Outcome {
+    pub fn list_users(&self, reader: User, room: Option<Room>) -> Result<Answer, Refusal> {
         let room = self.resolve(reader, room)?;
         let members = self.members(room).map(|(user, since)| Member {
             who: self.who(user),
@@ -36,7 +36,7 @@ impl Model {
         room: Option<Room>,
         before: Option<u64>,
         limit: u32,
-    ) -> Outcome {
+    ) -> Result<Answer, Refusal> {
         let room = self.resolve(reader, room)?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let (messages, more) = self.history(room, reader, before, limit);
@@ -50,10 +50,11 @@ impl Model {
     /// The notices in the answer to a check: by room in the order of joining, and within a room by
     /// sender. // 12.5
     #[must_use]
-    pub fn notices_for(&self, reader: User, at: Time) -> Vec<Notice> {
+    pub fn notices_for(&self, reader: User, at: Time) -> Vec<(Room, Notice)> {
         let mut notices = Vec::new();
         for room in self.rooms_of(reader) {
-            notices.extend(self.notices(*room, reader, at).cloned());
+            let fresh = self.notices(*room, reader, at).cloned();
+            notices.extend(fresh.map(|notice| (*room, notice)));
         }
         notices
     }

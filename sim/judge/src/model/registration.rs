@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_types::{Command, EnterQueue, SecretHash, Time};
-use sim_model::protocol::{Answer, Code, Outcome, Refusal, User};
+use chat_types::{Command, EnterQueue, SecretHash};
+use sim_model::protocol::{Code, Decided, Refusal, Reply, User};
 
 use super::deadline::Deadline;
 use super::moderation::Measure;
@@ -13,13 +13,12 @@ use super::participant::Participant;
 use super::{Model, refuse, refuse_at};
 
 impl Model {
-    /// A call by a new caller: returns the participant if one was created, the outcome, and when
-    /// the answer may leave.
+    /// A call by a new caller: returns the participant if one was created, and the outcome.
     pub(super) fn register(
         &mut self,
         (handle, from): (SecretHash, u64),
         command: &Command,
-    ) -> Result<(User, Outcome, Time), Refusal> {
+    ) -> Result<(User, Decided), Refusal> {
         let kept = self.measures.of_handle(handle);
         if kept == Some(Measure::Banned) {
             return Err(refuse(Code::Blocked)); // 11.4
@@ -56,10 +55,9 @@ impl Model {
             self.name(number, username, naming);
             let room = self.join(number, room);
             let user = number;
-            return Ok((number, Ok(Answer::LoggedIn { user, room }), self.now));
+            return Ok((number, Ok(Reply::LoggedIn { user, room })));
         }
-        let (outcome, answer_at) = self.decide(number, command);
-        Ok((number, outcome, answer_at))
+        Ok((number, self.decide(number, command)))
     }
 
     /// Whether there is space for one more participant, and the participant that is forgotten for

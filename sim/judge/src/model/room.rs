@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::{RoomSeq, Time};
-use sim_model::protocol::{Answer, Code, EndReason, Notice, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Code, Decided, EndReason, Notice, Refusal, Reply, Room, User};
 
 use super::draft::Draft;
 use super::names::{MAX_NAME, is_line, room_key};
@@ -276,15 +276,15 @@ impl Model {
     }
 
     /// `leave_chat`. // 8.2
-    pub(super) fn leave_chat(&mut self, caller: User, room: Option<Room>) -> Outcome {
+    pub(super) fn leave_chat(&mut self, caller: User, room: Option<Room>) -> Decided {
         let room = match room {
             None => match self.participant(caller).live.as_slice() {
-                [] => return Ok(Answer::LeftChat),
+                [] => return Ok(Reply::LeftChat),
                 [only] => *only,
                 live => return Err(ambiguous(live)),
             },
             Some(room) if !self.rooms.was_given(room.0) => return Err(refuse(Code::RoomNotFound)),
-            Some(room) if !self.is_member(caller, room) => return Ok(Answer::LeftChat),
+            Some(room) if !self.is_member(caller, room) => return Ok(Reply::LeftChat),
             Some(room) => room,
         };
         if self.is_pair(room) {
@@ -292,7 +292,7 @@ impl Model {
         } else {
             self.leave_named(room, caller);
         }
-        Ok(Answer::LeftChat)
+        Ok(Reply::LeftChat)
     }
 
     /// A member leaves a named room. // 8.1

@@ -6,7 +6,7 @@ use super::inbox::text_bytes;
 use chat_types::config::{Limit, StickRule};
 use chat_types::{Epoch, Span, Time};
 use sim_model::protocol::{
-    Answer, Code, EndReason, Notice, NoticeKind, Outcome, Refusal, Room, User,
+    Code, Decided, EndReason, Notice, NoticeKind, Refusal, Reply, Room, User,
 };
 
 use super::names::says_something;
@@ -66,7 +66,7 @@ impl Model {
         room: Option<Room>,
         text: &Arc<str>,
         epoch: Option<Epoch>,
-    ) -> Outcome {
+    ) -> Decided {
         let room = self.resolve(user, room)?;
         self.check_floor(room, user, epoch)?;
         self.check_message(text)?;
@@ -74,7 +74,7 @@ impl Model {
     }
 
     /// Posts a message. // 8.4
-    pub(super) fn say(&mut self, room: Room, sender: User, text: Arc<str>) -> Answer {
+    pub(super) fn say(&mut self, room: Room, sender: User, text: Arc<str>) -> Reply {
         let limit = self.config.turn_limit;
         let mut left = None;
         if let Kind::Pair { turns } = &mut self.place_mut(room).kind {
@@ -99,19 +99,19 @@ impl Model {
         if left == Some(0) {
             self.end_pair(room, EndReason::TurnLimit, None);
         }
-        Answer::Sent {
+        Reply::Sent {
             room,
-            room_seq: event.room_seq.0,
+            room_seq: event.room_seq,
             at: event.at,
             turns_left: left.filter(|left| *left <= FEW_TURNS),
         }
     }
 
     /// `typing`. // 8.6
-    pub(super) fn typing(&mut self, user: User, room: Option<Room>) -> Outcome {
+    pub(super) fn typing(&mut self, user: User, room: Option<Room>) -> Decided {
         let room = self.resolve(user, room)?;
         self.leave_notice(room, user, NoticeKind::Typing);
-        Ok(Answer::Done)
+        Ok(Reply::Done)
     }
 
     /// The notices of a participant that waits in a `check`. // 8.6
@@ -123,12 +123,11 @@ impl Model {
 
     fn leave_notice(&mut self, room: Room, user: User, kind: NoticeKind) {
         let notice = Notice {
-            room,
             user: self.who(user),
             kind,
             at: self.now,
         };
-        self.noticed.push(notice.clone());
+        self.noticed.push((room, notice.clone()));
         self.place_mut(room).notices.insert(user, notice);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use chat_types::{Epoch, Span, Time};
-use sim_model::protocol::{Answer, Code, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User};
 
 use super::deadline::Deadline;
 use super::lost_life::pass;
@@ -104,7 +104,7 @@ impl Model {
         user: User,
         room: Option<Room>,
         epoch: Option<Epoch>,
-    ) -> Outcome {
+    ) -> Decided {
         let room = self.resolve(user, room)?; // 7.2 (1)
         let Some(stick) = self.stick(room) else {
             return Err(refuse(Code::NoStick)); // 7.2 (2)
@@ -126,11 +126,11 @@ impl Model {
         let (holder, epoch, lease_until) = self
             .holder_of(room)
             .expect("the stick is held: the caller holds it or waits for it");
-        Ok(Answer::Stick {
+        Ok(Reply::Stick {
             room,
             place: u32::try_from(place).expect("a room has at most 65536 members"),
-            epoch,
-            holder: Some(holder),
+            epoch: Epoch(epoch),
+            holder,
             lease_until,
         })
     }

@@ -11,14 +11,12 @@ use chat_types::{Address, BreakKind, Config, Continuity, Epoch, RoomSeq, Seq, Sp
 use std::sync::Arc;
 
 use chat_types::config::{Limit, Matching};
-use sim_model::protocol::{
-    Answer, Command, EnterQueue, LostRange, Membership, Outcome, Room, User,
-};
+use sim_model::protocol::{Command, Decided, EnterQueue, LostRange, Membership, Reply, Room, User};
 use sim_model::server::{Caller, Entry, Implied, NextNumbers, Operate, RequestKey, SecretHash};
 
 use super::{Deadline, Model, Numbered, Owed, PageLimits, State};
 
-const DONE: Outcome = Ok(Answer::Done);
+const DONE: Decided = Ok(Reply::Done);
 /// The seed of the model's draws.
 const SEED: u64 = 7;
 
@@ -139,12 +137,12 @@ impl Script {
         self.entry(at, &entry)
     }
 
-    fn call(&mut self, at: u64, handle: char, command: Command) -> Outcome {
+    fn call(&mut self, at: u64, handle: char, command: Command) -> Decided {
         self.owed(at, handle, command).outcome
     }
 
     /// Enters the queue as a participant whose handle is in use: only such ones are matched.
-    fn enter(&mut self, at: u64, handle: char, interests: &[&str]) -> Outcome {
+    fn enter(&mut self, at: u64, handle: char, interests: &[&str]) -> Decided {
         if self.model.user_of(hash(handle)).is_none() {
             self.call(at, handle, rest())?;
         }
@@ -206,7 +204,7 @@ fn an_answer_is_limited_in_bytes_but_holds_one_text_of_any_length() {
             bytes: 6,
         };
         let page = inbox.page(User(1), after, most);
-        (page.events.len(), page.cursor, page.more)
+        (page.events.len(), page.cursor.0, page.unread > 0)
     };
     assert_eq!(
         page(0),
@@ -303,10 +301,10 @@ fn a_push_at_exactly_the_end_of_the_lease_is_refused() {
     assert_eq!(s.refused(120, 'a', push.clone()), "stick_required");
     s.call(120, 'a', STICK).unwrap();
     // The draft outlives the stick.
-    let Ok(Answer::Sent { room_seq, .. }) = s.call(121, 'a', push) else {
+    let Ok(Reply::Sent { room_seq, .. }) = s.call(121, 'a', push) else {
         panic!("the push is accepted");
     };
-    assert_eq!(room_seq, 5);
+    assert_eq!(room_seq, RoomSeq(5));
     assert_eq!(s.model.holder_of(Room(1)), None);
 }
 
@@ -317,7 +315,7 @@ fn the_claim_line_shifts_and_a_grant_makes_no_claim() {
         s.call(0, handle, login(name)).unwrap();
     }
     let place = |s: &mut Script, handle| match s.call(1, handle, STICK) {
-        Ok(Answer::Stick { place, epoch, .. }) => (place, epoch),
+        Ok(Reply::Stick { place, epoch, .. }) => (place, epoch.0),
         other => panic!("{other:?}"),
     };
     let places: Vec<_> = ['a', 'b', 'c', 'd', 'a', 'c']
@@ -437,7 +435,7 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
         ..LostRange::default()
     };
     assert_eq!(gap.rooms, [lobby, pair]);
-    assert_eq!((page.cursor, page.more), (5, true));
+    assert_eq!((page.cursor.0, page.unread > 0), (5, true));
     // A room leaves the ranges when its last event there is acknowledged.
     let read = |acknowledged| {
         let (acknowledged, delivered) = (Seq(acknowledged), Seq(9));
@@ -473,7 +471,7 @@ fn the_last_turn_ends_a_pair_room_and_it_is_remembered_for_a_while() {
     assert_eq!(s.model.take_grown(), [User(1), User(2)]);
     assert!(s.model.take_grown().is_empty());
     let left = |outcome| match outcome {
-        Ok(Answer::Sent { turns_left, .. }) => turns_left,
+        Ok(Reply::Sent { turns_left, .. }) => turns_left,
         other => panic!("{other:?}"),
     };
     assert_eq!(left(s.call(1, 'a', say("one"))), Some(1));

@@ -1,7 +1,7 @@
 //! `bounded`: no collection exceeds its limit or has another size than the protocol prescribes, and
 //! a gap or a refusal reports every overflow.
 
-use sim_model::protocol::{Answer, Code};
+use sim_model::protocol::{Code, Reply};
 
 use super::{Rule, decided_otherwise, refuses};
 use crate::comparison::Comparison;
@@ -31,9 +31,9 @@ const LIMITS: [Code; 6] = [
 ];
 
 /// The amount that was cut from an append.
-const fn cut(answer: &Answer) -> Option<u32> {
+const fn cut(answer: &Reply) -> Option<u32> {
     match answer {
-        Answer::Draft { truncated, .. } => Some(*truncated),
+        Reply::Draft { cut, .. } => Some(*cut),
         _ => None,
     }
 }

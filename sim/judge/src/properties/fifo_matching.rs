@@ -2,7 +2,7 @@
 //! and the answer has its true place.
 
 use chat_types::config::Matching;
-use sim_model::protocol::Answer;
+use sim_model::protocol::Reply;
 
 use super::{Rule, decided_otherwise, events};
 use crate::comparison::Comparison;
@@ -21,8 +21,8 @@ pub(super) const RULE: Rule = Rule {
 
 /// Whether both outcomes are a match, with different partners.
 fn partners_differ(difference: &Difference) -> bool {
-    let partner = |answer: &Answer| match answer {
-        Answer::Matched { partner, .. } => Some(partner.id),
+    let partner = |answer: &Reply| match answer {
+        Reply::Matched { partner, .. } => Some(partner.id),
         _ => None,
     };
     decided_otherwise(difference, partner)
@@ -33,9 +33,9 @@ fn partners_differ(difference: &Difference) -> bool {
 }
 
 /// The place in the queue.
-const fn place(answer: &Answer) -> Option<u32> {
+const fn place(answer: &Reply) -> Option<u32> {
     match answer {
-        Answer::Waiting { position, .. } => Some(*position),
+        Reply::Waiting { position, .. } => Some(*position),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 //! check without a cursor continues after the last answer; only a cursor acknowledges.
 
 use sim_model::listing::Kept;
-use sim_model::protocol::{Answer, Code};
+use sim_model::protocol::{Code, Reply};
 use sim_model::server::{Entry, Implied};
 
 use super::{Rule, batched, events, kept, refuses};
@@ -36,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
         }
         // A draft of the caller is gone.
         Difference::Decision(Decision {
-            owed: Ok(Answer::Sent { .. }),
+            owed: Ok(Reply::Sent { .. }),
             ..
         }) => refuses(difference, Code::DraftEmpty),
         _ => false,

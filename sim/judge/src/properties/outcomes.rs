@@ -1,7 +1,7 @@
 //! `outcomes`: each call has the prescribed answer or refusal, unless another property has the
 //! rule.
 
-use sim_model::protocol::{Answer, Code, Outcome};
+use sim_model::protocol::{Code, Decided, Reply};
 
 use super::{Rule, decision, refuses};
 use crate::comparison::Comparison;
@@ -31,8 +31,8 @@ pub(super) const ARGUMENTS: Rule = Rule {
 
 /// Whether two decisions make the same match, but show the partner differently.
 fn names_differ(difference: &Difference) -> bool {
-    let pair = |outcome: &Outcome| match outcome {
-        Ok(Answer::Matched { room, partner, .. }) => Some((*room, partner.id)),
+    let pair = |outcome: &Decided| match outcome {
+        Ok(Reply::Matched { room, partner, .. }) => Some((*room, partner.id)),
         Ok(_) | Err(_) => None,
     };
     decision(difference)

@@ -1,7 +1,7 @@
 //! `room_lifecycle`: rooms open, fill and end as the protocol prescribes: one ending per pair room
 //! and member, with the right reason, and nothing after it; a join and a leave for each membership.
 
-use sim_model::protocol::{Answer, Code, OpKind};
+use sim_model::protocol::{Code, OpKind, Reply};
 
 use super::{Rule, concerns, decided_otherwise, kept, kind, refuses};
 use crate::comparison::Comparison;
@@ -26,9 +26,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The turns left after a message.
-const fn turns_left(answer: &Answer) -> Option<Option<u32>> {
+const fn turns_left(answer: &Reply) -> Option<Option<u32>> {
     match answer {
-        Answer::Sent { turns_left, .. } => Some(*turns_left),
+        Reply::Sent { turns_left, .. } => Some(*turns_left),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 
 use chat_types::Time;
 use sim_model::listing::Kept;
-use sim_model::protocol::{Answer, Room};
+use sim_model::protocol::{Reply, Room};
 
 use super::{Rule, concerns, decided_otherwise, kept};
 use crate::comparison::Comparison;
@@ -51,11 +51,11 @@ fn kept_elsewhere(kept: [Option<&Kept>; 2]) -> bool {
 }
 
 /// The position of a message, and its instant.
-const fn place(answer: &Answer) -> Option<(Room, u64, Time)> {
+const fn place(answer: &Reply) -> Option<(Room, u64, Time)> {
     match answer {
-        Answer::Sent {
+        Reply::Sent {
             room, room_seq, at, ..
-        } => Some((*room, *room_seq, *at)),
+        } => Some((*room, room_seq.0, *at)),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! `single_match`: a match joins two who wait, neither with itself, nor with one it blocks, nor
 //! twice at once, nor after it left the line, nor without a shared interest on which one insists.
 
-use sim_model::protocol::{Answer, Code, Outcome};
+use sim_model::protocol::{Code, Decided, Reply};
 
 use super::{Rule, decision, events, refuses};
 use crate::comparison::Comparison;
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     breaks: |difference, _| {
         let [owed, seen] = events(difference);
         let found = |what: Option<&Body>| matches!(what, Some(Body::Found(_)));
-        let matched = |outcome: &Outcome| matches!(outcome, Ok(Answer::Matched { .. }));
+        let matched = |outcome: &Decided| matches!(outcome, Ok(Reply::Matched { .. }));
         (found(seen)
             && !owed
                 .zip(seen)
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
                 matched(said)
                     || matches!(
                         (owed, said),
-                        (Ok(Answer::LeftQueue { .. }), Ok(Answer::LeftQueue { .. }))
+                        (Ok(Reply::LeftQueue { .. }), Ok(Reply::LeftQueue { .. }))
                     )
                     || (refuses(difference, Code::AlreadyChatting) && !matched(owed))
             })

@@ -2,7 +2,7 @@
 //! of the holder's grant, and a stale one is refused; epochs count up by one; a push releases the
 //! stick; a lease ends when it must, neither before nor after.
 
-use sim_model::protocol::{Answer, Code, Outcome};
+use sim_model::protocol::{Code, Decided, Reply};
 
 use super::{Rule, concerns, decision, events, refuses};
 use crate::comparison::Comparison;
@@ -28,8 +28,8 @@ pub(super) const RULE: Rule = Rule {
 
 /// Whether only one of the two decisions grants the stick, or both with different epochs or leases.
 fn holds_wrongly(difference: &Difference) -> bool {
-    let grant = |outcome: &Outcome| match outcome {
-        Ok(Answer::Stick {
+    let grant = |outcome: &Decided| match outcome {
+        Ok(Reply::Stick {
             place,
             epoch,
             lease_until,

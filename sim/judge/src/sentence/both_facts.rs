@@ -2,7 +2,6 @@
 
 use chat_types::Span;
 use sim_model::outcome::Subject;
-use sim_model::protocol::Refusal;
 
 use super::differences::{PageRange, Written};
 use super::{Describe, Detail, Sentence};
@@ -24,8 +23,8 @@ impl Difference {
 /// The prescribed fact, and the observed one.
 fn facts(difference: &Difference) -> (Sentence, Sentence) {
     match difference {
-        Difference::Decision(Decision { owed, said, .. })
-        | Difference::Answer { owed, said, .. } => both(owed, said),
+        Difference::Decision(Decision { owed, said, .. }) => both(owed, said),
+        Difference::Answer { owed, said, .. } => both(owed, said),
         Difference::Uncommitted { said, .. } => both(&"no answer before its entry", said),
         Difference::Early { said, .. } => both(&"no answer yet", said),
         Difference::Unsolicited(seen) => both(&"nothing", seen),
@@ -51,8 +50,7 @@ fn facts(difference: &Difference) -> (Sentence, Sentence) {
         Difference::GivenAgain(GivenAgain { given, next, .. }) => both(given, next),
         Difference::Redecided { before, after, .. } => both(before, after),
         Difference::Unjournaled { said, .. } => {
-            let said = Ok::<_, Refusal>(said.clone());
-            both(&"an entry of the journal with this answer", &said)
+            both(&"an entry of the journal with this answer", said)
         }
         Difference::Servers(detail) => both(&"one history of one log", &Detail(detail)),
         Difference::Witnessed(facts) => both(&facts[0], &facts[1]),

@@ -1,7 +1,7 @@
 //! Differences: the protocol's expectation, and the observation.
 
 use sim_model::listing::Listed;
-use sim_model::protocol::{Op, Refusal, User};
+use sim_model::protocol::{Op, User};
 use sim_model::server::{Entry, Implied, JournalState, ServerCall};
 
 use super::facts::{By, Names};
@@ -107,7 +107,7 @@ fn journal_or_lists(difference: &Difference, to: &mut Sentence) {
         describe!(to; "after an accepted loss, the ", *what, " should go on behind ", *given);
         describe!(to; "; they went on behind ", *next);
     } else if let Difference::Unjournaled { user, verb, said } = difference {
-        describe!(to; user, "'s ", *verb, " was ", Ok::<_, Refusal>(said.clone()));
+        describe!(to; user, "'s ", *verb, " was ", said);
         describe!(to; ", and no entry of the journal has this answer");
     } else if let Difference::Entry { call, entry } = difference {
         describe!(to; call, " stands in the journal as ", Written(entry, call.caller));

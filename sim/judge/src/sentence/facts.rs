@@ -1,7 +1,7 @@
 //! The facts that differences compare: calls, operators' actions, events, gaps and notices.
 
 use sim_model::protocol::{
-    Command, EnterQueue, LostRange, Membership, Notice, NoticeKind, Op, StickLoss, User, Who,
+    Command, EnterQueue, LostRange, Membership, Notice, NoticeKind, Op, Room, StickLoss, User, Who,
 };
 use sim_model::server::{Gap, Operate};
 
@@ -139,14 +139,15 @@ impl Describe for Who {
     }
 }
 
-impl Describe for Notice {
+impl Describe for (Room, Notice) {
     fn describe(&self, to: &mut Sentence) {
-        describe!(to; "the notice that ", self.user.id);
-        match self.kind {
-            NoticeKind::Typing => describe!(to; " is typing in ", self.room),
-            NoticeKind::Waiting(span) => describe!(to; " has waited ", span, " in ", self.room),
+        let (room, Notice { user, kind, at }) = self;
+        describe!(to; "the notice that ", user.id);
+        match kind {
+            NoticeKind::Typing => describe!(to; " is typing in ", room),
+            NoticeKind::Waiting(span) => describe!(to; " has waited ", span, " in ", room),
         }
-        describe!(to; " (shown as ", &*self.user, ", at ", self.at, ")");
+        describe!(to; " (shown as ", &**user, ", at ", at, ")");
     }
 }
 

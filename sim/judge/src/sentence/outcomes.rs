@@ -1,10 +1,14 @@
 //! Outcomes of calls in full: the answer or the refusal.
 
-use sim_model::protocol::{Answer, Attendance, Body, Earlier, Outcome, Refusal};
+use std::sync::Arc;
+
+use sim_model::protocol::{
+    Answer, Attendance, Body, Earlier, Event, Refusal, Reply, Response, Room, WasWaiting,
+};
 
 use super::{Describe, Sentence, With, describe};
 
-impl Describe for Outcome {
+impl<T: Describe> Describe for Result<T, Refusal> {
     fn describe(&self, to: &mut Sentence) {
         match self {
             Ok(answer) => answer.describe(to),
@@ -28,7 +32,17 @@ impl Describe for Refusal {
     }
 }
 
-impl Describe for Answer {
+impl Describe for Response {
+    fn describe(&self, to: &mut Sentence) {
+        match self {
+            Self::Done(reply) => reply.describe(to),
+            Self::Read(answer) => answer.describe(to),
+            Self::Streaming => describe!(to; "accepted"),
+        }
+    }
+}
+
+impl Describe for Reply {
     fn describe(&self, to: &mut Sentence) {
         match self {
             Self::Waiting {
@@ -46,8 +60,10 @@ impl Describe for Answer {
             } => {
                 describe!(to; "matched as ", user, " with ", partner.id, " (", &**partner, ") in ", room);
             }
-            Self::LeftQueue { left: true } => describe!(to; "answered: out of the line"),
-            Self::LeftQueue { left: false } => describe!(to; "answered: was not in the line"),
+            Self::LeftQueue { left } => describe!(to; match left {
+                WasWaiting::Yes => "answered: out of the line",
+                WasWaiting::No => "answered: was not in the line",
+            }),
             Self::LoggedIn { user, room } => describe!(to; "let into ", room, " as ", user),
             Self::Sent {
                 room,
@@ -55,7 +71,7 @@ impl Describe for Answer {
                 at,
                 turns_left,
             } => {
-                describe!(to; "accepted as event ", (*room, *room_seq), " (at ", at);
+                describe!(to; "accepted as event ", (*room, room_seq.0), " (at ", at);
                 describe!(to; With(", turns left: ", *turns_left), ")");
             }
             Self::LeftChat => describe!(to; "answered: out of the room"),
@@ -76,10 +92,10 @@ impl Describe for Answer {
             }
             Self::Draft {
                 length,
-                truncated,
+                cut,
                 suffix,
             } => {
-                describe!(to; "given a draft of ", length, " characters, with ", truncated, " cut");
+                describe!(to; "given a draft of ", length, " characters, with ", cut, " cut");
                 With(", that ends in ", suffix.as_ref()).describe(to);
             }
             Self::OnBreak {
@@ -87,65 +103,65 @@ impl Describe for Answer {
                 stress,
                 boss_alert,
                 flavour,
+                ..
             } => {
                 describe!(to; "given a break as ", user, ": stress ", stress);
                 describe!(to; ", boss alert ", boss_alert, ", text ", flavour);
             }
-            Self::Mood { stress, boss_alert } => {
-                describe!(to; "answered: stress ", stress, ", boss alert ", boss_alert);
-            }
             Self::Done => describe!(to; "accepted"),
             Self::Lifted { found: true } => describe!(to; "answered: a measure is lifted"),
             Self::Lifted { found: false } => describe!(to; "answered: there was nothing to lift"),
-            Self::Read { .. } | Self::History { .. } | Self::Members { .. } => tell_read(self, to),
         }
     }
 }
 
-/// The answers to reads.
-fn tell_read(answer: &Answer, to: &mut Sentence) {
-    if let Answer::Read {
-        cursor,
-        unread,
-        notices,
-        ..
-    } = answer
-    {
-        describe!(to; "answered up to place ", cursor, ", with ", unread, " unread");
-        for notice in notices {
-            describe!(to; ", ", notice);
-        }
-    } else if let Answer::History {
-        room,
-        messages,
-        more,
-    } = answer
-    {
-        describe!(to; "answered with ");
-        for message in messages.iter() {
-            if let Body::Message {
-                sender,
-                text,
-                epoch,
-            } = &message.body
-            {
-                describe!(to; "message ", (*room, message.room_seq.0), " from ", sender.id);
-                describe!(to; " (shown as ", &**sender, ", at ", message.at);
-                describe!(to; With(", under epoch ", *epoch), "), ", text, ", ");
-            } else {
-                describe!(to; &**message, ", ");
+impl Describe for Answer {
+    fn describe(&self, to: &mut Sentence) {
+        match self {
+            Self::Page { page, notices } => {
+                describe!(to; "answered up to place ", page.cursor.0, ", with ", page.unread, " unread");
+                for notice in notices {
+                    describe!(to; ", ", notice);
+                }
+            }
+            Self::Members { room, members } => {
+                describe!(to; "answered with the members of ", room);
+                for member in members {
+                    describe!(to; ", ", member.who.id, " (", &*member.who, ", since ", member.since);
+                    describe!(to; match member.presence {
+                        Attendance::Present => ", present)",
+                        Attendance::Reconnecting => ", reconnecting)",
+                        Attendance::Away => ", away)",
+                    });
+                }
+            }
+            Self::History {
+                room,
+                messages,
+                more,
+            } => tell_history(*room, messages, *more, to),
+            Self::Mood { stress, boss_alert } => {
+                describe!(to; "answered: stress ", stress, ", boss alert ", boss_alert);
             }
         }
-        describe!(to; if *more { "and older ones" } else { "and no older ones" });
-    } else if let Answer::Members { room, members } = answer {
-        describe!(to; "answered with the members of ", room);
-        for member in members.iter() {
-            describe!(to; ", ", member.who.id, " (", &*member.who, ", since ", member.since);
-            describe!(to; match member.presence {
-                Attendance::Present => ", present)",
-                Attendance::Reconnecting => ", reconnecting)",
-                Attendance::Away => ", away)",
-            });
+    }
+}
+
+fn tell_history(room: Room, messages: &[Arc<Event>], more: bool, to: &mut Sentence) {
+    describe!(to; "answered with ");
+    for message in messages {
+        if let Body::Message {
+            sender,
+            text,
+            epoch,
+        } = &message.body
+        {
+            describe!(to; "message ", (room, message.room_seq.0), " from ", sender.id);
+            describe!(to; " (shown as ", &**sender, ", at ", message.at);
+            describe!(to; With(", under epoch ", *epoch), "), ", text, ", ");
+        } else {
+            describe!(to; &**message, ", ");
         }
     }
+    describe!(to; if more { "and older ones" } else { "and no older ones" });
 }

@@ -8,8 +8,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sim_model::protocol::{
-    Answer, Attendance, Code, Command, Earlier, EndReason, EnterQueue, LostRange, Member,
-    Membership, Notice, NoticeKind, Op, Outcome, ReadBy, Refusal, Room, StickLoss, User, Who,
+    Answer, Attendance, Code, Command, Decided, Earlier, EndReason, EnterQueue, LostRange, Member,
+    Membership, Notice, NoticeKind, Op, Outcome, Page, ReadBy, Refusal, Reply, Response, Room,
+    StickLoss, User, WasWaiting, Who,
 };
 use sim_model::server::{
     Caller, Entry, Gap, Implied, JournalState, Operate, RequestKey, SecretHash, ServerCall,
@@ -40,12 +41,12 @@ fn secs(n: u64) -> Time {
 }
 
 fn refused(code: &'static str) -> Outcome {
-    Err(Refusal {
-        code,
-        retry_after: None,
-        number: None,
-        earlier: Earlier::Unasked,
-    })
+    Err(Refusal::named(code))
+}
+
+/// The decision to refuse a command.
+fn declined(code: &'static str) -> Decided {
+    Err(Refusal::named(code))
 }
 
 fn call(op: Op) -> CallSummary {
@@ -107,13 +108,9 @@ fn message_of(sender: Arc<Who>, text: &str, epoch: Option<Epoch>) -> Event {
     )
 }
 
-fn notice(kind: NoticeKind) -> Notice {
-    Notice {
-        room: LOBBY,
-        user: ben(),
-        kind,
-        at: secs(3),
-    }
+fn notice(kind: NoticeKind) -> (Room, Notice) {
+    let (user, at) = (ben(), secs(3));
+    (LOBBY, Notice { user, kind, at })
 }
 
 fn place(owed: Option<Event>, seen: Option<Event>) -> Difference {
@@ -279,7 +276,7 @@ fn a_sentence_shows_late_and_mismatched_facts() {
         Difference::Position { owed: 5, seen: 7 },
         Difference::Redecided {
             position: 6,
-            before: refused("muted"),
+            before: declined("muted"),
             after: Err(Refusal {
                 ..Refusal::with(Code::RoomAmbiguous, 2)
             }),

@@ -3,7 +3,9 @@ use std::sync::Arc;
 use super::*;
 use chat_types::{RoomSeq, Time};
 use sim_model::history::{RequestKey, Retry};
-use sim_model::protocol::{Body, CallId, Command, Earlier, Event, Refusal, Room, User, Who};
+use sim_model::protocol::{
+    Body, CallId, Command, Earlier, Event, Refusal, Room, User, WasWaiting, Who,
+};
 
 fn at(ms: u64) -> Time {
     START + Span::millis(ms)
@@ -35,12 +37,12 @@ fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_m
         key: RequestKey::Own,
     };
     tell(recorder, ms, agent, called);
-    let accepted = Ok(Answer::Sent {
+    let accepted = Ok(Response::Done(Reply::Sent {
         room: Room(1),
-        room_seq,
+        room_seq: RoomSeq(room_seq),
         at: at(ms),
         turns_left: None,
-    });
+    }));
     let answered = ClientEvent::Answered {
         call,
         op: &op,
@@ -164,22 +166,28 @@ fn the_line_holds_those_who_wait() {
         (
             1,
             0,
-            Answer::Waiting {
+            Response::Done(Reply::Waiting {
                 user: User(0),
                 position: 1,
                 estimated_wait: None,
-            },
+            }),
         ),
         (
             12,
             1,
-            Answer::Waiting {
+            Response::Done(Reply::Waiting {
                 user: User(1),
                 position: 2,
                 estimated_wait: None,
-            },
+            }),
         ),
-        (25, 0, Answer::LeftQueue { left: true }),
+        (
+            25,
+            0,
+            Response::Done(Reply::LeftQueue {
+                left: WasWaiting::Yes,
+            }),
+        ),
     ] {
         let outcome = Ok(answer);
         let answered = ClientEvent::Answered {

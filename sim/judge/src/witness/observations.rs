@@ -6,7 +6,9 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 use sim_model::draw::Ratio;
 use sim_model::plan::{Argument, Fault, Persona, Plan, Registrations, ScriptStep, Workload};
-use sim_model::protocol::{Agent, Answer, CallId, Command, Op, OpKind, Outcome, Room, User};
+use sim_model::protocol::{
+    Agent, CallId, Command, Op, OpKind, Outcome, Reply, Response, Room, User,
+};
 
 use crate::fact::Fact;
 use crate::model::Event;
@@ -231,11 +233,11 @@ impl Observations {
         {
             spoken.outcome = Some(outcome.clone());
         }
-        if let Ok(Answer::Sent { room, room_seq, .. }) = *outcome {
+        if let Ok(Response::Done(Reply::Sent { room, room_seq, .. })) = *outcome {
             let (sender, text) = (user, open.map(|(text, _)| text));
             let of_room = self.accepted.entry(room).or_default();
             of_room
-                .entry(room_seq)
+                .entry(room_seq.0)
                 .or_insert(Accepted { sender, text, at });
         }
     }

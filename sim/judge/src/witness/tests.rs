@@ -3,7 +3,7 @@
 pub(crate) mod history_builder;
 
 use chat_types::{RoomSeq, Seq, Span, Time};
-use sim_model::protocol::{Answer, Body, Command, Gap, LostRange, Op, Refusal, User};
+use sim_model::protocol::{Answer, Body, Command, Gap, LostRange, Op, Refusal, Response, User};
 
 use history_builder::*;
 
@@ -351,17 +351,21 @@ fn an_event_after_the_end_is_a_violation() {
 fn stress_and_alert_levels_are_bounded() {
     for (stress, boss_alert) in [(101, 0), (0, 6)] {
         let mut history = HistoryBuilder::new();
-        history.asks(ANN, &Op::Mood, Ok(Answer::Mood { stress, boss_alert }));
+        history.asks(
+            ANN,
+            &Op::Mood,
+            Ok(Response::Read(Answer::Mood { stress, boss_alert })),
+        );
         history.breaks("breaks_rules");
     }
     let mut history = HistoryBuilder::new();
     history.asks(
         ANN,
         &Op::Mood,
-        Ok(Answer::Mood {
+        Ok(Response::Read(Answer::Mood {
             stress: 100,
             boss_alert: 5,
-        }),
+        })),
     );
     history.keeps("breaks_rules", (1, 0));
 }

@@ -11,9 +11,11 @@ use crate::caller::{CallerRequest, Message, Session};
 use crate::client::Identity;
 use crate::pool::Pool;
 use crate::probe::Capabilities;
-use crate::reply::Reply;
+use crate::reply::ParsedReply;
 use crate::unregister;
-use sim_model::protocol::{Answer, Command, EnterQueue, Op, ReadBy, Refusal, Room};
+use sim_model::protocol::{
+    Command, EnterQueue, Op, Outcome, ReadBy, Refusal, Reply, Response, Room,
+};
 
 /// The longest time for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -104,10 +106,10 @@ impl<'p> ProbeClients<'p> {
     }
 
     fn pair(&mut self) -> Result<(), CalibrateError> {
-        let Answer::Waiting { user: first, .. } = self.enter(0)? else {
+        let Response::Done(Reply::Waiting { user: first, .. }) = self.enter(0)? else {
             return Err(CalibrateError::Busy);
         };
-        let Answer::Matched { room, partner, .. } = self.enter(1)? else {
+        let Response::Done(Reply::Matched { room, partner, .. }) = self.enter(1)? else {
             return Err(CalibrateError::Busy);
         };
         self.room = Some(room);
@@ -143,7 +145,7 @@ impl<'p> ProbeClients<'p> {
             let who = self.identities.len();
             self.identities.push(Identity::new(who as u64, 0));
             if self.tools.has("enter_queue") {
-                if !matches!(self.enter(who)?, Answer::Waiting { .. }) {
+                if !matches!(self.enter(who)?, Response::Done(Reply::Waiting { .. })) {
                     return Err(CalibrateError::Busy);
                 }
                 self.must_succeed(who, Op::Command(Command::LeaveQueue))?;
@@ -154,7 +156,7 @@ impl<'p> ProbeClients<'p> {
                     username,
                     room: room.into(),
                 });
-                if let Answer::LoggedIn { room, .. } = self.must_succeed(who, op)? {
+                if let Response::Done(Reply::LoggedIn { room, .. }) = self.must_succeed(who, op)? {
                     self.room.get_or_insert(room);
                 }
             }
@@ -178,7 +180,7 @@ impl<'p> ProbeClients<'p> {
         format!("calibrate-{who}{}", self.pool.net.writer.names.suffix()).into()
     }
 
-    fn enter(&mut self, who: usize) -> Result<Answer, CalibrateError> {
+    fn enter(&mut self, who: usize) -> Result<Response, CalibrateError> {
         // An interest that no other participant has.
         let interest = self.pool.net.writer.names.suffix().trim_start_matches('-');
         let op = Op::Command(Command::EnterQueue(EnterQueue {
@@ -190,17 +192,13 @@ impl<'p> ProbeClients<'p> {
     }
 
     /// Makes a call that must be accepted.
-    fn must_succeed(&mut self, who: usize, op: Op) -> Result<Answer, CalibrateError> {
+    fn must_succeed(&mut self, who: usize, op: Op) -> Result<Response, CalibrateError> {
         let name = op.tool();
         let (answer, _) = self.ask(who, op)?;
         answer.map_err(|refusal| CalibrateError::Refused(name, refusal.code))
     }
 
-    fn ask(
-        &mut self,
-        who: usize,
-        op: Op,
-    ) -> Result<(Result<Answer, Refusal>, Span), CalibrateError> {
+    fn ask(&mut self, who: usize, op: Op) -> Result<(Outcome, Span), CalibrateError> {
         self.keys += 1;
         let identity = &self.identities[who];
         let is_read = matches!(op, Op::Check { .. });
@@ -217,7 +215,7 @@ impl<'p> ProbeClients<'p> {
                 "a call was answered as none".to_owned(),
             ));
         };
-        let Reply {
+        let ParsedReply {
             outcome,
             credentials,
             ..

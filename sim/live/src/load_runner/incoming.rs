@@ -6,12 +6,12 @@ use super::{LoadRunner, Phase, RequestPurpose};
 use crate::caller::{CallerRequest, Message, TimedMessage};
 use crate::client::Reading;
 use crate::event::Received;
-use crate::reply::Page;
+use crate::reply::ParsedPage;
 use crate::target::Protocol;
 use crate::wire::WireError;
 use sim_model::history::DeliveryPath;
 use sim_model::outcome::{LostTarget, START};
-use sim_model::protocol::{Answer, CallId, Refusal};
+use sim_model::protocol::{CallId, Refusal, Reply, Response};
 
 impl LoadRunner<'_, '_> {
     pub(super) fn receive(&mut self, received: TimedMessage) {
@@ -38,7 +38,7 @@ impl LoadRunner<'_, '_> {
                         client.identity(secret).credentials = Some(credentials);
                     }
                     // The answer to a break of a registered participant does not contain its id.
-                    if let Ok(Answer::OnBreak { user, .. }) = &mut reply.outcome
+                    if let Ok(Response::Done(Reply::OnBreak { user, .. })) = &mut reply.outcome
                         && let Some(me) = client.user.identity()
                     {
                         *user = me;
@@ -183,7 +183,7 @@ impl LoadRunner<'_, '_> {
     }
 
     /// Handles a page of an inbox that was read for a stream.
-    fn read(&mut self, ticket: u64, page: Option<Page>, now: Time) {
+    fn read(&mut self, ticket: u64, page: Option<ParsedPage>, now: Time) {
         self.pool.finish(ticket);
         let Some(RequestPurpose::Stream { agent, stream }) = self.requests.remove(&ticket) else {
             return;

@@ -56,7 +56,7 @@ pub(super) struct NoticeJson<'a> {
 
 impl Reader<'_> {
     /// The messages of a history. Messages without a place or a sender are skipped.
-    pub(super) fn messages(&self, room: Room, json: &ReplyJson<'_>) -> Arc<[Arc<Event>]> {
+    pub(super) fn messages(&self, room: Room, json: &ReplyJson<'_>) -> Vec<Arc<Event>> {
         let message = |past: &PastJson<'_>| {
             let sender = past.sender.as_ref()?;
             Some(Arc::new(Event {
@@ -74,7 +74,7 @@ impl Reader<'_> {
     }
 
     /// The members of a room. Members with an unknown presence are skipped.
-    pub(super) fn members(&self, json: &ReplyJson<'_>) -> Arc<[Member]> {
+    pub(super) fn members(&self, json: &ReplyJson<'_>) -> Vec<Member> {
         let member = |member: &MemberJson<'_>| {
             let who = WhoJson {
                 user_id: Cow::Borrowed(&*member.user_id),
@@ -90,10 +90,10 @@ impl Reader<'_> {
     }
 
     /// The notices. Notices of an unknown kind are skipped.
-    pub(super) fn notices(&self, json: &ReplyJson<'_>) -> Box<[Notice]> {
+    pub(super) fn notices(&self, json: &ReplyJson<'_>) -> Vec<(Room, Notice)> {
         let notice = |notice: &NoticeJson<'_>| {
-            Some(Notice {
-                room: self.names.room(&notice.room_id),
+            let room = self.names.room(&notice.room_id);
+            let notice = Notice {
                 user: self.names.who(&notice.user),
                 kind: match &*notice.kind {
                     "user.typing" => NoticeKind::Typing,
@@ -101,7 +101,8 @@ impl Reader<'_> {
                     _ => return None,
                 },
                 at: self.time(notice.timestamp.as_deref()),
-            })
+            };
+            Some((room, notice))
         };
         json.notices.iter().flatten().filter_map(notice).collect()
     }

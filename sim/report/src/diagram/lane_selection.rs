@@ -9,7 +9,7 @@ use super::{Lane, Role};
 use crate::trace::Follow;
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{PANIC, Violation};
-use sim_model::protocol::{Agent, Room, User};
+use sim_model::protocol::{Agent, Response, Room, User};
 
 /// The most lanes of participants: more do not fit side by side.
 const LANES: usize = 7;
@@ -235,12 +235,12 @@ impl Observer for LaneSelector {
         let name = self.names.entry(agent);
         name.or_insert_with(|| record.name.to_owned());
         if let ClientEvent::Answered {
-            outcome: Ok(answer),
+            outcome: Ok(Response::Done(reply)),
             ..
         } = record.what
         {
-            if let Some(room) = answer.room() {
-                let seq = answer.place().map(|(_, seq)| seq);
+            if let Some(room) = reply.room() {
+                let seq = reply.place().map(|(_, seq)| seq.0);
                 self.heard_of(agent, at, (room, seq));
             }
         } else if let ClientEvent::Received { event, .. } = record.what

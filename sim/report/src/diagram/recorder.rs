@@ -13,7 +13,7 @@ use super::window::{self, Window};
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown, VIOLATION};
 use sim_model::history::{DeliveryPath, Record};
 use sim_model::plan::{Delivery, Plan};
-use sim_model::protocol::{Agent, CallId, InboxEvent, Op, Outcome, Room};
+use sim_model::protocol::{Agent, CallId, InboxEvent, Op, Outcome, Response, Room};
 use sim_model::words;
 
 /// The most recorded events of a run.
@@ -328,9 +328,8 @@ impl<'a> LaneRecorder<'a> {
             event.label = several(&page.words);
         }
         event.named = page.named
-            || outcome
-                .as_ref()
-                .is_ok_and(|answer| place.is_some() && answer.place() == place);
+            || matches!(outcome, Ok(Response::Done(reply))
+                if place.is_some() && reply.place().map(|(room, seq)| (room, seq.0)) == place);
         event.facts.extend(page.facts);
         if event.idle {
             return;

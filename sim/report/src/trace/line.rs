@@ -10,7 +10,9 @@ use sim_model::history::{
     ClientEvent, ClusterEvent, DeliveryPath, Record, WorldRecord, server_name,
 };
 use sim_model::plan::Outage;
-use sim_model::protocol::{Answer, Body, CallId, Command, InboxEvent, Op, Outcome, Room, User};
+use sim_model::protocol::{
+    Answer, Body, CallId, Command, InboxEvent, Op, Outcome, Reply, Response, Room, User,
+};
 
 /// The most characters of a text in a trace.
 const TEXT_LIMIT: usize = 80;
@@ -258,39 +260,50 @@ impl<'a> TraceLine<'a> {
         };
         self.outcome = Some("accepted");
         match answer {
-            Answer::Waiting { position, .. } => self.place = Some(*position),
-            Answer::Matched { room, partner, .. } => {
+            Response::Done(reply) => self.add_reply(reply),
+            Response::Read(Answer::Page { page, .. }) => self.seq = Some(page.cursor.0),
+            Response::Read(Answer::Mood { stress, boss_alert }) => {
+                self.add_mood(*stress, *boss_alert);
+            }
+            Response::Read(Answer::History { room, .. } | Answer::Members { room, .. }) => {
+                self.room = Some(show_room(*room));
+            }
+            Response::Streaming => {}
+        }
+    }
+
+    fn add_mood(&mut self, stress: u8, boss_alert: u8) {
+        self.stress = Some(stress);
+        self.boss_alert = Some(boss_alert);
+    }
+
+    fn add_reply(&mut self, reply: &Reply) {
+        match reply {
+            Reply::Waiting { position, .. } => self.place = Some(*position),
+            Reply::Matched { room, partner, .. } => {
                 self.room = Some(show_room(*room));
                 self.who = Some(show_user(partner.id));
             }
-            Answer::LoggedIn { room, .. } => self.room = Some(show_room(*room)),
-            Answer::Sent { room, room_seq, .. } => {
+            Reply::LoggedIn { room, .. } => self.room = Some(show_room(*room)),
+            Reply::Sent { room, room_seq, .. } => {
                 self.room = Some(show_room(*room));
-                self.room_seq = Some(*room_seq);
+                self.room_seq = Some(room_seq.0);
             }
-            Answer::Stick {
+            Reply::Stick {
                 room, place, epoch, ..
             } => {
                 self.room = Some(show_room(*room));
                 self.place = Some(*place);
-                self.epoch = Some(*epoch);
+                self.epoch = Some(epoch.0);
             }
-            Answer::Read { cursor, .. } => self.seq = Some(*cursor),
-            Answer::OnBreak {
+            Reply::OnBreak {
                 stress, boss_alert, ..
-            }
-            | Answer::Mood { stress, boss_alert } => {
-                self.stress = Some(*stress);
-                self.boss_alert = Some(*boss_alert);
-            }
-            Answer::History { room, .. } | Answer::Members { room, .. } => {
-                self.room = Some(show_room(*room));
-            }
-            Answer::LeftQueue { .. }
-            | Answer::LeftChat
-            | Answer::Draft { .. }
-            | Answer::Done
-            | Answer::Lifted { .. } => {}
+            } => self.add_mood(*stress, *boss_alert),
+            Reply::LeftQueue { .. }
+            | Reply::LeftChat
+            | Reply::Draft { .. }
+            | Reply::Done
+            | Reply::Lifted { .. } => {}
         }
     }
 

@@ -5,7 +5,7 @@ use super::*;
 use sim_model::history::{DeliveryPath, RequestKey, Retry};
 use sim_model::plan::Outage;
 use sim_model::protocol::{
-    Answer, Body, Command, Event, Gap, InboxEvent, LostRange, Outcome, Refusal, Who,
+    Body, Command, Event, Gap, InboxEvent, LostRange, Outcome, Refusal, Reply, Response, Who,
 };
 use sim_model::protocol::{Code, Op};
 
@@ -26,10 +26,10 @@ fn play(observer: &mut dyn Observer) {
         room: Some(Room(3)),
         epoch: Some(Epoch(3)),
     });
-    let logged_in = Ok(Answer::LoggedIn {
+    let logged_in = Ok(Response::Done(Reply::LoggedIn {
         user: User(7),
         room: Room(3),
-    });
+    }));
     let refused = Err(Refusal::of(Code::StickRequired));
     let mut ann = |ms, user: Option<u64>, what| tell(observer, ms, 0, user, what);
     ann(0, None, called(0, &login));

@@ -8,7 +8,8 @@ use chat_types::Time;
 use super::fingerprint::{Base, Reader, fingerprint_shown};
 use sim_model::outcome::TinyCall;
 use sim_model::protocol::{
-    Answer, Body, CallId, Command, EnterQueue, Epoch, InboxEvent, Op, Outcome, ReadBy, Room, User,
+    Body, CallId, Command, EnterQueue, Epoch, InboxEvent, Op, Outcome, ReadBy, Reply, Response,
+    Room, User,
 };
 
 /// A call whose answer was lost.
@@ -114,29 +115,27 @@ impl Client {
 
     /// Updates its knowledge from an answer.
     pub(super) fn learn(&mut self, outcome: &Outcome) {
-        let Ok(answer) = outcome else { return };
-        self.user = answer.caller().or(self.user);
-        match answer {
-            Answer::Waiting { .. } => self.waits = true,
-            Answer::Matched { room, partner, .. } => self.meet(*room, partner.id),
-            Answer::LoggedIn { room, .. } => self.enter(*room),
-            Answer::LeftQueue { .. } => self.waits = false,
-            Answer::LeftChat => self.leave(),
-            Answer::Stick { place, epoch, .. } => {
+        let Ok(Response::Done(reply)) = outcome else {
+            return;
+        };
+        self.user = reply.caller().or(self.user);
+        match reply {
+            Reply::Waiting { .. } => self.waits = true,
+            Reply::Matched { room, partner, .. } => self.meet(*room, partner.id),
+            Reply::LoggedIn { room, .. } => self.enter(*room),
+            Reply::LeftQueue { .. } => self.waits = false,
+            Reply::LeftChat => self.leave(),
+            Reply::Stick { place, epoch, .. } => {
                 self.waits = *place > 0;
                 if *place == 0 {
-                    self.epoch = Some(*epoch);
+                    self.epoch = Some(epoch.0);
                 }
             }
-            Answer::OnBreak { .. }
-            | Answer::Draft { .. }
-            | Answer::Sent { .. }
-            | Answer::Mood { .. }
-            | Answer::Done
-            | Answer::Lifted { .. }
-            | Answer::Read { .. }
-            | Answer::History { .. }
-            | Answer::Members { .. } => {}
+            Reply::OnBreak { .. }
+            | Reply::Draft { .. }
+            | Reply::Sent { .. }
+            | Reply::Done
+            | Reply::Lifted { .. } => {}
         }
     }
 

@@ -8,7 +8,7 @@ mod boundary;
 mod forged_records;
 mod received;
 
-use chat_core::{Address, Continuity, Hub, Node, Response, Seq, Ticket, TimerKind};
+use chat_core::{Address, Continuity, Hub, Node, Seq, Ticket, TimerKind};
 use chat_types::{Span, Time};
 
 use super::client::{Client, Unanswered};
@@ -19,7 +19,7 @@ use sim_model::history::{
 };
 use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
-use sim_model::protocol::{Answer, CallId, Code, Op, Outcome, ReadBy, User};
+use sim_model::protocol::{Answer, CallId, Code, Op, Outcome, ReadBy, Response, User};
 use sim_model::server::ServerRecord;
 use sim_user::Credential;
 use sim_world::translate;
@@ -37,7 +37,7 @@ const MOST_BATCHES: u32 = 32;
 const GRAIN: u64 = 1_000_000;
 
 /// The ticket of a call with its outcome.
-type TicketOutcome = (Ticket, Result<Response, chat_core::Reject>);
+type TicketOutcome = (Ticket, Outcome);
 
 /// A world after all inboxes were drained.
 #[derive(Debug)]
@@ -233,12 +233,7 @@ impl Tiny {
     }
 
     /// Submits a request to the server, and returns its answer, if there is one.
-    fn request(
-        &mut self,
-        user: u8,
-        key: Option<CallId>,
-        op: &Op,
-    ) -> Option<Result<Response, chat_core::Reject>> {
+    fn request(&mut self, user: u8, key: Option<CallId>, op: &Op) -> Option<Outcome> {
         let client = &self.clients[usize::from(user)];
         let secret = client.secret();
         let who = match client.user {
@@ -258,12 +253,11 @@ impl Tiny {
         user: u8,
         (call, called_at): (CallId, Time),
         op: &Op,
-        response: Result<Response, chat_core::Reject>,
+        outcome: Outcome,
     ) -> Outcome {
-        if let Ok(Response::Read(chat_core::Answer::Page { page, .. })) = &response {
+        if let Ok(Response::Read(Answer::Page { page, .. })) = &outcome {
             self.deliver(user, page, DeliveryPath::Check);
         }
-        let outcome = translate::response(&response);
         let client = &mut self.clients[usize::from(user)];
         client.learn(&outcome);
         self.record(
@@ -411,7 +405,8 @@ impl Tiny {
                 .is_registered(user)
                 .then(|| self.call(user, TinyCall::Check));
             match outcome.flatten() {
-                Some(Ok(Answer::Read { cursor, more, .. })) if more || cursor > before => {}
+                Some(Ok(Response::Read(Answer::Page { page, .. })))
+                    if page.unread > 0 || page.cursor.0 > before => {}
                 Some(Ok(_)) => {
                     self.record(user, ClientEvent::Drained);
                     return;

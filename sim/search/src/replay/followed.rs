@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use chat_core::{Entry, Hub, SecretHash, Seq, UserId};
 use chat_types::Span;
-use sim_model::protocol::{InboxEvent, Op, OpKind};
-use sim_model::server::{Decided, Implied};
+use sim_model::protocol::{InboxEvent, Op, OpKind, Refusal, Reply};
+use sim_model::server::Implied;
 use sim_model::words;
 
 /// The largest number of events that are read at once.
@@ -69,7 +69,7 @@ impl FollowedParticipant {
         hub: &Hub,
         (position, after): (u64, Span),
         entry: &Entry,
-        said: &Decided,
+        said: Result<&Reply, Refusal>,
         show: &mut dyn FnMut(&str),
     ) {
         if let Some(user) = self.actor(hub, entry) {
@@ -133,12 +133,12 @@ fn line(position: u64, after: Span, user: UserId, words: &str) -> String {
 }
 
 /// The entry with its outcome, in words.
-fn deed(entry: &Entry, said: &Decided) -> String {
+fn deed(entry: &Entry, said: Result<&Reply, Refusal>) -> String {
     let Entry::Call { command, .. } = entry else {
         return kind(entry).to_owned();
     };
-    let outcome = match &said.outcome {
-        Ok(answer) => words::answer_words(answer),
+    let outcome = match said {
+        Ok(reply) => words::reply_words(reply),
         Err(refusal) => format!("refused: {}", refusal.code),
     };
     let called = words::called(&Op::Command(command.clone()));

@@ -15,8 +15,8 @@ use sim_model::history::{ClientEvent, NetworkRecord, Observer as _, Record, Requ
 use sim_model::plan::{
     Capacity, Fault, FaultKind, Network, OperatorAct, OperatorVerb, Outage, Plan,
 };
-use sim_model::protocol::{Agent, CallId, Command, EnterQueue, Op, User};
-use sim_model::server::{Caller, Decided, Entry, Implied, Operate, SecretHash};
+use sim_model::protocol::{Agent, CallId, Command, EnterQueue, Op, Refusal, Reply, User};
+use sim_model::server::{Caller, Entry, Implied, Operate, SecretHash};
 
 use crate::shrink::record::{Fidelity, StepRecorder};
 
@@ -94,7 +94,7 @@ impl Steps {
     }
 
     /// Adds an entry with its outcome.
-    pub(super) fn entry(&mut self, at: Time, entry: &Entry, said: &Decided) {
+    pub(super) fn entry(&mut self, at: Time, entry: &Entry, said: Result<&Reply, Refusal>) {
         let before = self.last_at;
         let at = Time(at.0.saturating_sub(self.ahead.0)).max(before + APART);
         match entry {
@@ -108,8 +108,7 @@ impl Steps {
                 if let Caller::New { from, .. } = caller {
                     self.addresses.insert(*from);
                 }
-                if let Some(User(user)) = said.outcome.as_ref().ok().and_then(|said| said.caller())
-                {
+                if let Some(User(user)) = said.ok().and_then(Reply::caller) {
                     self.users.insert(UserId(user), agent);
                 }
                 if key.is_some_and(|key| !self.keys.insert((handle, key))) {

@@ -366,9 +366,9 @@ fn a_damaged_journal_is_refused_by_its_position() {
 struct Decisions(Vec<(&'static str, Option<&'static str>)>);
 
 impl Decisions {
-    fn add(&mut self, entry: &Entry, said: &Decided) {
+    fn add(&mut self, entry: &Entry, said: Result<&Reply, Refusal>) {
         if let Entry::Call { command, .. } = entry {
-            let code = said.outcome.as_ref().err().map(|refusal| refusal.code);
+            let code = said.err().map(|refusal| refusal.code);
             self.0.push((OpKind::tool_of(command), code));
         }
     }
@@ -381,7 +381,7 @@ impl Observer for Decisions {
 
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
         if let ServerRecord::Committed { entry, said, .. } = record {
-            self.add(entry, said);
+            self.add(entry, *said);
         }
     }
 }
@@ -402,11 +402,11 @@ fn twice(journal: &Journal, last: usize) -> [Decisions; 2] {
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
     let mut first = Decisions::default();
     let mut keys = std::collections::BTreeSet::new();
-    let mut look = |_: &Hub, at: Time, entry: &Entry, outcome: &Result<Reply, Reject>| {
+    let mut look = |_: &Hub, _: Time, entry: &Entry, outcome: &Result<Reply, Reject>| {
         // Repeated calls are left out of the scenario.
         let is_repeated = matches!(entry, Entry::Call { key: Some(key), .. } if !keys.insert(*key));
         if !is_repeated {
-            first.add(entry, &translate::decided(at, outcome));
+            first.add(entry, translate::decided(outcome));
         }
     };
     walk(&mut bundle, &mut look).unwrap();

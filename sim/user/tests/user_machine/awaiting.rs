@@ -1,9 +1,9 @@
 //! Tests how an `await` ends: by a stream, a check, an answer, the end of a chat, or its timeout.
 
-use chat_types::Time;
+use chat_types::{Epoch, Time};
 use sim_model::outcome::Waiting;
 use sim_model::plan::{Grant, Step, Verb};
-use sim_model::protocol::{Answer, Body, Room, User, Who};
+use sim_model::protocol::{Body, Reply, Response, Room, User, Who};
 
 use crate::harness::*;
 
@@ -171,13 +171,13 @@ fn only_a_grant_to_oneself_is_awaited() {
     let mut harness = Harness::registered(flow(steps), logged_in(1));
     let place = |place, epoch| {
         let room = Room(1);
-        Ok(Answer::Stick {
-            holder: None,
+        Ok(Response::Done(Reply::Stick {
+            holder: User(2),
             lease_until: chat_types::Time(0),
             room,
             place,
-            epoch,
-        })
+            epoch: Epoch(epoch),
+        }))
     };
     harness.answer(1, 0, &place(1, 4));
     harness.streamed(1, &granted(User(8), 5));
@@ -204,13 +204,13 @@ fn a_holder_that_claims_again_does_not_wait() {
         granted_by(1_000),
     ];
     let mut harness = Harness::registered(flow(steps), logged_in(1));
-    let holding = Ok(Answer::Stick {
-        holder: None,
+    let holding = Ok(Response::Done(Reply::Stick {
+        holder: User(2),
         lease_until: chat_types::Time(0),
         room: Room(1),
         place: 0,
-        epoch: 6,
-    });
+        epoch: Epoch(6),
+    }));
     harness.answer(1, 0, &holding);
     harness.streamed(1, &granted(ME, 6));
     assert_eq!(harness.take_with("called"), ["0 called 2 talking_stick"]);
@@ -224,13 +224,13 @@ fn a_holder_that_claims_again_does_not_wait() {
 fn a_user_that_was_away_claims_again() {
     let steps = vec![login("lobby"), stick(), granted_by(60_000)];
     let mut harness = Harness::registered(flow(steps), logged_in(1));
-    let waits = Ok(Answer::Stick {
-        holder: None,
+    let waits = Ok(Response::Done(Reply::Stick {
+        holder: User(2),
         lease_until: chat_types::Time(0),
         room: Room(1),
         place: 2,
-        epoch: 4,
-    });
+        epoch: Epoch(4),
+    }));
     harness.answer(1, 0, &waits);
     let back = |user| event(1, Body::Back(Who::unnamed(user)));
     harness.streamed(1, &back(User(8)));

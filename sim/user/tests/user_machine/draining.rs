@@ -80,16 +80,7 @@ fn draining_ends_when_the_inbox_is_complete() {
     harness.streamed(5, &message());
     harness.answer(4, 0, &read(4));
     // Nothing new, but more events follow.
-    harness.answer(
-        5,
-        0,
-        &Ok(sim_model::protocol::Answer::Read {
-            notices: Box::default(),
-            unread: 0,
-            cursor: 5,
-            more: true,
-        }),
-    );
+    harness.answer(5, 0, &page(5, 1));
     harness.until(1_000);
     harness.answer(6, 0, &read(5));
     assert!(harness.user.is_done());

@@ -10,7 +10,7 @@ use sim_model::plan::{
 };
 use sim_model::protocol::{
     Agent, Answer, Body, CallId, Command, EndReason, EnterQueue, Event, Gap, InboxEvent, Op,
-    Outcome, ReadBy, Refusal, Room, User, Who,
+    Outcome, Page, ReadBy, Refusal, Reply, Response, Room, User, Who,
 };
 use sim_user::{Action, Credential, Script, VirtualUser};
 
@@ -86,44 +86,50 @@ pub(crate) fn repeat(count: u32, steps: Vec<Step>) -> Step {
 pub(crate) const ME: User = User(7);
 
 pub(crate) fn waiting() -> Outcome {
-    Ok(Answer::Waiting {
+    Ok(Response::Done(Reply::Waiting {
         estimated_wait: None,
         user: ME,
         position: 1,
-    })
+    }))
 }
 
 pub(crate) fn matched(room: u64) -> Outcome {
-    Ok(Answer::Matched {
+    Ok(Response::Done(Reply::Matched {
         user: ME,
         room: Room(room),
         partner: Who::unnamed(User(8)),
-    })
+    }))
 }
 
 pub(crate) fn logged_in(room: u64) -> Outcome {
-    Ok(Answer::LoggedIn {
+    Ok(Response::Done(Reply::LoggedIn {
         user: ME,
         room: Room(room),
-    })
+    }))
 }
 
 pub(crate) fn sent() -> Outcome {
-    Ok(Answer::Sent {
+    Ok(Response::Done(Reply::Sent {
         room: Room(1),
-        room_seq: 1,
+        room_seq: RoomSeq(1),
         at: Time(0),
         turns_left: None,
-    })
+    }))
 }
 
 pub(crate) fn read(cursor: u64) -> Outcome {
-    Ok(Answer::Read {
-        notices: Box::default(),
-        unread: 0,
-        cursor,
-        more: false,
-    })
+    page(cursor, 0)
+}
+
+/// A page that ends at this place, with so many events behind it.
+pub(crate) fn page(cursor: u64, unread: u64) -> Outcome {
+    let page = Page {
+        cursor: Seq(cursor),
+        unread,
+        ..Page::default()
+    };
+    let notices = Vec::new();
+    Ok(Response::Read(Answer::Page { page, notices }))
 }
 
 pub(crate) fn refused(code: &'static str) -> Outcome {

@@ -2,7 +2,7 @@
 
 use chat_types::Span;
 use sim_model::plan::{ClientProfile, Reads, Step, Verb};
-use sim_model::protocol::{Answer, Plain, ReadBy};
+use sim_model::protocol::{Plain, ReadBy, Reply, Response};
 
 use crate::harness::*;
 
@@ -47,7 +47,7 @@ fn a_taken_id_is_dropped() {
 fn an_unregistered_user_may_register_again() {
     let steps = vec![enter(), Step::Call(Verb::Plain(Plain::Unregister)), enter()];
     let mut harness = Harness::registered(flow(steps), waiting());
-    harness.answer(1, 0, &Ok(Answer::Done));
+    harness.answer(1, 0, &Ok(Response::Done(Reply::Done)));
     assert_eq!(
         harness.take(),
         [

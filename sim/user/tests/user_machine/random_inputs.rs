@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::plan::{Choice, Grant, Habits, Persona, Step, Text, Verb};
 use sim_model::protocol::{
-    Answer, Body, EndReason, InboxEvent, Outcome, Plain, Refusal, Room, User, Who,
+    Body, EndReason, InboxEvent, Outcome, Plain, Refusal, Reply, Response, Room, User, WasWaiting,
+    Who,
 };
 use sim_user::{Action, Script};
 
@@ -104,34 +105,31 @@ fn outcome(how: u8, room: u64) -> Outcome {
         0 => waiting(),
         1 | 2 => matched(room),
         3 => logged_in(room),
-        4 => Ok(Answer::LeftChat),
-        5 => Ok(Answer::Stick {
-            holder: None,
+        4 => Ok(Response::Done(Reply::LeftChat)),
+        5 => Ok(Response::Done(Reply::Stick {
+            holder: User(2),
             lease_until: chat_types::Time(0),
             room: Room(room),
             place: u32::from(room % 2 == 1),
-            epoch: room,
-        }),
+            epoch: Epoch(room),
+        })),
         6 | 7 => read(room),
-        8 => Ok(Answer::Read {
-            notices: Box::default(),
-            unread: 0,
-            cursor: 9,
-            more: true,
-        }),
+        8 => page(9, 1),
         9 => refusal("unknown_handle", None),
         10 => refusal("name_taken", None),
         11 => refusal("rate_limited", Some(0)),
         12 => refusal("overloaded", None),
         13 => refusal("chat_ended", None),
         14 => refusal("shutting_down", Some(900)),
-        15 => Ok(Answer::LeftQueue { left: true }),
-        16 => Ok(Answer::Draft {
+        15 => Ok(Response::Done(Reply::LeftQueue {
+            left: WasWaiting::Yes,
+        })),
+        16 => Ok(Response::Done(Reply::Draft {
             suffix: None,
             length: 1,
-            truncated: 0,
-        }),
-        17 => Ok(Answer::Done),
+            cut: 0,
+        })),
+        17 => Ok(Response::Done(Reply::Done)),
         _ => sent(),
     }
 }
@@ -256,7 +254,7 @@ fn settle(harness: &mut Harness) {
                             }
                             read(29)
                         }
-                        _ => Ok(Answer::Done),
+                        _ => Ok(Response::Done(Reply::Done)),
                     };
                     harness.answer(call.0, attempt, &outcome);
                 }

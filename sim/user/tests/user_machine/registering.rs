@@ -1,6 +1,6 @@
 //! Tests registering: the first call, taken names, lost handles.
 
-use sim_model::protocol::{Answer, User};
+use sim_model::protocol::{Reply, Response, User};
 
 use crate::harness::*;
 
@@ -83,11 +83,11 @@ fn an_unknown_handle_is_dropped() {
     harness.answer(
         2,
         0,
-        &Ok(Answer::Waiting {
+        &Ok(Response::Done(Reply::Waiting {
             estimated_wait: None,
             user,
             position: 1,
-        }),
+        })),
     );
     assert_eq!(
         harness.take(),

@@ -144,7 +144,7 @@ impl World<'_, '_> {
             retry_after: RETRY,
             earlier,
         };
-        self.answer(slot, translate::response(&Err(reject)), None);
+        self.answer(slot, translate::outcome(Err(reject)));
     }
 
     /// Submits a call to the owner, or lets its door try again.

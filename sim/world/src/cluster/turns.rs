@@ -16,7 +16,6 @@ use sim_model::server::{ServerCall, ServerRecord};
 
 use super::applied::applied;
 use crate::World;
-use crate::entry_reporter::EntryReporter;
 use crate::in_flight::Slot;
 use crate::translate;
 
@@ -339,11 +338,15 @@ impl World<'_, '_> {
         let since = self.server_now();
         let next = self.cluster_mut().witness.next();
         let next = next.expect("a member applied it, and the witness with it");
-        let observers = &mut self.observers;
-        let mut reporter = EntryReporter { observers };
-        let place = (next.position, next.at);
-        let (decided, posted) = ((ticket, &next.outcome), Some(&*next.posted));
-        reporter.entry(place, since, &next.entry, decided, posted);
+        self.observers.observe_server(&ServerRecord::Committed {
+            position: next.position.0,
+            at: next.at,
+            since,
+            entry: &next.entry,
+            ticket,
+            said: translate::decided(&next.outcome),
+            posted: Some(&*next.posted),
+        });
         self.server.reported = next.position;
     }
 

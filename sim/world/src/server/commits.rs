@@ -10,7 +10,6 @@ use sim_model::server::ServerRecord;
 use crate::World;
 use crate::core_coverage::count_core_work;
 use crate::disk::Unsynced;
-use crate::entry_reporter::EntryReporter;
 use crate::event_queue::Event;
 use crate::translate;
 
@@ -96,12 +95,18 @@ impl World<'_, '_> {
                 let at = self.server.batch_at.unwrap_or(server_now);
                 let (observers, disk) = (&mut self.observers, &mut self.server.disk);
                 let tells_posted = self.server.tells_posted;
-                let (mut reporter, mut position) = (EntryReporter { observers }, first);
+                let mut position = first;
                 node.committed_and(first, (at, server_now), |entry, ticket, outcome, posted| {
                     disk.commit(at, outcome);
-                    let place = (position, at);
-                    let posted = tells_posted.then_some(posted);
-                    reporter.entry(place, server_now, entry, (ticket, outcome), posted);
+                    observers.observe_server(&ServerRecord::Committed {
+                        position: position.0,
+                        at,
+                        since: server_now,
+                        entry,
+                        ticket,
+                        said: translate::decided(outcome),
+                        posted: tells_posted.then_some(posted),
+                    });
                     position = position.next();
                 });
                 self.server.reported = node.hub().position();

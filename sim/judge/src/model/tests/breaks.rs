@@ -14,7 +14,11 @@ fn breaks_relieve_alarm_and_are_held() {
     // Fifty minutes of work; the boss has calmed down.
     assert_eq!(s.model.mood(user, secs(3_059)), Some((50, 0)));
     let alert = |owed: &Owed| match owed.outcome {
-        Ok(Answer::OnBreak { boss_alert, .. }) => boss_alert,
+        Ok(Reply::OnBreak { boss_alert, .. }) => boss_alert,
+        ref other => panic!("{other:?}"),
+    };
+    let held_until = |owed: &Owed| match owed.outcome {
+        Ok(Reply::OnBreak { answer_at, .. }) => answer_at,
         ref other => panic!("{other:?}"),
     };
     for level in 1..=4 {
@@ -22,14 +26,14 @@ fn breaks_relieve_alarm_and_are_held() {
     }
     // The fifth is delayed by 20 s, in which the boss calms down by 3 levels.
     let owed = s.keyed(3_060, 1, 'a', rest());
-    assert_eq!((alert(&owed), owed.answer_at), (2, secs(3_080)));
-    assert_eq!(s.keyed(3_061, 1, 'a', rest()).answer_at, secs(3_080));
+    assert_eq!((alert(&owed), held_until(&owed)), (2, secs(3_080)));
+    assert_eq!(held_until(&s.keyed(3_061, 1, 'a', rest())), secs(3_080));
     // A later break during the delay of the first changes the levels that the first will show.
     let owed = s.owed(3_062, 'a', rest());
-    assert_eq!((alert(&owed), owed.answer_at), (2, secs(3_082)));
+    assert_eq!((alert(&owed), held_until(&owed)), (2, secs(3_082)));
     s.owed(3_069, 'a', rest());
     let again = s.keyed(3_090, 1, 'a', rest());
-    assert_eq!((alert(&again), again.answer_at), (4, secs(3_090)));
+    assert_eq!((alert(&again), held_until(&again)), (4, secs(3_080)));
     // A restart with another cooldown does not discard a partly elapsed level.
     let mut config = s.model.config().clone();
     config.boss_alertness_cooldown = Span::secs(60);
@@ -58,11 +62,13 @@ fn the_draws_of_an_entry_decide_relief_notice_and_flavour() {
         let mut draws = Draws::of(SEED, s.position + 1);
         let relief = u8::try_from(1 + draws.below(100)).unwrap();
         let boss_alert = u8::from(draws.below(100) < 50);
-        let owed = Answer::OnBreak {
+        let owed = Reply::OnBreak {
             user,
             stress: stress.saturating_sub(relief),
             boss_alert,
             flavour: u32::try_from(draws.below(1 << 32)).unwrap(),
+            kind: BreakKind::ALL[0],
+            answer_at: secs(at),
         };
         assert_eq!(s.call(at, 'a', rest()), Ok(owed));
         noticed += boss_alert;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::draws::Draws;
+use sim_model::protocol::WasWaiting;
 
 #[test]
 fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
@@ -23,7 +24,7 @@ fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
     for position in 7..40 {
         let mut model = s.model.clone();
         let owed = model.commit(position, secs(1), &entry);
-        let Ok(Answer::Matched { partner, .. }) = owed.outcome else {
+        let Ok(Reply::Matched { partner, .. }) = owed.outcome else {
             panic!("{owed:?}");
         };
         let index = usize::try_from(Draws::of(SEED, position).below(2)).unwrap();
@@ -49,14 +50,14 @@ fn interests_and_patience_decide_the_choice_of_a_partner() {
     // The second found no partner at 11 s, and keeps its place.
     assert!(s.model.line().eq([User(2)]));
     assert_eq!(s.model.estimated_wait(), Some(Span::secs(9)));
-    let Ok(Answer::Matched { partner, .. }) = s.enter(31, 'd', &[]) else {
+    let Ok(Reply::Matched { partner, .. }) = s.enter(31, 'd', &[]) else {
         panic!("the second accepts anyone");
     };
     assert_eq!(partner.id, User(2));
     // A waiter with two shared interests is preferred to an earlier one with only one.
     s.enter(40, 'e', &["art"]).unwrap();
     s.enter(40, 'f', &["Go", "tea"]).unwrap();
-    let Ok(Answer::Matched { partner, .. }) = s.enter(41, 'g', &["GO", "art", "tea"]) else {
+    let Ok(Reply::Matched { partner, .. }) = s.enter(41, 'g', &["GO", "art", "tea"]) else {
         panic!("two wait that share interests");
     };
     assert_eq!(partner.id, User(6));
@@ -74,7 +75,7 @@ fn a_good_candidate_is_preferred_to_a_last_partner() {
         .unwrap();
     s.enter(2, 'b', &[]).unwrap();
     s.enter(2, 'c', &[]).unwrap();
-    let Ok(Answer::Matched { partner, .. }) = s.enter(3, 'a', &[]) else {
+    let Ok(Reply::Matched { partner, .. }) = s.enter(3, 'a', &[]) else {
         panic!("both wait");
     };
     assert_eq!(partner.id, User(3));
@@ -98,6 +99,8 @@ fn one_whose_handle_was_never_used_is_no_candidate_and_is_looked_for_at_its_firs
     assert_eq!(s.model.estimated_wait(), Some(Span::secs(4)));
     assert_eq!(
         s.call(6, 'a', Command::LeaveQueue),
-        Ok(Answer::LeftQueue { left: true })
+        Ok(Reply::LeftQueue {
+            left: WasWaiting::Yes
+        })
     );
 }

@@ -71,7 +71,7 @@ fn numbers_of_a_lost_life_are_passed() {
     );
     let joined = s.call(2, 'c', login("cec"));
     let (user, room) = (User(step + 3), lobby);
-    assert_eq!(joined, Ok(Answer::LoggedIn { user, room }));
+    assert_eq!(joined, Ok(Reply::LoggedIn { user, room }));
     let next = NextNumbers {
         user,
         room: Room(0),

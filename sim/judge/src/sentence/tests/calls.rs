@@ -26,10 +26,10 @@ fn operated(act: Operate) -> Entry {
 
 #[test]
 fn a_sentence_shows_both_decisions_of_a_call() {
-    let done = || Ok(Answer::Done);
-    let sent = Ok(Answer::Sent {
+    let done = || Ok(Reply::Done);
+    let sent = Ok(Reply::Sent {
         room: LOBBY,
-        room_seq: 5,
+        room_seq: RoomSeq(5),
         at: Time(12_345_678),
         turns_left: Some(3),
     });
@@ -64,16 +64,22 @@ fn a_sentence_shows_both_decisions_of_a_call() {
             entry(push()),
             Some(ANN),
             false,
-            refused("stick_required"),
+            declined("stick_required"),
             sent.clone()
         ),
-        decision(entry(push()), Some(ANN), true, sent, refused("draft_empty")),
+        decision(
+            entry(push()),
+            Some(ANN),
+            true,
+            sent,
+            declined("draft_empty")
+        ),
         decision(
             entry(login),
             None,
             false,
-            refused("name_taken"),
-            Ok(Answer::LoggedIn {
+            declined("name_taken"),
+            Ok(Reply::LoggedIn {
                 user: ANN,
                 room: LOBBY,
             })
@@ -82,7 +88,7 @@ fn a_sentence_shows_both_decisions_of_a_call() {
             operated(act.clone()),
             None,
             false,
-            refused("not_in_room"),
+            declined("not_in_room"),
             done()
         ),
         answer(push(), overloaded, refused("overloaded")),
@@ -91,7 +97,7 @@ fn a_sentence_shows_both_decisions_of_a_call() {
 
 #[test]
 fn a_sentence_shows_calls_at_the_border() {
-    let done = || Ok(Answer::Done);
+    let done = || Ok(Response::Done(Reply::Done));
     let act = Operate::Close {
         room: LOBBY,
         reason: "late".into(),
@@ -149,49 +155,55 @@ fn a_sentence_shows_calls_at_the_border() {
 #[test]
 fn answers_to_commands_show_all_that_they_say() {
     let answers = [
-        Answer::Waiting {
+        Response::Done(Reply::Waiting {
             user: ANN,
             position: 2,
             estimated_wait: Some(Span::secs(5)),
-        },
-        Answer::Matched {
+        }),
+        Response::Done(Reply::Matched {
             user: ANN,
             room: LOBBY,
             partner: ben(),
-        },
-        Answer::LeftQueue { left: true },
-        Answer::LeftQueue { left: false },
-        Answer::LeftChat,
-        Answer::Stick {
+        }),
+        Response::Done(Reply::LeftQueue {
+            left: WasWaiting::Yes,
+        }),
+        Response::Done(Reply::LeftQueue {
+            left: WasWaiting::No,
+        }),
+        Response::Done(Reply::LeftChat),
+        Response::Done(Reply::Stick {
             room: LOBBY,
             place: 0,
-            epoch: 2,
-            holder: Some(ANN),
+            epoch: Epoch(2),
+            holder: ANN,
             lease_until: secs(120),
-        },
-        Answer::Stick {
+        }),
+        Response::Done(Reply::Stick {
             room: LOBBY,
             place: 1,
-            epoch: 2,
-            holder: Some(BEN),
+            epoch: Epoch(2),
+            holder: BEN,
             lease_until: secs(120),
-        },
-        Answer::Draft {
+        }),
+        Response::Done(Reply::Draft {
             length: 10,
-            truncated: 3,
+            cut: 3,
             suffix: Some("the end".into()),
-        },
-        Answer::OnBreak {
+        }),
+        Response::Done(Reply::OnBreak {
             user: ANN,
             stress: 12,
             boss_alert: 3,
             flavour: 7,
-        },
-        Answer::Mood {
+            kind: BreakKind::ALL[0],
+            answer_at: secs(3),
+        }),
+        Response::Read(Answer::Mood {
             stress: 12,
             boss_alert: 3,
-        },
-        Answer::Done,
+        }),
+        Response::Done(Reply::Done),
     ];
     let unknown = refused("unknown_handle");
     let told_of = |said| answer(Op::Mood, unknown.clone(), Ok(said));
@@ -201,25 +213,27 @@ fn answers_to_commands_show_all_that_they_say() {
 #[test]
 fn answers_to_reads_show_all_that_they_say() {
     let answers = [
-        Answer::Read {
-            cursor: 4,
-            more: true,
-            unread: 2,
-            notices: Box::new([notice(NoticeKind::Typing)]),
-        },
-        Answer::History {
+        Response::Read(Answer::Page {
+            page: Page {
+                cursor: Seq(4),
+                unread: 2,
+                ..Page::default()
+            },
+            notices: vec![notice(NoticeKind::Typing)],
+        }),
+        Response::Read(Answer::History {
             room: LOBBY,
-            messages: Arc::new([said(5, 3, None)]),
+            messages: vec![said(5, 3, None)],
             more: true,
-        },
-        Answer::Members {
+        }),
+        Response::Read(Answer::Members {
             room: LOBBY,
-            members: Arc::new([Member {
+            members: vec![Member {
                 who: ben(),
                 since: secs(3),
                 presence: Attendance::Away,
-            }]),
-        },
+            }],
+        }),
     ];
     let unknown = refused("unknown_handle");
     let told_of = |said| answer(Op::Mood, unknown.clone(), Ok(said));
@@ -255,6 +269,6 @@ fn every_call_shows_what_it_asks_for() {
         },
         Op::ListUsers { room: Some(LOBBY) },
     ];
-    let told_of = |op| answer(op, Ok(Answer::Done), refused("muted"));
+    let told_of = |op| answer(op, Ok(Response::Done(Reply::Done)), refused("muted"));
     insta::assert_snapshot!(told(&calls.map(told_of)));
 }

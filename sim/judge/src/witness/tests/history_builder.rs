@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::{Config, Epoch, RoomSeq, Span, Time};
+use chat_types::{Config, Epoch, RoomSeq, Seq, Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record, RequestKey};
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, OwnerReads, Plan, Schedule, Workload};
 use sim_model::protocol::{
-    Agent, Answer, Body, CallId, Command, EndReason, Event, InboxEvent, Op, Outcome, Room, User,
-    Who,
+    Agent, Answer, Body, CallId, Command, EndReason, Event, InboxEvent, Op, Outcome, Page, Reply,
+    Response, Room, User, Who,
 };
 use sim_model::recipe::Recipe;
 
@@ -224,12 +224,13 @@ impl HistoryBuilder {
         self.asks(
             user,
             &op,
-            Ok(Answer::Read {
-                unread: 0,
-                notices: [].into(),
-                cursor,
-                more: false,
-            }),
+            Ok(Response::Read(Answer::Page {
+                page: Page {
+                    cursor: Seq(cursor),
+                    ..Page::default()
+                },
+                notices: Vec::new(),
+            })),
         );
     }
 
@@ -271,12 +272,12 @@ pub(super) fn send(room: Room, text: &str) -> Op {
 }
 
 pub(super) fn sent(room: Room, room_seq: u64) -> Outcome {
-    Ok(Answer::Sent {
+    Ok(Response::Done(Reply::Sent {
         room,
-        room_seq,
+        room_seq: RoomSeq(room_seq),
         at: Time(0),
         turns_left: None,
-    })
+    }))
 }
 
 fn event(room: Room, room_seq: u64, body: Body) -> Event {

@@ -33,7 +33,7 @@ impl Tiny {
                         since: at,
                         entry,
                         ticket,
-                        said: &translate::decided(at, outcome),
+                        said: translate::decided(outcome),
                         posted: Some(posted),
                     });
                     position = position.next();
@@ -60,7 +60,12 @@ impl Tiny {
                     }
                 }
                 Output::Reply { ticket, outcome } => {
-                    self.show_answer(ticket, &outcome);
+                    let outcome = translate::outcome(outcome);
+                    self.show(&ServerRecord::Answered {
+                        at: self.now,
+                        ticket,
+                        outcome: &outcome,
+                    });
                     self.answers.push((ticket, outcome));
                 }
                 Output::StreamReady(ticket) => self.push(ticket),
@@ -79,7 +84,7 @@ impl Tiny {
                 } => self.show(&ServerRecord::Noticed {
                     at: self.now,
                     ticket: stream,
-                    notice: &translate::notice(room, &notice),
+                    notice: (room, &notice),
                 }),
             }
         }
@@ -102,19 +107,6 @@ impl Tiny {
         self.judge.observe_server(record);
     }
 
-    fn show_answer(&mut self, ticket: Ticket, outcome: &Result<Response, chat_core::Reject>) {
-        let page = match outcome {
-            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => Some(translate::page(page)),
-            _ => None,
-        };
-        self.judge.observe_server(&ServerRecord::Answered {
-            at: self.now,
-            ticket,
-            outcome: &translate::response(outcome),
-            page: page.as_ref(),
-        });
-    }
-
     fn push(&mut self, stream: Ticket) {
         let Some(user) = self.whose(stream) else {
             return;
@@ -125,7 +117,7 @@ impl Tiny {
             self.show(&ServerRecord::Pushed {
                 at: self.now,
                 ticket: stream,
-                page: &translate::page(&page),
+                page: &page,
             });
             self.deliver(user, &page, DeliveryPath::Stream);
         }

@@ -1,13 +1,15 @@
 //! Forged records for tests: the judge receives what the server never sent.
 
 use chat_core::{Address, Ticket};
-use chat_types::{Epoch, RoomSeq};
+use std::sync::Arc;
+
+use chat_types::{Epoch, RoomSeq, Seq};
 use sim_model::history::RequestKey;
-use sim_model::server::{Page, ServerRecord};
+use sim_model::server::ServerRecord;
 
 use super::Tiny;
 use sim_model::outcome::TinyCall;
-use sim_model::protocol::{Answer, Body, Event, Who};
+use sim_model::protocol::{Body, Event, Page, Reply, Response, Who};
 use sim_user::Credential;
 use sim_world::translate;
 
@@ -28,17 +30,16 @@ impl Tiny {
             from: u64::from(user),
             ask: &ask,
         });
-        let outcome = Ok(Answer::Sent {
+        let outcome = Ok(Response::Done(Reply::Sent {
             room,
-            room_seq,
+            room_seq: RoomSeq(room_seq),
             at,
             turns_left: None,
-        });
+        }));
         self.show(&ServerRecord::Answered {
             at,
             ticket,
             outcome: &outcome,
-            page: None,
         });
     }
 
@@ -64,11 +65,9 @@ impl Tiny {
             at,
             ticket: stream,
             page: &Page {
-                gaps: Vec::new(),
-                events: vec![(cursor, &event)],
-                is_ordered: true,
-                cursor,
-                more: false,
+                events: vec![(Seq(cursor), Arc::new(event))],
+                cursor: Seq(cursor),
+                ..Page::default()
             },
         });
     }

@@ -4,7 +4,7 @@ use chat_core::Item;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record};
 use sim_model::outcome::{Action, TinyCall};
-use sim_model::protocol::{Agent, Body, InboxEvent};
+use sim_model::protocol::{Agent, Body, InboxEvent, Response};
 
 use super::Tiny;
 
@@ -66,11 +66,11 @@ impl Tiny {
             }
             event.place()
         } else if let ClientEvent::Answered {
-            outcome: Ok(answer),
+            outcome: Ok(Response::Done(reply)),
             ..
         } = what
         {
-            answer.place()
+            reply.place().map(|(room, seq)| (room, seq.0))
         } else {
             None
         };

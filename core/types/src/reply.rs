@@ -1,9 +1,12 @@
-//! Answers to accepted commands.
+//! Answers to accepted calls: to commands, and to reads.
 
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Epoch, RoomId, RoomSeq, Span, Time, UserId, Who};
 use serde::{Deserialize, Serialize};
+
+use crate::{
+    BreakKind, Epoch, Event, MemberView, NoticeKind, Page, RoomId, RoomSeq, Span, Time, UserId, Who,
+};
 
 /// The answer to an accepted command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -99,6 +102,43 @@ pub enum Reply {
     },
 }
 
+impl Reply {
+    /// The caller, if the answer contains it.
+    #[must_use]
+    pub const fn caller(&self) -> Option<UserId> {
+        if let Self::LoggedIn { user, .. }
+        | Self::Waiting { user, .. }
+        | Self::Matched { user, .. }
+        | Self::OnBreak { user, .. } = self
+        {
+            return Some(*user);
+        }
+        None
+    }
+
+    /// The room in which the caller is, by the answer.
+    #[must_use]
+    pub const fn room(&self) -> Option<RoomId> {
+        if let Self::Matched { room, .. }
+        | Self::LoggedIn { room, .. }
+        | Self::Stick { room, .. }
+        | Self::Sent { room, .. } = self
+        {
+            return Some(*room);
+        }
+        None
+    }
+
+    /// The place of the accepted message.
+    #[must_use]
+    pub const fn place(&self) -> Option<(RoomId, RoomSeq)> {
+        if let Self::Sent { room, room_seq, .. } = self {
+            return Some((*room, *room_seq));
+        }
+        None
+    }
+}
+
 /// Whether a participant was in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum WasWaiting {
@@ -106,4 +146,61 @@ pub enum WasWaiting {
     Yes,
     /// It was not in the queue.
     No,
+}
+
+/// The answer to a read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// `check`: events of the inbox, and fresh notices.
+    Page {
+        /// The events.
+        page: Page,
+        /// The notices, by room.
+        notices: Vec<(RoomId, Notice)>,
+    },
+    /// `list_users`: the room's members, in the order of their ids.
+    Members {
+        /// The room.
+        room: RoomId,
+        /// Its members.
+        members: Vec<MemberView>,
+    },
+    /// `history`: past messages, newest last.
+    History {
+        /// The room.
+        room: RoomId,
+        /// The messages.
+        messages: Vec<Arc<Event>>,
+        /// Whether there are older messages.
+        more: bool,
+    },
+    /// The caller's stress and its boss's alert level.
+    Mood {
+        /// The stress level, from 0 to 100.
+        stress: u8,
+        /// The boss's alert level, from 0 to 5.
+        boss_alert: u8,
+    },
+}
+
+/// A transient notice: it has no place in the room's order and in inboxes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// The sender.
+    pub user: Arc<Who>,
+    /// The kind of notice.
+    pub kind: NoticeKind,
+    /// The instant of the notice.
+    pub at: Time,
+}
+
+/// The answer to an accepted call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Response {
+    /// To a command.
+    Done(Reply),
+    /// To a read.
+    Read(Answer),
+    /// The stream is open. Its ticket is that of the call.
+    Streaming,
 }

@@ -24,10 +24,7 @@ pub struct Named {
 /// A page, or the table itself, that cannot be read.
 pub fn read(root: &Path) -> io::Result<Vec<Named>> {
     let contents = Page::read(&text(root, CONTENTS)?);
-    let paths = contents
-        .links
-        .iter()
-        .map(|link| resolve(CONTENTS, &link.target));
+    let paths = contents.links.iter().map(|link| resolve(CONTENTS, link));
     paths
         .map(|path| {
             let page = Page::read(&text(root, &path)?);

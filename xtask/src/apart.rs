@@ -4,7 +4,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::cargo::ended;
+use anyhow::{Result, anyhow};
+use xshell::Shell;
+
+use crate::cargo;
 use crate::outcome::Outcome;
 use crate::steps::Step;
 
@@ -21,21 +24,16 @@ pub(crate) struct Apart {
 }
 
 impl Apart {
-    /// Copies this program into a new folder below `above`.
+    /// Copies this program into a new folder.
     ///
     /// # Errors
     /// A file that cannot be read or written.
-    pub(crate) fn new(above: &Path) -> Result<Self, String> {
+    pub(crate) fn new(sh: &Shell) -> Result<Self> {
         // Another process may run its copy, and writes its own outputs.
-        let folder = above.join(format!("steps-{}", std::process::id()));
-        let program = folder.join(format!("xtask{}", std::env::consts::EXE_SUFFIX));
-        let copied = fs::create_dir_all(&folder)
-            .and_then(|()| std::env::current_exe())
-            .and_then(|own| fs::copy(own, &program));
-        match copied {
-            Ok(_) => Ok(Self { program, folder }),
-            Err(error) => Err(format!("cannot make {}: {error}", program.display())),
-        }
+        let folder = cargo::scratch(sh, &format!("steps-{}", std::process::id()))?;
+        let program = folder.join(cargo::executable("xtask"));
+        sh.copy_file(std::env::current_exe()?, &program)?;
+        Ok(Self { program, folder })
     }
 
     /// Runs a step, and returns its outcome and output.
@@ -45,25 +43,23 @@ impl Apart {
         let done = self.run_into(step, &output, &outcome);
         let said = fs::read(&output).unwrap_or_default();
         let said = String::from_utf8_lossy(&said).into_owned();
-        (done.unwrap_or_else(Outcome::Failed), said)
+        let broken = |why| Outcome::Failed(format!("the step's own process: {why:#}"));
+        (done.unwrap_or_else(broken), said)
     }
 
-    fn run_into(&self, step: Step, output: &Path, outcome: &Path) -> Result<Outcome, String> {
-        let said = |error| format!("the step's own process: {error}");
+    fn run_into(&self, step: Step, output: &Path, outcome: &Path) -> Result<Outcome> {
         // That of an earlier run.
         let _ = fs::remove_file(outcome);
-        let shown = File::create(output).map_err(said)?;
+        let shown = File::create(output)?;
         let status = Command::new(&self.program)
             .args([WORD, step.name])
             .arg(outcome)
             .stdin(Stdio::null())
-            .stderr(shown.try_clone().map_err(said)?)
+            .stderr(shown.try_clone()?)
             .stdout(shown)
-            .status()
-            .map_err(said)?;
-        let read = fs::read_to_string(outcome).ok();
-        read.and_then(|text| Outcome::parse(&text))
-            .ok_or_else(|| format!("the step's own process {}", ended(status)))
+            .status()?;
+        let written = fs::read(outcome).map_err(|_| anyhow!("{status}"))?;
+        Ok(serde_json::from_slice(&written)?)
     }
 }
 
@@ -86,19 +82,20 @@ mod tests {
         use std::fs;
         use std::os::unix::fs::PermissionsExt as _;
 
-        let apart = Apart::new(&std::env::temp_dir()).expect("a temporary folder");
+        let sh = crate::cargo::shell().expect("a folder");
+        let apart = Apart::new(&sh).expect("a folder");
         let program = |script: &str| {
             fs::write(&apart.program, format!("#!/bin/sh\n{script}\n")).expect("it is written");
             let mode = fs::Permissions::from_mode(0o755);
             fs::set_permissions(&apart.program, mode).expect("it is ours");
         };
-        program("echo ran $2; echo also >&2; printf 'skipped\\nno such tool' > $3");
+        program("echo ran $2; echo also >&2; echo '{\"Skipped\":\"no such tool\"}' > $3");
         let (outcome, said) = apart.run(Step::named("page").expect("a step"));
         assert_eq!(outcome, Outcome::Skipped("no such tool".into()));
         assert_eq!(said, "ran page\nalso\n");
         program("exit 101");
         let (outcome, _) = apart.run(Step::named("page").expect("a step"));
-        let why = "the step's own process ended with exit code 101";
+        let why = "the step's own process: exit status: 101";
         assert_eq!(outcome, Outcome::Failed(why.into()));
         let folder = apart.folder.clone();
         drop(apart);

@@ -3,7 +3,6 @@
 //! One build gives the same counts on a busy machine as on an idle one. `benches/benches/counts.rs`
 //! defines what is counted, and how.
 
-mod baseline;
 mod chart;
 mod counting;
 mod flame;
@@ -12,87 +11,89 @@ mod verdict;
 
 use std::io::Write;
 
-use crate::bench::baseline::Baseline;
-use crate::bench::counting::Machine;
-use crate::bench::verdict::CountVerdict;
-use crate::cargo::Cargo;
-use crate::outcome::Outcome;
+use anyhow::{Context as _, Result};
+use clap::Args;
+use xshell::Shell;
 
-/// What to do with the counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BenchRequest {
-    /// Compare them with the baseline.
-    Compare,
-    /// Write them as the baseline.
-    Accept,
-    /// Measure the costs with growing numbers of participants.
-    Growth,
-    /// Draw flame graphs.
-    Flame,
+use crate::bench::counting::Baseline;
+use crate::bench::verdict::CountVerdict;
+use crate::outcome::{none_of, skipped};
+
+pub(crate) use flame::draw as draw_flames;
+pub(crate) use growth::measure as measure_growth;
+pub(crate) use verdict::thousands;
+
+/// The path of the baseline.
+const BASELINE: &str = "benches/baseline.json";
+
+/// Count the instructions of the core's commands, the node and the virtual world
+///
+/// They are compared with benches/baseline.json. Exit code 1: a count grew by more than 2 %. Counting needs
+/// no idle machine.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+pub(crate) struct BenchWords {
+    /// Compare with the baseline, which is the default
+    #[arg(long)]
+    pub(crate) compare: bool,
+    /// Write a new baseline, to be committed with the change that caused it
+    #[arg(long)]
+    pub(crate) accept: bool,
+    /// Measure all costs from a thousand participants to a million, and name those that grow faster than a
+    /// logarithm; the times need an idle machine
+    #[arg(long)]
+    pub(crate) growth: bool,
+    /// Profile the core, the node and the virtual world with perf for ten seconds each, and draw a flame
+    /// graph of each
+    #[arg(long)]
+    pub(crate) flame: bool,
 }
 
 /// The step `bench`: fails if a count exceeds the baseline by more than the tolerance.
-pub(crate) fn check(cargo: &Cargo) -> Outcome {
-    if let Err(why) = counting::ready(cargo) {
-        return Outcome::Skipped(why);
-    }
-    match judged(cargo) {
-        Ok(verdict) => {
-            say(&verdict.summary());
-            Outcome::of_findings(&verdict.findings())
-        }
-        Err(why) => Outcome::Failed(why),
-    }
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
+pub(crate) fn check(sh: &Shell) -> Result<()> {
+    counting::ready(sh).map_err(skipped)?;
+    let verdict = CountVerdict::new(before(sh)?, Baseline::count(sh)?);
+    eprint!("{}{}", verdict.summary(), verdict.fewer());
+    none_of(&verdict.findings())
 }
 
-/// Counts, and prints the table or writes the baseline. Returns whether the verdict is good.
+/// Counts, and prints the table. Returns whether the verdict is good.
 ///
 /// # Errors
 /// Why it could not be done.
-pub(crate) fn run(
-    cargo: &Cargo,
-    request: BenchRequest,
-    out: &mut impl Write,
-) -> Result<bool, String> {
-    let shown = |verdict: CountVerdict| (verdict.table(), verdict.findings());
-    let done = counting::ready(cargo).and_then(|()| match request {
-        BenchRequest::Compare => judged(cargo).map(shown),
-        BenchRequest::Accept => accept(cargo).map(shown),
-        BenchRequest::Growth => growth::measure(cargo).map(|(page, table, findings)| {
-            let page = page.display();
-            (format!("{table}plotted in {page}\n"), findings)
-        }),
-        BenchRequest::Flame => flame::draw(cargo).map(|table| (table, Vec::new())),
-    });
-    let (table, findings) = done?;
-    let lines = findings.iter().map(|finding| format!("{finding}\n"));
-    let lines = lines.collect::<String>();
-    write!(out, "{table}{lines}").map_err(|error| error.to_string())?;
+pub(crate) fn compare(sh: &Shell, out: &mut impl Write) -> Result<bool> {
+    counting::ready(sh)?;
+    let verdict = CountVerdict::new(before(sh)?, Baseline::count(sh)?);
+    let findings = verdict.findings();
+    write!(
+        out,
+        "{}{}{}",
+        verdict.table(),
+        verdict.summary(),
+        verdict.fewer()
+    )?;
+    writeln!(out, "{}", findings.join("\n"))?;
     Ok(findings.is_empty())
-}
-
-/// Counts, and compares with the baseline.
-fn judged(cargo: &Cargo) -> Result<CountVerdict, String> {
-    let before = Baseline::read(cargo.root())?;
-    let machine = Machine::look()?;
-    let counts = counting::count(cargo)?;
-    let now = Baseline { machine, counts };
-    Ok(CountVerdict::new(&before, &now))
 }
 
 /// Counts, and writes the counts as the baseline. Compares them with the previous one for the
 /// table.
-fn accept(cargo: &Cargo) -> Result<CountVerdict, String> {
-    let machine = Machine::look()?;
-    let counts = counting::count(cargo)?;
-    let now = Baseline { machine, counts };
+///
+/// # Errors
+/// Why it could not be done.
+pub(crate) fn accept(sh: &Shell, out: &mut impl Write) -> Result<()> {
+    counting::ready(sh)?;
+    let now = Baseline::count(sh)?;
     // The first baseline has no previous one.
-    let before = Baseline::read(cargo.root()).unwrap_or_else(|_| now.clone());
-    now.write(cargo.root())?;
-    Ok(CountVerdict::accepted(&before, &now))
+    let before = before(sh).unwrap_or_else(|_| now.clone());
+    sh.write_file(BASELINE, serde_json::to_string_pretty(&now)? + "\n")?;
+    let verdict = CountVerdict::new(before, now);
+    write!(out, "{}{}", verdict.table(), verdict.summary())?;
+    Ok(())
 }
 
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn say(text: &str) {
-    eprint!("{text}");
+/// The committed baseline.
+fn before(sh: &Shell) -> Result<Baseline> {
+    serde_json::from_str(&sh.read_file(BASELINE)?).context(BASELINE)
 }

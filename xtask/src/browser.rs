@@ -1,33 +1,20 @@
-//! Requirements of tests in a real browser: a browser, Node, and a working directory.
+//! Tests in a real browser, which drive it from Node: of the simulator's reports, in several sizes and both
+//! colour schemes, and of the server's page, with people and an agent in the same rooms.
 //!
-//! Missing ones are installed: a browser and Node as packages of the system, if that is permitted,
+//! What is missing is installed: a browser and Node as packages of the system, if that is permitted,
 //! and the tests' imports by npm, at the versions of the lock file.
 
-pub(crate) mod page;
-pub(crate) mod report;
-
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::cargo::Cargo;
-use crate::outcome::Outcome;
-use crate::programs::{install, node, run};
+use anyhow::Result;
+use xshell::{Shell, cmd};
+
+use crate::cargo::{self, WHOLE};
+use crate::outcome::skipped;
+use crate::programs::{found_or_installed, node, npm};
 
 /// The time limit in seconds. It guards against a browser that hangs.
 const GUARD_S: &str = "600";
-
-/// Tests that drive a browser.
-struct Tests {
-    /// Their folder, from the root.
-    folder: &'static str,
-    /// Their files. Node runs those that end in `.test.mjs`.
-    files: &'static [&'static str],
-    /// The working directory below `target/xtask`.
-    workspace: &'static str,
-    /// The folder in it for results, which is emptied before each run.
-    left: &'static str,
-}
 
 /// The paths of browsers that speak Chrome's protocol, the preferred one first.
 const BROWSERS: [&str; 4] = [
@@ -37,89 +24,61 @@ const BROWSERS: [&str; 4] = [
     "/usr/bin/google-chrome-stable",
 ];
 
-/// A browser and a working directory.
-struct Stage {
-    browser: &'static Path,
-    workspace: PathBuf,
-    left: PathBuf,
-    files: &'static [&'static str],
+/// Writes sample reports, and runs the tests on them.
+pub(crate) fn check_reports(sh: &Shell) -> Result<()> {
+    let tests = "sim/tests/browser";
+    let stage = stage(sh, tests, "browser").map_err(skipped)?;
+    let reports = cargo::empty_scratch(sh, "browser/reports")?;
+    cmd!(sh, "cargo test {WHOLE...} --test report")
+        .env("SIM_REPORT_SAMPLES", &reports)
+        .run()?;
+    play(sh, tests, stage, &[("REPORTS", &reports)])
 }
 
-impl Tests {
-    /// Prepares the requirements.
-    ///
-    /// # Errors
-    /// The outcome of a step that cannot continue.
-    fn stage(&self, cargo: &Cargo) -> Result<Stage, Outcome> {
-        let browser = browser().map_err(Outcome::Skipped)?;
-        node().map_err(Outcome::Skipped)?;
-        // The tests run in a copy, so that npm installs nothing among the sources.
-        let workspace = self.workspace(cargo).map_err(Outcome::Failed)?;
-        let mut npm = Command::new("npm");
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(&workspace);
-        run(&mut npm).map_err(|why| {
-            Outcome::Skipped(format!("what the tests import cannot be installed: {why}"))
-        })?;
-        Ok(Stage {
-            browser,
-            left: workspace.join(self.left),
-            workspace,
-            files: self.files,
-        })
-    }
-
-    /// Creates the working directory with a fresh copy of the tests.
-    fn workspace(&self, cargo: &Cargo) -> Result<PathBuf, String> {
-        let workspace = cargo.scratch()?.join(self.workspace);
-        let left = workspace.join(self.left);
-        if left.exists() {
-            fs::remove_dir_all(&left)
-                .map_err(|error| format!("cannot empty {}: {error}", left.display()))?;
-        }
-        fs::create_dir_all(&workspace)
-            .map_err(|error| format!("cannot make {}: {error}", workspace.display()))?;
-        for file in self
-            .files
-            .iter()
-            .chain(&["package.json", "package-lock.json"])
-        {
-            let from = cargo.root().join(self.folder).join(file);
-            fs::copy(&from, workspace.join(file))
-                .map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
-        }
-        Ok(workspace)
-    }
+/// Builds the server, and runs the tests of its page.
+pub(crate) fn check_page(sh: &Shell) -> Result<()> {
+    let tests = "server/tests/page";
+    let stage = stage(sh, tests, "page").map_err(skipped)?;
+    let screenshots = cargo::empty_scratch(sh, "page/screenshots")?;
+    let server = cargo::program(sh, "talking-stick")?;
+    play(
+        sh,
+        tests,
+        stage,
+        &[("SERVER_PROGRAM", &server), ("SCREENSHOTS", &screenshots)],
+    )
 }
 
-impl Stage {
-    /// Runs the tests with these variables, under the time limit.
-    fn play(&self, variables: &[(&str, &Path)]) -> Outcome {
-        let mut node = Command::new("timeout");
-        let tests = self.files.iter().filter(|file| file.ends_with(".test.mjs"));
-        node.args([GUARD_S, "node", "--test"])
-            .args(tests)
-            .current_dir(&self.workspace)
-            .env("BROWSER_PROGRAM", self.browser)
-            .envs(variables.iter().copied());
-        run(&mut node).map_or_else(Outcome::Failed, |()| Outcome::Passed)
-    }
-}
-
-/// The path of a browser, which is installed if there is none.
-fn browser() -> Result<&'static Path, String> {
+/// A browser, and a copy of the tests with what they import, so that npm installs nothing among the sources.
+fn stage(sh: &Shell, tests: &str, name: &str) -> Result<(&'static Path, PathBuf)> {
     let there = || {
         BROWSERS
             .map(Path::new)
             .into_iter()
             .find(|path| path.exists())
     };
-    if let Some(browser) = there() {
-        return Ok(browser);
-    }
-    let installed = install(&["chromium"]);
-    there().ok_or_else(|| {
-        let why = installed.err().unwrap_or_else(|| "it brought none".into());
-        format!("no browser is installed, and `apt-get install chromium` did not help: {why}")
-    })
+    let browser = found_or_installed(sh, there, "chromium")?;
+    let workspace = cargo::copied(sh, tests, name)?;
+    node(sh)?;
+    let _within = sh.push_dir(&workspace);
+    npm(sh)?;
+    Ok((browser, workspace))
+}
+
+/// Runs the tests of this folder with these variables, under the time limit.
+fn play(
+    sh: &Shell,
+    tests: &str,
+    (browser, workspace): (&Path, PathBuf),
+    variables: &[(&str, &Path)],
+) -> Result<()> {
+    let files = sh.read_dir(tests)?;
+    let names = files.iter().filter_map(|path| path.file_name()?.to_str());
+    let tests = names.filter(|name| name.ends_with(".test.mjs"));
+    let _within = sh.push_dir(workspace);
+    cmd!(sh, "timeout {GUARD_S} node --test {tests...}")
+        .env("BROWSER_PROGRAM", browser)
+        .envs(variables.iter().copied())
+        .run()?;
+    Ok(())
 }

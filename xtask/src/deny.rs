@@ -4,43 +4,44 @@
 //! The advisory database is fetched at every run. So advisories are a step of their own: it may
 //! fail without any change here. It is skipped, and never passed, if the database is not available.
 
-use crate::cargo::Cargo;
-use crate::outcome::Outcome;
+use anyhow::Result;
+use xshell::{Shell, cmd};
+
+use crate::cargo;
+use crate::outcome::skipped;
 
 /// The version of cargo-deny to install if it is missing.
 const VERSION: &str = "0.20.2";
 
 /// Checks `deny.toml` and `xtask/layers.toml`. Installs cargo-deny first if it is missing.
-pub(crate) fn check(cargo: &Cargo) -> Outcome {
-    installed(cargo)
-        .and_then(|| {
-            let words = ["deny", "--workspace", "check"];
-            cargo.run(&[&words[..], &["bans", "licenses", "sources"]].concat())
-        })
-        .and_then(|| {
-            let layers = ["--config", "xtask/layers.toml", "check", "bans"];
-            cargo.run(&[&["deny", "--workspace"], &layers[..]].concat())
-        })
+pub(crate) fn check(sh: &Shell) -> Result<()> {
+    installed(sh)?;
+    cmd!(sh, "cargo deny --workspace check bans licenses sources").run()?;
+    cmd!(
+        sh,
+        "cargo deny --workspace --config xtask/layers.toml check bans"
+    )
+    .run()?;
+    Ok(())
 }
 
 /// Checks that no dependency has a known vulnerability.
-pub(crate) fn advisories(cargo: &Cargo) -> Outcome {
-    installed(cargo).and_then(|| {
-        if let Outcome::Failed(why) = cargo.run(&["deny", "fetch", "db"]) {
-            return Outcome::Skipped(format!(
-                "the database of advisories could not be fetched from github.com: {why}"
-            ));
-        }
-        // The database was fetched, so a failure from here on is a finding.
-        let words = ["deny", "--workspace", "check", "--disable-fetch"];
-        cargo.run(&[&words[..], &["advisories"]].concat())
-    })
+pub(crate) fn advisories(sh: &Shell) -> Result<()> {
+    installed(sh)?;
+    if let Err(why) = cmd!(sh, "cargo deny fetch db").run() {
+        let what = "the database of advisories could not be fetched from github.com";
+        return Err(skipped(format!("{what}: {why}")));
+    }
+    // The database was fetched, so a failure from here on is a finding.
+    cmd!(
+        sh,
+        "cargo deny --workspace check --disable-fetch advisories"
+    )
+    .run()?;
+    Ok(())
 }
 
-/// Passed if cargo-deny is installed, or can be.
-fn installed(cargo: &Cargo) -> Outcome {
-    match cargo.there_or_installed(|| cargo.has("deny"), ("cargo-deny", VERSION), &[]) {
-        Ok(()) => Outcome::Passed,
-        Err(why) => Outcome::Skipped(why),
-    }
+fn installed(sh: &Shell) -> Result<()> {
+    let package = ("cargo-deny", VERSION);
+    cargo::there_or_installed(sh, || cargo::has(sh, "deny"), package, &[]).map_err(skipped)
 }

@@ -1,10 +1,11 @@
 //! Checks determinism: a scenario's trace hash is the same at every run, with any number of jobs,
 //! and with and without optimisation.
 
-use std::fs;
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use xshell::Shell;
 
-use crate::cargo::Cargo;
-use crate::outcome::Outcome;
+use crate::outcome::none_of;
 use crate::sim::Sim;
 
 const SCENARIO: &str = "scenarios/burst.yaml";
@@ -60,49 +61,35 @@ const OTHER: Variant = Variant {
     words: &["--jobs", "1", "--seed", OTHER_SEED],
 };
 
+/// The result file of the latest run.
+const RESULT: &str = "target/xtask/determinism.json";
+
 /// Runs the scenario in every variant and compares the hashes.
-pub(crate) fn check(cargo: &Cargo) -> Outcome {
-    match hashes(cargo) {
-        Ok((same, other)) => Outcome::of_findings(&judge(&same, &other)),
-        Err(outcome) => outcome,
-    }
+pub(crate) fn check(sh: &Shell) -> Result<()> {
+    let (optimised, debug) = (Sim::optimised(sh)?, Sim::debug(sh)?);
+    let hashed = |variant: Variant| -> Result<Hashed> {
+        let sim = match variant.build {
+            Build::Debug => &debug,
+            Build::Optimised => &optimised,
+        };
+        Ok((variant.name, hash(sh, sim, variant)?))
+    };
+    let same = SAME.into_iter().map(hashed).collect::<Result<Vec<_>>>()?;
+    none_of(&judge(&same, &hashed(OTHER)?))
 }
 
 /// The name of a variant, with its trace hash.
 type Hashed = (&'static str, String);
 
-fn hashes(cargo: &Cargo) -> Result<(Vec<Hashed>, Hashed), Outcome> {
-    let (optimised, debug) = (Sim::optimised(cargo)?, Sim::debug(cargo)?);
-    let hashed = |variant: Variant| {
-        let sim = match variant.build {
-            Build::Debug => &debug,
-            Build::Optimised => &optimised,
-        };
-        let hash = hash(cargo, sim, variant).map_err(Outcome::Failed)?;
-        Ok((variant.name, hash))
-    };
-    let same = SAME.into_iter().map(hashed).collect::<Result<_, _>>()?;
-    Ok((same, hashed(OTHER)?))
-}
-
 /// Runs the scenario in one way. The verdict of the run belongs to the step `scenarios`.
-fn hash(cargo: &Cargo, sim: &Sim<'_>, variant: Variant) -> Result<String, String> {
-    let file = cargo.scratch()?.join("determinism.json");
-    let _ = fs::remove_file(&file);
-    let path = file.to_str().ok_or("the workspace's path is not Unicode")?;
-    let mut words = vec![SCENARIO, "--seeds", SEEDS, "--quiet", "--json", path];
-    words.extend(variant.words);
-    let status = sim.run(&words)?;
-    let json = fs::read_to_string(&file).map_err(|error| {
-        format!(
-            "{}: no result: {error} (sim {})",
-            variant.name,
-            crate::cargo::ended(status)
-        )
-    })?;
-    trace_hash(&json)
-        .map(str::to_owned)
-        .ok_or_else(|| format!("{}: the result has no trace_hash", variant.name))
+fn hash(sh: &Shell, sim: &Sim<'_>, variant: Variant) -> Result<String> {
+    sh.remove_path(RESULT)?;
+    let words = [SCENARIO, "--seeds", SEEDS, "--quiet", "--json", RESULT];
+    let status = sim.status(&[&words, variant.words].concat())?;
+    let json = sh
+        .read_file(RESULT)
+        .with_context(|| format!("sim: {status}"))?;
+    trace_hash(&json).with_context(|| format!("{}: the result has no trace_hash", variant.name))
 }
 
 /// The findings: hashes that must agree and do not, or that must differ and do not.
@@ -125,17 +112,12 @@ fn judge(same: &[Hashed], other: &Hashed) -> Vec<String> {
     findings
 }
 
-/// The value of the first `"trace_hash"` in a JSON text: 16 hexadecimal digits, which contain no
-/// quotes.
-fn trace_hash(json: &str) -> Option<&str> {
-    let (_, rest) = json.split_once("\"trace_hash\"")?;
-    let value = rest
-        .trim_start()
-        .strip_prefix(':')?
-        .trim_start()
-        .strip_prefix('"')?;
-    let (hash, _) = value.split_once('"')?;
-    (hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
+/// The trace hash of a result: 16 hexadecimal digits.
+fn trace_hash(json: &str) -> Option<String> {
+    let result: Value = serde_json::from_str(json).ok()?;
+    let hash = result["trace_hash"].as_str()?;
+    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then(|| hash.to_owned())
 }
 
 #[cfg(test)]
@@ -163,15 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_read_however_the_json_is_spaced() {
-        assert_eq!(
-            trace_hash("{\"seed\":1,\"trace_hash\":\"8d1f4c02a97be350\"}"),
-            Some(A)
-        );
-        assert_eq!(
-            trace_hash("{\n  \"trace_hash\" : \"8d1f4c02a97be350\",\n}"),
-            Some(A)
-        );
+    fn the_hash_is_read_from_the_result() {
+        let json = "{\"seed\":1,\"trace_hash\":\"8d1f4c02a97be350\"}";
+        assert_eq!(trace_hash(json).as_deref(), Some(A));
     }
 
     #[test]

@@ -1,20 +1,18 @@
 //! The free space of the disk, which a whole check fills by some gigabytes.
 
-use std::path::Path;
-use std::process::Command;
+use xshell::{Shell, cmd};
 
 use crate::steps::{STEPS, Step};
 
 /// What a whole check writes into an empty `target`, in KiB, and a reserve.
 const NEEDED: u64 = 8 << 20;
 
-/// A warning if all steps are to run, and the disk of this folder has too little space for them.
-pub(crate) fn warning(steps: &[Step], folder: &Path) -> Option<String> {
+/// A warning if all steps are to run, and the shell's disk has too little space for them.
+pub(crate) fn warning(steps: &[Step], sh: &Shell) -> Option<String> {
     if steps.len() < STEPS.len() {
         return None;
     }
-    let said = Command::new("df").arg("-Pk").arg(folder).output().ok()?;
-    of(free(&String::from_utf8_lossy(&said.stdout))?)
+    of(free(&cmd!(sh, "df -Pk .").read().ok()?)?)
 }
 
 fn of(free: u64) -> Option<String> {
@@ -53,6 +51,7 @@ mod tests {
 
     #[test]
     fn some_steps_alone_need_less() {
-        assert_eq!(warning(&STEPS[..1], Path::new("/")), None);
+        let sh = crate::cargo::shell().expect("a folder");
+        assert_eq!(warning(&STEPS[..1], &sh), None);
     }
 }

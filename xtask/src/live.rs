@@ -1,8 +1,11 @@
 //! Runs the simulator against the real server: a short scenario in every protocol, judged by the
 //! server's journal. Then it replays that journal.
 
-use crate::cargo::{Cargo, ended};
-use crate::outcome::Outcome;
+use anyhow::Result;
+use xshell::Shell;
+
+use crate::cargo;
+use crate::outcome::none_of;
 use crate::server::{FOR_ONE_ADDRESS, Server};
 use crate::sim::Sim;
 
@@ -17,26 +20,12 @@ const JOURNAL: &str = "target/xtask/live-journal";
 const REPLAYED: &str = "target/xtask/live-replayed.yaml";
 
 /// Starts a server, runs the scenario in each protocol, and replays the server's journal.
-pub(crate) fn check(cargo: &Cargo) -> Outcome {
-    let program = match cargo.program("talking-stick") {
-        Ok(program) => program,
-        Err(outcome) => return outcome,
-    };
-    let sim = match Sim::debug(cargo) {
-        Ok(sim) => sim,
-        Err(outcome) => return outcome,
-    };
-    let folder = cargo.root().join(JOURNAL);
+pub(crate) fn check(sh: &Shell) -> Result<()> {
+    let program = cargo::program(sh, "talking-stick")?;
+    let sim = Sim::debug(sh)?;
     // The journal of the check before.
-    if folder.exists()
-        && let Err(why) = std::fs::remove_dir_all(&folder)
-    {
-        return Outcome::Failed(format!("{JOURNAL}: {why}"));
-    }
-    let server = match Server::with_journal(&program, &folder, &FOR_ONE_ADDRESS) {
-        Ok(server) => server,
-        Err(why) => return Outcome::Failed(why),
-    };
+    sh.remove_path(JOURNAL)?;
+    let server = Server::with_journal(&program, &sh.current_dir().join(JOURNAL), &FOR_ONE_ADDRESS)?;
     let program = program.to_string_lossy();
     let live = PROTOCOLS.map(|protocol| {
         let target = ["--target", server.url(), "--protocol", protocol];
@@ -47,11 +36,6 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     let replay = [&["replay", JOURNAL, "--server", &program][..], &scenario].concat();
     let validate = vec!["validate", REPLAYED];
     let runs = live.into_iter().chain([replay, validate]);
-    let failed = |words: Vec<&str>| match sim.run(&words) {
-        Ok(status) if status.success() => None,
-        Ok(status) => Some(format!("sim {}: it {}", words.join(" "), ended(status))),
-        Err(why) => Some(why),
-    };
-    let failures: Vec<String> = runs.filter_map(failed).collect();
-    Outcome::of_findings(&failures)
+    let failures = runs.filter_map(|words| sim.run(&words).run().err());
+    none_of(&failures.collect::<Vec<_>>())
 }

@@ -35,26 +35,28 @@ mod workspace_copy;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser as _;
+use xshell::{Shell, cmd};
 
 use crate::apart::Apart;
-use crate::bench::BenchRequest;
-use crate::cargo::Cargo;
-use crate::cluster::ClusterRequest;
-use crate::command_line::{BenchWords, ClusterWords, CommandLine, MutantsWords, Word};
-use crate::mutants::HuntRequest;
-use crate::outcome::Outcome;
+use crate::bench::BenchWords;
+use crate::cluster::ClusterWords;
+use crate::command_line::{CommandLine, Word};
+use crate::mutants::MutantsWords;
+use crate::outcome::{Outcome, Strictness};
 use crate::steps::{STEPS, Step};
 
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 fn main() -> ExitCode {
-    match perform(CommandLine::parse().word, &Cargo::new(root())) {
+    let word = CommandLine::parse().word;
+    match cargo::shell().and_then(|sh| perform(word, &sh)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(why) => {
-            eprintln!("error: {why}");
+            eprintln!("error: {why:#}");
             ExitCode::FAILURE
         }
     }
@@ -62,121 +64,93 @@ fn main() -> ExitCode {
 
 /// Does what the words say. Returns whether all is well.
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
-fn perform(word: Word, cargo: &Cargo) -> Result<bool, String> {
+fn perform(word: Word, sh: &Shell) -> Result<bool> {
     match word {
         Word::Test { list: true, .. } => print!("{}", command_line::list()),
-        Word::Test { only, .. } => return test(&only, cargo),
-        Word::Step { step, outcome } => fs::write(&outcome, (step.run)(cargo).text())
-            .map_err(|error| format!("cannot write {}: {error}", outcome.display()))?,
-        Word::Mutants(words) => return mutate(words, cargo),
-        Word::Bench(words) => return bench::run(cargo, counting(&words), &mut io::stdout()),
-        Word::Load { what } => load(&what, cargo)?,
-        Word::Cluster(words) => done(fail(words, cargo))?,
-        Word::Book => {
-            let folder = match book::build(cargo) {
-                Ok(folder) => folder,
-                Err(outcome) => return done(outcome).map(|()| false),
-            };
-            println!("{}", folder.join("index.html").display());
+        Word::Test { only, .. } => return test(&only, sh),
+        Word::Step { step, outcome } => {
+            let ended = Outcome::from((step.run)(sh));
+            fs::write(outcome, serde_json::to_vec(&ended)?)?;
         }
-        Word::Package => println!("{}", package::make(cargo)?.display()),
+        Word::Mutants(words) => return mutate(&words, sh),
+        Word::Bench(words) => return count(&words, sh),
+        Word::Load { what } => load(&what, sh)?,
+        Word::Cluster(words) => fail(&words, sh)?,
+        Word::Book => println!("{}", book::build(sh)?.join("index.html").display()),
+        Word::Package => println!("{}", package::make(sh)?.display()),
     }
     Ok(true)
 }
 
 /// Runs these steps, or all if there are none, and prints the summary.
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn test(only: &[Step], cargo: &Cargo) -> Result<bool, String> {
+fn test(only: &[Step], sh: &Shell) -> Result<bool> {
     let is_wanted = |step: &Step| only.is_empty() || only.contains(step);
     let steps: Vec<_> = STEPS.into_iter().filter(is_wanted).collect();
-    let apart = Apart::new(&cargo.scratch()?)?;
+    let apart = Apart::new(sh)?;
     let mut out = io::stdout();
-    if let Some(warning) = disk_space::warning(&steps, &root()) {
+    if let Some(warning) = disk_space::warning(&steps, sh) {
         eprintln!("{warning}");
     }
-    let report = run::all(
-        &steps,
-        &mut out,
-        |step| (step.run)(cargo),
-        |step| apart.run(step),
-    );
-    report
-        .and_then(|report| report.write(&mut out, outcome::Strictness::from_environment()))
-        .map(|verdict| verdict == run::Verdict::Good)
-        .map_err(|error| format!("cannot write the summary: {error}"))
+    let run = |step: Step| Outcome::from((step.run)(sh));
+    let report = run::all(&steps, &mut out, run, |step| apart.run(step))?;
+    Ok(report.write(&mut out, Strictness::from_environment())?)
 }
 
 /// Runs or lists mutants.
-fn mutate(words: MutantsWords, cargo: &Cargo) -> Result<bool, String> {
-    let (which, out) = (words.which, &mut io::stdout());
-    let request = HuntRequest {
-        only: words.only,
-        seeds: words.seeds,
-        jobs: words.jobs,
-    };
+fn mutate(words: &MutantsWords, sh: &Shell) -> Result<bool> {
+    let (which, out) = (&words.which, &mut io::stdout());
     if which.list {
-        mutants::list(cargo, out).map(|()| true)
+        mutants::list(sh, out).map(|()| true)
     } else if which.generated {
-        mutants::run_generated(cargo, &request, out)
+        mutants::run_generated(sh, words, out)
     } else if which.cluster {
-        mutants::run_processes(cargo, out)
+        mutants::run_processes(sh, out)
     } else if which.live {
-        mutants::run_live(cargo, out)
+        mutants::run_live(sh, out)
     } else if which.table {
-        mutants::write_table(cargo, &request, out)
+        mutants::write_table(sh, words, out)
     } else {
-        mutants::run(cargo, &request, out)
+        mutants::run(sh, words, out)
     }
 }
 
-const fn counting(words: &BenchWords) -> BenchRequest {
+/// Counts, compares, or draws.
+fn count(words: &BenchWords, sh: &Shell) -> Result<bool> {
+    let out = &mut io::stdout();
     match words {
-        BenchWords { accept: true, .. } => BenchRequest::Accept,
-        BenchWords { growth: true, .. } => BenchRequest::Growth,
-        BenchWords { flame: true, .. } => BenchRequest::Flame,
-        BenchWords { .. } => BenchRequest::Compare,
+        BenchWords { growth: true, .. } => bench::measure_growth(sh, out),
+        BenchWords { flame: true, .. } => bench::draw_flames(sh, out).map(|()| true),
+        BenchWords { accept: true, .. } => bench::accept(sh, out).map(|()| true),
+        BenchWords { .. } => bench::compare(sh, out),
     }
 }
 
 /// Builds the programs of the load test, and runs them.
-fn load(what: &[String], cargo: &Cargo) -> Result<(), String> {
-    let build = [
-        "build",
-        "--profile",
-        "dist",
+fn load(what: &[String], sh: &Shell) -> Result<()> {
+    let packages = [
         "--package",
         "server",
         "--package",
         "benches",
         "--package",
         "sim",
-        "--features",
-        "server/cluster",
     ];
-    done(cargo.run(&build))?;
-    programs::run(Command::new(cargo.root().join("target/dist/load")).args(what))
+    cmd!(
+        sh,
+        "cargo build --profile dist {packages...} --features server/cluster"
+    )
+    .run()?;
+    let load = cargo::target(sh).join("dist/load");
+    cmd!(sh, "{load} {what...}").run()?;
+    Ok(())
 }
 
 /// Lets a cluster fail, or upgrades it.
-fn fail(words: ClusterWords, cargo: &Cargo) -> Outcome {
-    match words.from {
-        Some(revision) => cluster::upgrade(cargo, &revision),
-        None => cluster::run_rounds(
-            cargo,
-            &ClusterRequest {
-                rounds: words.rounds,
-                seed: words.seed,
-                faults: words.faults,
-            },
-        ),
-    }
-}
-
-/// Nothing, or the reason of an outcome that is none.
-fn done(outcome: Outcome) -> Result<(), String> {
-    match outcome {
-        Outcome::Passed => Ok(()),
-        Outcome::Failed(why) | Outcome::Skipped(why) => Err(why),
+fn fail(words: &ClusterWords, sh: &Shell) -> Result<()> {
+    match &words.from {
+        Some(revision) => cluster::upgrade(sh, revision),
+        None => cluster::run_rounds(sh, words),
     }
 }
 

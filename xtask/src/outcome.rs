@@ -2,8 +2,40 @@
 
 use std::fmt;
 
+use anyhow::{Error, Result, bail};
+use serde::{Deserialize, Serialize};
+
+/// Why a step could not run here, as an error.
+#[derive(Debug)]
+struct NotHere(String);
+
+impl fmt::Display for NotHere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotHere {}
+
+/// The error of a step that could not run here, for this reason.
+pub(crate) fn skipped(why: impl fmt::Display) -> Error {
+    NotHere(format!("{why:#}")).into()
+}
+
+/// An error with a line for each finding, if there are any.
+///
+/// # Errors
+/// The findings.
+pub(crate) fn none_of<T: fmt::Display>(findings: &[T]) -> Result<()> {
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    bail!(lines.join("\n"))
+}
+
 /// The outcome of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     /// No findings.
     Passed,
@@ -13,40 +45,12 @@ pub(crate) enum Outcome {
     Skipped(String),
 }
 
-impl Outcome {
-    /// Passed if there are no findings, otherwise failed.
-    pub(crate) fn of_findings<T: fmt::Display>(findings: &[T]) -> Self {
-        if findings.is_empty() {
-            return Self::Passed;
-        }
-        let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
-        Self::Failed(lines.join("\n"))
-    }
-
-    /// The outcome as text: a word on a line, and the reason.
-    pub(crate) fn text(&self) -> String {
-        match self {
-            Self::Passed => "passed\n".into(),
-            Self::Failed(why) => format!("failed\n{why}"),
-            Self::Skipped(why) => format!("skipped\n{why}"),
-        }
-    }
-
-    /// Reads the text of an outcome.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        match text.split_once('\n')? {
-            ("passed", "") => Some(Self::Passed),
-            ("failed", why) => Some(Self::Failed(why.into())),
-            ("skipped", why) => Some(Self::Skipped(why.into())),
-            _ => None,
-        }
-    }
-
-    /// This outcome if it is not a pass, otherwise that of `next`.
-    pub(crate) fn and_then(self, next: impl FnOnce() -> Self) -> Self {
-        match self {
-            Self::Passed => next(),
-            Self::Failed(_) | Self::Skipped(_) => self,
+impl From<Result<()>> for Outcome {
+    fn from(done: Result<()>) -> Self {
+        match done {
+            Ok(()) => Self::Passed,
+            Err(why) if why.is::<NotHere>() => Self::Skipped(why.to_string()),
+            Err(why) => Self::Failed(format!("{why:#}")),
         }
     }
 }
@@ -72,34 +76,25 @@ impl Strictness {
 
 #[cfg(test)]
 mod tests {
-    use super::Outcome;
+    use anyhow::anyhow;
+
+    use super::{Outcome, none_of, skipped};
 
     #[test]
     fn no_findings_pass_and_findings_fail_with_a_line_each() {
-        assert_eq!(Outcome::of_findings::<&str>(&[]), Outcome::Passed);
+        assert_eq!(Outcome::from(none_of::<&str>(&[])), Outcome::Passed);
         assert_eq!(
-            Outcome::of_findings(&["one", "two"]),
+            Outcome::from(none_of(&["one", "two"])),
             Outcome::Failed("one\ntwo".into())
         );
     }
 
     #[test]
-    fn every_outcome_is_read_back_from_its_text() {
-        for outcome in [
-            Outcome::Passed,
-            Outcome::Failed("one\ntwo".into()),
-            Outcome::Skipped(String::new()),
-        ] {
-            assert_eq!(Outcome::parse(&outcome.text()), Some(outcome));
-        }
-        assert_eq!(Outcome::parse(""), None);
-        assert_eq!(Outcome::parse("passe"), None);
-    }
-
-    #[test]
-    fn a_following_step_runs_only_after_a_pass() {
-        let failed = Outcome::Failed("first".into());
-        assert_eq!(failed.clone().and_then(|| Outcome::Passed), failed);
-        assert_eq!(Outcome::Passed.and_then(|| failed.clone()), failed);
+    fn a_step_that_cannot_run_here_is_skipped_for_its_whole_reason() {
+        let why = anyhow!("no network").context("not installed");
+        assert_eq!(
+            Outcome::from(Err(skipped(why))),
+            Outcome::Skipped("not installed: no network".into())
+        );
     }
 }

@@ -11,13 +11,6 @@ use std::time::{Duration, Instant};
 use crate::outcome::{Outcome, Strictness};
 use crate::steps::{Lane, Step};
 
-/// The verdict of the whole run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Good,
-    Bad,
-}
-
 /// The outcome of each step with its duration, and the duration of all.
 #[derive(Debug)]
 pub(crate) struct Report {
@@ -37,11 +30,19 @@ pub(crate) fn all(
     apart: impl Fn(Step) -> (Outcome, String) + Sync,
 ) -> io::Result<Report> {
     let began = Instant::now();
-    let lanes = Lane::ALL.map(|lane| of_lane(steps, Some(lane)));
-    let used = lanes.iter().filter(|lane| !lane.is_empty()).count();
-    let (alone, lanes) = match used {
-        0 | 1 => (steps.to_vec(), Lane::ALL.map(|_| Vec::new())),
-        _ => (of_lane(steps, None), lanes),
+    let of_lane = |lane: Option<Lane>| -> Vec<Step> {
+        let of_it = steps.iter().filter(|step| step.lane == lane);
+        of_it.copied().collect()
+    };
+    let mut lanes = Lane::ALL.map(|lane| of_lane(Some(lane))).to_vec();
+    lanes.retain(|lane| !lane.is_empty());
+    let alone = match lanes.len() {
+        // One lane has nothing to run beside.
+        0 | 1 => {
+            lanes.clear();
+            steps.to_vec()
+        }
+        _ => of_lane(None),
     };
     let mut done = Vec::with_capacity(steps.len());
     for step in alone {
@@ -80,12 +81,6 @@ pub(crate) fn all(
     })
 }
 
-fn of_lane(steps: &[Step], lane: Option<Lane>) -> Vec<Step> {
-    let mut steps = steps.to_vec();
-    steps.retain(|step| step.lane == lane);
-    steps
-}
-
 fn begin(out: &mut impl Write, steps: &[Step], step: Step) -> io::Result<()> {
     let number = steps.iter().take_while(|other| **other != step).count() + 1;
     let (of, name, about) = (steps.len(), step.name, step.about);
@@ -103,35 +98,33 @@ fn end(out: &mut impl Write, step: Step, outcome: &Outcome, took: Duration) -> i
 }
 
 impl Report {
-    /// Writes the summary, whose last line is `N passed, N failed, N skipped`.
+    /// Writes the summary, whose last line is `N passed, N failed, N skipped`. Returns whether all is well.
     ///
     /// # Errors
     /// When `out` cannot be written.
-    pub(crate) fn write(
-        &self,
-        out: &mut impl Write,
-        strictness: Strictness,
-    ) -> io::Result<Verdict> {
+    pub(crate) fn write(&self, out: &mut impl Write, strictness: Strictness) -> io::Result<bool> {
         let (mut passed, mut failed, mut skipped) = (0_u32, Vec::new(), 0_u32);
         let mut unexcused = 0_u32;
         writeln!(out, "\n=== summary")?;
         for (step, outcome, took) in &self.steps {
             let (name, took) = (step.name, seconds(*took));
-            match outcome {
+            let (word, why) = match outcome {
                 Outcome::Passed => {
                     passed += 1;
-                    writeln!(out, "passed   {name:<12} {took:>8}")?;
+                    ("passed", String::new())
                 }
                 Outcome::Failed(why) => {
                     failed.push(name);
-                    writeln!(out, "FAILED   {name:<12} {took:>8}  {}", first_line(why))?;
+                    ("FAILED", first_line(why))
                 }
                 Outcome::Skipped(why) => {
                     skipped += 1;
                     unexcused += u32::from(!step.needs_the_internet());
-                    writeln!(out, "skipped  {name:<12} {took:>8}  {}", first_line(why))?;
+                    ("skipped", first_line(why))
                 }
-            }
+            };
+            let line = format!("{word:<8} {name:<12} {took:>8}  {why}");
+            writeln!(out, "{}", line.trim_end())?;
         }
         if !failed.is_empty() {
             writeln!(out, "again:   cargo xtask test --only {}", failed.join(","))?;
@@ -140,15 +133,13 @@ impl Report {
         if is_incomplete {
             writeln!(out, "CI=true: a skipped step fails the run")?;
         }
-        writeln!(out, "in {}", seconds(self.took))?;
+        let (took, failed) = (seconds(self.took), failed.len());
         writeln!(
             out,
-            "{passed} passed, {} failed, {skipped} skipped",
-            failed.len()
+            "in {took}\n{passed} passed, {failed} failed, {skipped} skipped"
         )?;
         out.flush()?;
-        let bad = !failed.is_empty() || is_incomplete;
-        Ok(if bad { Verdict::Bad } else { Verdict::Good })
+        Ok(failed == 0 && !is_incomplete)
     }
 }
 
@@ -169,7 +160,7 @@ fn seconds(took: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Report, Strictness, Verdict, all};
+    use super::{Report, Strictness, all};
     use crate::outcome::Outcome;
     use crate::steps::Step;
 
@@ -179,7 +170,7 @@ mod tests {
     use std::sync::Barrier;
     use std::time::Duration;
 
-    fn summary(outcomes: &[(Step, Outcome)], strictness: Strictness) -> (String, Verdict) {
+    fn summary(outcomes: &[(Step, Outcome)], strictness: Strictness) -> (String, bool) {
         let took = Duration::from_millis(1_500);
         let report = Report {
             steps: outcomes
@@ -189,10 +180,10 @@ mod tests {
             took,
         };
         let mut out = Vec::new();
-        let verdict = report
+        let is_good = report
             .write(&mut out, strictness)
             .expect("a vector takes all");
-        (String::from_utf8(out).expect("text"), verdict)
+        (String::from_utf8(out).expect("text"), is_good)
     }
 
     #[test]
@@ -255,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_summary_ends_with_the_counts_alone_on_a_line() {
-        let (text, verdict) = summary(
+        let (text, is_good) = summary(
             &[
                 (named("fmt"), Outcome::Passed),
                 (named("tidy"), Outcome::Failed("one\ntwo\nthree".into())),
@@ -276,7 +267,7 @@ mod tests {
             text.ends_with("\n1 passed, 2 failed, 1 skipped\n"),
             "{text}"
         );
-        assert_eq!(verdict, Verdict::Bad);
+        assert!(!is_good);
     }
 
     #[test]
@@ -285,26 +276,26 @@ mod tests {
             (named("fmt"), Outcome::Passed),
             (named("deny"), Outcome::Skipped("not installed".into())),
         ];
-        let (text, verdict) = summary(&outcomes, Strictness::Lenient);
+        let (text, is_good) = summary(&outcomes, Strictness::Lenient);
         assert!(
             text.ends_with("\n1 passed, 0 failed, 1 skipped\n"),
             "{text}"
         );
-        assert_eq!(verdict, Verdict::Good);
-        assert_eq!(summary(&outcomes, Strictness::Strict).1, Verdict::Bad);
+        assert!(is_good);
+        assert!(!summary(&outcomes, Strictness::Strict).1);
     }
 
     #[test]
     fn a_step_without_the_internet_is_skipped() {
         let outcomes = [(named("advisories"), Outcome::Skipped("no network".into()))];
-        let (text, verdict) = summary(&outcomes, Strictness::Strict);
+        let (text, is_good) = summary(&outcomes, Strictness::Strict);
         assert!(text.contains("skipped  advisories"), "{text}");
-        assert_eq!(verdict, Verdict::Good);
+        assert!(is_good);
     }
 
     #[test]
     fn all_passed_is_good_even_in_ci() {
         let outcomes = [(named("fmt"), Outcome::Passed)];
-        assert_eq!(summary(&outcomes, Strictness::Strict).1, Verdict::Good);
+        assert!(summary(&outcomes, Strictness::Strict).1);
     }
 }

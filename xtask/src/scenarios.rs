@@ -2,15 +2,15 @@
 //! scenarios must give the exit code that they name.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
-use std::process::ExitStatus;
 
+use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
+use xshell::Shell;
 
-use crate::cargo::{self, Cargo};
-use crate::outcome::Outcome;
+use crate::outcome::none_of;
 use crate::sim::Sim;
+use crate::workspace_copy::below;
 
 /// The folder of scenarios.
 pub(crate) const FOLDER: &str = "scenarios";
@@ -42,31 +42,27 @@ struct Run {
 }
 
 /// Runs all scenarios, and names each that failed.
-pub(crate) fn check(cargo: &Cargo) -> Outcome {
-    let shipped = files(cargo.root(), FOLDER);
+pub(crate) fn check(sh: &Shell) -> Result<()> {
+    let shipped = files(sh, FOLDER)?;
     if shipped.is_empty() {
-        return Outcome::Failed(format!("{FOLDER} holds no scenario"));
+        bail!("{FOLDER} holds no scenario");
     }
-    let everyday = files(cargo.root(), EVERYDAY).into_iter().map(|file| {
-        let exit = exit_of(&fs::read_to_string(cargo.root().join(&file)).unwrap_or_default());
+    let mut runs = plan(shipped, files(sh, REGRESSIONS)?);
+    for file in files(sh, EVERYDAY)? {
+        let exit = exit_of(&sh.read_file(&file)?);
         let seeds = SEEDS;
-        Run { file, seeds, exit }
-    });
-    let mut runs = plan(shipped, files(cargo.root(), REGRESSIONS));
-    runs.extend(everyday);
-    let sim = match Sim::optimised(cargo) {
-        Ok(sim) => sim,
-        Err(outcome) => return outcome,
-    };
+        runs.push(Run { file, seeds, exit });
+    }
+    let sim = Sim::optimised(sh)?;
     let mut reached = Reached::default();
     let mut findings: Vec<String> = Vec::new();
     for run in &runs {
-        let json = cargo.root().join(RESULT);
-        findings.extend(failure(&sim, run, &json));
-        findings.extend(reached.add(&json));
+        findings.extend(failure(&sim, run)?);
+        let result = sh.read_file(RESULT).context("a run wrote no result")?;
+        reached.count(&serde_json::from_str(&result)?);
     }
     findings.extend(reached.never());
-    Outcome::of_findings(&findings)
+    none_of(&findings)
 }
 
 /// The number of seeds for each file. A regression needs one seed: the steps form fixes all that a
@@ -96,27 +92,19 @@ fn exit_of(text: &str) -> i32 {
 }
 
 /// Runs one scenario. Returns a sentence if it failed, with the command that reproduces it.
-fn failure(sim: &Sim<'_>, run: &Run, json: &Path) -> Option<String> {
+fn failure(sim: &Sim<'_>, run: &Run) -> Result<Option<String>> {
     let seeds = run.seeds.to_string();
-    let json = json.display().to_string();
-    let words = [
-        run.file.as_str(),
-        "--seeds",
-        &seeds,
-        "--quiet",
-        "--json",
-        &json,
-    ];
-    let meaning = match sim.run(&words) {
-        Ok(status) if status.code() == Some(run.exit) => return None,
-        Ok(status) if status.success() => format!("it passed, and is to end with {}", run.exit),
-        Ok(status) => meaning(status),
-        Err(why) => why,
+    let words = [&*run.file, "--seeds", &seeds, "--quiet", "--json", RESULT];
+    let status = sim.status(&words)?;
+    let meaning = match status.code() {
+        code if code == Some(run.exit) => return Ok(None),
+        Some(0) => format!("it passed, and is to end with {}", run.exit),
+        code => meaning(code).map_or_else(|| format!("sim: {status}"), str::to_owned),
     };
-    Some(format!(
-        "{}: {meaning}; again: cargo run --release -p sim -- {} --seeds {seeds}",
-        run.file, run.file
-    ))
+    let file = &run.file;
+    Ok(Some(format!(
+        "{file}: {meaning}; again: cargo run --release -p sim -- {file} --seeds {seeds}"
+    )))
 }
 
 /// The core's behaviour that the scenarios reached together: refusals, events, timers, transitions
@@ -125,21 +113,7 @@ fn failure(sim: &Sim<'_>, run: &Run, json: &Path) -> Option<String> {
 struct Reached(BTreeMap<(String, String), u64>);
 
 impl Reached {
-    /// Adds the behaviour that one run reached; an error if its result cannot be read.
-    fn add(&mut self, json: &Path) -> Option<String> {
-        let text = fs::read_to_string(json).map_err(|error| error.to_string());
-        let result = text.and_then(|text| {
-            serde_json::from_str::<Value>(&text).map_err(|error| error.to_string())
-        });
-        match result {
-            Ok(result) => {
-                self.count(&result);
-                None
-            }
-            Err(why) => Some(format!("{}: {why}", json.display())),
-        }
-    }
-
+    /// Adds the behaviour that one run reached.
     fn count(&mut self, result: &Value) {
         let groups = result["coverage"].as_object().into_iter().flatten();
         for (group, names) in groups {
@@ -165,31 +139,30 @@ impl Reached {
 }
 
 /// The meaning of the simulator's exit code.
-fn meaning(status: ExitStatus) -> String {
-    let meaning = match status.code() {
-        Some(1) => "a safety property was violated",
-        Some(2) => "the scenario is wrong",
-        Some(3) => "a liveness property was violated",
-        Some(4) => "it could not be judged",
-        Some(99) => "a threshold was crossed",
-        Some(_) | None => return format!("sim {}", cargo::ended(status)),
-    };
-    meaning.into()
+const fn meaning(code: Option<i32>) -> Option<&'static str> {
+    match code {
+        Some(1) => Some("a safety property was violated"),
+        Some(2) => Some("the scenario is wrong"),
+        Some(3) => Some("a liveness property was violated"),
+        Some(4) => Some("it could not be judged"),
+        Some(99) => Some("a threshold was crossed"),
+        Some(_) | None => None,
+    }
 }
 
 /// The `*.yaml` files of a folder, by name; none if the folder does not exist.
-pub(crate) fn files(root: &Path, folder: &str) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(root.join(folder)) else {
-        return Vec::new();
-    };
-    let mut files: Vec<String> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".yaml"))
-        .map(|name| format!("{folder}/{name}"))
-        .collect();
-    files.sort();
-    files
+///
+/// # Errors
+/// The folder cannot be read.
+pub(crate) fn files(sh: &Shell, folder: &str) -> Result<Vec<String>> {
+    if !sh.path_exists(folder) {
+        return Ok(Vec::new());
+    }
+    let mut files = below(sh.current_dir(), folder)?;
+    files.retain(|file| {
+        Path::new(file).parent() == Some(Path::new(folder)) && file.ends_with(".yaml")
+    });
+    Ok(files)
 }
 
 #[cfg(test)]
@@ -238,22 +211,14 @@ mod tests {
         assert_eq!(exit_of("name: a\n"), 0);
     }
 
-    #[cfg(unix)]
     #[test]
-    fn every_exit_code_of_the_simulator_has_a_meaning() {
-        use std::os::unix::process::ExitStatusExt as _;
-        use std::process::ExitStatus;
-        for (code, told) in [
-            (1, "a safety property was violated"),
-            (3, "a liveness property was violated"),
-            (99, "a threshold was crossed"),
-            (101, "sim ended with exit code 101"),
-        ] {
-            assert_eq!(super::meaning(ExitStatus::from_raw(code << 8)), told);
-        }
+    fn a_crash_of_the_simulator_has_no_meaning() {
         assert_eq!(
-            super::meaning(ExitStatus::from_raw(9)),
-            "sim was killed by a signal"
+            super::meaning(Some(1)),
+            Some("a safety property was violated")
         );
+        assert_eq!(super::meaning(Some(99)), Some("a threshold was crossed"));
+        assert_eq!(super::meaning(Some(101)), None);
+        assert_eq!(super::meaning(None), None);
     }
 }

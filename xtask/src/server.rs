@@ -1,10 +1,11 @@
 //! The real server as a child process.
 
-use std::ffi::OsStr;
-use std::io::{self, BufRead, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
+
+use anyhow::{Context as _, Result, bail};
 
 /// Limits for a load of the simulator, whose users all have one address here.
 pub(crate) const FOR_ONE_ADDRESS: [&str; 6] = [
@@ -27,66 +28,47 @@ impl Server {
     ///
     /// # Errors
     /// Why it did not start.
-    pub(crate) fn start(program: &Path, words: &[&str]) -> Result<Self, String> {
-        let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-        Self::run(program, &[&["--in-memory".as_ref()], &words[..]].concat())
+    pub(crate) fn start(program: &Path, words: &[&str]) -> Result<Self> {
+        Self::run(Command::new(program).arg("--in-memory").args(words))
     }
 
     /// Starts the server with a journal in this folder.
     ///
     /// # Errors
     /// Why it did not start.
-    pub(crate) fn with_journal(
-        program: &Path,
-        folder: &Path,
-        words: &[&str],
-    ) -> Result<Self, String> {
-        let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-        let data = ["--data".as_ref(), folder.as_os_str()];
-        Self::run(program, &[&data[..], &words].concat())
+    pub(crate) fn with_journal(program: &Path, folder: &Path, words: &[&str]) -> Result<Self> {
+        Self::run(Command::new(program).arg("--data").arg(folder).args(words))
     }
 
-    fn run(program: &Path, words: &[&OsStr]) -> Result<Self, String> {
-        let mut child = Command::new(program)
+    fn run(command: &mut Command) -> Result<Self> {
+        let child = command
             .args(["--listen", "127.0.0.1:0", "--log-level", "warn"])
-            .args(words)
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("the server did not start: {error}"))?;
-        let log = child.stderr.take().map(BufReader::new);
+            .spawn();
+        let mut child = child.context("the server did not start")?;
+        let mut log = BufReader::new(child.stderr.take().context("its log")?);
         let mut server = Self {
             child,
             url: String::new(),
         };
-        let mut lines = log
-            .into_iter()
-            .flat_map(BufRead::lines)
-            .map_while(Result::ok);
-        let mut before = String::new();
-        for line in lines.by_ref() {
-            if let Some((_, at)) = line.split_once("listens on ") {
+        let (mut line, mut before) = (String::new(), String::new());
+        while log.read_line(&mut line)? > 0 {
+            if let Some((_, at)) = line.trim_end().split_once("listens on ") {
                 server.url = at.to_owned();
                 // What it logs later is shown, as if it were not read here.
-                thread::spawn(move || show(lines));
+                thread::spawn(move || io::copy(&mut log, &mut io::stderr()));
                 return Ok(server);
             }
             before.push_str(&line);
+            line.clear();
         }
-        Err(format!("the server did not say where it is: {before:?}"))
+        bail!("the server did not say where it is: {before:?}");
     }
 
     /// Its address: `http://127.0.0.1:PORT`.
     pub(crate) fn url(&self) -> &str {
         &self.url
-    }
-}
-
-/// Shows what the server logs, until it ends.
-fn show(lines: impl Iterator<Item = String>) {
-    for line in lines {
-        // Without a place to show it, it is only read.
-        let _ = writeln!(io::stderr(), "{line}");
     }
 }
 

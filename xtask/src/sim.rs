@@ -1,30 +1,32 @@
 //! The simulator, built and run.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 
-use crate::cargo::{Cargo, ended};
-use crate::outcome::Outcome;
+use anyhow::Result;
+use xshell::{Cmd, Shell};
+
+use crate::cargo;
 use crate::workspace_copy::WorkspaceCopy;
 
 /// A simulator that was built. It runs in the workspace's root.
 #[derive(Debug)]
 pub(crate) struct Sim<'a> {
     program: PathBuf,
-    root: PathBuf,
+    sh: &'a Shell,
     /// The copy that it was built in; its lock keeps others from replacing the program.
-    _copy: Option<WorkspaceCopy<'a>>,
+    _copy: Option<WorkspaceCopy>,
 }
 
 impl<'a> Sim<'a> {
     /// Builds it in debug, with all that the tests need.
     ///
     /// # Errors
-    /// The outcome of a failed build.
-    pub(crate) fn debug(cargo: &'a Cargo) -> Result<Self, Outcome> {
+    /// The build failed.
+    pub(crate) fn debug(sh: &'a Shell) -> Result<Self> {
         Ok(Self {
-            program: cargo.program("sim")?,
-            root: cargo.root().into(),
+            program: cargo::program(sh, "sim")?,
+            sh,
             _copy: None,
         })
     }
@@ -32,13 +34,13 @@ impl<'a> Sim<'a> {
     /// Builds it nearly as fast as a release, in a third of the time.
     ///
     /// # Errors
-    /// The outcome of a failed build.
-    pub(crate) fn optimised(cargo: &'a Cargo) -> Result<Self, Outcome> {
-        let copy = WorkspaceCopy::refresh(cargo).map_err(Outcome::Failed)?;
-        copy.build().map_err(Outcome::Failed)?;
+    /// The build failed.
+    pub(crate) fn optimised(sh: &'a Shell) -> Result<Self> {
+        let copy = WorkspaceCopy::refresh(sh)?;
+        copy.build(&[])?;
         Ok(Self {
             program: copy.program("sim"),
-            root: cargo.root().into(),
+            sh,
             _copy: Some(copy),
         })
     }
@@ -47,38 +49,12 @@ impl<'a> Sim<'a> {
     ///
     /// # Errors
     /// Why it did not start.
-    pub(crate) fn run(&self, words: &[&str]) -> Result<ExitStatus, String> {
-        self.command(words)
-            .status()
-            .map_err(|error| format!("sim did not start: {error}"))
+    pub(crate) fn status(&self, words: &[&str]) -> Result<ExitStatus> {
+        Ok(Command::from(self.run(words)).status()?)
     }
 
-    /// Runs `sim words…` and returns its output.
-    ///
-    /// # Errors
-    /// Why it did not start, or its exit status if it failed.
-    pub(crate) fn prints(&self, words: &[&str]) -> Result<Vec<u8>, String> {
-        let output = self
-            .command(words)
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(|error| format!("sim did not start: {error}"))?;
-        if !output.status.success() {
-            return Err(format!(
-                "`sim {}` {}",
-                words.join(" "),
-                ended(output.status)
-            ));
-        }
-        Ok(output.stdout)
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
-        command
-            .args(words)
-            .current_dir(&self.root)
-            .stdin(Stdio::null());
-        command
+    /// The command `sim words…`.
+    pub(crate) fn run(&self, words: &[&str]) -> Cmd<'a> {
+        self.sh.cmd(&self.program).args(words)
     }
 }

@@ -3,8 +3,10 @@
 use std::num::NonZero;
 use std::thread;
 
-use crate::cargo::{Cargo, WHOLE};
-use crate::outcome::Outcome;
+use anyhow::{Result, anyhow};
+use xshell::{Shell, cmd};
+
+use crate::cargo::{self, WHOLE};
 use crate::{
     bench, book, browser, clients, cluster, deny, deploy, determinism, exhaust, live, mutants,
     package, postgres, scenarios, schema, tidy, unit,
@@ -19,7 +21,7 @@ pub(crate) struct Step {
     pub(crate) about: &'static str,
     /// A step without a lane uses all cores, or is over at once.
     pub(crate) lane: Option<Lane>,
-    pub(crate) run: fn(&Cargo) -> Outcome,
+    pub(crate) run: fn(&Shell) -> Result<()>,
 }
 
 impl PartialEq for Step {
@@ -58,7 +60,7 @@ pub(crate) const STEPS: [Step; 23] = {
         step("unit", None, unit::check, "systemd knows all of the unit, which confines the server"),
         step("deploy", Some(Programs), deploy::check, "alerts alert, streams pass the proxies (promtool, nginx, Caddy), the bundle is one"),
         step("package", Some(Programs), package::check, "the published packages have all that their programs are made of"),
-        step("tidy", None, |cargo| tidy::check(cargo.root()), "house rules that no other tool checks: names, lengths, docs, libraries, sizes"),
+        step("tidy", None, tidy::check, "house rules that no other tool checks: names, lengths, docs, libraries, sizes"),
         step("book", Some(Programs), book::check, "the book builds, its links lead somewhere, and its examples work"),
         step("schema", Some(Optimised), schema::check, "schema.json is what `sim schema` prints"),
         step("scenarios", Some(Optimised), scenarios::check, "every shipped scenario passes over fixed seeds"),
@@ -69,8 +71,8 @@ pub(crate) const STEPS: [Step; 23] = {
         step("live", Some(Optimised), live::check, "a short scenario against the real server, in every protocol"),
         step("postgres", Some(Servers), postgres::check, "the history on a real PostgreSQL: once, rebuilt, cut, away"),
         step("cluster", Some(Servers), cluster::check, "the log of a cluster, and members, on real NATS servers"),
-        step("browser", Some(Programs), browser::report::check, "reports in a real browser: sizes, colour schemes, keys, no network"),
-        step("page", Some(Programs), browser::page::check, "the server's page in a real browser: people and an agent in a conversation"),
+        step("browser", Some(Programs), browser::check_reports, "reports in a real browser: sizes, colour schemes, keys, no network"),
+        step("page", Some(Programs), browser::check_page, "the server's page in a real browser: people and an agent in a conversation"),
         step("clients", Some(Programs), clients::check, "the official conformance suite, and conversations of published MCP clients"),
     ]
 };
@@ -81,7 +83,7 @@ const INTERNET: &str = "advisories";
 const fn step(
     name: &'static str,
     lane: Option<Lane>,
-    run: fn(&Cargo) -> Outcome,
+    run: fn(&Shell) -> Result<()>,
     about: &'static str,
 ) -> Step {
     Step {
@@ -97,11 +99,11 @@ impl Step {
     ///
     /// # Errors
     /// There is none.
-    pub(crate) fn named(name: &str) -> Result<Self, String> {
+    pub(crate) fn named(name: &str) -> Result<Self> {
         let found = STEPS.into_iter().find(|step| step.name == name);
         found.ok_or_else(|| {
             let names = STEPS.map(|step| step.name).join(",");
-            format!("unknown step `{name}`: expected some of {names}")
+            anyhow!("unknown step `{name}`: expected some of {names}")
         })
     }
 
@@ -111,24 +113,28 @@ impl Step {
     }
 }
 
-fn fmt(cargo: &Cargo) -> Outcome {
+fn fmt(sh: &Shell) -> Result<()> {
+    cmd!(sh, "cargo fmt --all --check").run()?;
     // A separate workspace, because of its dependencies.
-    let turmoil = "benches/turmoil/Cargo.toml";
-    cargo
-        .run(&["fmt", "--all", "--check"])
-        .and_then(|| cargo.run(&["fmt", "--manifest-path", turmoil, "--check"]))
+    cmd!(
+        sh,
+        "cargo fmt --manifest-path benches/turmoil/Cargo.toml --check"
+    )
+    .run()?;
+    Ok(())
 }
 
-fn clippy(cargo: &Cargo) -> Outcome {
-    let denied = ["--all-targets", "--", "-D", "warnings"];
-    cargo.run(&[&["clippy"][..], &WHOLE, &denied].concat())
+fn clippy(sh: &Shell) -> Result<()> {
+    cmd!(sh, "cargo clippy {WHOLE...} --all-targets -- -D warnings").run()?;
+    Ok(())
 }
 
-fn doc(cargo: &Cargo) -> Outcome {
+fn doc(sh: &Shell) -> Result<()> {
     // There are no examples: the word selects the features that clippy has compiled.
-    let words = ["doc", "--no-deps", "--lib", "--bins", "--examples"];
-    let denied = [("RUSTDOCFLAGS", "-D warnings")];
-    cargo.run_with(&denied, &[&words[..], &WHOLE].concat())
+    cmd!(sh, "cargo doc --no-deps --lib --bins --examples {WHOLE...}")
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .run()?;
+    Ok(())
 }
 
 /// The tests that run at a time for each core: half of their time is waiting for a server's timers.
@@ -136,16 +142,19 @@ const TESTS_PER_CORE: usize = 3;
 
 /// Runs the tests, by nextest if it is installed; it has better output, but does not run
 /// documentation tests. A snapshot that differs is a failure and is never written.
-fn test(cargo: &Cargo) -> Outcome {
-    let frozen = [("INSTA_UPDATE", "no")];
-    if !cargo.has("nextest") {
-        return cargo.run_with(&frozen, &[&["test"][..], &WHOLE].concat());
+fn test(sh: &Shell) -> Result<()> {
+    let _frozen = sh.push_env("INSTA_UPDATE", "no");
+    if !cargo::has(sh, "nextest") {
+        cmd!(sh, "cargo test {WHOLE...}").run()?;
+        return Ok(());
     }
     let threads = TESTS_PER_CORE * thread::available_parallelism().map_or(1, NonZero::get);
     let threads = threads.to_string();
-    let nextest = ["nextest", "run", "--no-fail-fast"];
-    let threads = ["--test-threads", &threads];
-    cargo
-        .run_with(&frozen, &[&nextest[..], &WHOLE, &threads].concat())
-        .and_then(|| cargo.run_with(&frozen, &[&["test", "--doc"][..], &WHOLE].concat()))
+    cmd!(
+        sh,
+        "cargo nextest run --no-fail-fast {WHOLE...} --test-threads {threads}"
+    )
+    .run()?;
+    cmd!(sh, "cargo test --doc {WHOLE...}").run()?;
+    Ok(())
 }

@@ -10,11 +10,12 @@ mod tracked;
 mod types;
 
 use std::fmt;
-use std::fs;
-use std::io;
-use std::path::Path;
 
-use crate::outcome::Outcome;
+use anyhow::Result;
+use xshell::Shell;
+
+use crate::outcome::none_of;
+use crate::workspace_copy::sources;
 
 /// A text file of the workspace.
 #[derive(Clone, Debug)]
@@ -33,6 +34,14 @@ struct Finding {
     what: String,
 }
 
+fn finding(path: &str, line: impl Into<Option<usize>>, what: impl Into<String>) -> Finding {
+    Finding {
+        path: path.into(),
+        line: line.into(),
+        what: what.into(),
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
@@ -42,26 +51,25 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Folders without sources, or with input of tests that is wrong on purpose.
-const PASSED_OVER: [&str; 4] = [".git", "bad_scenarios", "node_modules", "target"];
+/// Input of tests that is wrong on purpose.
+const PASSED_OVER: &str = "/bad_scenarios/";
 
 /// The file extensions that are read.
 const READ: [&str; 11] = [
     "css", "html", "js", "json", "md", "mjs", "rs", "sh", "toml", "yaml", "yml",
 ];
 
-/// Checks the workspace at `root`.
-pub(crate) fn check(root: &Path) -> Outcome {
-    match (sources(root), tracked::paths(root)) {
-        (Ok(files), Ok(paths)) => {
-            let mut found = findings(&files);
-            found.extend(tracked::check(&paths));
-            Outcome::of_findings(&found)
-        }
-        (Err(error), _) | (_, Err(error)) => {
-            Outcome::Failed(format!("cannot read the workspace: {error}"))
-        }
-    }
+/// Checks the workspace.
+pub(crate) fn check(sh: &Shell) -> Result<()> {
+    let paths = sources(sh, &[])?;
+    let read = paths.iter().filter(|path| is_text(path));
+    let read = read.map(|path| {
+        let (path, text) = (path.clone(), sh.read_file(path)?);
+        Ok(Source { path, text })
+    });
+    let mut found = findings(&read.collect::<Result<Vec<_>>>()?);
+    found.extend(tracked::check(&paths));
+    none_of(&found)
 }
 
 /// All findings, file by file.
@@ -76,42 +84,16 @@ fn findings(files: &[Source]) -> Vec<Finding> {
     found
 }
 
-/// Every text file below `root`, by path.
-fn sources(root: &Path) -> io::Result<Vec<Source>> {
-    let mut files = Vec::new();
-    let mut folders = vec![String::new()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(root.join(&folder))? {
-            let entry = entry?;
-            // A file whose name is not Unicode is none of the project's.
-            let Ok(name) = entry.file_name().into_string() else {
-                continue;
-            };
-            let path = format!("{folder}{name}");
-            let kind = entry.file_type()?;
-            if kind.is_dir() && !PASSED_OVER.contains(&name.as_str()) {
-                folders.push(format!("{path}/"));
-            } else if kind.is_file() && is_text(&path) {
-                let text = fs::read_to_string(entry.path())
-                    .map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))?;
-                files.push(Source { path, text });
-            }
-        }
-    }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
-}
-
 /// Whether the rules read this file.
 fn is_text(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.')
-        .is_none_or(|(_, ending)| READ.contains(&ending))
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_none_or(|ending| READ.contains(&ending)) && !path.contains(PASSED_OVER)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Finding, Source, findings, is_text};
+    use super::{Source, finding, findings, is_text};
 
     /// Files for a test of a rule.
     pub(super) fn files(of: &[(&str, &str)]) -> Vec<Source> {
@@ -125,14 +107,14 @@ mod tests {
 
     #[test]
     fn findings_name_their_place() {
-        let mut finding = Finding {
-            path: "a.rs".into(),
-            line: Some(3),
-            what: "too wide".into(),
-        };
-        assert_eq!(finding.to_string(), "a.rs:3: too wide");
-        finding.line = None;
-        assert_eq!(finding.to_string(), "a.rs: too wide");
+        assert_eq!(
+            finding("a.rs", 3, "too wide").to_string(),
+            "a.rs:3: too wide"
+        );
+        assert_eq!(
+            finding("a.rs", None, "too wide").to_string(),
+            "a.rs: too wide"
+        );
     }
 
     #[test]
@@ -158,6 +140,7 @@ mod tests {
     fn snapshots_and_lock_files_are_exempt() {
         assert!(is_text("core/src/hub.rs"));
         assert!(is_text(".ci/run"));
+        assert!(!is_text("sim/scenario/tests/bad_scenarios/network.yaml"));
         assert!(!is_text("Cargo.lock"));
         assert!(!is_text("core/tests/snapshots/stick.snap"));
     }

@@ -14,7 +14,6 @@ struct Samples {
     ns: Vec<f64>,
     times: u64,
     allocations: usize,
-    allocated: usize,
 }
 
 /// Measures times.
@@ -41,7 +40,6 @@ impl Meter for Clock {
         samples.times += times;
         let count = |stats: &stats_alloc::Stats| stats.allocations + stats.reallocations;
         samples.allocations += count(&after) - count(&before);
-        samples.allocated += after.bytes_allocated - before.bytes_allocated;
     }
 
     fn stay(&mut self, what: &'static str, things: u64, before: usize) {
@@ -59,7 +57,6 @@ impl Meter for Clock {
         json!({
             "ns": each(&|found| median(&found.ns)),
             "allocations": each(&|found| found.allocations as f64 / found.times as f64),
-            "allocated": each(&|found| found.allocated as f64 / found.times as f64),
             "bytes": self.stays,
         })
     }

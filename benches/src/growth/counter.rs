@@ -29,7 +29,7 @@ impl Meter for Counter {
     fn stay(&mut self, _: &'static str, _: u64, _: usize) {}
 
     fn found(&self) -> Value {
-        json!({ "times": self.times })
+        json!(self.times)
     }
 }
 

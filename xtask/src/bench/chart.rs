@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::growth::{SIZES, Series, Unit};
+use super::growth::{SIZES, Series, UNITS};
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; font: 14px/1.45 system-ui, sans-serif }
@@ -13,7 +13,7 @@ svg { width: 100%; height: auto; overflow: visible }
 .frame { fill: none; stroke: currentColor; opacity: .25 }
 .log { fill: none; stroke: currentColor; opacity: .4; stroke-dasharray: 3 3 }
 .cost { fill: none; stroke: #2a7ab8; stroke-width: 2 } .fast { stroke: #c43c2c }
-circle { fill: #2a7ab8 } .fast + circle { fill: #c43c2c } text { font-size: 10px; fill: currentColor }
+circle { fill: #2a7ab8 } .fast ~ circle { fill: #c43c2c } text { font-size: 10px; fill: currentColor }
 ";
 
 /// A chart's width and height.
@@ -30,8 +30,8 @@ pub(crate) fn page(series: &[Series]) -> String {
          ten times as many until there are a million. Both axes are logarithms, and the height \
          stands for a hundredfold. The broken line grows as a logarithm does.</p>\n"
     );
-    for unit in Unit::ALL {
-        let _ = writeln!(text, "<h2>{}</h2>\n<main>", unit.name());
+    for unit in &UNITS {
+        let _ = writeln!(text, "<h2>{}</h2>\n<main>", unit.name);
         for series in series.iter().filter(|series| series.unit == unit) {
             text += &figure(series);
         }
@@ -41,72 +41,52 @@ pub(crate) fn page(series: &[Series]) -> String {
 }
 
 fn figure(series: &Series) -> String {
-    let least = series
-        .points
-        .iter()
-        .map(|(_, cost)| *cost)
-        .fold(f64::INFINITY, f64::min);
+    let first = series.points.first().map_or(1.0, |(_, cost)| *cost);
+    let last = series.points.last().map_or(0.0, |(_, cost)| *cost);
+    let costs = series.points.iter().map(|(_, cost)| *cost);
     // Zero has no logarithm, and is drawn on the base line.
-    let ground = if least > 0.0 && least.is_finite() {
-        least
-    } else {
-        1.0
-    };
-    let place = |size: u64, cost: f64| {
-        let x = (size as f64 / SIZES[0] as f64).log10() / 3.0 * WIDTH;
+    let ground = costs
+        .filter(|cost| *cost > 0.0)
+        .fold(f64::INFINITY, f64::min)
+        .min(1e300);
+    let place = |(size, cost): &(u64, f64)| {
+        let x = (*size as f64 / SIZES[0] as f64).log10() / 3.0 * WIDTH;
         let y = HEIGHT - (cost.max(ground) / ground).log10() / 2.0 * HEIGHT;
         (x, y.max(0.0))
     };
-    let line = |points: &[(f64, f64)]| {
-        let points = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}"));
-        points.collect::<Vec<_>>().join(" ")
-    };
-    let costs: Vec<(f64, f64)> = (series.points.iter())
-        .map(|(size, cost)| place(*size, *cost))
-        .collect();
-    let first = series.points.first().map_or(ground, |(_, cost)| *cost);
+    let point = |(x, y): (f64, f64)| format!("{x:.1},{y:.1} ");
+    let dot = |(x, y): (f64, f64)| format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\"/>");
     let log = |size: u64| first * (size as f64).log10() / (SIZES[0] as f64).log10();
-    let logs: Vec<(f64, f64)> = SIZES.map(|size| place(size, log(size))).to_vec();
+    let logs: String = SIZES.map(|size| point(place(&(size, log(size))))).concat();
+    let places = series.points.iter().map(place);
+    let (costs, dots): (String, String) = places.map(|place| (point(place), dot(place))).unzip();
     let class = if series.is_too_fast() {
         "cost fast"
     } else {
         "cost"
     };
-    let last = series.points.last().map_or(0.0, |(_, cost)| *cost);
-    let mut text = format!(
-        "<figure><figcaption>{}</figcaption><small>{first:.1} → {last:.1}, × {:.2} per tenfold\
-         </small>\n<svg viewBox=\"-4 -4 {} {}\" role=\"img\">\
+    let (what, ratio) = (&series.what, series.per_tenfold().unwrap_or(1.0));
+    let (width, height, bottom) = (WIDTH + 8.0, HEIGHT + 20.0, HEIGHT + 13.0);
+    format!(
+        "<figure><figcaption>{what}</figcaption><small>{first:.1} → {last:.1}, × {ratio:.2} per tenfold\
+         </small>\n<svg viewBox=\"-4 -4 {width} {height}\" role=\"img\">\
          <rect class=\"frame\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>\
-         <polyline class=\"log\" points=\"{}\"/><polyline class=\"{class}\" points=\"{}\"/>",
-        series.what,
-        series.per_tenfold().unwrap_or(1.0),
-        WIDTH + 8.0,
-        HEIGHT + 20.0,
-        line(&logs),
-        line(&costs),
-    );
-    for (x, y) in &costs {
-        let _ = write!(text, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\"/>");
-    }
-    let _ = writeln!(
-        text,
-        "<text x=\"0\" y=\"{0}\">1 k</text><text x=\"{WIDTH}\" y=\"{0}\" \
-         text-anchor=\"end\">1 M</text></svg></figure>",
-        HEIGHT + 13.0
-    );
-    text
+         <polyline class=\"log\" points=\"{logs}\"/><polyline class=\"{class}\" points=\"{costs}\"/>{dots}\
+         <text x=\"0\" y=\"{bottom}\">1 k</text><text x=\"{WIDTH}\" y=\"{bottom}\" \
+         text-anchor=\"end\">1 M</text></svg></figure>\n"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::page;
-    use crate::bench::growth::{SIZES, Series, Unit};
+    use crate::bench::growth::{SIZES, Series, UNITS};
 
     #[test]
     fn the_page_shows_each_series_and_loads_nothing() {
         let of = |what: &str, cost: fn(f64) -> f64| Series {
             what: what.into(),
-            unit: Unit::Bytes,
+            unit: &UNITS[2],
             points: SIZES.map(|size| (size, cost(size as f64))).to_vec(),
         };
         let page = page(&[

@@ -6,62 +6,48 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::io::Write;
+use std::path::Path;
 
-use serde_json::Value;
+use anyhow::Result;
+use xshell::{Shell, cmd};
 
-use super::chart;
-use crate::cargo::Cargo;
-use crate::outcome::Outcome;
+use super::{chart, counting};
+use crate::cargo;
 
 /// From a thousand participants to a million.
 pub(crate) const SIZES: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
 /// The unit of a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Unit {
-    Instructions,
-    Nanoseconds,
-    Bytes,
-    Allocations,
-}
-
-impl Unit {
-    /// All units, in the order of the table.
-    pub(crate) const ALL: [Self; 4] = [
-        Self::Instructions,
-        Self::Nanoseconds,
-        Self::Bytes,
-        Self::Allocations,
-    ];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Instructions => "instructions",
-            Self::Nanoseconds => "ns",
-            Self::Bytes => "bytes that stay",
-            Self::Allocations => "allocations",
-        }
-    }
-
+#[derive(Debug, PartialEq)]
+pub(crate) struct Unit {
+    /// Its key in the program's output.
+    key: &'static str,
+    /// Its name in tables.
+    pub(crate) name: &'static str,
     /// The largest factor for ten times as many participants that still counts as O(log n). A
     /// logarithm doubles from a thousand to a million, over three factors of ten. Time also
     /// includes cache misses, and may grow sixfold. A tenth is added for rounding.
-    const fn limit(self) -> f64 {
-        match self {
-            Self::Instructions | Self::Bytes | Self::Allocations => 1.26 * 1.1,
-            Self::Nanoseconds => 1.82 * 1.1,
-        }
-    }
+    limit: f64,
+}
+
+/// All units, in the order of the table.
+pub(crate) const UNITS: [Unit; 4] = [
+    unit("instructions", "instructions", 1.26 * 1.1),
+    unit("ns", "ns", 1.82 * 1.1),
+    unit("bytes", "bytes that stay", 1.26 * 1.1),
+    unit("allocations", "allocations", 1.26 * 1.1),
+];
+
+const fn unit(key: &'static str, name: &'static str, limit: f64) -> Unit {
+    Unit { key, name, limit }
 }
 
 /// The cost of one operation at each size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
     pub(crate) what: String,
-    pub(crate) unit: Unit,
+    pub(crate) unit: &'static Unit,
     /// The size, and the cost there.
     pub(crate) points: Vec<(u64, f64)>,
 }
@@ -88,7 +74,7 @@ impl Series {
     /// Whether the cost grows faster than a logarithm.
     pub(crate) fn is_too_fast(&self) -> bool {
         self.per_tenfold()
-            .is_some_and(|ratio| ratio > self.unit.limit())
+            .is_some_and(|ratio| ratio > self.unit.limit)
     }
 
     fn at(&self, size: u64) -> Option<f64> {
@@ -97,84 +83,78 @@ impl Series {
     }
 }
 
-/// Measures, and returns the page, the table, and the costs that grow too fast.
+/// Measures, and writes the page, the table, and the costs that grow too fast. Returns whether none does.
 ///
 /// # Errors
 /// Why measuring failed.
-pub(crate) fn measure(cargo: &Cargo) -> Result<(PathBuf, String, Vec<String>), String> {
-    let build = [
-        "build",
-        "--profile",
-        "dist",
-        "--package",
-        "benches",
-        "--no-default-features",
-        "--features",
-        "growth",
-        "--bin",
-        "growth",
-    ];
-    match cargo.run(&build) {
-        Outcome::Passed => {}
-        Outcome::Failed(why) | Outcome::Skipped(why) => return Err(why),
-    }
-    let program = cargo.root().join("target/dist/growth");
-    let folder = cargo.scratch()?.join("growth");
-    let mut all: BTreeMap<(Unit, String), Vec<(u64, f64)>> = BTreeMap::new();
+pub(crate) fn measure(sh: &Shell, out: &mut impl Write) -> Result<bool> {
+    counting::ready(sh)?;
+    let selected =
+        "--package benches --no-default-features --features growth --bin growth".split(' ');
+    cmd!(sh, "cargo build --profile dist {selected...}").run()?;
+    let program = cargo::target(sh).join("dist/growth");
+    let mut series: Vec<Series> = Vec::new();
     for size in SIZES {
-        for (unit, what, cost) in timed(&program, size)? {
-            all.entry((unit, what)).or_default().push((size, cost));
-        }
-        for (what, cost) in counted(&program, size, &folder)? {
-            let key = (Unit::Instructions, what);
-            all.entry(key).or_default().push((size, cost));
+        let mut costs = timed(sh, &program, size)?;
+        costs.insert("instructions".into(), counted(sh, &program, size)?);
+        for unit in &UNITS {
+            for (what, cost) in costs.remove(unit.key).unwrap_or_default() {
+                let known = series
+                    .iter_mut()
+                    .find(|series| series.what == what && series.unit == unit);
+                match known {
+                    Some(series) => series.points.push((size, cost)),
+                    None => series.push(Series {
+                        what,
+                        unit,
+                        points: vec![(size, cost)],
+                    }),
+                }
+            }
         }
     }
-    let series = all
-        .into_iter()
-        .map(|((unit, what), points)| Series { what, unit, points });
-    let series: Vec<Series> = series.collect();
-    let page = cargo.scratch()?.join("growth.html");
-    fs::write(&page, chart::page(&series)).map_err(|error| error.to_string())?;
+    let page = cargo::scratch(sh, "")?.join("growth.html");
+    sh.write_file(&page, chart::page(&series))?;
     let too_fast = series.iter().filter(|series| series.is_too_fast());
     let mut found: Vec<String> = too_fast.map(told_too_fast).collect();
     found.extend(missed(&series));
-    Ok((page, table(&series), found))
+    let (table, shown) = (table(&series), page.display());
+    writeln!(out, "{table}plotted in {shown}\n{}", found.join("\n"))?;
+    Ok(found.is_empty())
 }
 
 fn told_too_fast(series: &Series) -> String {
+    let ratio = series.per_tenfold().unwrap_or_default();
+    let (what, unit) = (&series.what, series.unit.name);
     format!(
-        "{}: {} grow {:.2}-fold with each tenfold of participants, faster than a logarithm",
-        series.what,
-        series.unit.name(),
-        series.per_tenfold().unwrap_or_default()
+        "{what}: {unit} grow {ratio:.2}-fold with each tenfold of participants, faster than a logarithm"
     )
 }
 
 /// The promised limits that are not met.
 fn missed(series: &[Series]) -> Vec<String> {
-    let find = |what: &str, unit| {
-        let found = series.iter().find(|s| s.what == what && s.unit == unit);
+    let find = |what: &str, key: &str| {
+        let found = series.iter().find(|s| s.what == what && s.unit.key == key);
         found.and_then(|series| Some((series.at(SIZES[0])?, series.at(SIZES[3])?)))
     };
     let mut missed = Vec::new();
-    if let Some((_, bytes)) = find("participant", Unit::Bytes)
+    if let Some((_, bytes)) = find("participant", "bytes")
         && bytes > 1_024.0
     {
         missed.push(format!(
             "an idle participant takes {bytes:.0} bytes, over 1024"
         ));
     }
-    if let Some((ns, _)) = find("mixed", Unit::Nanoseconds)
+    if let Some((ns, _)) = find("mixed", "ns")
         && ns > 500.0
     {
         missed.push(format!("a mixed command takes {ns:.0} ns, over 500"));
     }
-    for (unit, most) in [(Unit::Instructions, 2.5), (Unit::Nanoseconds, 6.0)] {
+    for (unit, most) in [("instructions", 2.5), ("ns", 6.0)] {
         if let Some((small, large)) = find("mixed", unit)
             && large > small * most
         {
-            let (ratio, unit) = (large / small, unit.name());
+            let ratio = large / small;
             missed.push(format!(
                 "a mixed command takes {ratio:.2} times the {unit} at a million"
             ));
@@ -183,98 +163,66 @@ fn missed(series: &[Series]) -> Vec<String> {
     missed
 }
 
-/// Makes glibc use huge pages, as the server's allocator does by itself. With a million
-/// participants, page misses dominate the time; and this program counts on the system's allocator.
-const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+/// The costs of each operation.
+type Costs = BTreeMap<String, f64>;
 
-/// Runs the program by itself.
-fn timed(program: &Path, size: u64) -> Result<Vec<(Unit, String, f64)>, String> {
-    let (tunables, huge_pages) = HUGE_PAGES;
-    let found = told(
-        Command::new(program)
-            .args(["time", &size.to_string()])
-            .env(tunables, huge_pages),
-    )?;
-    let mut all = Vec::new();
-    for (unit, key) in [
-        (Unit::Nanoseconds, "ns"),
-        (Unit::Bytes, "bytes"),
-        (Unit::Allocations, "allocations"),
-    ] {
-        for (what, cost) in found[key].as_object().into_iter().flatten() {
-            all.push((unit, what.clone(), cost.as_f64().unwrap_or_default()));
-        }
-    }
-    Ok(all)
+/// Runs the program by itself. Returns its costs by the key of their unit.
+fn timed(sh: &Shell, program: &Path, size: u64) -> Result<BTreeMap<String, Costs>> {
+    let size = size.to_string();
+    // Makes glibc use huge pages, as the server's allocator does by itself. With a million
+    // participants, page misses dominate the time; and this program counts on the system's allocator.
+    let huge_pages = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+    let told = cmd!(sh, "{program} time {size}")
+        .env(huge_pages.0, huge_pages.1)
+        .read()?;
+    Ok(serde_json::from_str(&told)?)
 }
 
 /// Runs the program inside valgrind.
-fn counted(program: &Path, size: u64, folder: &Path) -> Result<Vec<(String, f64)>, String> {
-    // Removes the profiles of earlier runs.
-    let _ = fs::remove_dir_all(folder);
-    fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-    let out = folder.join("profile");
-    let found = told(
-        Command::new("valgrind")
-            .args(["--quiet", "--tool=callgrind", "--instr-atstart=no"])
-            .args([
-                "--toggle-collect=benches::population::handle_all",
-                "--toggle-collect=benches::journalled::Journalled::make",
-            ])
-            .arg(format!("--callgrind-out-file={}", out.display()))
-            .arg(program)
-            .args(["count", &size.to_string()]),
-    )?;
-    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-    for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
-        let path = entry.map_err(|error| error.to_string())?.path();
-        let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
-        if let Some((what, count)) = profile(&text) {
-            *sums.entry(what).or_default() += count;
+fn counted(sh: &Shell, program: &Path, size: u64) -> Result<Costs> {
+    let folder = cargo::empty_scratch(sh, "growth")?;
+    let (size, profile) = (size.to_string(), folder.join("profile"));
+    let counting = [
+        "--toggle-collect=benches::population::handle_all",
+        "--toggle-collect=benches::journalled::Journalled::make",
+    ];
+    let valgrind = cmd!(
+        sh,
+        "valgrind --quiet --tool=callgrind --instr-atstart=no {counting...}"
+    );
+    let told = valgrind
+        .arg(format!("--callgrind-out-file={}", profile.display()))
+        .arg(program)
+        .args(["count", &size])
+        .read()?;
+    let times: BTreeMap<String, u64> = serde_json::from_str(&told)?;
+    let mut costs = Costs::new();
+    for path in sh.read_dir(folder)? {
+        if let Some((what, count)) = read_profile(&sh.read_file(path)?) {
+            let times = times.get(&what).map_or(f64::NAN, |times| *times as f64);
+            *costs.entry(what).or_default() += count as f64 / times;
         }
     }
-    let each = |(what, count): (String, u64)| {
-        let times = found["times"][&what].as_f64().unwrap_or(f64::NAN);
-        let cost = count as f64 / times;
-        (what, cost)
-    };
-    Ok(sums.into_iter().map(each).collect())
+    Ok(costs)
 }
 
 /// The name and the instructions of a profile.
-fn profile(text: &str) -> Option<(String, u64)> {
+fn read_profile(text: &str) -> Option<(String, u64)> {
     let line = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
     let what = line("desc: Trigger: dump ")?.trim().to_owned();
     Some((what, line("totals: ")?.trim().parse().ok()?))
 }
 
-/// The program's output, parsed as JSON.
-fn told(command: &mut Command) -> Result<Value, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("`{name}` did not start: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    serde_json::from_str(&text).map_err(|error| format!("`{name}`: {error}: {text}"))
-}
-
 /// One line for each series.
 fn table(series: &[Series]) -> String {
     let mut text = String::new();
-    for unit in Unit::ALL {
-        let _ = write!(text, "{:<26}", unit.name());
-        for size in SIZES {
-            let _ = write!(text, "{size:>12}");
-        }
+    for unit in &UNITS {
+        let _ = write!(text, "{:<26}", unit.name);
+        text.extend(SIZES.map(|size| format!("{size:>12}")));
         text += "   tenfold\n";
         for series in series.iter().filter(|series| series.unit == unit) {
             let _ = write!(text, "  {:<24}", series.what);
-            for size in SIZES {
-                let cost = series.at(size).unwrap_or_default();
-                let _ = write!(text, "{cost:>12.1}");
-            }
+            text.extend(SIZES.map(|size| format!("{:>12.1}", series.at(size).unwrap_or_default())));
             let ratio = series.per_tenfold().unwrap_or(1.0);
             let mark = if series.is_too_fast() {
                 "  too fast"
@@ -289,13 +237,13 @@ fn table(series: &[Series]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{SIZES, Series, Unit, profile};
+    use super::{SIZES, Series, UNITS, read_profile};
 
     fn series(cost: impl Fn(f64) -> f64) -> Series {
         let points = SIZES.iter().map(|size| (*size, cost(*size as f64)));
         Series {
             what: "append".into(),
-            unit: Unit::Instructions,
+            unit: &UNITS[0],
             points: points.collect(),
         }
     }
@@ -320,9 +268,9 @@ mod tests {
     #[test]
     fn a_profile_has_the_name_of_its_operation() {
         let text = "version: 1\ndesc: Trigger: dump append\nevents: Ir\ntotals: 225994\n";
-        assert_eq!(profile(text), Some(("append".into(), 225_994)));
+        assert_eq!(read_profile(text), Some(("append".into(), 225_994)));
         assert_eq!(
-            profile("desc: Trigger: Program termination\ntotals: 3\n"),
+            read_profile("desc: Trigger: Program termination\ntotals: 3\n"),
             None
         );
     }

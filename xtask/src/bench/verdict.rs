@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::baseline::Baseline;
+use super::counting::Baseline;
 
 /// The tolerated change of a count, in thousandths.
 const TOLERATED: u64 = 20;
@@ -35,55 +35,43 @@ enum Change {
     Gone,
 }
 
-/// Whether two sets of counts are comparable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Comparability {
-    Alike,
-    /// The compiler and the target are alike, but the environment is another.
-    OtherEnvironment(String),
-    /// Not comparable.
-    NotComparable(String),
-}
-
 /// All counts with their baseline.
 #[derive(Clone, Debug)]
 pub(crate) struct CountVerdict {
     lines: Vec<Line>,
-    made: Comparability,
-    accepted: bool,
+    /// Why the counts are not comparable, if they are not.
+    other_build: Option<String>,
+    /// What is different where the compiler and the target are alike.
+    elsewhere: Option<String>,
 }
 
 impl Line {
     fn change(&self) -> Change {
-        match (self.before, self.now) {
-            (Some(before), Some(now)) => {
-                let (before, now) = (u128::from(before) * 1_000, u128::from(now) * 1_000);
-                let tolerated = before / 1_000 * u128::from(TOLERATED);
-                if now > before + tolerated {
-                    Change::More
-                } else if now + tolerated < before {
-                    Change::Fewer
-                } else {
-                    Change::Same
-                }
-            }
-            (None, _) => Change::New,
-            (Some(_), None) => Change::Gone,
+        let (before, now) = match (self.before, self.now) {
+            (Some(before), Some(now)) => (before, now),
+            (None, _) => return Change::New,
+            (Some(_), None) => return Change::Gone,
+        };
+        let tolerated = before * TOLERATED;
+        if now * 1_000 > before * 1_000 + tolerated {
+            Change::More
+        } else if now * 1_000 + tolerated < before * 1_000 {
+            Change::Fewer
+        } else {
+            Change::Same
         }
     }
 
-    /// The change in percent, if it is worth showing.
-    fn percent(&self) -> Option<f64> {
-        let (before, now) = (self.before?, self.now?);
-        Some((now as f64 / before as f64 - 1.0) * 100.0)
+    /// What it is now, divided by what it was.
+    fn ratio(&self) -> Option<f64> {
+        Some(self.now? as f64 / self.before? as f64)
     }
 
     fn told(&self) -> String {
-        let number = |count: Option<u64>| count.map_or("–".to_owned(), grouped);
-        let ratio = match (self.before, self.now) {
-            (Some(before), Some(now)) => format!("{:.4}", now as f64 / before as f64),
-            _ => "–".to_owned(),
-        };
+        let number = |count: Option<u64>| count.map_or("–".to_owned(), thousands);
+        let ratio = self
+            .ratio()
+            .map_or("–".to_owned(), |ratio| format!("{ratio:.4}"));
         let mark = match self.change() {
             Change::Same => "",
             Change::More => "  more",
@@ -91,38 +79,41 @@ impl Line {
             Change::New => "  new",
             Change::Gone => "  gone",
         };
-        format!(
-            "{:<34} {:>14} {:>14} {ratio:>8}{mark}",
-            self.name,
-            number(self.before),
-            number(self.now)
-        )
+        let (name, before, now) = (&self.name, number(self.before), number(self.now));
+        format!("{name:<34} {before:>14} {now:>14} {ratio:>8}{mark}")
     }
+}
+
+/// A change by this factor in percent.
+fn percent(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
 }
 
 impl CountVerdict {
     /// Compares two baselines.
-    pub(crate) fn new(before: &Baseline, now: &Baseline) -> Self {
-        let names: BTreeSet<&String> = before.counts.keys().chain(now.counts.keys()).collect();
+    pub(crate) fn new(before: Baseline, now: Baseline) -> Self {
+        let names = before.instructions.keys().chain(now.instructions.keys());
+        let names: BTreeSet<&String> = names.collect();
         let line = |name: &String| Line {
             name: name.clone(),
-            before: before.counts.get(name).copied(),
-            now: now.counts.get(name).copied(),
+            before: before.instructions.get(name).copied(),
+            now: now.instructions.get(name).copied(),
         };
+        let lines = names.into_iter().map(line).collect();
+        let (there, here) = (before.made_with, now.made_with);
+        let build = [
+            ("target", there.target, here.target),
+            ("rustc", there.rustc, here.rustc),
+        ];
+        let machine = [
+            ("valgrind", there.valgrind, here.valgrind),
+            ("libc", there.libc, here.libc),
+            ("cpu", there.cpu, here.cpu),
+        ];
         Self {
-            lines: names.into_iter().map(line).collect(),
-            made: made(before, now),
-            accepted: false,
-        }
-    }
-
-    /// Compares two baselines, of which the new one was accepted.
-    pub(crate) fn accepted(before: &Baseline, now: &Baseline) -> Self {
-        let accepted = true;
-        let compared = Self::new(before, now);
-        Self {
-            accepted,
-            ..compared
+            lines,
+            other_build: differences(&build),
+            elsewhere: differences(&machine),
         }
     }
 
@@ -134,134 +125,113 @@ impl CountVerdict {
 
     /// The table, a line for each count.
     pub(crate) fn table(&self) -> String {
-        let mut text = format!(
-            "{:<34} {:>14} {:>14} {:>8}\n",
-            "instructions", "baseline", "now", "ratio"
-        );
+        let (what, ratio) = ("instructions", "ratio");
+        let mut text = format!("{what:<34} {:>14} {:>14} {ratio:>8}\n", "baseline", "now");
         for line in &self.lines {
             let _ = writeln!(text, "{}", line.told());
-        }
-        text + &self.summary()
-    }
-
-    /// Remarks that are no violations.
-    pub(crate) fn summary(&self) -> String {
-        let mut text = String::new();
-        if let Comparability::OtherEnvironment(why) = &self.made {
-            let _ = writeln!(text, "note: the baseline was made elsewhere: {why}");
-        }
-        let largest = (self.lines.iter())
-            .filter_map(|line| Some((line.percent()?, &line.name)))
-            .max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
-        if let Some((percent, name)) = largest {
-            let _ = writeln!(
-                text,
-                "{} counted; the largest change is {percent:+.2} % ({name})",
-                self.lines.len()
-            );
-        }
-        let fewer: Vec<&str> = self.of(Change::Fewer).map(|line| &*line.name).collect();
-        if !fewer.is_empty() && !self.accepted {
-            let fewer = fewer.join(", ");
-            let _ = writeln!(text, "fewer instructions: {fewer}; keep it so: {ACCEPT}");
         }
         text
     }
 
+    /// The largest change, and what is different on this machine.
+    pub(crate) fn summary(&self) -> String {
+        let elsewhere = self.elsewhere.iter();
+        let note = |why| format!("note: the baseline was made elsewhere: {why}\n");
+        let mut text: String = elsewhere.map(note).collect();
+        let changes = self
+            .lines
+            .iter()
+            .filter_map(|line| Some((percent(line.ratio()?), &line.name)));
+        if let Some((percent, name)) = changes.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs())) {
+            let all = self.lines.len();
+            let _ = writeln!(
+                text,
+                "{all} counted; the largest change is {percent:+.2} % ({name})"
+            );
+        }
+        text
+    }
+
+    /// The counts that fell, which is no violation.
+    pub(crate) fn fewer(&self) -> String {
+        let fewer: Vec<&str> = self.of(Change::Fewer).map(|line| &*line.name).collect();
+        match fewer.is_empty() {
+            true => String::new(),
+            false => format!(
+                "fewer instructions: {}; keep it so: {ACCEPT}\n",
+                fewer.join(", ")
+            ),
+        }
+    }
+
     /// The violations, a line each.
     pub(crate) fn findings(&self) -> Vec<String> {
-        if self.accepted {
-            return Vec::new();
-        }
-        if let Comparability::NotComparable(why) = &self.made {
+        if let Some(why) = &self.other_build {
             return vec![format!("the baseline says nothing here: {why}; {ACCEPT}")];
         }
         let more = self.of(Change::More).map(|line| {
-            let percent = line.percent().unwrap_or_default();
+            let percent = percent(line.ratio().unwrap_or(f64::NAN));
+            let [before, now] =
+                [line.before, line.now].map(|count| count.map_or(String::new(), thousands));
             format!(
-                "{}: {percent:.1} % more instructions ({} → {})",
-                line.name,
-                line.before.map_or(String::new(), grouped),
-                line.now.map_or(String::new(), grouped),
+                "{}: {percent:.1} % more instructions ({before} → {now})",
+                line.name
             )
         });
-        let new = self.of(Change::New);
-        let new = new.map(|line| format!("{}: it has no baseline", line.name));
+        let new = self
+            .of(Change::New)
+            .map(|line| format!("{}: it has no baseline", line.name));
         let gone = self.of(Change::Gone);
         let gone = gone.map(|line| format!("{}: it is not counted any more", line.name));
         let mut findings: Vec<String> = more.chain(new).chain(gone).collect();
-        if let (false, Comparability::OtherEnvironment(why)) = (findings.is_empty(), &self.made) {
-            findings.push(format!("it may come from the machine: {why}"));
-        }
         if !findings.is_empty() {
+            let elsewhere = self.elsewhere.iter();
+            findings.extend(elsewhere.map(|why| format!("it may come from the machine: {why}")));
             findings.push(format!("mend it, or accept it: {ACCEPT}"));
         }
         findings
     }
 }
 
-/// Whether two baselines are comparable.
-fn made(before: &Baseline, now: &Baseline) -> Comparability {
-    let differs = |what: &str, before: &String, now: &String| {
-        (before != now).then(|| format!("{what} {before} there, {now} here"))
-    };
-    let (before, now) = (&before.machine, &now.machine);
-    let otherwise = differs("target", &before.target, &now.target)
-        .or_else(|| differs("rustc", &before.rustc, &now.rustc));
-    if let Some(why) = otherwise {
-        return Comparability::NotComparable(why);
-    }
-    let elsewhere: Vec<String> = [
-        differs("valgrind", &before.valgrind, &now.valgrind),
-        differs("libc", &before.libc, &now.libc),
-        differs("cpu", &before.cpu, &now.cpu),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if elsewhere.is_empty() {
-        return Comparability::Alike;
-    }
-    Comparability::OtherEnvironment(elsewhere.join("; "))
+/// What differs of these properties, there and here.
+fn differences(properties: &[(&str, String, String)]) -> Option<String> {
+    let other = properties.iter().filter(|(_, there, here)| there != here);
+    let told = other.map(|(what, there, here)| format!("{what} {there} there, {here} here"));
+    let told: Vec<_> = told.collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
-/// Formats 1234567 as 1,234,567.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+/// A number with a comma after each three digits.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let parts = digits.as_bytes().rchunks(3).rev();
+    let parts: Vec<_> = parts.map(String::from_utf8_lossy).collect();
+    parts.join(",")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::baseline::Baseline;
-    use super::super::counting::Machine;
-    use super::{CountVerdict, grouped};
+    use super::super::counting::{Baseline, Machine};
+    use super::{CountVerdict, thousands};
 
     fn counted(counts: &[(&str, u64)]) -> Baseline {
         let of = |text: &str| text.to_owned();
         Baseline {
-            machine: Machine {
+            made_with: Machine {
                 rustc: of("1.95.0"),
                 target: of("x86_64-unknown-linux-gnu"),
                 valgrind: of("3.19.0"),
                 libc: of("glibc 2.36"),
                 cpu: of("avx2"),
             },
-            counts: (counts.iter())
+            instructions: (counts.iter())
                 .map(|(name, count)| (of(name), *count))
                 .collect(),
         }
     }
 
     fn findings(before: u64, now: u64) -> Vec<String> {
-        CountVerdict::new(&counted(&[("world", before)]), &counted(&[("world", now)])).findings()
+        CountVerdict::new(counted(&[("world", before)]), counted(&[("world", now)])).findings()
     }
 
     #[test]
@@ -282,9 +252,9 @@ mod tests {
             counted(&[("world", 100_000)]),
             counted(&[("world", 97_000)]),
         );
-        let verdict = CountVerdict::new(&before, &now);
+        let verdict = CountVerdict::new(before, now);
         assert_eq!(verdict.findings(), [""; 0]);
-        assert!(verdict.summary().contains("fewer instructions: world;"));
+        assert!(verdict.fewer().contains("fewer instructions: world;"));
     }
 
     #[test]
@@ -293,17 +263,16 @@ mod tests {
             counted(&[("a", 1), ("c", 1)]),
             counted(&[("b", 1), ("c", 1)]),
         );
-        let found = CountVerdict::new(&before, &now).findings();
+        let found = CountVerdict::new(before, now).findings();
         assert_eq!(found[0], "b: it has no baseline");
         assert_eq!(found[1], "a: it is not counted any more");
-        assert_eq!(CountVerdict::accepted(&before, &now).findings(), [""; 0]);
     }
 
     #[test]
     fn another_compiler_needs_another_baseline() {
         let (before, mut now) = (counted(&[("a", 1)]), counted(&[("a", 1)]));
-        now.machine.rustc = "1.96.0".into();
-        let found = CountVerdict::new(&before, &now).findings();
+        now.made_with.rustc = "1.96.0".into();
+        let found = CountVerdict::new(before, now).findings();
         assert!(
             found[0].contains("rustc 1.95.0 there, 1.96.0 here"),
             "{found:?}"
@@ -313,12 +282,12 @@ mod tests {
     #[test]
     fn another_libc_is_reported_beside_a_change() {
         let (before, mut now) = (counted(&[("a", 100)]), counted(&[("a", 100)]));
-        now.machine.libc = "glibc 2.40".into();
-        let verdict = CountVerdict::new(&before, &now);
+        now.made_with.libc = "glibc 2.40".into();
+        let verdict = CountVerdict::new(before.clone(), now.clone());
         assert_eq!(verdict.findings(), [""; 0]);
         assert!(verdict.summary().contains("libc glibc 2.36 there"));
-        now.counts.insert("a".into(), 110);
-        let found = CountVerdict::new(&before, &now).findings();
+        now.instructions.insert("a".into(), 110);
+        let found = CountVerdict::new(before, now).findings();
         assert!(
             found[1].contains("it may come from the machine"),
             "{found:?}"
@@ -327,7 +296,7 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_by_thousands() {
-        let told = [1, 999, 1_000, 1_234_567].map(grouped);
+        let told = [1, 999, 1_000, 1_234_567].map(thousands);
         assert_eq!(told, ["1", "999", "1,000", "1,234,567"]);
     }
 }

@@ -6,19 +6,18 @@
 //! example is left out if it calls a program that the check cannot run, such as `docker`.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::Command;
 
 use ::book::page::{Fence, Page};
 use ::book::pages::{self, Named};
 use ::book::shell::{Command as Call, commands};
+use anyhow::Result;
+use xshell::{Shell, cmd};
 
-use crate::cargo::Cargo;
-use crate::outcome::Outcome;
-use crate::programs::{node, run, there_or_installed};
+use crate::cargo;
+use crate::outcome::{none_of, skipped};
+use crate::programs::{node, there_or_installed};
 
 /// The programs that an example may call.
 const CALLED: [&str; 11] = [
@@ -71,62 +70,41 @@ talking-stick
 const GUARD_S: &str = "120";
 
 /// Runs the examples of every page that calls the server.
-pub(super) fn check(cargo: &Cargo) -> Outcome {
-    let missing = there_or_installed(&["curl"], &["curl"])
-        .and_then(|()| there_or_installed(&["python3"], &["python3"]))
-        .and_then(|()| node());
-    if let Err(why) = missing {
-        return Outcome::Skipped(why);
-    }
-    let server = match cargo.program("talking-stick") {
-        Ok(server) => server,
-        Err(outcome) => return outcome,
-    };
-    match failures(cargo, &server) {
-        Ok(failures) => Outcome::of_findings(&failures),
-        Err(error) => Outcome::Failed(format!("cannot run the examples: {error}")),
-    }
-}
-
-fn failures(cargo: &Cargo, server: &Path) -> io::Result<Vec<String>> {
+pub(super) fn check(sh: &Shell) -> Result<()> {
+    there_or_installed(sh, &["curl", "python3"], "curl python3").map_err(skipped)?;
+    node(sh).map_err(skipped)?;
+    let server = cargo::program(sh, "talking-stick")?;
     let mut failures = Vec::new();
-    for Named { path, page } in pages::read(cargo.root())? {
-        let workspace = cargo.scratch().map_err(io::Error::other)?.join("examples");
-        let workspace = workspace.join(path.replace('/', "-"));
-        let address = free_address()?;
-        let Some(script) = script(&page, &address) else {
-            continue;
-        };
-        lay_out(&workspace, &page, &address, &script)?;
-        let mut bash = Command::new("timeout");
-        bash.args([GUARD_S, "bash", "page.sh"])
-            .current_dir(&workspace)
-            .env("SERVER_PROGRAM", server)
-            .env("TALKING_STICK_LISTEN", &address)
-            .env("XDG_DATA_HOME", &workspace)
-            .env("TALKING_STICK_LOG_LEVEL", "warn");
-        failures.extend(run(&mut bash).err().map(|why| format!("{path}: {why}")));
+    for Named { path, page } in pages::read(&sh.current_dir())? {
+        failures.extend(
+            run(sh, &path, &page, &server)
+                .err()
+                .map(|why| format!("{path}: {why}")),
+        );
     }
-    Ok(failures)
+    none_of(&failures)
 }
 
-/// A free address.
-fn free_address() -> io::Result<String> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
-}
-
-/// Writes the script and the programs that it starts.
-fn lay_out(workspace: &Path, page: &Page, address: &str, script: &str) -> io::Result<()> {
-    if workspace.exists() {
-        fs::remove_dir_all(workspace)?;
-    }
-    fs::create_dir_all(workspace)?;
-    fs::write(workspace.join("page.sh"), script)?;
+/// Runs the examples of a page, at a free address.
+fn run(sh: &Shell, path: &str, page: &Page, server: &Path) -> Result<()> {
+    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
+    let Some(script) = script(page, &address) else {
+        return Ok(());
+    };
+    let workspace = format!("examples/{}", path.replace('/', "-"));
+    let _within = sh.push_dir(cargo::empty_scratch(sh, &workspace)?);
+    sh.write_file("page.sh", script)?;
     for fence in &page.fences {
         if let Some((_, file)) = program(fence) {
-            fs::write(workspace.join(file), at(&fence.text, address))?;
+            sh.write_file(file, at(&fence.text, &address))?;
         }
     }
+    cmd!(sh, "timeout {GUARD_S} bash page.sh")
+        .env("SERVER_PROGRAM", server)
+        .env("TALKING_STICK_LISTEN", &address)
+        .env("XDG_DATA_HOME", sh.current_dir())
+        .env("TALKING_STICK_LOG_LEVEL", "warn")
+        .run()?;
     Ok(())
 }
 

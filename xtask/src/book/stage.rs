@@ -2,14 +2,12 @@
 //! layout of the repository.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use ::book::page::Page;
 use ::book::pages::{self, CONTENTS, resolve};
-
-use super::links::is_elsewhere;
+use anyhow::{Context as _, Result};
+use xshell::Shell;
 
 /// The configuration of mdBook.
 const SETTINGS: &str = "docs/book.toml";
@@ -17,34 +15,33 @@ const SETTINGS: &str = "docs/book.toml";
 /// The path at which mdBook expects the table of contents.
 const SUMMARY: &str = "SUMMARY.md";
 
-/// Copies everything to `stage`, which is emptied first.
+/// Copies everything to `stage`, which is empty.
 ///
 /// # Errors
 /// A file that cannot be read or written.
-pub(super) fn lay_out(root: &Path, stage: &Path) -> io::Result<()> {
-    if stage.exists() {
-        fs::remove_dir_all(stage)?;
-    }
+pub(super) fn lay_out(sh: &Shell, stage: &Path) -> Result<()> {
+    sh.copy_file(SETTINGS, stage.join("book.toml"))?;
     let sources = stage.join("src");
-    fs::create_dir_all(&sources)?;
-    fs::copy(root.join(SETTINGS), stage.join("book.toml"))?;
-    let contents = fs::read_to_string(root.join(CONTENTS))?;
-    fs::write(sources.join(SUMMARY), from_the_root(&contents))?;
-    for file in files(root)? {
+    sh.write_file(
+        sources.join(SUMMARY),
+        from_the_root(&sh.read_file(CONTENTS)?),
+    )?;
+    for file in files(&sh.current_dir())? {
         let to = sources.join(&file);
-        fs::create_dir_all(to.parent().unwrap_or(&sources))?;
-        fs::copy(root.join(&file), to)?;
+        sh.create_dir(to.parent().unwrap_or(&sources))?;
+        sh.copy_file(&file, to).context("a page links to it")?;
     }
     Ok(())
 }
 
 /// The pages, and the files that they link to.
-fn files(root: &Path) -> io::Result<BTreeSet<String>> {
+fn files(root: &Path) -> Result<BTreeSet<String>> {
     let mut files = BTreeSet::new();
     for named in pages::read(root)? {
         for link in &named.page.links {
-            let target = link.target.split('#').next().unwrap_or_default();
-            if !target.is_empty() && !is_elsewhere(target) {
+            let target = link.split('#').next().unwrap_or_default();
+            // Others lead to another site.
+            if !target.is_empty() && !target.contains(':') {
                 files.insert(resolve(&named.path, target));
             }
         }
@@ -57,8 +54,10 @@ fn files(root: &Path) -> io::Result<BTreeSet<String>> {
 fn from_the_root(contents: &str) -> String {
     let mut text = contents.to_owned();
     for link in Page::read(contents).links {
-        let written = format!("]({})", link.target);
-        text = text.replace(&written, &format!("]({})", resolve(CONTENTS, &link.target)));
+        text = text.replace(
+            &format!("]({link})"),
+            &format!("]({})", resolve(CONTENTS, &link)),
+        );
     }
     text
 }

@@ -2,10 +2,12 @@
 //! none.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
+
+use anyhow::{Result, ensure};
+use xshell::Shell;
 
 use super::mutant::{Mutant, PANIC};
+use crate::workspace_copy::below;
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
@@ -51,46 +53,36 @@ impl CoverageTargets {
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub(crate) fn collect(root: &Path) -> Result<Self, String> {
-        let text = fs::read_to_string(root.join(ARCHITECTURE))
-            .map_err(|error| format!("cannot read {ARCHITECTURE}: {error}"))?;
+    pub(crate) fn collect(sh: &Shell) -> Result<Self> {
+        let text = sh.read_file(ARCHITECTURE)?;
         let mut properties = table(&text, "\n## Properties\n");
         properties.extend(table(&text, "\n### Rules of a cluster\n"));
-        if properties.is_empty() {
-            return Err(format!("{ARCHITECTURE} has no table of properties"));
-        }
-        let mut files = Vec::new();
-        gather(root, "core/src", &mut files)?;
-        files.sort();
+        ensure!(
+            !properties.is_empty(),
+            "{ARCHITECTURE} has no table of properties"
+        );
+        let files = below(sh.current_dir(), "core/src")?;
         Ok(Self { properties, files })
     }
 
     /// The uncovered properties and files, and unknown names.
     pub(crate) fn check(&self, mutants: &[Mutant]) -> Vec<String> {
-        let mut found = self.check_names(mutants);
-        let caught: BTreeSet<&str> = mutants
-            .iter()
-            .flat_map(|mutant| &mutant.caught_by)
-            .map(String::as_str)
-            .collect();
+        let is_known = |name: &String| name == PANIC || self.properties.contains(name);
+        let unknown = mutants.iter().flat_map(|mutant| {
+            let names = mutant.caught_by.iter().filter(|name| !is_known(name));
+            names.map(|name| {
+                format!(
+                    "{}: `{name}` is not a property of {ARCHITECTURE}",
+                    mutant.name
+                )
+            })
+        });
+        let caught = mutants.iter().flat_map(|mutant| &mutant.caught_by);
+        let caught: BTreeSet<&str> = caught.map(String::as_str).collect();
         let changed: BTreeSet<&str> = mutants.iter().flat_map(Mutant::files).collect();
+        let mut found: Vec<_> = unknown.collect();
         found.extend(compare("property", &self.properties, &caught, &[]));
         found.extend(compare("file", &self.files, &changed, &WITHOUT));
-        found
-    }
-
-    fn check_names(&self, mutants: &[Mutant]) -> Vec<String> {
-        let mut found = Vec::new();
-        for mutant in mutants {
-            for name in &mutant.caught_by {
-                if name != PANIC && !self.properties.contains(name) {
-                    found.push(format!(
-                        "{}: `{name}` is not a property of {ARCHITECTURE}",
-                        mutant.name
-                    ));
-                }
-            }
-        }
         found
     }
 }
@@ -130,24 +122,6 @@ fn table(markdown: &str, heading: &str) -> Vec<String> {
         .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
         .map(str::to_owned)
         .collect()
-}
-
-/// Every `.rs` file below a folder, by its path from the root.
-fn gather(root: &Path, folder: &str, files: &mut Vec<String>) -> Result<(), String> {
-    let entries = fs::read_dir(root.join(folder))
-        .map_err(|error| format!("cannot read {folder}: {error}"))?;
-    for entry in entries.flatten() {
-        let Ok(name) = entry.file_name().into_string() else {
-            continue;
-        };
-        let path = format!("{folder}/{name}");
-        if entry.path().is_dir() {
-            gather(root, &path, files)?;
-        } else if name.ends_with(".rs") {
-            files.push(path);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

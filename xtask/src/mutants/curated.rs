@@ -1,19 +1,19 @@
 //! The curated mutants, one after another.
 
-use std::fs;
 use std::io::{self, IsTerminal as _, Write};
-use std::path::Path;
 use std::time::Instant;
 
+use anyhow::{Context as _, Result};
 use serde_json::Value;
+use xshell::Shell;
 
+use super::MutantsWords;
 use super::coverage::CoverageTargets;
 use super::hunt::{self, Effort};
 use super::mutant::{self, Mutant};
 use super::survivors;
 use super::verdict::{self, Fate, Row};
-use crate::cargo::Cargo;
-use crate::outcome::Outcome;
+use crate::outcome::none_of;
 use crate::workspace_copy::WorkspaceCopy;
 
 /// The mutants of the canary check: quick to find, and in different parts.
@@ -25,28 +25,23 @@ const CANARY_SEEDS: u64 = 60;
 /// The file of the results: of each mutant, that of its last hunt.
 const RESULTS: &str = "target/mutants/curated.json";
 
-/// The requested mutants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HuntRequest {
-    /// The names of mutants to run; all if it is empty.
-    pub(crate) only: Vec<String>,
-    pub(crate) seeds: u64,
-    pub(crate) jobs: Option<u64>,
-}
-
 /// Lists the curated mutants, a line each.
 ///
 /// # Errors
 /// Invalid rows.
-pub(crate) fn list(cargo: &Cargo, out: &mut impl Write) -> Result<(), String> {
-    for mutant in mutant::read_all(cargo.root())? {
-        let by = mutant.caught_by.join(", ");
+pub(crate) fn list(sh: &Shell, out: &mut impl Write) -> Result<()> {
+    for Mutant {
+        name,
+        about,
+        caught_by,
+        ..
+    } in mutant::read_all(sh)?
+    {
         writeln!(
             out,
-            "{}\n    {}\n    caught by: {by}",
-            mutant.name, mutant.about
-        )
-        .map_err(|error| error.to_string())?;
+            "{name}\n    {about}\n    caught by: {}",
+            caught_by.join(", ")
+        )?;
     }
     Ok(())
 }
@@ -55,73 +50,63 @@ pub(crate) fn list(cargo: &Cargo, out: &mut impl Write) -> Result<(), String> {
 ///
 /// # Errors
 /// Why the run could not be done.
-pub(crate) fn run(
-    cargo: &Cargo,
-    request: &HuntRequest,
-    out: &mut impl Write,
-) -> Result<bool, String> {
-    let all = mutant::read_all(cargo.root())?;
-    let chosen = choose(&all, &request.only)?;
-    if request.only.is_empty() {
-        let uncovered = CoverageTargets::collect(cargo.root())?.check(&all);
-        if !uncovered.is_empty() {
-            return Err(uncovered.join("\n"));
-        }
+pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Result<bool> {
+    let all = mutant::read_all(sh)?;
+    let chosen = choose(&all, &words.only)?;
+    if words.only.is_empty() {
+        none_of(&CoverageTargets::collect(sh)?.check(&all))?;
     }
-    let copy = WorkspaceCopy::refresh(cargo)?;
-    let effort = Effort {
-        seeds: request.seeds,
-        jobs: request.jobs,
-    };
-    let rows = hunt_all(&copy, &chosen, effort, out, |row| keep(cargo.root(), row))?;
-    verdict::write_sum(&rows, out).map_err(|error| error.to_string())
+    let copy = WorkspaceCopy::refresh(sh)?;
+    let rows = hunt_all(&copy, &chosen, Effort::of(words), out, |row| keep(sh, row))?;
+    Ok(verdict::write_sum(&rows, out)?)
 }
 
 /// The results of the last hunts; none if they cannot be read.
-pub(super) fn results(root: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(root.join(RESULTS)).unwrap_or_default();
+pub(super) fn results(sh: &Shell) -> Vec<Value> {
+    let text = sh.read_file(RESULTS).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
 /// Keeps the result of a hunt in place of the mutant's last one.
-fn keep(root: &Path, row: &Row) -> Result<(), String> {
-    let mut all = results(root);
+fn keep(sh: &Shell, row: &Row) -> Result<()> {
+    let mut all = results(sh);
     all.retain(|kept| kept["mutant"] != *row.mutant);
     all.push(verdict::to_json(row));
-    let file = root.join(RESULTS);
-    fs::create_dir_all(root.join("target/mutants"))
-        .and_then(|()| fs::write(&file, format!("{:#}\n", Value::Array(all))))
-        .map_err(|error| format!("cannot write {RESULTS}: {error}"))
+    Ok(sh.write_file(RESULTS, format!("{:#}\n", Value::Array(all)))?)
 }
 
-fn choose<'a>(all: &'a [Mutant], only: &[String]) -> Result<Vec<&'a Mutant>, String> {
+fn choose<'a>(all: &'a [Mutant], only: &[String]) -> Result<Vec<&'a Mutant>> {
     if only.is_empty() {
         return Ok(all.iter().collect());
     }
-    only.iter()
-        .map(|name| {
-            all.iter().find(|mutant| mutant.name == *name).ok_or_else(|| {
-                format!("no curated mutant is called `{name}`: `cargo xtask mutants --list` names them")
-            })
+    let named = |name: &String| {
+        let found = all.iter().find(|mutant| mutant.name == *name);
+        found.with_context(|| {
+            format!("no curated mutant is called `{name}`: `cargo xtask mutants --list` names them")
         })
-        .collect()
+    };
+    only.iter().map(named).collect()
 }
 
 fn hunt_all(
-    copy: &WorkspaceCopy<'_>,
+    copy: &WorkspaceCopy,
     mutants: &[&Mutant],
     effort: Effort,
     out: &mut impl Write,
-    keep: impl Fn(&Row) -> Result<(), String>,
-) -> Result<Vec<Row>, String> {
-    let said = |error: io::Error| error.to_string();
-    verdict::write_head(out).map_err(said)?;
+    keep: impl Fn(&Row) -> Result<()>,
+) -> Result<Vec<Row>> {
+    verdict::write_head(out)?;
     let mut rows = Vec::with_capacity(mutants.len());
     for (index, mutant) in mutants.iter().enumerate() {
-        let progress = Progress::show(index + 1, mutants.len(), &mutant.name);
         let started = Instant::now();
+        show(&format!(
+            "[{}/{}] {}",
+            index + 1,
+            mutants.len(),
+            mutant.name
+        ));
         let fate = try_one(copy, mutant, effort);
-        progress.clear();
+        show("");
         let row = Row {
             mutant: mutant.name.clone(),
             wanted: mutant.caught_by.clone(),
@@ -129,77 +114,57 @@ fn hunt_all(
             took: started.elapsed(),
         };
         keep(&row)?;
-        verdict::write_row(&row, out).map_err(said)?;
-        out.flush().map_err(said)?;
+        verdict::write_row(&row, out)?;
+        out.flush()?;
         rows.push(row);
     }
     Ok(rows)
 }
 
+/// Shows the progress in place of what was shown before, on a terminal only.
+#[expect(clippy::print_stderr, reason = "a line for people, erased again")]
+fn show(progress: &str) {
+    if io::stderr().is_terminal() {
+        eprint!("\r\x1b[K{progress}");
+    }
+}
+
 /// Plants one mutant, hunts it, and removes it again in any case.
-fn try_one(copy: &WorkspaceCopy<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, String> {
+fn try_one(copy: &WorkspaceCopy, mutant: &Mutant, effort: Effort) -> Result<Fate> {
     let hunted = mutant
         .plant(copy)
-        .and_then(|()| copy.build())
+        .and_then(|()| copy.build(&[]))
         .and_then(|()| hunt::hunt(copy, &mutant.hunt, &mutant.caught_by, effort));
     mutant.heal(copy)?;
     Ok(match hunted {
         Ok(finds) => Fate::of(finds, &mutant.caught_by),
-        Err(why) => Fate::Broken(why),
+        Err(why) => Fate::Broken(format!("{why:#}")),
     })
 }
 
 /// The canary check: every edit applies, coverage is complete, the survivors' list is valid, and
 /// the simulator catches some mutants that are quick to find.
-pub(crate) fn canary(cargo: &Cargo) -> Outcome {
-    let done = (|| {
-        let all = mutant::read_all(cargo.root())?;
-        let mut findings = CoverageTargets::collect(cargo.root())?.check(&all);
-        findings.extend(survivors::load(cargo.root()).err());
-        let copy = WorkspaceCopy::refresh(cargo)?;
-        for mutant in &all {
-            if let Err(why) = mutant.changed(cargo.root()) {
-                findings.push(format!("{}: {why}", mutant.name));
-            }
-        }
-        let chosen = choose(&all, &CANARIES.map(str::to_owned))?;
-        let effort = Effort {
-            seeds: CANARY_SEEDS,
-            jobs: None,
-        };
-        let rows = hunt_all(&copy, &chosen, effort, &mut io::stdout(), |_| Ok(()))?;
-        for row in rows.iter().filter(|row| !row.fate.is_good()) {
+pub(crate) fn canary(sh: &Shell) -> Result<()> {
+    let all = mutant::read_all(sh)?;
+    let mut findings = CoverageTargets::collect(sh)?.check(&all);
+    findings.extend(survivors::load(sh).err().map(|why| why.to_string()));
+    for mutant in &all {
+        let wrong = mutant.changed(sh).err();
+        findings.extend(wrong.map(|why| format!("{}: {why:#}", mutant.name)));
+    }
+    let chosen = choose(&all, &CANARIES.map(str::to_owned))?;
+    let effort = Effort {
+        seeds: CANARY_SEEDS,
+        jobs: None,
+    };
+    let copy = WorkspaceCopy::refresh(sh)?;
+    for row in hunt_all(&copy, &chosen, effort, &mut io::stdout(), |_| Ok(()))? {
+        if !row.fate.is_good() {
+            let (name, fate) = (row.mutant, row.fate);
             findings.push(format!(
-                "the harness does not see {} within {CANARY_SEEDS} seeds: {:?}",
-                row.mutant, row.fate
+                "the harness does not see {name} within {CANARY_SEEDS} seeds: {fate:?}"
             ));
         }
-        Ok::<_, String>(findings)
-    })();
-    match done {
-        Ok(findings) => Outcome::of_findings(&findings),
-        Err(why) => Outcome::Failed(why),
     }
-}
-
-/// Shows the progress, on a terminal only.
-struct Progress {
-    shown: bool,
-}
-
-#[expect(clippy::print_stderr, reason = "a line for people, erased again")]
-impl Progress {
-    fn show(number: usize, of: usize, name: &str) -> Self {
-        let shown = io::stderr().is_terminal();
-        if shown {
-            eprint!("\r\x1b[K[{number}/{of}] {name}");
-        }
-        Self { shown }
-    }
-
-    fn clear(self) {
-        if self.shown {
-            eprint!("\r\x1b[K");
-        }
-    }
+    none_of(&findings)
 }

@@ -5,17 +5,20 @@
 //! A run takes hours, and can be stopped at any time: the next run continues it.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
 use serde_json::{Value, json};
+use xshell::{Shell, cmd};
 
-use super::curated::HuntRequest;
+use super::MutantsWords;
 use super::hunt::{self, Effort};
 use super::mutant::Hunt;
 use super::survivors::{self, Keys};
-use crate::cargo::{self, Cargo};
+use crate::cargo;
 use crate::workspace_copy::WorkspaceCopy;
 
 /// The version of cargo-mutants to install if it is missing.
@@ -28,11 +31,12 @@ const PACKAGE: &str = "chat-core";
 const DONE: [i32; 3] = [0, 2, 3];
 
 /// A mutant that survived the core's tests.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 struct Missed {
     name: String,
     file: String,
     /// The path of its diff, from the folder of the results.
+    #[serde(skip)]
     diff: String,
 }
 
@@ -41,61 +45,37 @@ struct Missed {
 ///
 /// # Errors
 /// Why the run could not be done.
-pub(crate) fn run(
-    cargo: &Cargo,
-    request: &HuntRequest,
-    out: &mut impl Write,
-) -> Result<bool, String> {
-    let listed = survivors::load(cargo.root())?;
-    cargo.there_or_installed(|| cargo.has("mutants"), ("cargo-mutants", VERSION), &[])?;
-    let folder = cargo.root().join("target/mutants/generated");
-    fs::create_dir_all(&folder)
-        .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-    let all = survivors::keys(&names(cargo)?);
-    mutate(cargo, &folder, request)?;
-    let results = folder.join("mutants.out");
-    let missed = missed(&read_json(&results.join("outcomes.json"))?)?;
-    let survived = hunt_all(cargo, (&folder, &missed), (&all, request), out)?;
+pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Result<bool> {
+    let listed = survivors::load(sh)?;
+    cargo::there_or_installed(
+        sh,
+        || cargo::has(sh, "mutants"),
+        ("cargo-mutants", VERSION),
+        &[],
+    )?;
+    let folder = sh.create_dir("target/mutants/generated")?;
+    let all = cmd!(
+        sh,
+        "cargo mutants --list --package {PACKAGE} --colors never"
+    )
+    .read()?;
+    let all = survivors::keys(&all);
+    mutate(sh, &folder, words)?;
+    let outcomes = sh.read_file(folder.join("mutants.out/outcomes.json"))?;
+    let missed = missed(&serde_json::from_str(&outcomes)?)?;
+    let survived = hunt_all(sh, (&folder, &missed), (&all, words), out)?;
     let findings = survivors::compare(&listed, &survived, &all);
     for finding in &findings {
-        writeln!(out, "{finding}").map_err(|error| error.to_string())?;
+        writeln!(out, "{finding}")?;
     }
+    let counts = [all.len(), missed.len(), survived.len(), findings.len()];
+    let [all, missed, survived, findings] = counts;
     writeln!(
         out,
-        "{} mutants: {} live through the core's tests, {} of them through the harness as well; \
-         {} to explain",
-        all.len(),
-        missed.len(),
-        survived.len(),
-        findings.len()
-    )
-    .map_err(|error| error.to_string())?;
-    Ok(findings.is_empty())
-}
-
-/// The names of all mutants, a line each.
-fn names(cargo: &Cargo) -> Result<String, String> {
-    let words = [
-        "mutants",
-        "--list",
-        "--package",
-        PACKAGE,
-        "--colors",
-        "never",
-    ];
-    let output = cargo
-        .command_in(cargo.root(), &words)
-        .output()
-        .map_err(|error| format!("cargo did not start: {error}"))?;
-    if !output.status.success() {
-        return Err(format!(
-            "`cargo {}` {}: {}",
-            words.join(" "),
-            cargo::ended(output.status),
-            String::from_utf8_lossy(&output.stderr).trim()
-        ));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        "{all} mutants: {missed} live through the core's tests, {survived} of them through the harness as well; \
+         {findings} to explain"
+    )?;
+    Ok(findings == 0)
 }
 
 /// One way to run the core's tests on the mutants that were not caught before.
@@ -125,57 +105,46 @@ const WHOLE: Pass = Pass {
 };
 
 /// Runs the core's tests on each mutant that was not caught before.
-fn mutate(cargo: &Cargo, folder: &Path, request: &HuntRequest) -> Result<(), String> {
-    run_pass(cargo, (folder, &[]), request, &QUICK)?;
-    let hung = names_in(&folder.join("mutants.out/timeout.txt"))?;
-    run_pass(cargo, (folder, &hung), request, &WHOLE)
-}
-
-/// The mutants in one of the lists that `cargo mutants` writes.
-fn names_in(list: &Path) -> Result<Vec<String>, String> {
-    let text = fs::read_to_string(list)
-        .map_err(|error| format!("cannot read {}: {error}", list.display()))?;
-    Ok(text.lines().map(str::to_owned).collect())
+fn mutate(sh: &Shell, folder: &Path, words: &MutantsWords) -> Result<()> {
+    run_pass(sh, folder, &[], words, &QUICK)?;
+    let hung = sh.read_file(folder.join("mutants.out/timeout.txt"))?;
+    let hung: Vec<_> = hung.lines().map(exactly).collect();
+    run_pass(sh, folder, &hung, words, &WHOLE)
 }
 
 fn run_pass(
-    cargo: &Cargo,
-    (folder, hung): (&Path, &[String]),
-    request: &HuntRequest,
+    sh: &Shell,
+    folder: &Path,
+    hung: &[String],
+    words: &MutantsWords,
     pass: &Pass,
-) -> Result<(), String> {
-    let jobs = request.jobs.unwrap_or(1).to_string();
-    let folder = folder
-        .to_str()
-        .ok_or("the workspace's path is not Unicode")?;
-    let mut words = vec!["mutants", "--package", PACKAGE, "--iterate"];
-    words.extend(["--jobs", &jobs, "--output", folder]);
-    words.extend(pass.words);
-    let hung: Vec<String> = hung.iter().map(|name| exactly(name)).collect();
-    words.extend(hung.iter().flat_map(|name| ["--exclude-re", name]));
+) -> Result<()> {
+    let jobs = words.jobs.unwrap_or(1).to_string();
+    let hung = hung.iter().flat_map(|name| ["--exclude-re", name]);
+    let (more, test_words) = (pass.words, pass.test_words);
+    let mutants = cmd!(
+        sh,
+        "cargo mutants --package {PACKAGE} --iterate --jobs {jobs} --output {folder}"
+    )
+    .args(more)
+    .args(hung)
     // Documentation tests repeat other tests, and need to be linked one by one.
-    words.extend(["--", "--lib", "--tests", "--"]);
-    words.extend(pass.test_words);
-    let status = cargo
-        .command_in(cargo.root(), &words)
-        // Each build has its own copy of the workspace, so it needs its own target folder.
-        .env_remove("CARGO_TARGET_DIR")
-        // A snapshot that differs means that the mutant was caught. It must not be written.
-        .env("INSTA_UPDATE", "no")
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        // Shrinking a failing journal would only cost time.
-        .env("PROPTEST_MAX_SHRINK_ITERS", "0")
-        .envs(pass.environment.iter().copied())
-        .status()
-        .map_err(|error| format!("cargo did not start: {error}"))?;
-    if status.code().is_some_and(|code| DONE.contains(&code)) {
-        return Ok(());
+    .args(["--", "--lib", "--tests", "--"])
+    .args(test_words)
+    // Each build has its own copy of the workspace, so it needs its own target folder.
+    .env_remove("CARGO_TARGET_DIR")
+    // A snapshot that differs means that the mutant was caught. It must not be written.
+    .env("INSTA_UPDATE", "no")
+    .env("CARGO_PROFILE_DEV_DEBUG", "0")
+    // Shrinking a failing journal would only cost time.
+    .env("PROPTEST_MAX_SHRINK_ITERS", "0")
+    .envs(pass.environment.iter().copied());
+    let said = mutants.to_string();
+    let status = Command::from(mutants).status()?;
+    if !status.code().is_some_and(|code| DONE.contains(&code)) {
+        bail!("`{said}`: {status}; the same call goes on where it was");
     }
-    Err(format!(
-        "`cargo {}` {}; the same call goes on where it was",
-        words.join(" "),
-        cargo::ended(status)
-    ))
+    Ok(())
 }
 
 /// A regular expression that matches exactly this text.
@@ -187,71 +156,57 @@ fn exactly(text: &str) -> String {
     format!("^{}$", String::from_iter(escaped))
 }
 
-fn read_json(file: &Path) -> Result<Value, String> {
-    let text = fs::read_to_string(file)
-        .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-    serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))
-}
-
 /// The mutants that survived the core's tests.
-fn missed(outcomes: &Value) -> Result<Vec<Missed>, String> {
-    let outcomes = outcomes["outcomes"]
-        .as_array()
-        .ok_or("the results of cargo mutants have no outcomes")?;
-    let lives = |outcome: &&Value| outcome["summary"] == "MissedMutant";
-    outcomes
+fn missed(outcomes: &Value) -> Result<Vec<Missed>> {
+    let outcomes = outcomes["outcomes"].as_array();
+    let outcomes = outcomes.context("the results of cargo mutants have no outcomes")?;
+    let lives = outcomes
         .iter()
-        .filter(lives)
-        .map(|outcome| {
-            let mutant = &outcome["scenario"]["Mutant"];
-            let text = |value: &Value| value.as_str().map(str::to_owned);
-            Some(Missed {
-                name: text(&mutant["name"])?,
-                file: text(&mutant["file"])?,
-                diff: text(&outcome["diff_path"])?,
-            })
-        })
-        .collect::<Option<_>>()
-        .ok_or_else(|| "an outcome of cargo mutants has no name, file or diff".into())
+        .filter(|outcome| outcome["summary"] == "MissedMutant");
+    let missed = lives.map(|outcome| {
+        let mutant: Missed = serde_json::from_value(outcome["scenario"]["Mutant"].clone())?;
+        let diff = outcome["diff_path"]
+            .as_str()
+            .context("an outcome has no diff")?
+            .to_owned();
+        Ok(Missed { diff, ..mutant })
+    });
+    missed.collect()
 }
 
 /// Runs the simulator on each, and returns the keys of the survivors. Results of earlier hunts are
 /// recalled by the mutant's diff.
 fn hunt_all(
-    cargo: &Cargo,
+    sh: &Shell,
     (folder, missed): (&Path, &[Missed]),
-    (all, request): (&Keys, &HuntRequest),
+    (all, words): (&Keys, &MutantsWords),
     out: &mut impl Write,
-) -> Result<Vec<String>, String> {
-    let copy = WorkspaceCopy::refresh(cargo)?;
-    let mut known = Known::read(folder.join("hunted.json"));
-    let effort = Effort {
-        seeds: request.seeds,
-        jobs: request.jobs,
-    };
-    let said = |error: std::io::Error| error.to_string();
+) -> Result<Vec<String>> {
+    let copy = WorkspaceCopy::refresh(sh)?;
+    let mut known = Known::read(sh, folder.join("hunted.json"));
     let mut survived = Vec::new();
     for (index, mutant) in missed.iter().enumerate() {
-        let Some(key) = all.get(&mutant.name) else {
-            return Err(format!(
-                "{} is of an older core: remove {} and begin again",
-                mutant.name,
-                folder.display()
-            ));
-        };
-        let diff = diff_of(&folder.join("mutants.out").join(&mutant.diff), &mutant.file)?;
-        let seen = if let Some(seen) = known.by_diff.get(&diff) {
-            seen.clone()
-        } else {
-            if std::io::stderr().is_terminal() {
-                writeln!(out, "[{}/{}] {key}", index + 1, missed.len()).map_err(said)?;
+        let (name, folder) = (&mutant.name, folder.display());
+        let key = all.get(name);
+        let key = key.with_context(|| {
+            format!("{name} is of an older core: remove {folder} and begin again")
+        })?;
+        // The second header line names the replacement instead of the file.
+        let diff = sh.read_file(format!("{folder}/mutants.out/{}", mutant.diff))?;
+        let diff = with_heads(&diff, &mutant.file);
+        let seen = match known.by_diff.get(&diff) {
+            Some(seen) => seen.clone(),
+            None => {
+                if io::stderr().is_terminal() {
+                    writeln!(out, "[{}/{}] {key}", index + 1, missed.len())?;
+                }
+                let seen = hunt_one(&copy, mutant, &diff, Effort::of(words))?;
+                known.add(sh, diff, seen.clone())?;
+                seen
             }
-            let seen = hunt_one(&copy, mutant, &diff, effort)?;
-            known.add(diff, seen.clone())?;
-            seen
         };
         match seen {
-            Some(property) => writeln!(out, "{property:<21} {key}").map_err(said)?,
+            Some(property) => writeln!(out, "{property:<21} {key}")?,
             None => survived.push(key.clone()),
         }
     }
@@ -260,25 +215,18 @@ fn hunt_all(
 
 /// The simulator's first finding; none if it has none.
 fn hunt_one(
-    copy: &WorkspaceCopy<'_>,
+    copy: &WorkspaceCopy,
     mutant: &Missed,
     diff: &str,
     effort: Effort,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>> {
     let hunted = copy
         .plant(diff)
-        .and_then(|()| copy.build())
+        .and_then(|()| copy.build(&[]))
         .and_then(|()| hunt::hunt(copy, &Hunt::Explore(Vec::new()), &[], effort));
     copy.restore(&mutant.file)?;
-    let finds = hunted.map_err(|why| format!("{}: {why}", mutant.name))?;
+    let finds = hunted.with_context(|| mutant.name.clone())?;
     Ok(finds.into_iter().next().map(|find| find.property))
-}
-
-/// Reads a diff of cargo mutants. Its second header line names the replacement instead of the file.
-fn diff_of(path: &Path, file: &str) -> Result<String, String> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    Ok(with_heads(&text, file))
 }
 
 fn with_heads(diff: &str, file: &str) -> String {
@@ -294,19 +242,15 @@ struct Known {
 
 impl Known {
     /// Reads the record; empty if the file is missing or invalid.
-    fn read(file: PathBuf) -> Self {
-        let json = read_json(&file).unwrap_or(Value::Null);
-        let entries = json.as_object().into_iter().flatten();
-        let by_diff = entries
-            .map(|(diff, seen)| (diff.clone(), seen.as_str().map(str::to_owned)))
-            .collect();
+    fn read(sh: &Shell, file: PathBuf) -> Self {
+        let text = sh.read_file(&file).unwrap_or_default();
+        let by_diff = serde_json::from_str(&text).unwrap_or_default();
         Self { file, by_diff }
     }
 
-    fn add(&mut self, diff: String, seen: Option<String>) -> Result<(), String> {
+    fn add(&mut self, sh: &Shell, diff: String, seen: Option<String>) -> Result<()> {
         self.by_diff.insert(diff, seen);
-        fs::write(&self.file, json!(self.by_diff).to_string())
-            .map_err(|error| format!("cannot write {}: {error}", self.file.display()))
+        Ok(sh.write_file(&self.file, json!(self.by_diff).to_string())?)
     }
 }
 
@@ -352,7 +296,8 @@ mod tests {
             file: "core/src/a.rs".into(),
             diff: "diff/a.diff".into(),
         };
-        assert_eq!(missed(&json!({ "outcomes": all })), Ok(vec![expected]));
+        let found = missed(&json!({ "outcomes": all })).expect("outcomes");
+        assert_eq!(found, [expected]);
         assert!(missed(&json!({})).is_err());
     }
 }

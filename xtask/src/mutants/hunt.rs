@@ -1,12 +1,13 @@
 //! Hunts a planted mutant: runs the simulator until it finds something, and counts the seeds.
 
 use std::fs::{self, File};
-use std::path::Path;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde::Deserialize;
 use serde_json::Value;
 
+use super::MutantsWords;
 use super::mutant::Hunt;
 use crate::exhaust::CLUSTER_DEPTH;
 use crate::scenarios;
@@ -15,8 +16,8 @@ use crate::workspace_copy::WorkspaceCopy;
 /// Scenarios that are too large for repeated runs.
 const HEAVY: [&str; 1] = ["scenarios/scale.yaml"];
 
-/// The time limit for one call of the simulator: a mutant that hangs must not stop the others.
-const PATIENCE: Duration = Duration::from_mins(20);
+/// The time limit for one call of the simulator, in seconds: a mutant that hangs must not stop the others.
+const PATIENCE_S: &str = "1200";
 
 /// The number of further failures that are tried for one that can be shrunk.
 const MORE: usize = 8;
@@ -27,6 +28,15 @@ pub(crate) struct Effort {
     pub(crate) seeds: u64,
     /// The number of parallel jobs; none for the simulator's default.
     pub(crate) jobs: Option<u64>,
+}
+
+impl Effort {
+    pub(crate) const fn of(words: &MutantsWords) -> Self {
+        Self {
+            seeds: words.seeds,
+            jobs: words.jobs,
+        }
+    }
 }
 
 /// A finding of the simulator.
@@ -49,11 +59,11 @@ pub(crate) struct Detection {
 /// # Errors
 /// Why the simulator could not be run.
 pub(crate) fn hunt(
-    copy: &WorkspaceCopy<'_>,
+    copy: &WorkspaceCopy,
     hunt: &Hunt,
     wanted: &[String],
     effort: Effort,
-) -> Result<Vec<Detection>, String> {
+) -> Result<Vec<Detection>> {
     match hunt {
         Hunt::Explore(files) => explore(copy, files, wanted, effort),
         Hunt::Run(files) => run(copy, files, wanted, effort),
@@ -62,8 +72,8 @@ pub(crate) fn hunt(
 }
 
 /// Tries every interleaving of two members and their log.
-fn exhaust(copy: &WorkspaceCopy<'_>, effort: Effort) -> Result<Vec<Detection>, String> {
-    let words = ["exhaust", "--world", "cluster", "--depth", CLUSTER_DEPTH].map(str::to_owned);
+fn exhaust(copy: &WorkspaceCopy, effort: Effort) -> Result<Vec<Detection>> {
+    let words = ["exhaust", "--world", "cluster", "--depth", CLUSTER_DEPTH];
     finds_of_explore(&sim_json(copy, &words, effort)?)
 }
 
@@ -75,29 +85,28 @@ fn is_wanted(find: &Detection, wanted: &[String]) -> bool {
 /// Runs `sim explore`, which draws the configuration from the seed, until a wanted property is
 /// violated. If none is, runs it until the first violation of any property, for the report.
 fn explore(
-    copy: &WorkspaceCopy<'_>,
+    copy: &WorkspaceCopy,
     files: &[String],
     wanted: &[String],
     effort: Effort,
-) -> Result<Vec<Detection>, String> {
-    let mut words = vec!["explore".to_owned()];
-    if files.is_empty() {
-        words.extend(shipped(copy.root())?);
-        words.push("--flows".to_owned());
-    } else {
-        words.extend(files.to_vec());
-    }
-    words.extend(["--seeds".to_owned(), effort.seeds.to_string()]);
-    let anything = words.clone();
+) -> Result<Vec<Detection>> {
+    let (shipped, seeds) = (shipped(copy)?, effort.seeds.to_string());
+    let (files, flows) = match files {
+        [] => (&shipped[..], &["--flows"][..]),
+        _ => (files, &[][..]),
+    };
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let anything = [&["explore"], &files[..], flows, &["--seeds", &seeds]].concat();
     // The others are rules of the judge of real processes.
+    let wanted = wanted.iter().map(String::as_str);
     let wanted: Vec<_> = wanted
-        .iter()
         .filter(|name| !name.starts_with("cluster_"))
-        .cloned()
         .collect();
-    if !wanted.is_empty() {
-        words.extend(["--property".to_owned(), wanted.join(",")]);
-    }
+    let property = wanted.join(",");
+    let words = match &property[..] {
+        "" => anything.clone(),
+        property => [&anything[..], &["--property", property]].concat(),
+    };
     let mut found = finds_of_explore(&sim_json(copy, &words, effort)?)?;
     if let Some(first) = found.first_mut()
         && first.steps.is_none()
@@ -113,14 +122,14 @@ fn explore(
 /// The steps of the first later failure that can be shrunk: some runs do not fail any more when
 /// they are written as steps.
 fn shrunk_later(
-    copy: &WorkspaceCopy<'_>,
-    words: &[String],
+    copy: &WorkspaceCopy,
+    words: &[&str],
     mut seed: u64,
     effort: Effort,
-) -> Result<Option<u64>, String> {
+) -> Result<Option<u64>> {
     for _ in 0..MORE {
-        let from = ["--seed".to_owned(), (seed + 1).to_string()];
-        let words = [words, &from].concat();
+        let next = (seed + 1).to_string();
+        let words = [words, &["--seed", &next]].concat();
         let found = finds_of_explore(&sim_json(copy, &words, effort)?)?;
         let Some(first) = found.first() else {
             break;
@@ -135,15 +144,14 @@ fn shrunk_later(
 
 /// Runs `sim run` on a few seeds of each scenario, then on more and more.
 fn run(
-    copy: &WorkspaceCopy<'_>,
+    copy: &WorkspaceCopy,
     files: &[String],
     wanted: &[String],
     effort: Effort,
-) -> Result<Vec<Detection>, String> {
-    let files = if files.is_empty() {
-        shipped(copy.root())?
-    } else {
-        files.to_vec()
+) -> Result<Vec<Detection>> {
+    let files = match files {
+        [] => shipped(copy)?,
+        _ => files.to_vec(),
     };
     let (mut finds, mut tried, mut first, mut chunk) = (Vec::new(), 0, 1, 1);
     while tried < effort.seeds {
@@ -152,14 +160,8 @@ fn run(
             if count == 0 {
                 break;
             }
-            let words = [
-                file.clone(),
-                "--seed".into(),
-                first.to_string(),
-                "--seeds".into(),
-                count.to_string(),
-                "--quiet".into(),
-            ];
+            let [seed, seeds] = [first, count].map(|number| number.to_string());
+            let words = [file, "--seed", &seed, "--seeds", &seeds, "--quiet"];
             let result = sim_json(copy, &words, effort)?;
             finds.extend(finds_of_run(&result, file, first, tried));
             tried += count;
@@ -174,109 +176,106 @@ fn run(
 }
 
 /// Runs the simulator and parses its JSON output.
-pub(super) fn sim_json(
-    copy: &WorkspaceCopy<'_>,
-    words: &[String],
-    effort: Effort,
-) -> Result<Value, String> {
+pub(super) fn sim_json(copy: &WorkspaceCopy, words: &[&str], effort: Effort) -> Result<Value> {
     let said = format!("sim {}", words.join(" "));
     let [json, errors] = ["hunt.json", "hunt.err"].map(|name| copy.root().with_file_name(name));
     let _ = fs::remove_file(&json);
-    let stderr = File::create(&errors)
-        .map_err(|error| format!("cannot write {}: {error}", errors.display()))?;
-    let mut command = copy.sim();
-    command.args(words).arg("--json").arg(&json);
+    let mut command = Command::new("timeout");
+    command
+        .arg(PATIENCE_S)
+        .arg(copy.program("sim"))
+        .args(words)
+        .arg("--json")
+        .arg(&json);
     if let Some(jobs) = effort.jobs {
         command.args(["--jobs", &jobs.to_string()]);
     }
-    let mut child = command
+    command.current_dir(copy.root()).stdin(Stdio::null());
+    let status = command
         .stdout(Stdio::null())
-        .stderr(stderr)
-        .spawn()
-        .map_err(|error| format!("`{said}` did not start: {error}"))?;
-    let started = Instant::now();
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if started.elapsed() > PATIENCE => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("`{said}` did not end in {} s", PATIENCE.as_secs()));
-            }
-            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-            Err(error) => return Err(format!("`{said}`: {error}")),
-        }
-    };
-    let text = fs::read_to_string(&json).map_err(|error| error.to_string());
-    let value = text.and_then(|text| serde_json::from_str(&text).map_err(|e| e.to_string()));
-    value.map_err(|error| {
+        .stderr(File::create(&errors)?)
+        .status()?;
+    let text = fs::read_to_string(&json).unwrap_or_default();
+    serde_json::from_str(&text).map_err(|error| {
         let said_last = fs::read_to_string(&errors).unwrap_or_default();
         let lines: Vec<&str> = said_last.trim().lines().collect();
         let last = lines[lines.len().saturating_sub(5)..].join("\n");
-        let ended = crate::cargo::ended(status);
-        format!("`{said}` {ended} and wrote no JSON ({error}):\n{last}")
+        anyhow!("`{said}`: {status}, and it wrote no JSON ({error}):\n{last}")
     })
 }
 
+/// A failure as `sim explore` writes it.
+#[derive(Deserialize)]
+struct Failure {
+    property: String,
+    detail: String,
+    scenario: String,
+    seed: u64,
+    index: u64,
+    shrunk: Option<ShrunkFailure>,
+}
+
+#[derive(Deserialize)]
+struct ShrunkFailure {
+    steps: u64,
+}
+
 /// The failures of `sim explore`, the earliest first.
-fn finds_of_explore(result: &Value) -> Result<Vec<Detection>, String> {
-    let failures = result["failures"]
-        .as_array()
-        .ok_or("the result of `sim explore` has no failures list")?;
-    let mut finds: Vec<Detection> = failures
-        .iter()
-        .map(|failure| Detection {
-            property: text(&failure["property"]),
-            detail: text(&failure["detail"]),
-            scenario: text(&failure["scenario"]),
-            seed: failure["seed"].as_u64().unwrap_or(0),
-            seeds: failure["index"].as_u64().unwrap_or(0),
-            steps: failure["shrunk"]["steps"].as_u64(),
-        })
-        .collect();
+fn finds_of_explore(result: &Value) -> Result<Vec<Detection>> {
+    let failures = result
+        .get("failures")
+        .context("the result of `sim explore` has no failures list")?;
+    let failures: Vec<Failure> = Vec::deserialize(failures)?;
+    let finds = failures.into_iter().map(|failure| Detection {
+        property: failure.property,
+        detail: failure.detail,
+        scenario: failure.scenario,
+        seed: failure.seed,
+        seeds: failure.index,
+        steps: failure.shrunk.map(|shrunk| shrunk.steps),
+    });
+    let mut finds: Vec<_> = finds.collect();
     finds.sort_by_key(|find| find.seeds);
     Ok(finds)
 }
 
-/// The findings of `sim run` over the seeds from `first`, after `tried` earlier seeds.
+/// The findings of `sim run` over the seeds from `first`, after `tried` earlier seeds: the first of each
+/// property.
 fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Detection> {
+    let of = |property: String, detail: String, seed: &Value| {
+        let seed = seed.as_u64().unwrap_or(first);
+        Detection {
+            property,
+            detail,
+            scenario: file.to_owned(),
+            seed,
+            seeds: tried + seed.saturating_sub(first) + 1,
+            steps: None,
+        }
+    };
+    let violations = result["violations"].as_array().into_iter().flatten();
+    let violations = violations.map(|violation| {
+        let detail = text(&violation["detail"]);
+        of(text(&violation["property"]), detail, &violation["seed"])
+    });
+    let crossed = crossed(result);
+    let properties = result["properties"].as_object().into_iter().flatten();
+    let broken = properties.filter(|(_, judged)| judged["held"] == Value::Bool(false));
+    let broken = broken.map(|(property, _)| {
+        let (metric, expression) = (text(&crossed["metric"]), text(&crossed["expression"]));
+        of(
+            property.clone(),
+            format!("{metric} {expression}"),
+            &crossed["seed"],
+        )
+    });
     let mut finds: Vec<Detection> = Vec::new();
-    let violations = result["violations"]
-        .as_array()
-        .map_or(&[][..], Vec::as_slice);
-    for violation in violations {
-        let property = text(&violation["property"]);
-        let seed = violation["seed"].as_u64().unwrap_or(first);
-        if !finds.iter().any(|find| find.property == property) {
+    for mut find in violations.chain(broken) {
+        if !finds.iter().any(|other| other.property == find.property) {
             // The shrunk failure is the first one.
             let steps = result["shrunk"]["steps"].as_u64();
-            finds.push(Detection {
-                property,
-                detail: text(&violation["detail"]),
-                scenario: file.to_owned(),
-                seed,
-                seeds: tried + seed.saturating_sub(first) + 1,
-                steps: steps.filter(|_| finds.is_empty()),
-            });
-        }
-    }
-    let crossed = crossed(result);
-    let broken = result["properties"].as_object().into_iter().flatten();
-    for (property, _) in broken.filter(|(_, judged)| judged["held"] == Value::Bool(false)) {
-        if !finds.iter().any(|find| find.property == *property) {
-            let seed = crossed["seed"].as_u64().unwrap_or(first);
-            finds.push(Detection {
-                property: property.clone(),
-                detail: format!(
-                    "{} {}",
-                    text(&crossed["metric"]),
-                    text(&crossed["expression"])
-                ),
-                scenario: file.to_owned(),
-                seed,
-                seeds: tried + seed.saturating_sub(first) + 1,
-                steps: None,
-            });
+            find.steps = steps.filter(|_| finds.is_empty());
+            finds.push(find);
         }
     }
     finds.sort_by_key(|find| find.seeds);
@@ -296,11 +295,11 @@ fn text(value: &Value) -> String {
 }
 
 /// The files of the shipped scenarios.
-pub(super) fn shipped(root: &Path) -> Result<Vec<String>, String> {
-    let mut files = scenarios::files(root, scenarios::FOLDER);
+pub(super) fn shipped(copy: &WorkspaceCopy) -> Result<Vec<String>> {
+    let mut files = scenarios::files(copy.sh(), scenarios::FOLDER)?;
     files.retain(|file| !HEAVY.contains(&file.as_str()));
     if files.is_empty() {
-        return Err(format!("{}/ holds no scenario", scenarios::FOLDER));
+        bail!("{}/ holds no scenario", scenarios::FOLDER);
     }
     Ok(files)
 }
@@ -330,7 +329,8 @@ mod tests {
 
     #[test]
     fn a_result_without_failures_is_none_and_without_the_list_an_error() {
-        assert_eq!(finds_of_explore(&json!({ "failures": [] })), Ok(Vec::new()));
+        let none = finds_of_explore(&json!({ "failures": [] }));
+        assert_eq!(none.expect("a good result"), []);
         assert!(finds_of_explore(&json!({ "seeds": 5 })).is_err());
     }
 

@@ -2,23 +2,20 @@
 //! server, replays its journal, and requires that the scenario of its last calls fails by the same
 //! property, and by none without the bug.
 
-use std::fs;
 use std::io::Write;
-use std::path::Path;
 
+use anyhow::{Context as _, Result};
 use serde_json::Value;
+use xshell::Shell;
 
-use super::hunt::{self, Effort};
+use super::hunt::{Effort, sim_json};
 use super::mutant::{self, Mutant};
-use crate::cargo::Cargo;
+use crate::live::SCENARIO;
 use crate::server::{FOR_ONE_ADDRESS, Server};
 use crate::workspace_copy::WorkspaceCopy;
 
 /// The race: a push that arrives after its lease has expired is accepted.
 const MUTANT: &str = "speech_stale_push_accepted";
-
-/// The load: guests pass a talking stick at tables.
-const SCENARIO: &str = "scenarios/brief.yaml";
 
 /// The number of calls of the scenario that is made of the journal.
 const LAST: &str = "40";
@@ -26,36 +23,42 @@ const LAST: &str = "40";
 /// Leases are so short that many pushes meet their end.
 const SHORT_LEASES: [&str; 2] = ["--limit", "stick_lease=100ms"];
 
+/// The simulator runs a seed at a time.
+const ONCE: Effort = Effort {
+    seeds: 1,
+    jobs: None,
+};
+
 /// Plants the race, and follows it from the load to the scenario. Returns whether all failed and
 /// passed as they should.
 ///
 /// # Errors
 /// Why the run could not be done.
-pub(crate) fn run(cargo: &Cargo, out: &mut impl Write) -> Result<bool, String> {
-    let all = mutant::read_all(cargo.root())?;
+pub(crate) fn run(sh: &Shell, out: &mut impl Write) -> Result<bool> {
+    let all = mutant::read_all(sh)?;
     let mutant = all.iter().find(|mutant| mutant.name == MUTANT);
-    let mutant = mutant.ok_or_else(|| format!("there is no mutant {MUTANT}"))?;
-    let copy = WorkspaceCopy::refresh(cargo)?;
+    let mutant = mutant.with_context(|| format!("there is no mutant {MUTANT}"))?;
+    let copy = WorkspaceCopy::refresh(sh)?;
     let followed = follow(&copy, mutant, out);
     mutant.heal(&copy)?;
     let scenario = match followed? {
         Ok(scenario) => scenario,
-        Err(why) => return verdict(out, Some(why)),
+        Err(why) => {
+            writeln!(out, "FAIL: {why}")?;
+            return Ok(false);
+        }
     };
-    copy.build()?;
-    let found = result_of(&copy, &[&scenario])?;
-    let sound = found["violations"] == Value::Array(Vec::new());
-    let wrong = (!sound).then(|| format!("without the bug, {scenario} fails, too"));
-    verdict(out, wrong)
-}
-
-fn verdict(out: &mut impl Write, wrong: Option<String>) -> Result<bool, String> {
-    let line = match &wrong {
-        None => "PASS: the race of a live server fails as a scenario, and only with the bug".into(),
-        Some(why) => format!("FAIL: {why}"),
-    };
-    writeln!(out, "{line}").map_err(|error| error.to_string())?;
-    Ok(wrong.is_none())
+    copy.build(&[])?;
+    let found = sim_json(&copy, &[&scenario], ONCE)?;
+    let is_sound = found["violations"] == Value::Array(Vec::new());
+    match is_sound {
+        true => writeln!(
+            out,
+            "PASS: the race of a live server fails as a scenario, and only with the bug"
+        )?,
+        false => writeln!(out, "FAIL: without the bug, {scenario} fails, too")?,
+    }
+    Ok(is_sound)
 }
 
 /// Returns the path of the scenario, or what went otherwise than it should.
@@ -63,43 +66,47 @@ fn verdict(out: &mut impl Write, wrong: Option<String>) -> Result<bool, String> 
 /// # Errors
 /// Why it could not be done.
 fn follow(
-    copy: &WorkspaceCopy<'_>,
+    copy: &WorkspaceCopy,
     mutant: &Mutant,
     out: &mut impl Write,
-) -> Result<Result<String, String>, String> {
+) -> Result<std::result::Result<String, &'static str>> {
     mutant.plant(copy)?;
-    copy.build_with(&["server"])?;
+    copy.build(&["server"])?;
     let folder = copy.root().with_file_name("race");
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let [data, scenario] = ["data", "race.yaml"].map(|name| path(&folder.join(name)));
-    let program = copy.program("talking-stick");
+    copy.sh().remove_path(&folder)?;
+    copy.sh().create_dir(&folder)?;
+    let [data, scenario] = ["data", "race.yaml"].map(|name| folder.join(name));
+    let (program, scenario) = (
+        copy.program("talking-stick"),
+        scenario.to_string_lossy().into_owned(),
+    );
     let limits = [&FOR_ONE_ADDRESS[..], &SHORT_LEASES].concat();
-    let words = {
-        let server = Server::with_journal(&program, Path::new(&data), &limits)?;
-        let program = path(&program);
-        let live = ["--target", server.url(), "--journal", &data];
-        let words = [&[SCENARIO], &live[..], &["--server", &program]].concat();
-        let found = result_of(copy, &words)?;
-        writeln!(out, "live      {}", told(&found["violations"][0]))
-            .map_err(|error| error.to_string())?;
-        ["replay", &data, "--server", &program].map(str::to_owned)
-    };
-    let replay: Vec<&str> = words.iter().map(String::as_str).collect();
-    let found = result_of(copy, &replay)?;
+    let server = Server::with_journal(&program, &data, &limits)?;
+    let (data, program) = (data.to_string_lossy(), program.to_string_lossy());
+    let live = [
+        SCENARIO,
+        "--target",
+        server.url(),
+        "--journal",
+        &data,
+        "--server",
+        &program,
+    ];
+    let found = sim_json(copy, &live, ONCE)?;
+    writeln!(out, "live      {}", told(&found["violations"][0]))?;
+    drop(server);
+    let replay = ["replay", &data, "--server", &program];
+    let found = sim_json(copy, &replay, ONCE)?;
     let violation = &found["violation"];
-    let position = violation["position"].to_string();
-    let mut say = |what: &str, found: &Value| {
-        writeln!(out, "{what:<9} {}", told(found)).map_err(|error| error.to_string())
-    };
-    say("replay", violation)?;
     let is_wanted = |found: &Value| {
         let property = found["property"].as_str().unwrap_or_default();
         mutant.caught_by.iter().any(|wanted| wanted == property)
     };
+    writeln!(out, "replay    {}", told(violation))?;
     if !is_wanted(violation) {
-        return Ok(Err("the replay of the journal does not accuse it".into()));
+        return Ok(Err("the replay of the journal does not accuse it"));
     }
+    let position = violation["position"].to_string();
     let to = [
         "--until",
         &position,
@@ -108,24 +115,14 @@ fn follow(
         "--to-scenario",
         &scenario,
     ];
-    result_of(copy, &[&replay, &to[..]].concat())?;
-    let found = result_of(copy, &[&scenario])?;
+    sim_json(copy, &[&replay[..], &to].concat(), ONCE)?;
+    let found = sim_json(copy, &[&scenario], ONCE)?;
     let violation = &found["violations"][0];
-    say("scenario", violation)?;
+    writeln!(out, "scenario  {}", told(violation))?;
     if !is_wanted(violation) {
-        return Ok(Err("the scenario does not fail by the same property".into()));
+        return Ok(Err("the scenario does not fail by the same property"));
     }
     Ok(Ok(scenario))
-}
-
-/// Runs the copy's simulator, and parses the result that it writes.
-fn result_of(copy: &WorkspaceCopy<'_>, words: &[&str]) -> Result<Value, String> {
-    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    let effort = Effort {
-        seeds: 1,
-        jobs: None,
-    };
-    hunt::sim_json(copy, &words, effort)
 }
 
 fn told(violation: &Value) -> String {
@@ -138,8 +135,4 @@ fn told(violation: &Value) -> String {
         None => String::new(),
     };
     format!("{property}{place}: {detail}")
-}
-
-fn path(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }

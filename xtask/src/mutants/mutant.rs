@@ -16,11 +16,13 @@
 //! changes around it, and those of its file's layout.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
 
+use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
+use xshell::Shell;
 
+use crate::outcome::none_of;
+use crate::scenarios::files;
 use crate::workspace_copy::WorkspaceCopy;
 
 /// The folder of the files.
@@ -95,34 +97,22 @@ struct FileOfMutants {
 ///
 /// # Errors
 /// All files that cannot be read, a line each.
-pub(crate) fn read_all(root: &Path) -> Result<Vec<Mutant>, String> {
-    let folder = root.join(FOLDER);
-    let entries =
-        fs::read_dir(&folder).map_err(|error| format!("cannot read {FOLDER}/: {error}"))?;
-    let names = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".yaml"));
+pub(crate) fn read_all(sh: &Shell) -> Result<Vec<Mutant>> {
     let (mut mutants, mut wrong) = (BTreeMap::new(), Vec::new());
-    for name in names.collect::<BTreeSet<_>>() {
-        let text = fs::read_to_string(folder.join(&name)).map_err(|error| error.to_string());
-        match text.and_then(|text| read(&text)) {
+    for path in files(sh, FOLDER)? {
+        match read(&sh.read_file(&path)?) {
             Ok(read) => {
                 for mutant in read {
                     if let Some(other) = mutants.insert(mutant.name.clone(), mutant) {
-                        wrong.push(format!("{FOLDER}/{name}: {} stands twice", other.name));
+                        wrong.push(format!("{path}: {} stands twice", other.name));
                     }
                 }
             }
-            Err(why) => wrong.push(format!("{FOLDER}/{name}: {why}")),
+            Err(why) => wrong.push(format!("{path}: {why:#}")),
         }
     }
-    if !wrong.is_empty() {
-        return Err(wrong.join("\n"));
-    }
-    if mutants.is_empty() {
-        return Err(format!("{FOLDER}/ holds no mutant"));
-    }
+    none_of(&wrong)?;
+    ensure!(!mutants.is_empty(), "{FOLDER}/ holds no mutant");
     Ok(mutants.into_values().collect())
 }
 
@@ -130,24 +120,21 @@ pub(crate) fn read_all(root: &Path) -> Result<Vec<Mutant>, String> {
 ///
 /// # Errors
 /// What is wrong with it.
-fn read(text: &str) -> Result<Vec<Mutant>, String> {
-    let read = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-    let FileOfMutants { file, mutants } = read;
+fn read(text: &str) -> Result<Vec<Mutant>> {
+    let FileOfMutants { file, mutants } = serde_saphyr::from_str(text)?;
     let rows = mutants.into_iter().map(|(name, mut mutant)| {
-        if mutant.caught_by.is_empty() || mutant.edits.is_empty() {
-            return Err(format!("{name} needs a property and an edit"));
-        }
+        let is_whole = !mutant.caught_by.is_empty() && !mutant.edits.is_empty();
+        ensure!(is_whole, "{name} needs a property and an edit");
         for edit in &mut mutant.edits {
             if edit.file.is_empty() {
                 edit.file.clone_from(&file);
             }
-            let changed = &edit.file;
-            if !CORE.iter().any(|folder| changed.starts_with(folder)) {
-                let folders = CORE.join(" or ");
-                return Err(format!(
-                    "{name} changes {changed}, which is not below {folders}"
-                ));
-            }
+            let (changed, folders) = (&edit.file, CORE.join(" or "));
+            let is_core = CORE.iter().any(|folder| changed.starts_with(folder));
+            ensure!(
+                is_core,
+                "{name} changes {changed}, which is not below {folders}"
+            );
         }
         Ok(Mutant { name, ..mutant })
     });
@@ -164,16 +151,14 @@ impl Mutant {
     ///
     /// # Errors
     /// A file that cannot be read, or a text that is not there once.
-    pub(crate) fn changed(&self, root: &Path) -> Result<BTreeMap<&str, String>, String> {
+    pub(crate) fn changed(&self, sh: &Shell) -> Result<BTreeMap<&str, String>> {
         let mut sources = BTreeMap::new();
         for edit in &self.edits {
             let source = match sources.remove(edit.file.as_str()) {
                 Some(source) => source,
-                None => fs::read_to_string(root.join(&edit.file))
-                    .map_err(|error| format!("cannot read {}: {error}", edit.file))?,
+                None => sh.read_file(&edit.file)?,
             };
-            let changed = edit.apply(&source)?;
-            sources.insert(edit.file.as_str(), changed);
+            sources.insert(edit.file.as_str(), edit.apply(&source)?);
         }
         Ok(sources)
     }
@@ -182,10 +167,9 @@ impl Mutant {
     ///
     /// # Errors
     /// As of `changed`, or a file that cannot be written.
-    pub(crate) fn plant(&self, copy: &WorkspaceCopy<'_>) -> Result<(), String> {
-        for (file, source) in self.changed(copy.root())? {
-            fs::write(copy.root().join(file), source)
-                .map_err(|error| format!("cannot write {file}: {error}"))?;
+    pub(crate) fn plant(&self, copy: &WorkspaceCopy) -> Result<()> {
+        for (file, source) in self.changed(copy.sh())? {
+            copy.sh().write_file(file, source)?;
         }
         Ok(())
     }
@@ -194,7 +178,7 @@ impl Mutant {
     ///
     /// # Errors
     /// A file that cannot be read or written.
-    pub(crate) fn heal(&self, copy: &WorkspaceCopy<'_>) -> Result<(), String> {
+    pub(crate) fn heal(&self, copy: &WorkspaceCopy) -> Result<()> {
         self.files()
             .into_iter()
             .try_for_each(|file| copy.restore(file))
@@ -202,7 +186,7 @@ impl Mutant {
 }
 
 impl Edit {
-    fn apply(&self, source: &str) -> Result<String, String> {
+    fn apply(&self, source: &str) -> Result<String> {
         let is_dark = |(_, letter): &(usize, char)| !letter.is_whitespace();
         let (mut dark, mut places) = (String::new(), Vec::new());
         for (place, letter) in source.char_indices().filter(is_dark) {
@@ -214,7 +198,7 @@ impl Edit {
         let [(begin, _)] = found[..] else {
             let (file, times) = (&self.file, found.len());
             let find = &self.find;
-            return Err(format!("{times} times in {file}, and not once:\n{find}"));
+            bail!("{times} times in {file}, and not once:\n{find}");
         };
         let end = begin + find.len() - 1;
         let letter = source[places[end]..].chars().next();
@@ -276,7 +260,7 @@ pub(crate) mod tests {
         ] {
             let text = format!("file: core/src/a.rs\nmutants:\n  a: {{ {row} }}\n");
             let why = read(&text).expect_err(told);
-            assert!(why.contains(told), "{why}");
+            assert!(why.to_string().contains(told), "{why}");
         }
     }
 
@@ -288,11 +272,11 @@ pub(crate) mod tests {
             replace: "new".into(),
         };
         let source = "fn ä() {\n    one(\n        two, é,\n    );\n}\n";
-        let changed = edit("one( two, é,\n)").apply(source);
-        assert_eq!(changed.as_deref(), Ok("fn ä() {\n    new;\n}\n"));
+        let changed = edit("one( two, é,\n)").apply(source).expect("it is there");
+        assert_eq!(changed, "fn ä() {\n    new;\n}\n");
         let why = edit("three").apply(source).expect_err("is absent");
-        assert!(why.starts_with("0 times in a.rs"), "{why}");
+        assert!(why.to_string().starts_with("0 times in a.rs"), "{why}");
         let why = edit("o").apply(source).expect_err("occurs twice");
-        assert!(why.starts_with("2 times in a.rs"), "{why}");
+        assert!(why.to_string().starts_with("2 times in a.rs"), "{why}");
     }
 }

@@ -2,14 +2,15 @@
 //! the nemesis make these faults, and requires that its judge accuses one of the mutant's rules. Without a
 //! bug, the same faults must pass.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use anyhow::Result;
+use xshell::Shell;
+
 use super::mutant::{self, Mutant};
-use crate::cargo::Cargo;
-use crate::cluster::{self, ClusterRequest};
+use crate::cluster::{self, ClusterWords};
 use crate::workspace_copy::WorkspaceCopy;
 
 /// The feature of the server that the nemesis needs.
@@ -39,26 +40,25 @@ enum Verdict {
 ///
 /// # Errors
 /// Why the run could not be done.
-pub(crate) fn run(cargo: &Cargo, out: &mut impl Write) -> Result<bool, String> {
-    let all = mutant::read_all(cargo.root())?;
+pub(crate) fn run(sh: &Shell, out: &mut impl Write) -> Result<bool> {
+    let all = mutant::read_all(sh)?;
     let chosen: Vec<_> = all
         .iter()
         .filter(|mutant| !mutant.nemesis.is_empty())
         .collect();
-    let copy = WorkspaceCopy::refresh(cargo)?;
+    let copy = WorkspaceCopy::refresh(sh)?;
     let program = copy.program("talking-stick");
-    let mut say = |line: String| writeln!(out, "{line}").map_err(|error| error.to_string());
     let mut is_good = true;
     for mutant in &chosen {
         let began = Instant::now();
         let played = mutant
             .plant(&copy)
             .and_then(|()| copy.build_alone("server", FEATURE))
-            .and_then(|()| play(cargo, &program, &mutant.nemesis, &SEEDS));
+            .and_then(|()| play(sh, &program, &mutant.nemesis, &SEEDS));
         mutant.heal(&copy)?;
         let (verdict, seconds) = (played?, began.elapsed().as_secs());
         is_good &= is_caught(mutant, &verdict);
-        say(line(mutant, &verdict, seconds))?;
+        writeln!(out, "{}", line(mutant, &verdict, seconds))?;
     }
     copy.build_alone("server", FEATURE)?;
     let faults: Vec<_> = chosen
@@ -67,14 +67,14 @@ pub(crate) fn run(cargo: &Cargo, out: &mut impl Write) -> Result<bool, String> {
         .cloned()
         .collect();
     let began = Instant::now();
-    let verdict = play(cargo, &program, &faults, &SEEDS[..1])?;
+    let verdict = play(sh, &program, &faults, &SEEDS[..1])?;
     let seconds = began.elapsed().as_secs();
-    say(match verdict {
-        Verdict::Passed => format!("PASS: {ROUNDS} faults without a bug, in {seconds} s"),
+    match verdict {
+        Verdict::Passed => writeln!(out, "PASS: {ROUNDS} faults without a bug, in {seconds} s")?,
         Verdict::Accused(_) | Verdict::Failed(_) => {
-            format!("FAIL: without a bug: {verdict:?}, in {seconds} s")
+            writeln!(out, "FAIL: without a bug: {verdict:?}, in {seconds} s")?;
         }
-    })?;
+    }
     Ok(is_good && verdict == Verdict::Passed)
 }
 
@@ -103,24 +103,20 @@ fn line(mutant: &Mutant, verdict: &Verdict, seconds: u64) -> String {
 
 /// Lets the nemesis make these faults of members that are this program, with each seed until one says
 /// something of the rules.
-fn play(
-    cargo: &Cargo,
-    program: &Path,
-    faults: &[String],
-    seeds: &[u64],
-) -> Result<Verdict, String> {
+fn play(sh: &Shell, program: &Path, faults: &[String], seeds: &[u64]) -> Result<Verdict> {
     let mut verdict = Verdict::Passed;
     for seed in seeds {
-        let request = ClusterRequest {
+        let words = ClusterWords {
             rounds: ROUNDS,
             seed: *seed,
             faults: Some(faults.join(",")),
+            from: None,
         };
         // The logs of a run that fails, as it should, are kept until the next one.
-        let folder = cargo.target().join("mutants/processes");
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let (has_passed, said) = cluster::play(cargo, &request, (program, &folder))?;
+        let folder = crate::cargo::target(sh).join("mutants/processes");
+        sh.remove_path(&folder)?;
+        sh.create_dir(&folder)?;
+        let (has_passed, said) = cluster::play(sh, &words, (program, &folder))?;
         verdict = verdict_of(has_passed, &said);
         if !matches!(verdict, Verdict::Failed(_)) {
             break;

@@ -10,8 +10,11 @@
 //! among equal ones.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+
+use anyhow::Result;
+use xshell::Shell;
+
+use crate::outcome::none_of;
 
 /// The path of the list.
 const FILE: &str = "core/mutants/survivors.txt";
@@ -48,47 +51,34 @@ fn bare(name: &str) -> Option<String> {
 ///
 /// # Errors
 /// It cannot be read, or has invalid lines.
-pub(crate) fn load(root: &Path) -> Result<BTreeMap<String, String>, String> {
-    let text = fs::read_to_string(root.join(FILE))
-        .map_err(|error| format!("cannot read {FILE}: {error}"))?;
-    read(&text)
+pub(crate) fn load(sh: &Shell) -> Result<BTreeMap<String, String>> {
+    read(&sh.read_file(FILE)?)
 }
 
 /// Parses the list: the key of each mutant, with the reason.
 ///
 /// # Errors
 /// Invalid lines.
-fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
-    let (mut list, mut wrong) = (BTreeMap::<String, String>::new(), Vec::new());
-    let mut current: Option<String> = None;
-    for (index, line) in text.lines().enumerate() {
-        let mut fault = |what: &str| wrong.push(format!("{FILE}:{}: {what}", index + 1));
-        if line.trim().is_empty() || line.starts_with('#') {
-            continue;
+fn read(text: &str) -> Result<BTreeMap<String, String>> {
+    let (mut list, mut wrong) = (BTreeMap::new(), Vec::new());
+    let is_remark = |line: &&str| line.starts_with('#') || line.trim().is_empty();
+    let mut lines = text.lines().filter(|line| !is_remark(line)).peekable();
+    while let Some(key) = lines.next() {
+        let mut why = Vec::new();
+        while let Some(line) = lines.next_if(|line| line.starts_with(' ')) {
+            why.push(line.trim());
         }
-        if !line.starts_with(' ') {
-            if list.insert(line.to_owned(), String::new()).is_some() {
-                fault("the mutant is listed twice");
-            }
-            current = Some(line.to_owned());
-            continue;
+        if why.is_empty() || key.starts_with(' ') {
+            wrong.push(format!(
+                "{FILE}: a mutant, and a reason below it, are expected at `{key}`"
+            ));
         }
-        match current.as_ref().and_then(|key| list.get_mut(key)) {
-            Some(why) if why.is_empty() => line.trim().clone_into(why),
-            Some(why) => *why = format!("{why} {}", line.trim()),
-            None => fault("a reason stands before any mutant"),
+        if list.insert(key.to_owned(), why.join(" ")).is_some() {
+            wrong.push(format!("{FILE}: `{key}` is listed twice"));
         }
     }
-    for (key, why) in &list {
-        if why.is_empty() {
-            wrong.push(format!("{FILE}: no reason is given below `{key}`"));
-        }
-    }
-    if wrong.is_empty() {
-        Ok(list)
-    } else {
-        Err(wrong.join("\n"))
-    }
+    none_of(&wrong)?;
+    Ok(list)
 }
 
 /// Survivors that are missing from the list, and listed mutants that do not survive or do not
@@ -150,15 +140,12 @@ core/src/b.rs:1:1: replace b -> u8 with 1
     #[test]
     fn a_list_without_reasons_or_with_doubles_is_wrong() {
         for (text, told) in [
-            ("a: x #1\n", "no reason is given below `a: x #1`"),
-            ("    why\n", "survivors.txt:1: a reason stands before any"),
-            (
-                "a\n  b\na\n  b\n",
-                "survivors.txt:3: the mutant is listed twice",
-            ),
+            ("a: x #1\n", "a reason below it, are expected at `a: x #1`"),
+            ("    why\n", "survivors.txt: a mutant, and a reason"),
+            ("a\n  b\na\n  b\n", "survivors.txt: `a` is listed twice"),
         ] {
             let why = read(text).expect_err(told);
-            assert!(why.contains(told), "{why}");
+            assert!(why.to_string().contains(told), "{why}");
         }
     }
 

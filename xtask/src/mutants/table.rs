@@ -1,18 +1,20 @@
 //! The judge's figures in the open: the table of `docs/judge.md`, from an exploration of the healthy
 //! server and from the results of the last hunts of curated mutants.
 
-use std::fs;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::io::Write;
 
+use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use xshell::Shell;
 
-use super::curated::{HuntRequest, results};
+use super::MutantsWords;
+use super::curated::results;
 use super::hunt::{self, Effort, sim_json};
 use super::mutant;
 use super::verdict::median;
-use crate::cargo::Cargo;
+use crate::bench::thousands;
 use crate::workspace_copy::WorkspaceCopy;
 
 /// The document, and the marks around its table.
@@ -55,59 +57,52 @@ impl Explored {
 ///
 /// # Errors
 /// Why the run could not be done.
-pub(crate) fn run(
-    cargo: &Cargo,
-    request: &HuntRequest,
-    out: &mut impl Write,
-) -> Result<bool, String> {
-    let names = mutant::read_all(cargo.root())?;
-    let names: Vec<_> = names.into_iter().map(|mutant| mutant.name).collect();
-    let copy = WorkspaceCopy::refresh(cargo)?;
-    copy.build()?;
-    let effort = Effort {
-        seeds: CHUNK,
-        jobs: request.jobs,
-    };
-    let program = fs::read(copy.program("sim"));
-    let program = program.map_err(|error| format!("cannot read the simulator: {error}"))?;
+pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Result<bool> {
+    let names = mutant::read_all(sh)?.into_iter().map(|mutant| mutant.name);
+    let names: Vec<_> = names.collect();
+    let copy = WorkspaceCopy::refresh(sh)?;
+    copy.build(&[])?;
+    let effort = Effort::of(words);
+    let program = sh.read_binary_file(copy.program("sim"))?;
     let digest = BuildHasherDefault::<DefaultHasher>::default().hash_one(program);
-    let kept_at = cargo.root().join(EXPLORED);
-    let kept = fs::read_to_string(&kept_at).unwrap_or_default();
-    let mut all = Explored::so_far(&kept, digest, request.seeds);
-    while all.seeds < request.seeds {
-        let count = CHUNK.min(request.seeds - all.seeds);
-        let mut words = vec!["explore".to_owned()];
-        words.extend(hunt::shipped(copy.root())?);
+    let kept = sh.read_file(EXPLORED).unwrap_or_default();
+    let mut all = Explored::so_far(&kept, digest, words.seeds);
+    while all.seeds < words.seeds {
+        let count = CHUNK.min(words.seeds - all.seeds);
         let first = (all.seeds + 1).to_string();
         let numbers = ["--seed", &first, "--seeds", &count.to_string()];
-        words.extend(["--flows", "--keep-going"].map(str::to_owned));
-        words.extend(numbers.map(str::to_owned));
+        let files = hunt::shipped(&copy)?;
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let words = [
+            &["explore", "--flows", "--keep-going"],
+            &numbers[..],
+            &files,
+        ]
+        .concat();
         let found = sim_json(&copy, &words, effort)?;
         let tried = found["seeds"].as_u64().unwrap_or(0);
         let virtual_ms = found["virtual_ms"].as_f64();
-        all.virtual_ms += virtual_ms.ok_or("the exploration has no virtual time")?;
+        all.virtual_ms += virtual_ms.context("the exploration has no virtual time")?;
         all.failures += found["failures"].as_array().map_or(0, Vec::len);
         all.seeds += tried;
-        if tried < count {
-            return Err(format!("only {tried} of {count} seeds were explored"));
-        }
-        // The copy of the workspace has made the folder `target`.
-        fs::write(&kept_at, json!(all).to_string())
-            .map_err(|error| format!("cannot write {EXPLORED}: {error}"))?;
+        ensure!(
+            tried == count,
+            "only {tried} of {count} seeds were explored"
+        );
+        sh.write_file(EXPLORED, json!(all).to_string())?;
     }
-    let table = table(all, &results(cargo.root()), &names);
-    write!(out, "{table}").map_err(|error| error.to_string())?;
-    let file = cargo.root().join(DOCUMENT);
-    let text = fs::read_to_string(&file).map_err(|error| format!("{DOCUMENT}: {error}"))?;
-    fs::write(&file, replaced(&text, &table)?).map_err(|error| format!("{DOCUMENT}: {error}"))?;
+    let table = table(all, &results(sh), &names);
+    write!(out, "{table}")?;
+    sh.write_file(DOCUMENT, replaced(&sh.read_file(DOCUMENT)?, &table)?)?;
     Ok(all.failures == 0)
 }
 
 /// The document with this table in place of its own.
-fn replaced(document: &str, table: &str) -> Result<String, String> {
+fn replaced(document: &str, table: &str) -> Result<String> {
     let found = document.split_once(BEGIN);
     let found = found.and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = found.ok_or(format!("{DOCUMENT} has no place for the table"))?;
+    let (before, after) =
+        found.with_context(|| format!("{DOCUMENT} has no place for the table"))?;
     Ok([before, BEGIN, "\n", table, "\n", END, after].concat())
 }
 
@@ -128,26 +123,25 @@ fn table(explored: Explored, results: &[Value], names: &[String]) -> String {
             |(median, most)| format!("{}, at most {}", thousands(median), thousands(most)),
         )
     };
+    let (there, hunted, caught) = (names.len(), hunted.len(), caught.len());
+    let virtual_time = format!("{:.0} days", explored.virtual_ms / DAY);
     let rows = [
         (
             "seeds explored on the healthy server",
             thousands(explored.seeds),
         ),
-        (
-            "virtual time in them",
-            format!("{:.0} days", explored.virtual_ms / DAY),
-        ),
+        ("virtual time in them", virtual_time),
         (
             "false accusations in them",
             thousands(explored.failures as u64),
         ),
         (
             "bugs planted by those who know the core",
-            format!("{}, of which {} were hunted", names.len(), hunted.len()),
+            format!("{there}, of which {hunted} were hunted"),
         ),
         (
             "caught by a property that the bug breaks",
-            format!("{} of {}", caught.len(), hunted.len()),
+            format!("{caught} of {hunted}"),
         ),
         ("seeds until a bug is caught, median", spread("seeds")),
         ("steps of its shrunk failure, median", spread("steps")),
@@ -156,17 +150,9 @@ fn table(explored: Explored, results: &[Value], names: &[String]) -> String {
     format!("| figure | value |\n|---|---|\n{}", rows.concat())
 }
 
-/// A number with a comma after each three digits.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let parts = digits.as_bytes().rchunks(3).rev();
-    let parts: Vec<_> = parts.map(String::from_utf8_lossy).collect();
-    parts.join(",")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{BEGIN, END, Explored, json, replaced, table, thousands};
+    use super::{BEGIN, END, Explored, json, replaced, table};
 
     #[test]
     fn the_table_counts_the_mutants_that_are_still_there() {
@@ -227,13 +213,5 @@ mod tests {
         let new = replaced(&document, "new\n").expect("it has a place");
         assert_eq!(new, format!("before\n{BEGIN}\nnew\n\n{END}after\n"));
         assert!(replaced("no place", "new").is_err());
-    }
-
-    #[test]
-    fn numbers_are_cut_into_threes() {
-        assert_eq!(
-            [7, 1_000, 12_345_678].map(thousands),
-            ["7", "1,000", "12,345,678"]
-        );
     }
 }

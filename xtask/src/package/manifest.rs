@@ -1,7 +1,8 @@
 //! Manifests with published names.
 
 use std::fmt::Write as _;
-use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
 
 /// A package of the workspace that is published.
 #[derive(Clone, Copy, Debug)]
@@ -47,34 +48,31 @@ pub(super) fn published(name: &str) -> String {
     }
 }
 
-/// The manifest in this place, with published names.
+/// The manifest in this folder, with published names.
 ///
 /// # Errors
 /// The manifest has another form than this function expects.
-pub(super) fn renamed(path: &Path, text: &str) -> Result<String, String> {
-    let folder = path.parent().unwrap_or(path);
-    match PARTS.iter().find(|part| Path::new(part.folder) == folder) {
-        Some(part) => of_part(part, text),
+pub(super) fn renamed(folder: &str, text: &str) -> Result<String> {
+    match PARTS.iter().find(|part| part.folder == folder) {
+        Some(part) => of_part(part, text).with_context(|| format!("{folder}/Cargo.toml")),
         None => of_root(text),
     }
 }
 
-fn replaced(text: &str, from: &str, to: &str) -> Result<String, String> {
-    match text.matches(from).count() {
-        1 => Ok(text.replace(from, to)),
-        found => Err(format!(
-            "a manifest has `{from}` {found} times and not once"
-        )),
-    }
+fn replaced(text: &str, from: &str, to: &str) -> Result<String> {
+    let found = text.matches(from).count();
+    ensure!(
+        found == 1,
+        "a manifest has `{from}` {found} times and not once"
+    );
+    Ok(text.replace(from, to))
 }
 
-fn of_part(part: &Part, text: &str) -> Result<String, String> {
-    let name = format!("name = \"{}\"\n", part.name);
+fn of_part(part: &Part, text: &str) -> Result<String> {
     // The second such line of a program's manifest is that of its binary.
-    let (head, rest) = text
-        .split_once(&name)
-        .ok_or_else(|| format!("{}/Cargo.toml has no line `{}`", part.folder, name.trim()))?;
-    let text = format!("{head}name = \"{}\"\n{rest}", published(part.name));
+    let name = format!("[package]\nname = \"{}\"\n", part.name);
+    let new = format!("[package]\nname = \"{}\"\n", published(part.name));
+    let text = replaced(text, &name, &new)?;
     // Code names the library as before.
     let library = part.name.replace('-', "_");
     let text = replaced(&text, "[lib]\n", &format!("[lib]\nname = \"{library}\"\n"))?;
@@ -86,7 +84,7 @@ fn of_part(part: &Part, text: &str) -> Result<String, String> {
     Ok(text + profile)
 }
 
-fn of_root(text: &str) -> Result<String, String> {
+fn of_root(text: &str) -> Result<String> {
     let members = PARTS.map(|part| format!("{:?}", part.folder)).join(", ");
     let version = version(text)?;
     let mut out = String::new();
@@ -122,12 +120,12 @@ fn of_root(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// There is none.
-pub(super) fn version(root: &str) -> Result<String, String> {
+pub(super) fn version(root: &str) -> Result<&str> {
     let line = root
         .lines()
         .find_map(|line| line.strip_prefix("version = "));
-    let version = line.map(|text| text.trim_matches('"').to_owned());
-    version.ok_or_else(|| "the workspace's manifest has no version".into())
+    let version = line.context("the workspace's manifest has no version")?;
+    Ok(version.trim_matches('"'))
 }
 
 /// The manifest of a package that stands for one of the workspace: it has the dependencies of that
@@ -192,20 +190,18 @@ mod tests {
     #[test]
     fn manifests_keep_all_but_the_names() {
         let part = "[package]\nname = \"sim\"\n\n[lib]\nbench = false\n\n[[bin]]\nname = \"sim\"\n";
-        let text = renamed(Path::new("sim/Cargo.toml"), part);
+        let text = renamed("sim", part).expect("it is a part");
         assert_eq!(
-            text.as_deref(),
-            Ok(
-                "[package]\nname = \"talking-stick-sim\"\n\n[lib]\nname = \"sim\"\nbench = false\n\n\
+            text,
+            "[package]\nname = \"talking-stick-sim\"\n\n[lib]\nname = \"sim\"\nbench = false\n\n\
                  [[bin]]\nname = \"sim\"\n\n[profile.release]\noverflow-checks = true\n"
-            )
         );
         let root = "[workspace]\nmembers = [\"core\", \"book\"]\nexclude = [\"benches/turmoil\"]\n\
                     [workspace.package]\nversion = \"1.2.3\"\npublish = false\n\
                     [workspace.dependencies]\nbook = { path = \"book\" }\n\
                     chat-core = { path = \"core\" }\nclap = \"4\"\n\
                     [profile.dev.package]\nserver.opt-level = 0\nxtask.opt-level = 0\n";
-        let text = renamed(Path::new("Cargo.toml"), root).expect("it is a workspace");
+        let text = renamed("", root).expect("it is a workspace");
         assert!(text.contains(
             "chat-core = { path = \"core\", version = \"=1.2.3\", package = \"talking-stick-core\" }"
         ));
@@ -239,9 +235,8 @@ mod tests {
 
     #[test]
     fn a_manifest_of_another_form_is_told() {
-        let why = renamed(Path::new("sim/Cargo.toml"), "[package]\nname = \"other\"\n");
-        assert!(why.is_err_and(|why| why.contains("sim/Cargo.toml")));
-        let why = renamed(Path::new("sim/Cargo.toml"), "[package]\nname = \"sim\"\n");
-        assert!(why.is_err_and(|why| why.contains("[lib]")));
+        let told = |text| format!("{:#}", renamed("sim", text).expect_err("another form"));
+        assert!(told("[package]\nname = \"other\"\n").contains("sim/Cargo.toml"));
+        assert!(told("[package]\nname = \"sim\"\n").contains("[lib]"));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Finding, Source};
+use super::{Finding, Source, finding};
 
 /// The dependencies between the modules of one crate: each with the place where it is first
 /// written.
@@ -15,12 +15,10 @@ pub(super) fn check(files: &[Source]) -> Vec<Finding> {
     for folder in crates(files) {
         let needs = needs(files, &folder);
         for (from, to) in in_circles(&needs) {
-            let (path, line) = needs[&from][&to].clone();
-            found.push(Finding {
-                path,
-                line: Some(line),
-                what: format!("`{from}` needs `{to}`, which leads back to it: a circle of modules"),
-            });
+            let (path, line) = &needs[from][to];
+            let what =
+                format!("`{from}` needs `{to}`, which leads back to it: a circle of modules");
+            found.push(finding(path, *line, what));
         }
     }
     found
@@ -44,107 +42,57 @@ pub(super) fn crates(files: &[Source]) -> BTreeSet<String> {
 fn needs(files: &[Source], folder: &str) -> Needs {
     let sources: Vec<(&str, &Source)> = files
         .iter()
-        .filter_map(|file| Some((file.path.strip_prefix(folder)?, file)))
-        .filter(|(path, _)| path.ends_with(".rs"))
+        .filter_map(|file| Some((file.path.strip_prefix(folder)?.strip_suffix(".rs")?, file)))
         .collect();
-    let tests = test_files(&sources);
     let modules: BTreeSet<&str> = sources.iter().map(|(path, _)| module(path)).collect();
     let shown = shown_at_the_root(&sources, &modules);
+    // The modules that are compiled for tests only.
+    let mut tests = BTreeSet::new();
+    for (_, file) in &sources {
+        let declared = file.text.split("#[cfg(test)]\n").skip(1);
+        let declared = declared.filter_map(|rest| rest.lines().next()?.strip_suffix(';'));
+        tests.extend(declared.filter_map(|line| Some(line.split_once("mod ")?.1)));
+    }
     let mut needs = Needs::new();
     for (path, file) in &sources {
         let from = module(path);
-        if matches!(from, "lib" | "main") || tests.iter().any(|test| is_of(path, test)) {
+        if matches!(from, "lib" | "main") || path.split('/').any(|part| tests.contains(part)) {
             continue;
         }
-        for (line, word) in paths(outside_of_tests(&file.text), depth(path)) {
-            let to = shown
-                .get(word.as_str())
-                .map_or(word.as_str(), |of| of.as_str());
+        // The inline module of tests comes last.
+        let code = file.text.split("#[cfg(test)]\nmod tests {").next();
+        for (line, word) in paths(code.unwrap_or_default(), path.matches('/').count() + 1) {
+            let to = shown.get(&*word).copied().unwrap_or(&word);
             if to != from && modules.contains(to) {
                 let needed = needs.entry(from.to_owned()).or_default();
-                needed
-                    .entry(to.to_owned())
-                    .or_insert_with(|| (file.path.clone(), line));
+                let place = || (file.path.clone(), line);
+                needed.entry(to.to_owned()).or_insert_with(place);
             }
         }
     }
     needs
 }
 
-/// The top-level module of a file.
+/// The top-level module of a file, by its path without the ending.
 fn module(path: &str) -> &str {
-    let first = path.split('/').next().unwrap_or(path);
-    first.strip_suffix(".rs").unwrap_or(first)
-}
-
-/// The number of `super::` that lead from a file to the root.
-fn depth(path: &str) -> usize {
-    path.matches('/').count() + 1
-}
-
-/// Whether a file is the test module at `test`, or below it.
-fn is_of(path: &str, test: &str) -> bool {
-    path.strip_prefix(test)
-        .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
-}
-
-/// The modules that are compiled for tests only, as paths without extension.
-fn test_files(sources: &[(&str, &Source)]) -> Vec<String> {
-    let mut tests = Vec::new();
-    for (path, file) in sources {
-        let base = path.strip_suffix(".rs").unwrap_or(path);
-        let below = match base {
-            "lib" | "main" => String::new(),
-            _ => format!("{base}/"),
-        };
-        let mut lines = file.text.lines();
-        while let Some(line) = lines.next() {
-            if line.trim() == "#[cfg(test)]"
-                && let Some(declared) = lines.next().and_then(|line| line.strip_suffix(';'))
-                && let Some((_, name)) = declared.split_once("mod ")
-            {
-                tests.push(format!("{below}{name}"));
-            }
-        }
-    }
-    tests
-}
-
-/// The text before the inline module of tests, which comes last.
-fn outside_of_tests(text: &str) -> &str {
-    let mut end = 0;
-    let mut lines = text.split_inclusive('\n').peekable();
-    while let Some(line) = lines.next() {
-        let next = lines.peek().map_or("", |next| next.trim_end());
-        if line.trim_end() == "#[cfg(test)]" && next.starts_with("mod ") && next.ends_with('{') {
-            break;
-        }
-        end += line.len();
-    }
-    &text[..end]
+    path.split('/').next().unwrap_or(path)
 }
 
 /// The names that the root re-exports, each with its module.
-fn shown_at_the_root(
-    sources: &[(&str, &Source)],
+fn shown_at_the_root<'a>(
+    sources: &[(&str, &'a Source)],
     modules: &BTreeSet<&str>,
-) -> BTreeMap<String, String> {
+) -> BTreeMap<&'a str, &'a str> {
     let mut shown = BTreeMap::new();
-    let roots = sources
+    for (_, file) in sources
         .iter()
-        .filter(|(path, _)| *path == "lib.rs" || *path == "main.rs");
-    for (_, file) in roots {
+        .filter(|(path, _)| matches!(*path, "lib" | "main"))
+    {
         for statement in file.text.split(';') {
-            let Some((_, path)) = statement.rsplit_once("use ") else {
-                continue;
-            };
-            let Some((of, names)) = path.split_once("::") else {
-                continue;
-            };
-            if modules.contains(of) {
-                for name in words(names) {
-                    shown.insert(name.to_owned(), of.to_owned());
-                }
+            let path = statement.rsplit_once("use ").map(|(_, path)| path);
+            let parts = path.and_then(|path| path.split_once("::"));
+            if let Some((of, names)) = parts.filter(|(of, _)| modules.contains(of)) {
+                shown.extend(words(names).map(|name| (name, of)));
             }
         }
     }
@@ -170,7 +118,12 @@ fn paths(text: &str, depth: usize) -> Vec<(usize, String)> {
                 continue;
             }
             let line = code[..at].matches('\n').count() + 1;
-            found.extend(first_names(rest).into_iter().map(|name| (line, name)));
+            // Each name of a group may be that of a module.
+            let names = match rest.strip_prefix('{') {
+                Some(group) => words(group.split('}').next().unwrap_or(group)).collect(),
+                None => words(rest).take(1).collect::<Vec<_>>(),
+            };
+            found.extend(names.into_iter().map(|name| (line, name.to_owned())));
         }
     }
     found
@@ -185,54 +138,23 @@ fn code_of(line: &str) -> String {
     }
 }
 
-/// `a` of `a::b`, and `a`, `c` of `{a::b, c::{d, e}}`.
-fn first_names(path: &str) -> Vec<String> {
-    let Some(group) = path.strip_prefix('{') else {
-        return words(path).next().map(str::to_owned).into_iter().collect();
-    };
-    let (mut names, mut nested, mut item) = (Vec::new(), 0_u32, String::new());
-    for c in group.chars() {
-        match c {
-            '{' => nested += 1,
-            '}' if nested == 0 => break,
-            '}' => nested -= 1,
-            ',' if nested == 0 => {
-                names.extend(words(&item).next().map(str::to_owned));
-                item.clear();
-            }
-            _ => {}
-        }
-        item.push(c);
-    }
-    names.extend(words(&item).next().map(str::to_owned));
-    names
-}
-
 /// The dependencies that lie on a cycle.
-fn in_circles(needs: &Needs) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for (from, needed) in needs {
-        for to in needed.keys() {
-            if reaches(needs, to, from) {
-                found.push((from.clone(), to.clone()));
-            }
-        }
-    }
-    found
+fn in_circles(needs: &Needs) -> impl Iterator<Item = (&String, &String)> {
+    let all = needs
+        .iter()
+        .flat_map(|(from, needed)| needed.keys().map(move |to| (from, to)));
+    all.filter(|(from, to)| reaches(needs, to, from))
 }
 
 fn reaches(needs: &Needs, from: &str, to: &str) -> bool {
     let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(module) = open.pop() {
-        if module == to {
-            return true;
-        }
         if seen.insert(module) {
             let needed = needs.get(module).into_iter().flat_map(BTreeMap::keys);
             open.extend(needed.map(String::as_str));
         }
     }
-    false
+    seen.contains(to)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Rules on documents: each names sources that exist, the table of scenarios names every scenario, and a
 //! source begins with what it holds.
 
-use super::{Finding, Source};
+use super::{Finding, Source, finding};
 
 const SCENARIOS: &str = "docs/scenarios.md";
 
@@ -13,23 +13,12 @@ pub(super) fn check(files: &[Source]) -> Vec<Finding> {
             found.extend(made_up(files, file, &sources(&file.text)));
         }
         if is_source(&file.path) && !file.text.starts_with("//! ") {
-            found.push(finding(
-                &file.path,
-                Some(1),
-                "say in a line `//! …` what the file holds",
-            ));
+            let what = "say in a line `//! …` what the file holds";
+            found.push(finding(&file.path, 1, what));
         }
     }
     found.extend(scenario_table(files));
     found
-}
-
-fn finding(path: &str, line: Option<usize>, what: impl Into<String>) -> Finding {
-    Finding {
-        path: path.into(),
-        line,
-        what: what.into(),
-    }
 }
 
 /// Whether the path is of a source file of a crate.
@@ -52,14 +41,10 @@ fn made_up(files: &[Source], document: &Source, named: &[(usize, &str)]) -> Vec<
     let unknown = named
         .iter()
         .filter(|(_, name)| !files.iter().any(|file| stands_for(name, &file.path)));
-    let found = unknown.map(|(line, name)| {
-        finding(
-            &document.path,
-            Some(*line),
-            format!("{name} does not exist"),
-        )
-    });
-    found.collect()
+    let missing = |(line, name): &(usize, &str)| {
+        finding(&document.path, *line, format!("{name} does not exist"))
+    };
+    unknown.map(missing).collect()
 }
 
 fn scenario_table(files: &[Source]) -> Vec<Finding> {

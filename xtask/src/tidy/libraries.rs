@@ -1,7 +1,7 @@
 //! Libraries that a crate must not use: nothing in the core provides clocks, threads, sockets or
 //! unnamed randomness. Which of our own crates may use which, deny.toml says.
 
-use super::{Finding, Source};
+use super::{Finding, Source, finding};
 
 /// A manifest, with the libraries that it must not name.
 const FORBIDDEN: [(&str, &[&str]); 13] = [
@@ -53,11 +53,8 @@ pub(super) fn check(files: &[Source]) -> Vec<Finding> {
         };
         for (line, package) in dependencies(&file.text) {
             if forbidden.contains(&package) {
-                found.push(Finding {
-                    path: file.path.clone(),
-                    line: Some(line),
-                    what: format!("must not depend on `{package}` (see ARCHITECTURE.md)"),
-                });
+                let what = format!("must not depend on `{package}` (see ARCHITECTURE.md)");
+                found.push(finding(&file.path, line, what));
             }
         }
     }

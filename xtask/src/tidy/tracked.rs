@@ -1,11 +1,7 @@
-//! Every tracked file is of a kind that somebody writes: what a build, a test or a measurement leaves
-//! behind is never tracked.
+//! Every file that git does not ignore is of a kind that somebody writes: what a build, a test or a
+//! measurement leaves behind is never tracked.
 
-use std::io;
-use std::path::Path;
-use std::process::Command;
-
-use super::Finding;
+use super::{Finding, finding};
 
 /// The extensions of tracked files. A name that begins with a dot has none.
 const EXTENSIONS: [&str; 20] = [
@@ -29,40 +25,12 @@ const NAMES: [&str; 12] = [
     "scenarios",
 ];
 
-/// The paths that Git tracks below `root`; none where `root` is no checkout.
-///
-/// # Errors
-/// When Git cannot list them.
-pub(super) fn paths(root: &Path) -> io::Result<Vec<String>> {
-    if !root.join(".git").exists() {
-        return Ok(Vec::new());
-    }
-    let listed = Command::new("git")
-        .args(["ls-files", "-z"])
-        .current_dir(root)
-        .output()?;
-    if !listed.status.success() {
-        let why = String::from_utf8_lossy(&listed.stderr).into_owned();
-        return Err(io::Error::other(format!("git ls-files: {why}")));
-    }
-    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    Ok(listed.split_terminator('\0').map(Into::into).collect())
-}
-
-/// The tracked files of an unexpected kind.
+/// The files of an unexpected kind.
 pub(super) fn check(paths: &[String]) -> Vec<Finding> {
-    paths
-        .iter()
-        .filter(|path| !is_expected(path))
-        .map(|path| Finding {
-            path: path.clone(),
-            line: None,
-            what:
-                "a tracked file of an unexpected kind: untrack and ignore it, or add its kind to \
-                   xtask/src/tidy/tracked.rs"
-                    .into(),
-        })
-        .collect()
+    let what =
+        "a file of an unexpected kind: ignore it, or add its kind to xtask/src/tidy/tracked.rs";
+    let unexpected = paths.iter().filter(|path| !is_expected(path));
+    unexpected.map(|path| finding(path, None, what)).collect()
 }
 
 fn is_expected(path: &str) -> bool {

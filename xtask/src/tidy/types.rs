@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::circles::crates;
-use super::{Finding, Source};
+use super::{Finding, Source, finding};
 
 /// The words that begin a type, after its visibility.
 const KINDS: [&str; 4] = ["enum ", "struct ", "trait ", "type "];
@@ -23,11 +23,8 @@ pub(super) fn check(files: &[Source]) -> Vec<Finding> {
                     continue;
                 };
                 if let Some(other) = first.insert(name, &file.path) {
-                    found.push(Finding {
-                        path: file.path.clone(),
-                        line: Some(index + 1),
-                        what: format!("`{name}` is also the name of a type in {other}"),
-                    });
+                    let what = format!("`{name}` is also the name of a type in {other}");
+                    found.push(finding(&file.path, index + 1, what));
                 }
             }
         }

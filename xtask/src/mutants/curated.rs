@@ -12,7 +12,7 @@ use super::coverage::CoverageTargets;
 use super::hunt::{self, Effort};
 use super::mutant::{self, Mutant};
 use super::survivors;
-use super::verdict::{self, Fate, Row};
+use super::verdict::{self, Row};
 use crate::outcome::none_of;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -105,14 +105,14 @@ fn hunt_all(
             mutants.len(),
             mutant.name
         ));
-        let fate = try_one(copy, mutant, effort);
+        // It is removed again in any case.
+        let hunted = mutant
+            .plant(copy)
+            .and_then(|()| copy.build(&[]))
+            .and_then(|()| hunt::hunt(copy, &mutant.hunt, &mutant.caught_by, effort));
+        mutant.heal(copy)?;
         show("");
-        let row = Row {
-            mutant: mutant.name.clone(),
-            wanted: mutant.caught_by.clone(),
-            fate: fate?,
-            took: started.elapsed(),
-        };
+        let row = Row::new(mutant, hunted, started.elapsed());
         keep(&row)?;
         verdict::write_row(&row, out)?;
         out.flush()?;
@@ -127,19 +127,6 @@ fn show(progress: &str) {
     if io::stderr().is_terminal() {
         eprint!("\r\x1b[K{progress}");
     }
-}
-
-/// Plants one mutant, hunts it, and removes it again in any case.
-fn try_one(copy: &WorkspaceCopy, mutant: &Mutant, effort: Effort) -> Result<Fate> {
-    let hunted = mutant
-        .plant(copy)
-        .and_then(|()| copy.build(&[]))
-        .and_then(|()| hunt::hunt(copy, &mutant.hunt, &mutant.caught_by, effort));
-    mutant.heal(copy)?;
-    Ok(match hunted {
-        Ok(finds) => Fate::of(finds, &mutant.caught_by),
-        Err(why) => Fate::Broken(format!("{why:#}")),
-    })
 }
 
 /// The canary check: every edit applies, coverage is complete, the survivors' list is valid, and
@@ -159,7 +146,7 @@ pub(crate) fn canary(sh: &Shell) -> Result<()> {
     };
     let copy = WorkspaceCopy::refresh(sh)?;
     for row in hunt_all(&copy, &chosen, effort, &mut io::stdout(), |_| Ok(()))? {
-        if !row.fate.is_good() {
+        if !row.is_good() {
             let (name, fate) = (row.mutant, row.fate);
             findings.push(format!(
                 "the harness does not see {name} within {CANARY_SEEDS} seeds: {fate:?}"

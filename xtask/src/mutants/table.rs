@@ -13,7 +13,7 @@ use super::MutantsWords;
 use super::curated::results;
 use super::hunt::{self, Effort, sim_json};
 use super::mutant;
-use super::verdict::median;
+use super::verdict::median_and_most;
 use crate::bench::thousands;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -115,10 +115,7 @@ fn table(explored: Explored, results: &[Value], names: &[String]) -> String {
         .collect();
     let spread = |figure: &str| {
         let figures = caught.iter().filter_map(|row| row[figure].as_u64());
-        let mut figures: Vec<_> = figures.collect();
-        figures.sort_unstable();
-        let most = figures.last().copied();
-        median(&figures).zip(most).map_or_else(
+        median_and_most(figures).map_or_else(
             || "–".to_owned(),
             |(median, most)| format!("{}, at most {}", thousands(median), thousands(most)),
         )

@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::hunt::Detection;
+use super::mutant::Mutant;
 
 /// The largest number of steps of shrunk failures: of the median, and of any.
 const STEPS_MEDIAN: u64 = 8;
@@ -15,30 +17,13 @@ const STEPS_MOST: u64 = 25;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fate {
     /// A property that it names caught it.
-    Caught(Detection),
+    Caught,
     /// Only a property that it does not name caught it.
-    Misread(Detection),
+    Misread,
     /// Not caught.
     Missed,
     /// It could not be planted, built or hunted.
     Broken(String),
-}
-
-impl Fate {
-    /// The fate that follows from the findings, in order, and the wanted properties.
-    pub(crate) fn of(finds: Vec<Detection>, wanted: &[String]) -> Self {
-        let caught = finds.iter().find(|find| wanted.contains(&find.property));
-        match (caught, finds.first()) {
-            (Some(find), _) => Self::Caught(find.clone()),
-            (None, Some(find)) => Self::Misread(find.clone()),
-            (None, None) => Self::Missed,
-        }
-    }
-
-    /// Whether the mutant was caught as required.
-    pub(crate) const fn is_good(&self) -> bool {
-        matches!(self, Self::Caught(_))
-    }
 }
 
 /// One line of the table.
@@ -47,7 +32,39 @@ pub(crate) struct Row {
     pub(crate) mutant: String,
     pub(crate) wanted: Vec<String>,
     pub(crate) fate: Fate,
+    /// What caught it, if anything did.
+    pub(crate) find: Option<Detection>,
     pub(crate) took: Duration,
+}
+
+impl Row {
+    /// The row of a mutant that was hunted with these findings, in order.
+    pub(crate) fn new(mutant: &Mutant, hunted: Result<Vec<Detection>>, took: Duration) -> Self {
+        let wanted = mutant.caught_by.clone();
+        let (fate, find) = match hunted {
+            Err(why) => (Fate::Broken(format!("{why:#}")), None),
+            Ok(finds) => {
+                let caught = finds.iter().find(|find| wanted.contains(&find.property));
+                match (caught, finds.first()) {
+                    (Some(find), _) => (Fate::Caught, Some(find.clone())),
+                    (None, Some(find)) => (Fate::Misread, Some(find.clone())),
+                    (None, None) => (Fate::Missed, None),
+                }
+            }
+        };
+        Self {
+            mutant: mutant.name.clone(),
+            wanted,
+            fate,
+            find,
+            took,
+        }
+    }
+
+    /// Whether the mutant was caught as required.
+    pub(crate) fn is_good(&self) -> bool {
+        self.fate == Fate::Caught
+    }
 }
 
 /// Writes the head of the table.
@@ -67,29 +84,26 @@ pub(crate) fn write_head(out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// When `out` cannot be written.
 pub(crate) fn write_row(row: &Row, out: &mut impl Write) -> io::Result<()> {
-    let (by, find, note) = match &row.fate {
-        Fate::Caught(find) => (find.property.as_str(), Some(find), None),
-        Fate::Misread(find) => {
-            let wanted = row.wanted.join(" or ");
-            let note = format!("seen only by {}, not by {wanted}", find.property);
-            ("MISREAD", Some(find), Some(note))
-        }
-        Fate::Missed => {
-            let note = format!("not seen; {} should have", row.wanted.join(" or "));
-            ("MISSED", None, Some(note))
-        }
-        Fate::Broken(why) => ("BROKEN", None, Some(why.clone())),
+    let wanted = row.wanted.join(" or ");
+    let property = row.find.as_ref().map_or("", |find| &find.property);
+    let (by, note) = match &row.fate {
+        Fate::Caught => (property, String::new()),
+        Fate::Misread => (
+            "MISREAD",
+            format!("seen only by {property}, not by {wanted}"),
+        ),
+        Fate::Missed => ("MISSED", format!("not seen; {wanted} should have")),
+        Fate::Broken(why) => ("BROKEN", why.clone()),
     };
     let figure = |figure: Option<u64>| figure.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    let seeds = figure(row.find.as_ref().map(|find| find.seeds));
+    let steps = figure(row.find.as_ref().and_then(|find| find.steps));
+    let (mutant, seconds) = (&row.mutant, row.took.as_secs_f64());
     writeln!(
         out,
-        "{:<34} {by:<21} {:>6} {:>6} {:>8.1}",
-        row.mutant,
-        figure(find.map(|find| find.seeds)),
-        figure(find.and_then(|find| find.steps)),
-        row.took.as_secs_f64()
+        "{mutant:<34} {by:<21} {seeds:>6} {steps:>6} {seconds:>8.1}"
     )?;
-    for line in note.iter().flat_map(|note| note.lines()) {
+    for line in note.lines() {
         writeln!(out, "    {line}")?;
     }
     Ok(())
@@ -100,18 +114,14 @@ pub(crate) fn write_row(row: &Row, out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// When `out` cannot be written.
 pub(crate) fn write_sum(rows: &[Row], out: &mut impl Write) -> io::Result<bool> {
-    let (seeds, steps) = (
-        figures(rows, |find| Some(find.seeds)),
-        figures(rows, |f| f.steps),
-    );
+    let caught = rows.iter().filter(|row| row.is_good());
+    let finds: Vec<&Detection> = caught.filter_map(|row| row.find.as_ref()).collect();
     writeln!(out)?;
-    if let Some(median) = median(&seeds) {
-        let most = seeds.last().copied().unwrap_or(median);
+    if let Some((median, most)) = median_and_most(finds.iter().map(|find| find.seeds)) {
         writeln!(out, "seeds to find: median {median}, most {most}")?;
     }
     let mut good = true;
-    if let Some(median) = median(&steps) {
-        let most = steps.last().copied().unwrap_or(median);
+    if let Some((median, most)) = median_and_most(finds.iter().filter_map(|find| find.steps)) {
         writeln!(out, "shrunk to steps: median {median}, most {most}")?;
         if median > STEPS_MEDIAN || most > STEPS_MOST {
             good = false;
@@ -124,7 +134,7 @@ pub(crate) fn write_sum(rows: &[Row], out: &mut impl Write) -> io::Result<bool> 
     }
     let bad: Vec<&str> = rows
         .iter()
-        .filter(|row| !row.fate.is_good())
+        .filter(|row| !row.is_good())
         .map(|row| row.mutant.as_str())
         .collect();
     if !bad.is_empty() {
@@ -140,32 +150,22 @@ pub(crate) fn write_sum(rows: &[Row], out: &mut impl Write) -> io::Result<bool> 
     Ok(good)
 }
 
-/// A number of each caught mutant, sorted.
-fn figures(rows: &[Row], figure: impl Fn(&Detection) -> Option<u64>) -> Vec<u64> {
-    let mut all: Vec<u64> = rows
-        .iter()
-        .filter_map(|row| match &row.fate {
-            Fate::Caught(find) => figure(find),
-            Fate::Misread(_) | Fate::Missed | Fate::Broken(_) => None,
-        })
-        .collect();
-    all.sort_unstable();
-    all
-}
-
-/// The median; the larger of two middle values.
-pub(crate) fn median(ordered: &[u64]) -> Option<u64> {
-    ordered.get(ordered.len() / 2).copied()
+/// The median, which is the larger of two middle values, and the largest; none of no figures.
+pub(crate) fn median_and_most(figures: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
+    let mut figures: Vec<_> = figures.collect();
+    figures.sort_unstable();
+    Some((*figures.get(figures.len() / 2)?, *figures.last()?))
 }
 
 /// A row as JSON.
 pub(crate) fn to_json(row: &Row) -> Value {
-    let (fate, find, why) = match &row.fate {
-        Fate::Caught(find) => ("caught", Some(find), None),
-        Fate::Misread(find) => ("misread", Some(find), None),
-        Fate::Missed => ("missed", None, None),
-        Fate::Broken(why) => ("broken", None, Some(why)),
+    let (fate, why) = match &row.fate {
+        Fate::Caught => ("caught", None),
+        Fate::Misread => ("misread", None),
+        Fate::Missed => ("missed", None),
+        Fate::Broken(why) => ("broken", Some(why)),
     };
+    let find = row.find.as_ref();
     json!({
         "mutant": row.mutant,
         "wanted": row.wanted,
@@ -185,7 +185,10 @@ pub(crate) fn to_json(row: &Row) -> Value {
 mod tests {
     use std::time::Duration;
 
-    use super::{Detection, Fate, Row, median, to_json, write_row, write_sum};
+    use anyhow::{Result, anyhow};
+
+    use super::super::mutant::tests::mutant;
+    use super::{Detection, Fate, Row, median_and_most, to_json, write_row, write_sum};
 
     fn find(property: &str, seeds: u64, steps: Option<u64>) -> Detection {
         Detection {
@@ -198,13 +201,9 @@ mod tests {
         }
     }
 
-    fn row(mutant: &str, fate: Fate) -> Row {
-        Row {
-            mutant: mutant.into(),
-            wanted: vec!["bounded".into(), "panic".into()],
-            fate,
-            took: Duration::from_millis(1_500),
-        }
+    fn row(name: &str, hunted: Result<Vec<Detection>>) -> Row {
+        let mutant = mutant(name, "core/src/queue.rs", "bounded, panic");
+        Row::new(&mutant, hunted, Duration::from_millis(1_500))
     }
 
     fn summed(rows: &[Row]) -> (bool, String) {
@@ -215,19 +214,19 @@ mod tests {
 
     #[test]
     fn the_first_wanted_detection_counts() {
-        let wanted = ["bounded".to_owned()];
         let (other, this) = (find("latency", 1, None), find("bounded", 9, None));
-        assert_eq!(
-            Fate::of(vec![other.clone(), this.clone()], &wanted),
-            Fate::Caught(this)
-        );
-        assert_eq!(Fate::of(vec![other.clone()], &wanted), Fate::Misread(other));
-        assert_eq!(Fate::of(Vec::new(), &wanted), Fate::Missed);
+        let fate = |finds: &[&Detection]| {
+            let row = row("m", Ok(finds.iter().copied().cloned().collect()));
+            (row.fate, row.find)
+        };
+        assert_eq!(fate(&[&other, &this]), (Fate::Caught, Some(this)));
+        assert_eq!(fate(&[&other]), (Fate::Misread, Some(other.clone())));
+        assert_eq!(fate(&[]), (Fate::Missed, None));
     }
 
     #[test]
     fn a_run_with_all_mutants_caught_passes_with_medians() {
-        let rows = [4, 1, 30].map(|n| row("m", Fate::Caught(find("bounded", n, Some(n.min(9))))));
+        let rows = [4, 1, 30].map(|n| row("m", Ok(vec![find("bounded", n, Some(n.min(9)))])));
         let (good, text) = summed(&rows);
         assert!(good, "{text}");
         assert!(
@@ -243,18 +242,15 @@ mod tests {
 
     #[test]
     fn a_run_with_a_mutant_not_caught_fails() {
-        for (fate, told) in [
-            (Fate::Missed, "not seen; bounded or panic should have"),
+        for (hunted, told) in [
+            (Ok(vec![]), "not seen; bounded or panic should have"),
             (
-                Fate::Misread(find("latency", 3, None)),
+                Ok(vec![find("latency", 3, None)]),
                 "seen only by latency, not by bounded or panic",
             ),
-            (
-                Fate::Broken("it does not build".into()),
-                "it does not build",
-            ),
+            (Err(anyhow!("it does not build")), "it does not build"),
         ] {
-            let rows = [row("one", fate)];
+            let rows = [row("one", hunted)];
             let (good, text) = summed(&rows);
             assert!(
                 !good && text.contains("--only one\n0 caught, 1 missed\n"),
@@ -270,7 +266,7 @@ mod tests {
     #[test]
     fn too_many_steps_fail_a_run_with_all_mutants_caught() {
         for steps in [[9, 9, 9], [1, 1, 26]] {
-            let rows = steps.map(|n| row("m", Fate::Caught(find("bounded", 1, Some(n)))));
+            let rows = steps.map(|n| row("m", Ok(vec![find("bounded", 1, Some(n))])));
             let (good, text) = summed(&rows);
             assert!(!good && text.contains("FAIL: a shrunk failure"), "{text}");
         }
@@ -278,14 +274,15 @@ mod tests {
 
     #[test]
     fn medians_are_of_the_middle() {
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[1, 5, 9]), Some(5));
-        assert_eq!(median(&[1, 5]), Some(5));
+        let of = |figures: &[u64]| median_and_most(figures.iter().copied());
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[9, 1, 5]), Some((5, 9)));
+        assert_eq!(of(&[1, 5]), Some((5, 5)));
     }
 
     #[test]
     fn the_json_equals_the_table() {
-        let one = to_json(&row("one", Fate::Caught(find("bounded", 2, Some(6)))));
+        let one = to_json(&row("one", Ok(vec![find("bounded", 2, Some(6))])));
         assert_eq!((&one["fate"], &one["steps"]), (&"caught".into(), &6.into()));
         assert_eq!(one["seconds"], 1.5);
     }

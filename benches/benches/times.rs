@@ -166,7 +166,10 @@ fn round_trips(criterion: &mut Criterion) -> Outcome<()> {
             "POST /send",
             request("POST /send", &[("Chat-Handle", &handle)], &said),
         ),
-        ("an empty tool", modern_call("test_simple_text", json!({}))),
+        (
+            "the least tool",
+            modern_call("check_stress_status", json!({ "handle": handle })),
+        ),
         ("send_message", modern_call("send_message", arguments)),
     ];
     let mut group = criterion.benchmark_group("round trip");

@@ -21,7 +21,7 @@ use benches::{Outcome, server, wire};
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo xtask load requests           requests/s: a bare echo, /send, an empty tool, send_message
+  cargo xtask load requests           requests/s: a bare echo, /send, the least tool, send_message
   cargo xtask load relay --rate 1000  from a send to its arrival, at this rate
   cargo xtask load hostile            others' sends while one client does its worst
   cargo xtask load streams            idle streams: their memory, and a message to each

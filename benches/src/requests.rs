@@ -108,8 +108,8 @@ async fn routes(args: &RequestsArgs, server: &Server, echo: &Server) -> Outcome<
         of("POST /send", Some(0), server.address, &|handle, room| {
             request("POST /send", &[("Chat-Handle", handle)], &said(room))
         }),
-        of("an empty tool", None, server.address, &|_, _| {
-            modern_call("test_simple_text", json!({}))
+        of("the least tool", None, server.address, &|handle, _| {
+            modern_call("check_stress_status", json!({ "handle": handle }))
         }),
         of("send_message", Some(2), server.address, &|handle, room| {
             let arguments = json!({ "handle": handle, "message": text, "room_id": room });

@@ -45,10 +45,7 @@ impl Server {
     /// # Errors
     /// Why it did not start.
     pub async fn start_with(more: &[&str]) -> Outcome<Self> {
-        let mut words = vec!["--conformance-fixtures"];
-        words.extend(UNBOUND);
-        words.extend(more);
-        Self::usual(&words).await
+        Self::usual(&[&UNBOUND[..], more].concat()).await
     }
 
     /// The real server as a member of a cluster, with these flags.

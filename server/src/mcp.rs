@@ -14,7 +14,6 @@
 
 mod batch;
 mod calling;
-mod fixtures;
 mod follows;
 mod handler;
 pub(crate) mod inbox;
@@ -38,6 +37,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::request::Parts;
 use chat_core::{Config, Span};
+use rmcp::handler::server::ServerHandler;
 use rmcp::transport::streamable_http_server::session::SessionStore;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use server_chat::service::Service;
@@ -47,7 +47,6 @@ use tokio_util::sync::CancellationToken;
 use crate::guard::max_body;
 
 pub use crate::guard::Caller;
-pub use fixtures::{Fixtures, Present};
 pub use handler::Chat;
 pub use session_tables::SessionTables;
 
@@ -55,6 +54,15 @@ use sessions::Sessions;
 
 /// Identifies the caller from the head of its request.
 pub type CallerOf = Arc<dyn Fn(&Parts) -> Caller + Send + Sync>;
+
+/// What the stream of a session of the older protocol version carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StandaloneStream {
+    /// Pushes.
+    Pushes,
+    /// Pushes, and the requests and notifications of a handler, of which the chat sends none.
+    WithRequests,
+}
 
 /// The options of MCP.
 #[derive(Clone)]
@@ -79,8 +87,8 @@ pub struct McpOptions {
     pub session_idle: Duration,
     /// The largest body of a request in bytes.
     pub max_body_bytes: usize,
-    /// The tools for the official conformance suite.
-    pub fixtures: Fixtures,
+    /// What the stream of a session of the older protocol version carries.
+    pub standalone: StandaloneStream,
     /// The sessions of all realms, which share their places.
     pub sessions: Arc<SessionTables>,
 }
@@ -109,7 +117,7 @@ impl McpOptions {
             stall: Duration::from_secs(30),
             session_idle: Duration::from_secs(3_600),
             max_body_bytes: max_body(&Config::default()),
-            fixtures: Fixtures::Absent,
+            standalone: StandaloneStream::Pushes,
             sessions: Arc::default(),
         }
     }
@@ -129,12 +137,22 @@ impl std::fmt::Debug for McpOptions {
 /// Host and Origin are not checked here, because the guard checks them. It must be called on a
 /// runtime, because it starts the task that ends expired sessions.
 pub fn router(service: &Service, options: &McpOptions) -> Router {
+    router_of(service, options, |chat| chat)
+}
+
+/// The same routes for a handler around the chat.
+pub fn router_of<H: ServerHandler>(
+    service: &Service,
+    options: &McpOptions,
+    around: impl Fn(Chat) -> H + Clone + Send + Sync + 'static,
+) -> Router {
     let sessions = Arc::new(Sessions::new(service.clone(), options));
     options.sessions.add(&sessions);
     sessions::expire(&sessions, options);
     let path = |path: &str, router: Router, sets: &[Toolset]| {
         let chat = Chat::over_http(service.clone(), service.tools(sets), options);
-        let make = move || Ok(chat.clone());
+        let around = around.clone();
+        let make = move || Ok(around(chat.clone()));
         let config = config(options, &sessions);
         let mcp = StreamableHttpService::new(make, Arc::clone(&sessions), config);
         // With a slash at its end, too, as some clients write it.

@@ -265,7 +265,6 @@ impl Server {
         let shared = Shared {
             closing: closing.clone(),
             sessions: Arc::default(),
-            fixtures: settings.fixtures.into(),
             services: cores.iter().map(|core| core.service.clone()).collect(),
         };
         let (mut realms, mut tokens, mut served) = (Vec::new(), Vec::new(), Vec::new());
@@ -378,7 +377,6 @@ impl Admission {
 struct Shared {
     closing: CancellationToken,
     sessions: Arc<mcp::SessionTables>,
-    fixtures: mcp::Fixtures,
     services: Arc<[Service]>,
 }
 
@@ -428,7 +426,6 @@ fn mcp_options(settings: &Settings, shared: &Shared) -> mcp::McpOptions {
     mcp::McpOptions {
         toolsets: settings.toolsets.clone(),
         output_schemas: settings.output_schemas,
-        fixtures: shared.fixtures.clone(),
         silence: mcp::silence(&settings.limits),
         max_body_bytes: guard::max_body(&settings.limits),
         sessions: Arc::clone(&shared.sessions),

@@ -72,7 +72,8 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     let _within = sh.push_dir(cargo::copied(sh, CONVERSATIONS, "clients")?);
     install(sh).map_err(skipped)?;
     let mut failed = Vec::new();
-    let fixtures = Server::start(&server, &["--conformance-fixtures"])?;
+    // The suite wants tools of its own beside the chat's.
+    let fixtures = Server::start(&server.with_file_name("examples/conformance"), &[])?;
     for (revision, expected) in REVISIONS {
         let url = format!("{}/mcp", fixtures.url());
         let suite = [SUITE, "server", "--url", &url, "--requirements", revision];
@@ -83,12 +84,11 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
         failed.extend(tell(&format!("conformance, {revision}"), &suite));
     }
     none_of(&failed)?;
-    // The suite leaves a participant in the queue.
     drop(fixtures);
-    let fixtures = Server::start(&server, &["--conformance-fixtures"])?;
+    let chat = Server::start(&server, &[])?;
     for (script, library) in TALKING {
         for era in ERAS {
-            let url = format!("{}/mcp", fixtures.url());
+            let url = format!("{}/mcp", chat.url());
             let conversation = client(sh, &[script, library, era, &url]);
             failed.extend(tell(&format!("{script} {library}, {era}"), &conversation));
         }

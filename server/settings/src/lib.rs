@@ -26,5 +26,5 @@ pub use settings::{
     ClusterSettings, DEFAULT_LISTEN, JournalSettings, Settings, SettingsError, Unnamed,
     usual_folder,
 };
-pub use switches::{AccessLog, ConformanceFixtures, LossRule, OutputSchemas, SyncProof, Usernames};
+pub use switches::{AccessLog, LossRule, OutputSchemas, SyncProof, Usernames};
 pub use toolset::Toolset;

@@ -50,16 +50,6 @@ switch! {
 }
 
 switch! {
-    /// Whether the fixtures of the official conformance suite are served.
-    ConformanceFixtures {
-        /// The server serves the fixtures.
-        Served,
-        /// The server has no fixtures.
-        Absent
-    }
-}
-
-switch! {
     /// Whether a server starts from a journal that has lost acknowledged entries.
     LossRule {
         /// The server starts: an operator accepts the loss.

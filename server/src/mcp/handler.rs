@@ -1,9 +1,4 @@
 //! The chat behind the interface of the protocol's library.
-#![expect(
-    deprecated,
-    reason = "the older era sets log levels, and is refused in words"
-)]
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +6,11 @@ use axum::http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, Extensions,
-    GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    Extensions, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionFilter, Tool as Listed, UnsubscribeRequestParams,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as Listed,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use server_chat::identity::Handle;
@@ -27,7 +20,6 @@ use server_chat::task;
 use server_chat::tools::Tool;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::fixtures::Fixtures;
 use super::follows::{Follows, MAX_FOLLOWED};
 use super::listener::{Listener, Outcome, Sink};
 use super::session::{Connection, Session};
@@ -55,7 +47,6 @@ pub struct Chat {
     place: Place,
     stall: Duration,
     closing: CancellationToken,
-    fixtures: Fixtures,
 }
 
 /// The place of its client.
@@ -116,20 +107,18 @@ impl Chat {
     }
 
     fn at(place: Place, service: Service, tools: Vec<Tool>, options: &McpOptions) -> Self {
-        let mut listed: Vec<_> = tools
+        let listed = tools
             .iter()
             .map(|tool| listing::tool(*tool, options.output_schemas, Some(options.silence)))
             .collect();
-        listed.extend(options.fixtures.tools());
         Self {
             service,
             tools: tools.into(),
             progress_every: options.progress_every,
-            listed: listed.into(),
+            listed,
             place,
             stall: options.stall,
             closing: options.closing.clone(),
-            fixtures: options.fixtures.clone(),
         }
     }
 
@@ -208,7 +197,7 @@ type Context = RequestContext<RoleServer>;
 
 impl ServerHandler for Chat {
     fn get_info(&self) -> ServerConfig {
-        listing::server(self.fixtures.capabilities(listing::capabilities()))
+        listing::server(listing::capabilities())
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
@@ -231,9 +220,6 @@ impl ServerHandler for Chat {
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        if self.fixtures.has_tool(&request.name) {
-            return self.fixtures.call(request, &context).await;
-        }
         self.call(request, &context).await.map(Into::into)
     }
 
@@ -244,13 +230,11 @@ impl ServerHandler for Chat {
     ) -> Result<ListResourcesResult, ErrorData> {
         let handles = self.handles(&context.extensions).await;
         let secrets = self.service.secrets();
-        let mut resources: Vec<_> = handles
-            .into_iter()
-            .map(|handle| inbox::listed(&secrets.reader_of(&handle)))
-            .collect();
-        resources.extend(self.fixtures.resources());
         Ok(ListResourcesResult {
-            resources,
+            resources: handles
+                .into_iter()
+                .map(|handle| inbox::listed(&secrets.reader_of(&handle)))
+                .collect(),
             ..ListResourcesResult::default()
         })
     }
@@ -260,10 +244,8 @@ impl ServerHandler for Chat {
         _: Option<PaginatedRequestParams>,
         _: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let mut resource_templates = vec![listing::inboxes()];
-        resource_templates.extend(self.fixtures.resource_templates());
         Ok(ListResourceTemplatesResult {
-            resource_templates,
+            resource_templates: vec![listing::inboxes()],
             ..ListResourceTemplatesResult::default()
         })
     }
@@ -273,9 +255,6 @@ impl ServerHandler for Chat {
         request: ReadResourceRequestParams,
         context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        if let Some(read) = self.fixtures.read(&request.uri) {
-            return Ok(read.into());
-        }
         let address = self.origin_of(&context.extensions).origin.address;
         let read = inbox::read(&self.service, &request.uri, address).await?;
         Ok(read.into())
@@ -286,9 +265,6 @@ impl ServerHandler for Chat {
         request: SubscribeRequestParams,
         context: Context,
     ) -> Result<(), ErrorData> {
-        if self.fixtures.has_resource(&request.uri) {
-            return Ok(());
-        }
         let (reader, _) = inbox::at(&request.uri)?;
         // Only a session can receive updates.
         let Some(session) = self.origin_of(&context.extensions).session else {
@@ -308,9 +284,6 @@ impl ServerHandler for Chat {
         request: UnsubscribeRequestParams,
         context: Context,
     ) -> Result<(), ErrorData> {
-        if self.fixtures.has_resource(&request.uri) {
-            return Ok(());
-        }
         let (reader, _) = inbox::at(&request.uri)?;
         if let Some(session) = self.origin_of(&context.extensions).session {
             session.follows.unsubscribe(&reader);
@@ -322,7 +295,7 @@ impl ServerHandler for Chat {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        let mut accepted = self.fixtures.accepts(requested);
+        let mut accepted = SubscriptionFilter::new();
         let uris = requested.resource_subscriptions.iter().flatten();
         let inboxes = uris.filter(|uri| inbox::at(uri).is_ok()).take(MAX_FOLLOWED);
         accepted.resource_subscriptions = Some(inboxes.cloned().collect());
@@ -345,7 +318,6 @@ impl ServerHandler for Chat {
             let reader = self.service.secrets().reader_of(&handle);
             follows.is_of(&reader, &handle);
         }
-        let _listens = self.fixtures.listens(context.sink());
         let sink = Sink::Subscription(context.sink().clone());
         let listener = self.listener(&request.extensions, follows, sink);
         match listener.run(&request.ct).await {
@@ -370,42 +342,6 @@ impl ServerHandler for Chat {
         task::spawn(async move {
             listener.run(&gone).await;
         });
-    }
-
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: Context,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        self.fixtures
-            .prompts()
-            .ok_or_else(ErrorData::method_not_found::<ListPromptsRequestMethod>)
-    }
-
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        _: Context,
-    ) -> Result<GetPromptResponse, ErrorData> {
-        self.fixtures
-            .prompt(request)
-            .unwrap_or_else(|| Err(ErrorData::method_not_found::<GetPromptRequestMethod>()))
-    }
-
-    async fn complete(
-        &self,
-        _: CompleteRequestParams,
-        _: Context,
-    ) -> Result<CompleteResult, ErrorData> {
-        self.fixtures
-            .completion()
-            .ok_or_else(ErrorData::method_not_found::<CompleteRequestMethod>)
-    }
-
-    async fn set_level(&self, _: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
-        self.fixtures
-            .sets_level()
-            .ok_or_else(ErrorData::method_not_found::<SetLevelRequestMethod>)
     }
 
     async fn on_custom_request(

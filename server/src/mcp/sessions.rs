@@ -38,7 +38,6 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
-use super::fixtures::Fixtures;
 use super::listener::{Listener, Sink};
 use super::marks::Marks;
 use super::opening::Opening;
@@ -48,7 +47,7 @@ use super::session_ids::SessionIds;
 use super::session_stream::SessionStream;
 use super::session_tables::SessionTables;
 use super::taking_up::TakingUp;
-use super::{Caller, CallerOf, McpOptions, listing};
+use super::{Caller, CallerOf, McpOptions, StandaloneStream, listing};
 
 /// The number of pushes between a listener and its connection.
 const IN_FLIGHT: usize = 4;
@@ -69,7 +68,7 @@ pub(super) struct Sessions {
     closing: CancellationToken,
     stall: Duration,
     max_body: usize,
-    fixtures: Fixtures,
+    standalone: StandaloneStream,
 }
 
 /// A session, its owner, and the sources of its opening and of its last use.
@@ -120,7 +119,7 @@ impl Sessions {
             closing: options.closing.clone(),
             stall: options.stall,
             max_body: options.max_body_bytes,
-            fixtures: options.fixtures.clone(),
+            standalone: options.standalone,
         }
     }
 
@@ -464,8 +463,8 @@ impl SessionManager for Sessions {
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let mut stream = self.stream(id, Marks::default())?;
-        if let Fixtures::Present(_) = self.fixtures {
-            // Only fixtures send messages there. Their ids would look like the listener's.
+        if self.standalone == StandaloneStream::WithRequests {
+            // Their ids would look like the listener's.
             let inner = self.find(id)?.inner;
             let said = self.inner.create_standalone_stream(&inner).await?;
             let said = said.map(|mut said| {

@@ -1,7 +1,6 @@
 //! The tools, resources and prompts that a client can list.
 
 use serde_json::{Value, json};
-use server::mcp::Fixtures;
 use server_chat::tools::{Tool, describe, of_toolsets};
 use server_settings::Toolset;
 
@@ -164,13 +163,4 @@ async fn what_is_not_offered_is_not_found() {
         assert_eq!(missing["error"]["code"], -32_002, "{missing}");
         assert_eq!(missing["error"]["data"]["uri"], uri);
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn fixtures_stand_beside_the_chat_when_they_are_asked_for() {
-    let world = World::with(|options| options.fixtures = Fixtures::present()).await;
-    let said = world.call("test_simple_text", json!({})).await;
-    assert_eq!(said["content"][0]["type"], "text");
-    let ann = world.call("login", json!({ "username": "Ann" })).await;
-    assert_eq!(ann["isError"], false);
 }

@@ -16,12 +16,11 @@ use crate::accepted::{self, closest, either};
 use crate::named_file;
 
 /// The settings that are no keys of the file.
-const FLAGS_ALONE: [&str; 5] = [
+const FLAGS_ALONE: [&str; 4] = [
     "accept_loss",
     "boss_alertness",
     "boss_alertness_cooldown",
     "config",
-    "conformance_fixtures",
 ];
 
 /// Reads the file.

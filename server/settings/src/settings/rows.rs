@@ -13,8 +13,8 @@ use crate::accepted::{address, level, whole};
 use crate::given::{Given as _, given};
 use crate::log_form::LogForm;
 use crate::{
-    AccessLog, Bytes, ConformanceFixtures, Durability, Keep, MemoryLimit, OutputSchemas, Realm,
-    Retention, ServerUrl, Toolset, Usernames,
+    AccessLog, Bytes, Durability, Keep, MemoryLimit, OutputSchemas, Realm, Retention, ServerUrl,
+    Toolset, Usernames,
 };
 
 /// The default address to listen on.
@@ -168,9 +168,6 @@ settings! {
         #[arg(long, env = "TALKING_STICK_ACCESS_LOG",
             action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
         access_log: bool => access_log: AccessLog = into(),
-        /// Serve the tools that the official conformance suite needs
-        #[arg(long, hide = true)]
-        conformance_fixtures: bool => fixtures: ConformanceFixtures = into(),
     }
     made {
         /// The cluster, if this server is a member of one.
@@ -205,7 +202,6 @@ impl ServeArgs {
             log: given.log,
             log_level: given.log_level,
             access_log: given.access_log,
-            conformance_fixtures: given.conformance_fixtures,
             ..Self::default()
         };
         *self != of_any_client

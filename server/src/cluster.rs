@@ -35,7 +35,7 @@ use chat_cluster::{
 use chat_journal::Identity;
 use server_chat::driver::{self, NodeClient, Running};
 use server_chat::identity::Secrets;
-use server_chat::metrics::{MemberMetrics, Metrics};
+use server_chat::metrics::Metrics;
 use server_chat::task;
 use server_nats::{Calls, Log, LogOptions, LogReader, OpenError, RealmNameError, Vouching};
 use server_settings::cli::ReadsRule;
@@ -254,23 +254,23 @@ pub(crate) async fn start(
     let history = keeper.as_ref().map(|keeper| keeper.history().clone());
     let member = Member::restored(settings, start, now)?;
     let calls = log.calls();
-    let measured = MemberMetrics::default();
-    let metrics = Metrics::new(server.realm_label()).with_member(&cluster.realm, &measured);
+    let metrics = Metrics::new(server.realm_label()).with_member(&cluster.realm);
+    let metrics = Arc::new(metrics);
     let state = log.state_reader();
-    let (engine, standing) = MemberEngine::new(member, (log, keeper), origin, measured.clone());
+    let (engine, standing) = MemberEngine::new(member, (log, keeper), origin, Arc::clone(&metrics));
     let resignation = engine.resignation();
-    let (local, running) = driver::start_engine(Box::new(engine), clock, Arc::new(metrics));
-    let (known, metrics) = (standing.clone(), measured.clone());
+    let (local, running) = driver::start_engine(Box::new(engine), clock, Arc::clone(&metrics));
+    let (known, measured) = (standing.clone(), Arc::clone(&metrics));
     task::keep("measures", move || {
-        measures::watch(state.clone(), known.clone(), metrics.clone())
+        measures::watch(state.clone(), known.clone(), Arc::clone(&measured))
     });
-    let (known, metrics) = (standing.clone(), measured.clone());
+    let known = standing.clone();
     task::keep("servers", move || {
-        measures::watch_servers(log_options.clone(), known.clone(), metrics.clone())
+        measures::watch_servers(log_options.clone(), known.clone(), Arc::clone(&metrics))
     });
     let asked = (calls.clone(), local.clone(), standing.clone());
     serve_members(&cluster.member, asked, resignation);
-    let door = Arc::new(Door::new(calls, local.clone(), standing, measured));
+    let door = Arc::new(Door::new(calls, local.clone(), standing));
     Ok(Started {
         client: local.with_remote(door),
         running,

@@ -38,6 +38,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use chat_core::{Address, Config};
 use server_chat::capacity::{MAX_WAIT, Source};
+use server_chat::metrics::Row;
 use server_chat::refused_requests::{LOG, Peer, Verdict};
 use server_chat::scope::CallerScope;
 use server_chat::service::Service;
@@ -216,7 +217,7 @@ async fn look_after(guard: Weak<Guard>) {
                 tracing::error!(target: LOG, %error, "the tokens cannot be looked after");
             }
             let metrics = guard.service.node().metrics();
-            metrics.token_files_are_stale(of, file.is_stale().into());
+            metrics.set(Row::StaleTokenFiles, of, file.is_stale().into());
         }
         guard.sessions.sweep();
         if guard.sessions.is_stale() {

@@ -17,7 +17,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use server_chat::capacity::{CONNECTING, Full, MAX_WAIT};
-use server_chat::metrics::NoConnection;
+use server_chat::metrics::Row;
 use server_chat::refusal::Refusal;
 use server_chat::service::Service;
 use server_chat::task;
@@ -119,7 +119,8 @@ pub async fn serve(
                 if !std::mem::replace(&mut is_failing, true) {
                     tracing::warn!(error = reason(&error), "cannot accept a connection");
                 }
-                node.metrics().not_connected(NoConnection::NotAccepted);
+                node.metrics()
+                    .count(Row::ConnectionsRefused, "not_accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
@@ -129,7 +130,7 @@ pub async fn serve(
         let place = match places.take(source, 1) {
             Ok(place) => place,
             Err(full) => {
-                node.metrics().not_connected(NoConnection::Full);
+                node.metrics().count(Row::ConnectionsRefused, "full");
                 if let Ok(told) = Arc::clone(&told).try_acquire_owned() {
                     open.spawn(task::boxed(async move {
                         refuse_connection(stream, full).await;
@@ -155,10 +156,10 @@ pub async fn serve(
             let requests = &capacity.requests;
             let turn = requests.spend(source, CONNECTING, &mut patience).await;
             if turn.is_ok() {
-                node.metrics().connected();
+                node.metrics().count(Row::Connections, "");
                 connection(stream, peer, app, limits, stop).await;
             } else {
-                node.metrics().not_connected(NoConnection::TooFast);
+                node.metrics().count(Row::ConnectionsRefused, "too_fast");
             }
             drop(place);
         }));

@@ -11,6 +11,7 @@ use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::{self, Next};
 use axum::response::Response;
+use server_chat::metrics::Row;
 use server_chat::service::Service;
 use server_settings::AccessLog;
 
@@ -37,7 +38,9 @@ async fn pass(
     let peer = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
     let response = next.run(request).await;
     let (status, took) = (response.status().as_u16(), began.elapsed());
-    service.node().metrics().requested(&route, status, took);
+    let metrics = service.node().metrics();
+    metrics.took(Row::HttpRequestSeconds, &route, took);
+    metrics.count(Row::HttpResponses, &format!("{route} {status}"));
     if log == AccessLog::Written {
         let source = peer.map(tracing::field::display);
         let token = response.extensions().get::<NameOfToken>();

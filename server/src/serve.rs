@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{Extension, State};
-use axum::http::StatusCode;
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, VARY};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
@@ -442,35 +441,31 @@ async fn metrics(
     let accepted = headers.get_all(ACCEPT).iter();
     let form = Exposition::asked_by(accepted.filter_map(|value| value.to_str().ok()));
     let kind = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];
-    let parts = match unnamed.is_some() || all.len() == 1 {
-        true => series_of(&all, Some(service.capacity())).await,
-        false => series_of(&[service], None).await,
+    let text = match unnamed.is_some() || all.len() == 1 {
+        true => series_of(form, &all, Some(service.capacity())).await,
+        false => series_of(form, &[service], None).await,
     };
-    match parts {
-        Ok(parts) => (kind, form.of(&parts)).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
+    (kind, text).into_response()
 }
 
 /// The series of these realms, and of the process if its capacity is given.
 async fn series_of(
+    form: Exposition,
     realms: &[Service],
     capacity: Option<&Arc<Capacity>>,
-) -> Result<Vec<String>, std::fmt::Error> {
-    let mut parts = Vec::new();
-    if let (Some(capacity), Some(first)) = (capacity, realms.first()) {
-        parts.push(first.node().metrics().of_process(capacity)?);
-    }
+) -> String {
     for service in realms {
         let node = service.node();
         let seen = node.look(Seen::of).await;
+        node.metrics().see(node.now(), seen, node.queued());
         if let Some(history) = service.history() {
-            let lags = (history.lag(), history.copy_lag());
-            node.metrics().history_is(lags, history.damage());
-            node.metrics().disk_is(&history.disk());
+            node.metrics().read_history(history);
         }
-        let part = node.metrics().of_realm(node.now(), seen, node.queued());
-        parts.push(part?);
     }
-    Ok(parts)
+    let process = realms.first().zip(capacity);
+    let process = process.map(|(first, capacity)| first.node().metrics().of_process(capacity));
+    let realms = realms
+        .iter()
+        .flat_map(|realm| realm.node().metrics().of_realm());
+    form.of(process.into_iter().chain(realms))
 }

@@ -21,6 +21,7 @@ use crate::banned_addresses::BannedAddresses;
 use crate::capacity::{Capacity, ENTRY, MAX_WAIT, Source, TEXT};
 use crate::driver::{Answered, NodeClient, Request};
 use crate::identity::{Handle, Secrets};
+use crate::metrics::Row;
 use crate::refusal::Refusal;
 use crate::refused_requests::{Kind, Peer, RefusedRequests, Verdict};
 use crate::tools::{Arguments, Ask, MemberPart, ParsedCall, Search, Tool, of_toolsets, parse};
@@ -117,7 +118,7 @@ impl Service {
 
     /// Counts and logs a refused request.
     pub fn refuse_request(&self, peer: Peer, kind: Kind) -> Verdict {
-        self.node.metrics().count_refused_request(kind);
+        self.node.metrics().count(Row::TurnedAway, kind.name());
         self.refused_requests.note(peer, kind)
     }
 
@@ -194,7 +195,7 @@ impl Service {
         let metrics = self.node.metrics();
         metrics.called(outcome.tool, began.elapsed());
         if let Err(refusal) = &outcome.result {
-            metrics.refused(refusal.code);
+            metrics.count(Row::Refusals, refusal.code);
         }
         outcome
     }

@@ -9,7 +9,7 @@ use chat_core::{
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use server_chat::driver::{Answered, NodeClient, Remote, RemoteOpening};
-use server_chat::metrics::MemberMetrics;
+use server_chat::metrics::Row;
 use server_nats::{CallError, Calls};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -65,27 +65,21 @@ pub(super) struct Door {
     calls: Calls,
     local: NodeClient,
     standing: Standings,
-    metrics: MemberMetrics,
 }
 
 impl Door {
-    pub(super) const fn new(
-        calls: Calls,
-        local: NodeClient,
-        standing: Standings,
-        metrics: MemberMetrics,
-    ) -> Self {
+    pub(super) const fn new(calls: Calls, local: NodeClient, standing: Standings) -> Self {
         Self {
             calls,
             local,
             standing,
-            metrics,
         }
     }
 
     async fn forward(&self, from: Address, call: Call, earlier: Earlier) -> Answered {
         let answered = self.call_owner(from, call, earlier).await;
-        self.metrics.forwarded(forwarding(&answered));
+        let metrics = self.local.metrics();
+        metrics.count(Row::ClusterForwarded, forwarding(&answered));
         answered
     }
 

@@ -1,14 +1,15 @@
 //! The member as the driver's engine: its outputs become requests to the log.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use chat_cluster::{Alarm, LogSnapshot, Member, Now, Output, Refusal};
+use chat_cluster::{Alarm, LogSnapshot, Member, Now, Output, Refusal, Role};
 use chat_core::{Address, Call, Node, Reject, Span, Ticket};
 use chat_journal::Origin;
 use server_chat::driver::{Engine, EngineOutput, Wake};
-use server_chat::metrics::{MemberMetrics, MemberReading};
+use server_chat::metrics::{Metrics, Row};
 use server_chat::view::View;
 use server_nats::{Log, Report, StoredSnapshot};
 use server_storage::clock::{self, Clock};
@@ -31,10 +32,10 @@ pub(super) struct MemberEngine {
     reports: Option<Receiver<Report>>,
     standing: watch::Sender<MemberStanding>,
     pauses: PauseWatch,
-    metrics: MemberMetrics,
+    metrics: Arc<Metrics>,
     pace: LogPace,
-    /// What the metrics say of the member.
-    reading: Option<MemberReading>,
+    /// The role, and whether the member has the lease, as the metrics say.
+    reading: Option<(Role, bool)>,
     resignation: Resignation,
     /// Whether this server shuts down. An owner that only resigns refuses nothing: another member
     /// takes the calls.
@@ -50,7 +51,7 @@ impl MemberEngine {
         member: Member,
         (log, keeper): (Log, Option<Keeper>),
         origin: Origin,
-        metrics: MemberMetrics,
+        metrics: Arc<Metrics>,
     ) -> (Self, Standings) {
         let (standing, standings) = watch::channel(MemberStanding::of(&member));
         let engine = Self {
@@ -80,7 +81,9 @@ impl MemberEngine {
     fn take(&mut self, now: Now, report: Report) {
         match report {
             Report::Published { id, outcome, took } => {
-                self.metrics.appended(append_result(outcome), took);
+                let result = append_result(outcome);
+                self.metrics.count(Row::ClusterAppends, result);
+                self.metrics.took(Row::ClusterAppendSeconds, "", took);
                 self.pace.appended(outcome, took);
                 if let Some(outcome) = outcome {
                     self.member.published(now, id, outcome);
@@ -143,15 +146,15 @@ impl MemberEngine {
             }
             Output::FetchSnapshot => self.log.fetch_snapshot(),
             Output::BecameOwner { epoch } => {
-                self.metrics.became_owner();
+                self.metrics.count(Row::ClusterOwnershipGained, "");
                 tracing::info!(epoch, "this member is the owner of the realm");
             }
             Output::LostOwnership { epoch } => {
-                self.metrics.lost_ownership();
+                self.metrics.count(Row::ClusterOwnershipLost, "");
                 tracing::info!(epoch, "this member is the owner no more");
             }
             Output::Alarm(alarm) => {
-                self.metrics.alarmed(alarm_kind(&alarm));
+                self.metrics.count(Row::ClusterAlarms, alarm_kind(&alarm));
                 sound(&alarm);
             }
             Output::Applied { place, record } => {
@@ -164,16 +167,16 @@ impl MemberEngine {
     }
 
     fn measure(&mut self, now: Now) {
-        let reading = MemberReading {
-            role: role_word(self.member.role()),
-            epoch: self.member.place().epoch(),
-            sequence: self.member.sequence(),
-            has_lease: self.member.has_lease(now),
-        };
-        if self.reading != Some(reading) {
-            self.metrics.stands(reading);
-            self.reading = Some(reading);
+        let reading = (self.member.role(), self.member.has_lease(now));
+        if self.reading.replace(reading) != Some(reading) {
+            let metrics = &self.metrics;
+            metrics.set_one(Row::ClusterRole, role_word(reading.0));
+            metrics.set(Row::ClusterLease, "", reading.1.into());
         }
+        let epoch = self.member.place().epoch();
+        self.metrics.set(Row::ClusterEpoch, "", epoch);
+        let sequence = self.member.sequence();
+        self.metrics.set(Row::ClusterSequence, "", sequence);
     }
 
     fn publish_standing(&mut self) {
@@ -221,7 +224,7 @@ impl Engine for MemberEngine {
         let now = now(clock);
         self.pauses.turn(now.boot);
         if self.pauses.is_in_doubt(now.boot) {
-            self.metrics.refused_for_pause();
+            self.metrics.count(Row::ClusterRefusedForPause, "");
             return self.refused.push_back(refusal(ticket, &call));
         }
         let node = self.member.owned_node();

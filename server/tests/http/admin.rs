@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use server::http::Admin;
 use server_chat::identity::Secrets;
+use server_chat::metrics::Exposition;
 
 use crate::client::Answer;
 use crate::tokens::tokens;
@@ -522,8 +523,7 @@ async fn who_has_another_token_is_no_operator_and_leaves_a_trace() {
 /// The metrics as text.
 fn figures(world: &World) -> String {
     let node = world.service.node();
-    let text = node.metrics().of_realm(node.now(), None, 0);
-    text.expect("text can be written")
+    Exposition::Text.of(node.metrics().of_realm())
 }
 
 #[tokio::test(flavor = "multi_thread")]

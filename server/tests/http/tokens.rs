@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use server::guard::TokenFile;
 use server::http::Admin;
+use server_chat::metrics::Exposition;
 
 use crate::client::{Answer, Events};
 use crate::guard::get;
@@ -184,8 +185,7 @@ async fn guessed_tokens_are_slowed_down_and_counted_and_a_right_one_is_not() {
     get(&world, "/users", &[("Origin", "https://evil.example")]).await;
     get(&world, "/users", &[("Sec-Fetch-Site", "cross-site")]).await;
     let node = world.service.node();
-    let metrics = node.metrics().of_realm(node.now(), None, 0);
-    let metrics = metrics.unwrap();
+    let metrics = Exposition::Text.of(node.metrics().of_realm());
     for line in [
         "talking_stick_turned_away_total{why=\"wrong_token\"} 200",
         "talking_stick_turned_away_total{why=\"host\"} 1",

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use chat_core::Time;
 use serde_json::{Value, json};
+use server_chat::metrics::Exposition;
 use server_settings::OutputSchemas;
 
 use crate::world::{Session, World, text};
@@ -166,7 +166,7 @@ async fn bytes_of_text_that_go_to_models_are_counted() {
         .await;
     let bytes = text(&told).len() + text(&refused).len();
     let metrics = world.service.node().metrics();
-    let shown = metrics.of_realm(Time(0), None, 0).expect("text in memory");
+    let shown = Exposition::Text.of(metrics.of_realm());
     let line = format!("model_bytes_total {bytes}\n");
     assert!(shown.contains(&line), "{line}\n{shown}");
 }

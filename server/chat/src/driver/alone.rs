@@ -9,7 +9,7 @@ use server_storage::clock::Clock;
 use server_storage::journal::{Append, Fate, FateReporter, Journal, NoWrite};
 
 use super::engine::{Engine, EngineOutput, Wake};
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Row};
 use crate::view::View;
 
 /// A node and its journal.
@@ -37,7 +37,8 @@ impl Alone {
         match fate {
             Fate::Committed { first, at } => {
                 if let Some(appended) = self.appended.take() {
-                    self.metrics.committed(appended.elapsed());
+                    let took = appended.elapsed();
+                    self.metrics.took(Row::CommitSeconds, "", took);
                 }
                 self.node.committed(first, at, clock.now());
             }

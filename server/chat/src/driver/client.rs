@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use chat_core::{Address, Call, Earlier, Reader, Reject, RequestKey, Seq, Span, Ticket, Time};
 use tokio::sync::{mpsc, oneshot};
@@ -12,7 +12,7 @@ use super::remote::{Remote, RemoteStream};
 use super::stream_slot::{Delivery, StreamSlot};
 use super::{Answered, Input, MAX_QUEUED, NOBODY, Request, Settled, Shared};
 use crate::banned_addresses::BannedAddresses;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Row};
 use crate::view::View;
 
 /// The retry delay when the channel is full.
@@ -360,7 +360,8 @@ impl EventStream {
         if let Delivery::Page { page, .. } = &delivery {
             let now = self.driver.now();
             for (_, event) in &page.events {
-                self.driver.metrics().delivered(event.at, now);
+                let lag = Duration::from_micros(now.since(event.at).0);
+                self.driver.metrics().took(Row::InboxLagSeconds, "", lag);
             }
         }
         delivery

@@ -13,6 +13,7 @@ use super::caller_context::{self, CallerSecret};
 use super::engine::{Engine, EngineOutput};
 use super::stream_slot::{Ending, PAGE, StreamSlot};
 use super::{Answered, Input, NOBODY, Request, Settled, Shared};
+use crate::metrics::Row;
 
 /// The largest number of inputs that are taken before the node's batch is appended.
 const INPUTS_A_TURN: usize = 1_024;
@@ -91,7 +92,8 @@ impl Turn {
             if matches!(self.phase, Phase::Stopped) {
                 break;
             }
-            self.shared.metrics.record_turn(woke.elapsed());
+            let metrics = &self.shared.metrics;
+            metrics.took(Row::DriverTurnSeconds, "", woke.elapsed());
             let due = tokio::time::Instant::now() + self.sleep();
             // Setting the timer costs more than an occasional early wake-up.
             if due < alarm.deadline() || alarm.is_elapsed() {
@@ -153,7 +155,8 @@ impl Turn {
                 reply,
             } => {
                 self.shared.queued.fetch_sub(1, Ordering::Relaxed);
-                self.shared.metrics.waited(sent.elapsed());
+                let metrics = &self.shared.metrics;
+                metrics.took(Row::DriverWaitSeconds, "", sent.elapsed());
                 let call = match request {
                     Request::Call(call) => call,
                     Request::About(id, call) => {

@@ -1,8 +1,9 @@
 //! The forms in which metrics are written: `OpenMetrics`, and the text format 0.0.4 that preceded it.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::iter;
+use std::fmt::{self, Write as _};
+
+use super::rows::{About, RowShape};
+use super::{BOUNDS, Row, Sample, Samples};
 
 /// A form of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,50 +49,110 @@ impl Exposition {
         }
     }
 
-    /// One text in this form of several in `OpenMetrics`.
+    /// The series of these scopes as one text: each metric is there once.
     #[must_use]
-    pub fn of(self, parts: &[String]) -> String {
-        let open_metrics = merged(parts);
-        match self {
-            Self::OpenMetrics => open_metrics,
-            Self::Text => text(&open_metrics),
-        }
-    }
-}
-
-/// A metric: what is said of it, and its samples.
-#[derive(Default)]
-struct Metric<'a> {
-    about: Vec<&'a str>,
-    samples: Vec<&'a str>,
-}
-
-/// One text of several: each metric is there once, with the samples of all parts.
-fn merged(parts: &[String]) -> String {
-    let (mut metrics, mut places) = (Vec::new(), BTreeMap::new());
-    for part in parts {
-        let mut place = 0;
-        for line in part.lines().filter(|line| *line != "# EOF") {
-            let Some(about) = line.strip_prefix("# ") else {
-                let metric: &mut Metric<'_> = &mut metrics[place];
-                metric.samples.push(line);
-                continue;
-            };
-            let name = about.split(' ').nth(1).unwrap_or_default();
-            place = *places.entry(name).or_insert_with(|| {
-                metrics.push(Metric::default());
-                metrics.len() - 1
-            });
-            if !metrics[place].about.contains(&line) {
-                metrics[place].about.push(line);
+    pub fn of<'a>(self, scopes: impl IntoIterator<Item = &'a Samples>) -> String {
+        let scopes: Vec<_> = scopes.into_iter().collect();
+        let mut out = String::new();
+        for row in Row::ALL {
+            let samples: Vec<_> = scopes.iter().map(|scope| scope.of(*row)).collect();
+            if samples.iter().any(|labelled| !labelled.is_empty()) {
+                // Text can always be written to memory.
+                let _ = self.write_head(&row.about(), &mut out);
+            }
+            for (scope, labelled) in scopes.iter().zip(&samples) {
+                for (values, sample) in &**labelled {
+                    let names = row.about().labels.iter().copied();
+                    let own = names.zip(values.split(' '));
+                    let realm = scope.realm.iter().map(|realm| ("realm", &**realm));
+                    let _ = write_sample(
+                        &row.about(),
+                        (realm.collect(), own.collect()),
+                        sample,
+                        &mut out,
+                    );
+                }
             }
         }
+        if self == Self::OpenMetrics {
+            out.push_str("# EOF\n");
+        }
+        out
     }
-    let lines = metrics
-        .iter()
-        .flat_map(|metric| metric.about.iter().chain(&metric.samples));
-    let lines = lines.chain(iter::once(&"# EOF"));
-    lines.flat_map(|line| [*line, "\n"]).collect()
+
+    /// The text format names a counter and an information by their samples, and has no type for an
+    /// information.
+    fn write_head(self, about: &About, out: &mut String) -> fmt::Result {
+        let (end, kind) = match (about.shape, self) {
+            (RowShape::Count | RowShape::Sum, Self::OpenMetrics) => ("", "counter"),
+            (RowShape::Count | RowShape::Sum, Self::Text) => ("_total", "counter"),
+            (RowShape::Info, Self::OpenMetrics) => ("", "info"),
+            (RowShape::Info, Self::Text) => ("_info", "gauge"),
+            (RowShape::Number | RowShape::Seconds, _) => ("", "gauge"),
+            (RowShape::Times, _) => ("", "histogram"),
+        };
+        let name = name(about);
+        writeln!(out, "# HELP {name}{end} {}.", about.help)?;
+        writeln!(out, "# TYPE {name}{end} {kind}")
+    }
+}
+
+/// The name of a metric. Those of the process have the names that all exporters use.
+fn name(about: &About) -> String {
+    match about.name.starts_with("process_") {
+        true => about.name.into(),
+        false => format!("talking_stick_{}", about.name),
+    }
+}
+
+/// Labels with their values.
+type Labels<'a> = Vec<(&'a str, &'a str)>;
+
+fn write_sample(
+    about: &About,
+    (realm, own): (Labels<'_>, Labels<'_>),
+    sample: &Sample,
+    out: &mut String,
+) -> fmt::Result {
+    let name = name(about);
+    let mut line = |end: &str, bound: Option<&str>, value: &str| {
+        let bound = bound.map(|bound| ("le", bound));
+        let labels = realm
+            .iter()
+            .copied()
+            .chain(bound)
+            .chain(own.iter().copied());
+        let labels: Vec<_> = labels
+            .map(|(name, value)| format!("{name}=\"{value}\""))
+            .collect();
+        match labels.is_empty() {
+            true => writeln!(out, "{name}{end} {value}"),
+            false => writeln!(out, "{name}{end}{{{}}} {value}", labels.join(",")),
+        }
+    };
+    let (number, mut buffer) = (sample.number.to_string(), dtoa::Buffer::new());
+    let seconds = buffer.format(sample.seconds);
+    match about.shape {
+        RowShape::Count => line("_total", None, &number),
+        RowShape::Number => line("", None, &number),
+        RowShape::Sum => line("_total", None, seconds),
+        RowShape::Seconds => line("", None, seconds),
+        RowShape::Info => line("_info", None, &number),
+        RowShape::Times => {
+            line("_sum", None, seconds)?;
+            line("_count", None, &number)?;
+            let mut all = 0;
+            for (bound, times) in BOUNDS.iter().zip(sample.buckets) {
+                all += times;
+                line(
+                    "_bucket",
+                    Some(dtoa::Buffer::new().format(*bound)),
+                    &all.to_string(),
+                )?;
+            }
+            line("_bucket", Some("+Inf"), &number)
+        }
+    }
 }
 
 /// A quality of an Accept header (RFC 9110, section 12.4.2), in thousandths.
@@ -105,40 +166,12 @@ fn thousandths(text: &str) -> u32 {
     padded.parse().unwrap_or(0).min(1_000)
 }
 
-/// The text format names a counter and an information by their samples, has no type for an
-/// information, and no end.
-fn text(open_metrics: &str) -> String {
-    let mut out = String::with_capacity(open_metrics.len());
-    let mut help = None;
-    for line in open_metrics.lines() {
-        if let Some(rest) = line.strip_prefix("# HELP ") {
-            help = rest.split_once(' ');
-            continue;
-        }
-        let typed = line.strip_prefix("# TYPE ");
-        let Some((name, kind)) = typed.and_then(|rest| rest.split_once(' ')) else {
-            if line != "# EOF" {
-                out.extend([line, "\n"]);
-            }
-            continue;
-        };
-        let (end, kind) = match kind {
-            "counter" => ("_total", "counter"),
-            "info" => ("_info", "gauge"),
-            other => ("", other),
-        };
-        if let Some((_, about)) = help.take() {
-            // Text can always be written to memory.
-            let _ = writeln!(out, "# HELP {name}{end} {about}");
-        }
-        let _ = writeln!(out, "# TYPE {name}{end} {kind}");
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::metrics::Metrics;
 
     #[test]
     fn the_form_is_the_one_that_is_asked_for() {
@@ -179,30 +212,38 @@ mod tests {
 
     #[test]
     fn the_text_format_names_metrics_by_their_samples() {
-        let open = "# HELP a_calls Calls.\n# TYPE a_calls counter\na_calls_total{of=\"# TYPE\"} 1\n\
-                    # HELP a_build What runs.\n# TYPE a_build info\na_build_info{version=\"1\"} 1\n\
-                    # HELP a_rooms Rooms.\n# TYPE a_rooms gauge\na_rooms 2\n# EOF\n";
-        let text = "# HELP a_calls_total Calls.\n# TYPE a_calls_total counter\n\
-                    a_calls_total{of=\"# TYPE\"} 1\n\
-                    # HELP a_build_info What runs.\n# TYPE a_build_info gauge\n\
-                    a_build_info{version=\"1\"} 1\n\
-                    # HELP a_rooms Rooms.\n# TYPE a_rooms gauge\na_rooms 2\n";
-        assert_eq!(Exposition::Text.of(&[open.into()]), text);
-        assert_eq!(Exposition::OpenMetrics.of(&[open.into()]), open);
+        let metrics = Metrics::new(Some("arena"));
+        metrics.set(Row::Rooms, "", 2);
+        let text = Exposition::Text.of(metrics.of_realm());
+        let open = Exposition::OpenMetrics.of(metrics.of_realm());
+        let calls = "talking_stick_calls_total{realm=\"arena\",tool=\"push\"} 0\n";
+        let rooms = "# HELP talking_stick_rooms Rooms, ended ones among them.\n\
+                     # TYPE talking_stick_rooms gauge\ntalking_stick_rooms{realm=\"arena\"} 2\n";
+        for form in [&text, &open] {
+            assert!(form.contains(calls) && form.contains(rooms), "{form}");
+        }
+        assert!(text.contains("# TYPE talking_stick_calls_total counter\n"));
+        assert!(open.contains("# TYPE talking_stick_calls counter\n"));
+        assert!(open.ends_with("\n# EOF\n") && !text.contains("# EOF"));
     }
 
     #[test]
-    fn a_metric_of_several_parts_is_there_once_with_all_samples() {
-        let part = |metric: &str, sample: &str| {
-            format!("# HELP {metric} It.\n# TYPE {metric} gauge\n{metric}{sample}\n# EOF\n")
-        };
-        let parts = [
-            part("a", "{r=\"1\"} 1"),
-            part("b", " 2"),
-            part("a", "{r=\"2\"} 3"),
-        ];
-        let merged = "# HELP a It.\n# TYPE a gauge\na{r=\"1\"} 1\na{r=\"2\"} 3\n\
-                      # HELP b It.\n# TYPE b gauge\nb 2\n# EOF\n";
-        assert_eq!(Exposition::OpenMetrics.of(&parts), merged);
+    fn times_are_counted_in_buckets_that_contain_one_another() {
+        let metrics = Metrics::default();
+        for span in [20, 81, 90_000_000] {
+            metrics.took(Row::CommitSeconds, "", Duration::from_micros(span));
+        }
+        let text = Exposition::Text.of(metrics.of_realm());
+        for line in [
+            "_sum 90.000101",
+            "_count 3",
+            "_bucket{le=\"0.00002\"} 1",
+            "_bucket{le=\"0.00008\"} 1",
+            "_bucket{le=\"0.00032\"} 2",
+            "_bucket{le=\"+Inf\"} 3",
+        ] {
+            let line = format!("talking_stick_commit_seconds{line}\n");
+            assert!(text.contains(&line), "{line}{text}");
+        }
     }
 }

@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
-use chat_core::{Counts, Load, Span};
+use chat_core::{Counts, Load, Span, Time};
 
 use super::*;
-use crate::capacity::{Share, Source};
+use crate::capacity::{Capacity, Share, Source};
+use crate::refused_requests::Kind;
 
 /// The readings of a node.
 fn seen() -> Seen {
@@ -39,26 +40,26 @@ fn what_happened_can_be_read() {
     let metrics = Metrics::default();
     metrics.called(Tool::SendMessage, Duration::from_millis(1));
     metrics.called(Tool::Check, Duration::from_secs(20));
-    metrics.refused("stick_required");
-    metrics.count_refused_request(Kind::WrongToken);
+    metrics.count(Row::Refusals, "stick_required");
+    metrics.count(Row::TurnedAway, Kind::WrongToken.name());
     metrics.sent_to_model(120);
-    metrics.committed(Duration::from_millis(2));
-    metrics.history_is((5, Some(3)), (1, 2));
-    metrics.delivered(Time(0), Time(1_000));
+    metrics.took(Row::CommitSeconds, "", Duration::from_millis(2));
+    metrics.set(Row::HistoryLag, "", 5);
+    metrics.raise(Row::HistoryDamaged, "", 1);
+    metrics.raise(Row::HistoryLost, "", 2);
+    metrics.took(Row::InboxLagSeconds, "", Duration::from_millis(1));
     let seen = seen();
     let capacity = Capacity::default();
     let _session = capacity.sessions.take(Source(1), 1);
     capacity.memory.measured(12_000);
-    metrics.connected();
-    metrics.not_connected(NoConnection::Full);
-    metrics.requested("/send", 200, Duration::from_millis(1));
-    let render = |now, queued| {
-        let of_process = metrics.of_process(&capacity).unwrap();
-        let of_realm = metrics.of_realm(now, Some(seen), queued).unwrap();
-        Exposition::OpenMetrics.of(&[of_process, of_realm])
-    };
-    render(Time(1), 6);
-    let text = render(Time(2_000_000), 7);
+    metrics.count(Row::Connections, "");
+    metrics.count(Row::ConnectionsRefused, "full");
+    metrics.count(Row::HttpResponses, "/send 200");
+    metrics.took(Row::HttpRequestSeconds, "/send", Duration::from_millis(1));
+    metrics.see(Time(1), Some(seen), 6);
+    metrics.see(Time(2_000_000), Some(seen), 7);
+    let process = [metrics.of_process(&capacity)].into_iter();
+    let text = Exposition::OpenMetrics.of(process.chain(metrics.of_realm()));
     for line in [
         "talking_stick_calls_total{tool=\"send_message\"} 1",
         "talking_stick_call_seconds_count 1",
@@ -110,12 +111,13 @@ fn what_happened_can_be_read() {
 #[test]
 fn series_of_several_realms_have_their_names_and_those_of_the_process_are_there_once() {
     let realms = ["main", "arena"].map(|realm| Metrics::new(Some(realm)));
-    realms[1].refused("stick_required");
-    let mut parts = vec![realms[0].of_process(&Capacity::default()).unwrap()];
+    realms[1].count(Row::Refusals, "stick_required");
     for metrics in &realms {
-        parts.push(metrics.of_realm(Time(1), Some(seen()), 0).unwrap());
+        metrics.see(Time(1), Some(seen()), 0);
     }
-    let text = Exposition::OpenMetrics.of(&parts);
+    let process = [realms[0].of_process(&Capacity::default())].into_iter();
+    let scopes = process.chain(realms.iter().flat_map(Metrics::of_realm));
+    let text = Exposition::OpenMetrics.of(scopes);
     // Labels have no order.
     for (name, labels, value) in [
         (

@@ -18,7 +18,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("server/chat", 7470),
     ("server/nats", 1420),
     ("server/settings", 1670),
-    ("server/storage", 5360),
+    ("server/storage", 5280),
     ("sim", 3680),
     ("sim/judge", 12970),
     ("sim/live", 5430),

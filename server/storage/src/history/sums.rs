@@ -53,6 +53,11 @@ pub(super) fn define(connection: &Connection) -> rusqlite::Result<()> {
         let (room, text) = (call.get_raw(0).as_i64()?, call.get_raw(1).as_str()?);
         Ok(scoped(room, text))
     })?;
+    #[cfg(feature = "postgres")]
+    connection.create_scalar_function("vector", 2, flags, |call| {
+        let (room, text) = (call.get_raw(0).as_i64()?, call.get_raw(1).as_str()?);
+        Ok(super::words::vector(room, text))
+    })?;
     connection.create_scalar_function("row_sum", -1, flags, |call| Ok(sum_from(call, 0)))?;
     connection.create_scalar_function("checked", -1, flags, |call| {
         let is_right =

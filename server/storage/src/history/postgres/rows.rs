@@ -2,62 +2,129 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
+use tokio_postgres::types::ToSql;
 
 use crate::history::sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, open_to_read};
-use crate::history::words::vector;
 
 /// The largest number of messages that one transaction copies.
 const MESSAGES: i64 = 500;
 
-/// Rows of the file after one position, up to another one. A column each, as PostgreSQL takes them.
-#[derive(Debug, Default)]
+/// A table that is copied.
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    /// The columns of the file, in the order of the copy's.
+    columns: &'static [&'static str],
+    /// Whether the entry that caused a row, or its end, is after position ?1 and not after ?2.
+    is_new: &'static str,
+    /// The condition that a row is as it was written.
+    sums: &'static str,
+    /// What becomes of a row that the copy has.
+    pub(super) conflict: &'static str,
+}
+
+/// The tables. The last one is that of messages.
+pub(super) const TABLES: [Table; 3] = [
+    Table {
+        name: "rooms",
+        columns: &[
+            "room",
+            "name",
+            "position",
+            "at",
+            "ended_position",
+            "ended_at",
+        ],
+        is_new: "((position > ?1 AND position <= ?2)
+                  OR (ended_position > ?1 AND ended_position <= ?2))",
+        sums: ROOM,
+        conflict: "(room) DO UPDATE
+            SET ended_position = excluded.ended_position, ended_at = excluded.ended_at",
+    },
+    Table {
+        name: "memberships",
+        columns: &[
+            "user",
+            "chosen_id",
+            "name",
+            "room",
+            "from_seq",
+            "from_position",
+            "from_at",
+            "to_seq",
+            "to_position",
+            "to_at",
+        ],
+        is_new: "((from_position > ?1 AND from_position <= ?2)
+                  OR (to_position > ?1 AND to_position <= ?2))",
+        sums: MEMBERSHIP,
+        conflict: "(participant, room, from_seq) DO UPDATE SET to_seq = excluded.to_seq,
+            to_position = excluded.to_position, to_at = excluded.to_at",
+    },
+    Table {
+        name: "messages",
+        columns: &[
+            "id",
+            "room",
+            "seq",
+            "at",
+            "user",
+            "chosen_id",
+            "name",
+            "epoch",
+            "text",
+            "vector(room, text)",
+        ],
+        is_new: "id > ?1 AND id <= ?2",
+        sums: MESSAGE,
+        conflict: "DO NOTHING",
+    },
+];
+
+/// The values of a column, as PostgreSQL takes them.
+#[derive(Debug)]
+pub(super) enum Column {
+    Whole(Vec<Option<i64>>),
+    Text(Vec<Option<String>>),
+    /// Literals of a `tsvector`.
+    Words(Vec<Option<String>>),
+}
+
+impl Column {
+    /// The column with this name, without values.
+    fn of(name: &&str) -> Self {
+        match *name {
+            "chosen_id" | "name" | "text" => Self::Text(Vec::new()),
+            "vector(room, text)" => Self::Words(Vec::new()),
+            _ => Self::Whole(Vec::new()),
+        }
+    }
+
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Whole(_) => "bigint[]",
+            Self::Text(_) => "text[]",
+            Self::Words(_) => "text[]::tsvector[]",
+        }
+    }
+
+    pub(super) fn values(&self) -> &(dyn ToSql + Sync) {
+        match self {
+            Self::Whole(values) => values,
+            Self::Text(values) | Self::Words(values) => values,
+        }
+    }
+}
+
+/// Rows of the file after one position, up to another one.
+#[derive(Debug)]
 pub(super) struct Rows {
     /// The last position.
     pub(super) end: i64,
     /// The link of the journal there, if a record ends there.
     pub(super) link: Option<Vec<u8>>,
-    pub(super) messages: Messages,
-    pub(super) rooms: Rooms,
-    pub(super) memberships: Memberships,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Messages {
-    pub(super) id: Vec<i64>,
-    pub(super) room: Vec<i64>,
-    pub(super) seq: Vec<i64>,
-    pub(super) at: Vec<i64>,
-    pub(super) participant: Vec<i64>,
-    pub(super) chosen_id: Vec<Option<String>>,
-    pub(super) name: Vec<String>,
-    pub(super) epoch: Vec<Option<i64>>,
-    pub(super) text: Vec<String>,
-    pub(super) words: Vec<String>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Rooms {
-    pub(super) room: Vec<i64>,
-    pub(super) name: Vec<Option<String>>,
-    pub(super) position: Vec<i64>,
-    pub(super) at: Vec<i64>,
-    pub(super) ended_position: Vec<Option<i64>>,
-    pub(super) ended_at: Vec<Option<i64>>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Memberships {
-    pub(super) participant: Vec<i64>,
-    pub(super) chosen_id: Vec<Option<String>>,
-    pub(super) name: Vec<String>,
-    pub(super) room: Vec<i64>,
-    pub(super) from_seq: Vec<i64>,
-    pub(super) from_position: Vec<i64>,
-    pub(super) from_at: Vec<i64>,
-    pub(super) to_seq: Vec<Option<i64>>,
-    pub(super) to_position: Vec<Option<i64>>,
-    pub(super) to_at: Vec<Option<i64>>,
+    /// The columns of each table.
+    pub(super) tables: Vec<Vec<Column>>,
 }
 
 /// The next rows after this position, or none if the file has none.
@@ -69,117 +136,49 @@ pub(super) fn read(file: &Path, after: i64) -> rusqlite::Result<Option<Rows>> {
     // All of one moment, beside the follower, which writes.
     let moment = connection.unchecked_transaction()?;
     let place = format!("SELECT position, link FROM place WHERE {PLACE}");
-    let (place, link): (i64, _) =
+    let (mut end, mut link): (i64, Option<Vec<u8>>) =
         moment.query_row(&place, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if place <= after {
+    if end <= after {
         return Ok(None);
     }
-    let last = "SELECT max(id) FROM (SELECT id FROM messages WHERE id > ?1 ORDER BY id LIMIT ?2)";
-    let last: Option<i64> = moment.query_row(last, [after, MESSAGES], |row| row.get(0))?;
-    let mut rows = Rows {
-        end: place,
-        link,
-        ..Rows::default()
-    };
-    rows.messages
-        .read(&moment, (after, last.unwrap_or(place)))?;
-    if rows.messages.id.len() as i64 == MESSAGES {
-        rows.end = last.unwrap_or(place);
-        rows.link = rows.link.filter(|_| rows.end == place);
+    let last = "SELECT max(id), count(*) FROM
+        (SELECT id FROM messages WHERE id > ?1 AND id <= ?3 ORDER BY id LIMIT ?2)";
+    let last = moment.query_row(last, [after, MESSAGES, end], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    if let (Some(last), MESSAGES) = last {
+        link = link.filter(|_| last == end);
+        end = last;
     }
-    rows.rooms.read(&moment, (after, rows.end))?;
-    rows.memberships.read(&moment, (after, rows.end))?;
-    Ok(Some(rows))
+    let tables = TABLES.iter().map(|table| table.read(&moment, after, end));
+    let tables = tables.collect::<rusqlite::Result<_>>()?;
+    Ok(Some(Rows { end, link, tables }))
 }
 
-impl Messages {
-    fn read(&mut self, file: &Connection, (after, end): (i64, i64)) -> rusqlite::Result<()> {
+impl Table {
+    fn read(&self, file: &Connection, after: i64, end: i64) -> rusqlite::Result<Vec<Column>> {
         let select = format!(
-            "SELECT id, room, seq, at, user, chosen_id, name, epoch, text FROM messages
-             WHERE id > ?1 AND id <= ?2 AND {MESSAGE} ORDER BY id"
+            "SELECT {} FROM {} WHERE {} AND {}",
+            self.columns.join(", "),
+            self.name,
+            self.is_new,
+            self.sums
         );
-        each(file, &select, (after, end), |row| {
-            let text: String = row.get(8)?;
-            self.id.push(row.get(0)?);
-            self.room.push(row.get(1)?);
-            self.seq.push(row.get(2)?);
-            self.at.push(row.get(3)?);
-            self.participant.push(row.get(4)?);
-            self.chosen_id.push(without_nul(row.get(5)?));
-            self.name.push(text_of(row.get(6)?));
-            self.epoch.push(row.get(7)?);
-            self.words.push(vector(row.get(1)?, &text));
-            self.text.push(text_of(text));
-            Ok(())
-        })
+        let mut columns: Vec<_> = self.columns.iter().map(Column::of).collect();
+        let mut select = file.prepare(&select)?;
+        let mut rows = select.query(params![after, end])?;
+        while let Some(row) = rows.next()? {
+            for (index, column) in columns.iter_mut().enumerate() {
+                match column {
+                    Column::Whole(values) => values.push(row.get(index)?),
+                    Column::Text(values) | Column::Words(values) => {
+                        let text: Option<String> = row.get(index)?;
+                        // PostgreSQL's texts cannot have the character NUL: its symbol stands in.
+                        values.push(text.map(|text| text.replace('\0', "\u{2400}")));
+                    }
+                }
+            }
+        }
+        Ok(columns)
     }
-}
-
-impl Rooms {
-    fn read(&mut self, file: &Connection, span: (i64, i64)) -> rusqlite::Result<()> {
-        let select = format!(
-            "SELECT room, name, position, at, ended_position, ended_at FROM rooms
-             WHERE ((position > ?1 AND position <= ?2)
-                 OR (ended_position > ?1 AND ended_position <= ?2)) AND {ROOM}"
-        );
-        each(file, &select, span, |row| {
-            self.room.push(row.get(0)?);
-            self.name.push(without_nul(row.get(1)?));
-            self.position.push(row.get(2)?);
-            self.at.push(row.get(3)?);
-            self.ended_position.push(row.get(4)?);
-            self.ended_at.push(row.get(5)?);
-            Ok(())
-        })
-    }
-}
-
-impl Memberships {
-    fn read(&mut self, file: &Connection, span: (i64, i64)) -> rusqlite::Result<()> {
-        let select = format!(
-            "SELECT user, chosen_id, name, room, from_seq, from_position, from_at, to_seq,
-                 to_position, to_at FROM memberships
-             WHERE ((from_position > ?1 AND from_position <= ?2)
-                 OR (to_position > ?1 AND to_position <= ?2)) AND {MEMBERSHIP}"
-        );
-        each(file, &select, span, |row| {
-            self.participant.push(row.get(0)?);
-            self.chosen_id.push(without_nul(row.get(1)?));
-            self.name.push(text_of(row.get(2)?));
-            self.room.push(row.get(3)?);
-            self.from_seq.push(row.get(4)?);
-            self.from_position.push(row.get(5)?);
-            self.from_at.push(row.get(6)?);
-            self.to_seq.push(row.get(7)?);
-            self.to_position.push(row.get(8)?);
-            self.to_at.push(row.get(9)?);
-            Ok(())
-        })
-    }
-}
-
-fn each(
-    file: &Connection,
-    select: &str,
-    (after, end): (i64, i64),
-    mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
-) -> rusqlite::Result<()> {
-    let mut select = file.prepare(select)?;
-    let mut rows = select.query(params![after, end])?;
-    while let Some(row) = rows.next()? {
-        take(row)?;
-    }
-    Ok(())
-}
-
-/// PostgreSQL's texts cannot have the character NUL: its symbol stands in for it.
-fn text_of(text: String) -> String {
-    match text.contains('\0') {
-        true => text.replace('\0', "\u{2400}"),
-        false => text,
-    }
-}
-
-fn without_nul(text: Option<String>) -> Option<String> {
-    text.map(text_of)
 }

@@ -2,7 +2,7 @@
 
 use tokio_postgres::{Client, Transaction};
 
-use super::rows::{Memberships, Messages, Rooms, Rows};
+use super::rows::{Column, Rows, TABLES, Table};
 use super::{CopyError, links};
 
 /// The version of the tables.
@@ -121,9 +121,9 @@ pub(super) async fn write(client: &mut Client, after: i64, rows: &Rows) -> Resul
         // Another member was faster.
         return Ok(place);
     }
-    add_rooms(&transaction, &rows.rooms).await?;
-    add_memberships(&transaction, &rows.memberships).await?;
-    add_messages(&transaction, &rows.messages).await?;
+    for (table, columns) in TABLES.iter().zip(&rows.tables) {
+        add(&transaction, table, columns).await?;
+    }
     let update = "UPDATE place SET position = $1";
     transaction.execute(update, &[&rows.end]).await?;
     if let Some(link) = &rows.link {
@@ -161,104 +161,21 @@ async fn locked_place(transaction: &Transaction<'_>) -> Result<i64, CopyError> {
     Ok(transaction.query_one(place, &[]).await?.get(0))
 }
 
-async fn add_rooms(transaction: &Transaction<'_>, rooms: &Rooms) -> Result<(), CopyError> {
-    let insert = "INSERT INTO rooms SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[],
-             $4::bigint[], $5::bigint[], $6::bigint[])
-         ON CONFLICT (room) DO UPDATE
-         SET ended_position = excluded.ended_position, ended_at = excluded.ended_at";
-    let Rooms {
-        room,
-        name,
-        position,
-        at,
-        ended_position,
-        ended_at,
-    } = rooms;
-    transaction
-        .execute(
-            insert,
-            &[room, name, position, at, ended_position, ended_at],
-        )
-        .await?;
-    Ok(())
-}
-
-async fn add_memberships(
+/// Adds the rows of a table.
+async fn add(
     transaction: &Transaction<'_>,
-    memberships: &Memberships,
+    table: &Table,
+    columns: &[Column],
 ) -> Result<(), CopyError> {
-    let insert = "INSERT INTO memberships SELECT * FROM unnest($1::bigint[], $2::text[],
-             $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
-             $9::bigint[], $10::bigint[])
-         ON CONFLICT (participant, room, from_seq) DO UPDATE SET to_seq = excluded.to_seq,
-             to_position = excluded.to_position, to_at = excluded.to_at";
-    let Memberships {
-        participant,
-        chosen_id,
-        name,
-        room,
-        from_seq,
-        from_position,
-        from_at,
-        to_seq,
-        to_position,
-        to_at,
-    } = memberships;
-    transaction
-        .execute(
-            insert,
-            &[
-                participant,
-                chosen_id,
-                name,
-                room,
-                from_seq,
-                from_position,
-                from_at,
-                to_seq,
-                to_position,
-                to_at,
-            ],
-        )
-        .await?;
-    Ok(())
-}
-
-async fn add_messages(transaction: &Transaction<'_>, messages: &Messages) -> Result<(), CopyError> {
-    let insert = "INSERT INTO messages
-         SELECT id, room, seq, at, participant, chosen_id, name, epoch, text, words::tsvector
-         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
-             $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[])
-         AS new (id, room, seq, at, participant, chosen_id, name, epoch, text, words)
-         ON CONFLICT DO NOTHING";
-    let Messages {
-        id,
-        room,
-        seq,
-        at,
-        participant,
-        chosen_id,
-        name,
-        epoch,
-        text,
-        words,
-    } = messages;
-    transaction
-        .execute(
-            insert,
-            &[
-                id,
-                room,
-                seq,
-                at,
-                participant,
-                chosen_id,
-                name,
-                epoch,
-                text,
-                words,
-            ],
-        )
-        .await?;
+    let values = columns.iter().zip(1..);
+    let values = values.map(|(column, number)| format!("${number}::{}", column.kind()));
+    let values: Vec<_> = values.collect();
+    let Table { name, conflict, .. } = table;
+    let insert = format!(
+        "INSERT INTO {name} SELECT * FROM unnest({}) ON CONFLICT {conflict}",
+        values.join(", ")
+    );
+    let values: Vec<_> = columns.iter().map(Column::values).collect();
+    transaction.execute(&insert, &values).await?;
     Ok(())
 }

@@ -8,9 +8,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use server_storage::lock;
 
 /// The most bytes that wait for the reader.
 const MAX_QUEUED: usize = 1 << 20;
@@ -112,11 +114,6 @@ impl LossyOutput {
         }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        // No code panics while it holds this lock.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The number of lines that were lost, because the reader did not take them.
     #[must_use]
     pub fn dropped(&self) -> u64 {
@@ -125,7 +122,7 @@ impl LossyOutput {
 
     /// Queues these lines, or drops them.
     pub fn push(&'static self, lines: &[u8]) {
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         let has_room = queue.bytes.len().saturating_add(lines.len()) <= MAX_QUEUED;
         if has_room && self.has_thread(&mut queue) {
             queue.bytes.extend_from_slice(lines);
@@ -144,7 +141,7 @@ impl LossyOutput {
         // What the reader does not take by then is lost with the process.
         let _ = self
             .changed
-            .wait_timeout_while(self.queue(), LAST_LINES, is_busy);
+            .wait_timeout_while(lock(&self.queue), LAST_LINES, is_busy);
     }
 
     fn has_thread(&'static self, queue: &mut Queue) -> bool {
@@ -200,7 +197,7 @@ impl LossyOutput {
 
     /// Waits for lines, and takes all; also returns the number of those that were dropped since.
     fn next(&self, bytes: &mut Vec<u8>) -> u64 {
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         queue.thread = Thread::Waiting;
         self.changed.notify_all();
         let mut queue = self

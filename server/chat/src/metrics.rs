@@ -12,10 +12,11 @@ mod rows;
 mod sizes;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use server_storage::history::History;
+use server_storage::lock;
 
 use crate::tools::Tool;
 
@@ -77,10 +78,7 @@ impl Samples {
     }
 
     fn of(&self, row: Row) -> MutexGuard<'_, Labelled> {
-        // No code panics while it holds this lock.
-        self.rows[row as usize]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.rows[row as usize])
     }
 
     fn change(&self, row: Row, label: &str, change: impl FnOnce(&mut Sample)) {

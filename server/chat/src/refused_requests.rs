@@ -7,9 +7,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use chat_types::listed;
+use server_storage::lock;
 use tokio::time::Instant;
 
 use crate::capacity::Source;
@@ -29,55 +31,29 @@ const MAX_LINES: u32 = 120;
 /// The number of wrong tokens that a source may send in a window before it has to wait.
 pub const MAX_WRONG_TOKENS: u32 = 10;
 
-/// Why a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The Host header names another server, or is missing.
-    Host,
-    /// The request comes from a page of another site: its Origin is not allowed.
-    Origin,
-    /// The request comes from a page of another site, by its Sec-Fetch-Site.
-    Site,
-    /// A required token is missing.
-    NoToken,
-    /// The token is unknown.
-    WrongToken,
-    /// The token has expired.
-    ExpiredToken,
-    /// The token is not an operator's, where one is required.
-    NoOperator,
-    /// The address is banned.
-    Banned,
+listed! {
+    /// Why a request is refused, with its word in the metrics and in the log.
+    Kind {
+        /// The Host header names another server, or is missing.
+        Host "host",
+        /// The request comes from a page of another site: its Origin is not allowed.
+        Origin "origin",
+        /// The request comes from a page of another site, by its Sec-Fetch-Site.
+        Site "site",
+        /// A required token is missing.
+        NoToken "no_token",
+        /// The token is unknown.
+        WrongToken "wrong_token",
+        /// The token has expired.
+        ExpiredToken "expired_token",
+        /// The token is not an operator's, where one is required.
+        NoOperator "no_operator",
+        /// The address is banned.
+        Banned "banned",
+    }
 }
 
 impl Kind {
-    /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
-        Self::Host,
-        Self::Origin,
-        Self::Site,
-        Self::NoToken,
-        Self::WrongToken,
-        Self::ExpiredToken,
-        Self::NoOperator,
-        Self::Banned,
-    ];
-
-    /// Its name in the metrics and in the log.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Origin => "origin",
-            Self::Site => "site",
-            Self::NoToken => "no_token",
-            Self::WrongToken => "wrong_token",
-            Self::ExpiredToken => "expired_token",
-            Self::NoOperator => "no_operator",
-            Self::Banned => "banned",
-        }
-    }
-
     const fn number(self) -> usize {
         self as usize
     }
@@ -203,11 +179,6 @@ pub enum Verdict {
 }
 
 impl RefusedRequests {
-    fn table(&self) -> MutexGuard<'_, Table> {
-        // No code panics while it holds this lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records a refusal.
     pub fn note(&self, peer: Peer, kind: Kind) -> Verdict {
         self.change(|table| table.note(Instant::now(), peer, kind))
@@ -220,7 +191,7 @@ impl RefusedRequests {
 
     /// Changes the table, and logs what is due once others can use it again.
     fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
-        let mut table = self.table();
+        let mut table = lock(&self.0);
         let changed = change(&mut table);
         let due = std::mem::take(&mut table.due);
         drop(table);
@@ -323,12 +294,12 @@ mod tests {
         for n in 0..=MAX_SOURCES as u64 {
             refused.note(peer(n), Kind::Origin);
         }
-        let known = |n| refused.table().windows.contains_key(&Source(n));
+        let known = |n| lock(&refused.0).windows.contains_key(&Source(n));
         assert!(!known(0) && known(1) && known(MAX_SOURCES as u64));
-        assert_eq!(refused.table().order.len(), MAX_SOURCES);
-        assert_eq!(refused.table().lines.written, MAX_LINES);
+        assert_eq!(lock(&refused.0).order.len(), MAX_SOURCES);
+        assert_eq!(lock(&refused.0).lines.written, MAX_LINES);
         tokio::time::advance(WINDOW).await;
         refused.sweep();
-        assert!(refused.table().windows.is_empty() && refused.table().order.is_empty());
+        assert!(lock(&refused.0).windows.is_empty() && lock(&refused.0).order.is_empty());
     }
 }

@@ -7,9 +7,10 @@
 //! What is known here is lost with the process. The handles of a scope with an id are derived from
 //! it, so the participants of such a scope are found again in the committed state.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use chat_core::{SecretHash, UserId, Who};
+use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
 use crate::identity::{Handle, REACH, Secrets};
@@ -92,16 +93,6 @@ impl CallerScope {
         self.id.clone()
     }
 
-    fn known(&self) -> MutexGuard<'_, Vec<Known>> {
-        // No code panics while it holds this lock.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn pending(&self) -> MutexGuard<'_, Vec<Pending>> {
-        // No code panics while it holds this lock.
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Closes it: all that is open under it ends.
     pub fn close(&self) {
         self.closed.cancel();
@@ -122,7 +113,7 @@ impl CallerScope {
     /// The participant of a call without a handle, if there is exactly one.
     #[must_use]
     pub fn only(&self) -> Option<Handle> {
-        match &self.known()[..] {
+        match &lock(&self.known)[..] {
             [one] => one.handle.clone(),
             [] | [_, _, ..] => None,
         }
@@ -132,12 +123,12 @@ impl CallerScope {
     /// the participant again, and holds the turn until its answer. Otherwise a call that arrives
     /// after another has used the handle would be refused.
     pub async fn turn_to_mint(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
-        if !self.known().is_empty() {
+        if !lock(&self.known).is_empty() {
             return None;
         }
         let turn = self.minting.lock().await;
         // Other waiting calls need not be serialised any more.
-        self.known().is_empty().then_some(turn)
+        lock(&self.known).is_empty().then_some(turn)
     }
 
     /// The participant of a call without a handle that could mint one: that with the name it asks
@@ -148,7 +139,7 @@ impl CallerScope {
             return self.only();
         };
         let name = name.to_lowercase();
-        let known = self.known();
+        let known = lock(&self.known);
         let mut same = known.iter().filter(|one| one.name.to_lowercase() == name);
         same.find_map(|one| one.handle.clone())
     }
@@ -156,7 +147,7 @@ impl CallerScope {
     /// Whether the handle of such a registration is derived from the scope.
     #[must_use]
     pub fn derives(&self, mint: &Mint) -> bool {
-        self.id.is_some() && (matches!(mint, Mint::Named(_)) || self.known().is_empty())
+        self.id.is_some() && (matches!(mint, Mint::Named(_)) || lock(&self.known).is_empty())
     }
 
     /// The handle to mint. A registration whose answer was lost keeps its handle: by its name, or,
@@ -172,10 +163,10 @@ impl CallerScope {
     ) -> Result<Handle, E> {
         let name = match mint {
             Mint::Named(name) => name.to_lowercase(),
-            Mint::Unnamed if self.known().is_empty() => String::new(),
+            Mint::Unnamed if lock(&self.known).is_empty() => String::new(),
             Mint::Unnamed => return make(""),
         };
-        let mut pending = self.pending();
+        let mut pending = lock(&self.pending);
         // One that was derived long ago could not be found again.
         pending.retain(|one| newest.0.saturating_sub(one.newest.0) < REACH / 2);
         if let Some(one) = pending.iter().find(|one| one.name == name) {
@@ -195,7 +186,7 @@ impl CallerScope {
 
     /// Records a participant that was minted, or that passed its handle.
     pub fn minted(&self, handle: &Handle, name: &str) {
-        let mut known = self.known();
+        let mut known = lock(&self.known);
         let is_it = |one: &&mut Known| one.handle.as_ref() == Some(handle);
         if let Some(one) = known.iter_mut().find(is_it) {
             name.clone_into(&mut one.name);
@@ -210,9 +201,8 @@ impl CallerScope {
 
     /// Removes a participant whose registration ended.
     pub fn forget(&self, handle: &Handle) {
-        self.known()
-            .retain(|one| one.handle.as_ref() != Some(handle));
-        self.pending().retain(|one| one.handle != *handle);
+        lock(&self.known).retain(|one| one.handle.as_ref() != Some(handle));
+        lock(&self.pending).retain(|one| one.handle != *handle);
     }
 
     /// Brings what is known up to the committed state: those whose registrations ended are removed,
@@ -232,7 +222,7 @@ impl CallerScope {
             return;
         };
         let is_there = |user| registered.of_address.iter().any(|(who, _)| who.id == user);
-        let mut known = self.known();
+        let mut known = lock(&self.known);
         known.retain(|one| one.handle.is_some() || one.user.is_some_and(is_there));
         for (who, hash) in &registered.of_address {
             if known.len() >= MAX_KNOWN || known.iter().any(|one| one.user == Some(who.id)) {
@@ -254,7 +244,7 @@ impl CallerScope {
 
     /// Updates a known participant.
     fn found(&self, handle: &Handle, who: &Who) {
-        let mut known = self.known();
+        let mut known = lock(&self.known);
         // It may have been found without its handle before.
         known.retain(|one| one.handle.is_some() || one.user != Some(who.id));
         if let Some(one) = known
@@ -269,7 +259,7 @@ impl CallerScope {
     /// All known handles in the order of minting.
     #[must_use]
     pub fn handles(&self) -> Vec<Handle> {
-        self.known()
+        lock(&self.known)
             .iter()
             .filter_map(|one| one.handle.clone())
             .collect()

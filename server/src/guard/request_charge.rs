@@ -1,8 +1,9 @@
 //! The amount taken for a request, for the lifetime of its parts.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use server_chat::capacity::Reservation;
+use server_storage::lock;
 
 use super::body::SMALL_BODY;
 use super::scan::cost;
@@ -24,8 +25,7 @@ impl RequestCharge {
     pub fn keep(&self, part: &[u8]) {
         if let Ok(cost) = cost(part) {
             let beyond = cost.saturating_sub(SMALL_BODY) as u64;
-            // No code can panic half way while it holds the lock.
-            let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut held = lock(&self.0);
             held.shrink(beyond);
         }
     }

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::extract::{Extension, State};
@@ -19,6 +19,7 @@ use axum::http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use server_storage::lock;
 use server_storage::{blocking, clock};
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
@@ -164,7 +165,7 @@ impl PageSessions {
         let wall = seconds();
         let of = |since: Since| wall.saturating_sub(since.elapsed().as_secs());
         let token = |owner: &Option<Owner>| owner.as_ref().map(|one| StoredHash::of(&one.hash));
-        let all = self.all();
+        let all = lock(&self.all);
         all.iter()
             .map(|(secrets, session)| StoredSession {
                 secrets: StoredHash::of(secrets),
@@ -176,15 +177,10 @@ impl PageSessions {
             .collect()
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<Hash, PageSession>> {
-        // No code panics while it holds this lock.
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The owners of the session whose secrets are in these headers.
     pub(super) fn find(&self, headers: &HeaderMap) -> Option<Known> {
         let secrets = self.secrets(headers)?;
-        let mut all = self.all();
+        let mut all = lock(&self.all);
         let session = all.get_mut(&secrets)?;
         if session.is_over() {
             return None;
@@ -213,7 +209,7 @@ impl PageSessions {
             used: Since::now(),
             ended: ended.child_token(),
         };
-        let mut all = self.all();
+        let mut all = lock(&self.all);
         let is_its = |one: &PageSession| one.known.scope().is_some_and(|of| Arc::ptr_eq(of, scope));
         let its = all.iter().filter(|(_, one)| is_its(one));
         if its.clone().count() >= MAX_EACH {
@@ -231,7 +227,7 @@ impl PageSessions {
     /// Removes the session whose secrets are in these headers.
     fn remove(&self, headers: &HeaderMap) -> Option<PageSession> {
         let secrets = self.secrets(headers)?;
-        self.all().remove(&secrets)
+        lock(&self.all).remove(&secrets)
     }
 
     /// The hash of the cookie and the proof in these headers.
@@ -282,7 +278,7 @@ impl PageSessions {
 
     /// Removes ended sessions.
     pub(super) fn sweep(&self) {
-        self.all().retain(|_, session| {
+        lock(&self.all).retain(|_, session| {
             let is_over = session.is_over();
             if is_over {
                 session.ended.cancel();
@@ -440,7 +436,7 @@ mod tests {
         tokio::time::advance(step).await;
         assert!(sessions.find(&of(&used)).is_none());
         sessions.sweep();
-        assert!(ended.is_cancelled() && sessions.all().is_empty());
+        assert!(ended.is_cancelled() && lock(&sessions.all).is_empty());
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,12 +5,13 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use server_settings::os_error::reason;
+use server_storage::lock;
 use server_storage::private;
 
 use super::LOG;
@@ -92,8 +93,7 @@ impl SessionFile {
     /// Replaces the content of the file. `stored` is called when it is this writer's turn, so that
     /// an older content never replaces a newer one.
     pub(super) fn write(&self, stored: impl FnOnce() -> Vec<StoredSession>) {
-        // A panic leaves nothing behind that this lock guards.
-        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let writing = lock(&self.writing);
         let written = self.try_write(&stored());
         drop(writing);
         if let Err(error) = written {

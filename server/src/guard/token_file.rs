@@ -10,10 +10,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use chat_core::Time;
 use server_settings::realm;
+use server_storage::lock;
 
 use super::LOG;
 use super::tokens::{Changes, Hash, Token, Tokens, TokensError};
@@ -119,23 +120,21 @@ impl TokenFile {
         })
     }
 
-    fn now(&self) -> MutexGuard<'_, Now> {
-        // No code panics while it holds this lock.
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn find(&self, sent: &str) -> TokenLookup {
-        found(self.now().tokens.find(sent))
+        found(lock(&self.now).tokens.find(sent))
     }
 
     /// Whether this realm alone accepts the token.
     pub(crate) fn binds(&self, sent: &str) -> bool {
-        self.now().tokens.find(sent).is_some_and(Token::is_bound)
+        lock(&self.now)
+            .tokens
+            .find(sent)
+            .is_some_and(Token::is_bound)
     }
 
     /// The owner of the token with this hash, if the token is valid.
     pub(super) fn owner(&self, hash: &Hash) -> Option<Owner> {
-        match found(self.now().tokens.by_hash(hash)) {
+        match found(lock(&self.now).tokens.by_hash(hash)) {
             TokenLookup::Owner(owner) => Some(owner),
             TokenLookup::Ended | TokenLookup::Nobody => None,
         }
@@ -178,11 +177,11 @@ impl TokenFile {
     }
 
     fn try_reload(&self) -> Result<Changes, TokensError> {
-        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let _reading = lock(&self.reading);
         let stamp = stamp(&self.path);
         let read = Tokens::read(&self.path, &self.realm.all);
         let read = read.map(|tokens| tokens.of_realm(&self.realm.name));
-        let mut now = self.now();
+        let mut now = lock(&self.now);
         // An invalid file is reported once, and not at each check.
         now.read = stamp;
         now.seen = stamp;
@@ -198,7 +197,7 @@ impl TokenFile {
     pub(super) fn look(&self, at: Time) {
         let stamp = stamp(&self.path);
         let (has_settled, has_changed, is_unread) = {
-            let mut now = self.now();
+            let mut now = lock(&self.now);
             let has_settled = std::mem::replace(&mut now.seen, stamp) == stamp;
             (has_settled, now.read != stamp, now.is_unread)
         };
@@ -210,7 +209,7 @@ impl TokenFile {
                 self.tell(reloaded);
             }
         }
-        let over = self.now().tokens.retire(at);
+        let over = lock(&self.now).tokens.retire(at);
         for name in over {
             tracing::info!(target: LOG, %name, "a token's time is over");
         }

@@ -15,7 +15,7 @@ mod words;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -29,6 +29,7 @@ use server_chat::service::{CallOutcome, RequestOrigin};
 use server_chat::task;
 use server_chat::tools::{Arguments, Ask, ParsedCall, Tool};
 use server_chat::wire::Said;
+use server_storage::lock;
 use tokio::task::AbortHandle;
 
 use super::Http;
@@ -74,9 +75,8 @@ impl Drop for Known {
 impl Known {
     /// Replaces the task that ends its turn.
     fn ends_turn_by(&self, task: Option<AbortHandle>) {
-        // No code panics while it holds this lock.
-        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(before) = std::mem::replace(&mut *turn, task) {
+        let before = std::mem::replace(&mut *lock(&self.turn), task);
+        if let Some(before) = before {
             before.abort();
         }
     }
@@ -91,13 +91,8 @@ impl OlderClients {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<Known>>> {
-        // No code panics while it holds this lock.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn find(&self, name: &str) -> Option<Arc<Known>> {
-        self.known().get(name).cloned()
+        lock(&self.known).get(name).cloned()
     }
 
     /// Remembers a client whose inbox continues after `cursor` and ends at `end`.
@@ -107,7 +102,7 @@ impl OlderClients {
         handle: Handle,
         (cursor, end): (u64, u64),
     ) -> Result<Arc<Known>, Refusal> {
-        let mut known = self.known();
+        let mut known = lock(&self.known);
         if let Some(kept) = known.get(name) {
             // Its registration may have ended meanwhile, so that its inbox is new.
             kept.sent.fetch_min(end, Ordering::Relaxed);
@@ -130,7 +125,7 @@ impl OlderClients {
     }
 
     fn forget(&self, name: &str) {
-        self.known().remove(name);
+        lock(&self.known).remove(name);
     }
 }
 

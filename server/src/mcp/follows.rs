@@ -1,9 +1,10 @@
 //! The inboxes that a session follows, and the form of their pushes.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use server_chat::identity::{Handle, ReaderId};
+use server_storage::lock;
 use tokio::sync::watch;
 
 /// The largest number of inboxes that one session follows.
@@ -66,11 +67,6 @@ impl Default for Follows {
 pub(super) struct TooMany;
 
 impl Follows {
-    fn list(&self) -> MutexGuard<'_, Vec<Follow>> {
-        // No code panics while it holds this lock.
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records that the client declared that it takes events.
     pub(super) fn take_events(&self) {
         self.takes_events.store(true, Ordering::Relaxed);
@@ -121,7 +117,7 @@ impl Follows {
 
     /// Removes the subscription.
     pub(super) fn unsubscribe(&self, reader: &ReaderId) {
-        self.list().retain_mut(|follow| {
+        lock(&self.list).retain_mut(|follow| {
             if follow.reader == *reader {
                 follow.subscribed = None;
             }
@@ -132,19 +128,19 @@ impl Follows {
 
     /// Removes an inbox that does not exist any more.
     pub(super) fn forget(&self, reader: &ReaderId) {
-        self.list().retain(|follow| follow.reader != *reader);
+        lock(&self.list).retain(|follow| follow.reader != *reader);
         self.changed.send_replace(());
     }
 
     /// The followed inbox, if it is followed.
     pub(super) fn of(&self, reader: &ReaderId) -> Option<Follow> {
-        let list = self.list();
+        let list = lock(&self.list);
         list.iter().find(|follow| follow.reader == *reader).cloned()
     }
 
     /// All followed inboxes.
     pub(super) fn all(&self) -> Vec<Follow> {
-        self.list().clone()
+        lock(&self.list).clone()
     }
 
     /// Notifies of changes of the list.
@@ -154,7 +150,7 @@ impl Follows {
 
     fn change(&self, reader: &ReaderId, change: impl FnOnce(&mut Follow)) -> Result<(), TooMany> {
         {
-            let mut list = self.list();
+            let mut list = lock(&self.list);
             if let Some(follow) = list.iter_mut().find(|follow| follow.reader == *reader) {
                 let before = follow.by();
                 change(follow);

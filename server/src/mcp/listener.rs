@@ -4,7 +4,7 @@
 //! `follows.rs`); a client that knows only a reader id only reads. The next event of an inbox is requested after the last one
 //! was sent. So a client that does not read costs one page, and delays no other.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chat_core::{Address, Page, Seq, UserId};
@@ -21,6 +21,7 @@ use server_chat::refusal::Refusal;
 use server_chat::render_text;
 use server_chat::service::Service;
 use server_chat::wire;
+use server_storage::lock;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -193,11 +194,11 @@ impl Listener {
 
     async fn try_open(&self, follow: &Follow) -> Result<EventStream, Refusal> {
         let (user, carried) = self.service.bookmark(&follow.reader).await?;
-        let pushed = self.marks().of(user);
+        let pushed = lock(&self.marks).of(user);
         match self.stream(follow, pushed.unwrap_or(carried)).await {
             // An id that this server never issued.
             Err(refusal) if refusal.code == "invalid_cursor" && pushed.is_some() => {
-                self.marks().forget(user);
+                lock(&self.marks).forget(user);
                 self.stream(follow, carried).await
             }
             opened => opened,
@@ -247,7 +248,7 @@ impl Listener {
                 let pushed = ServerNotification::CustomNotification(pushed);
                 self.send(pushed, user, seq).await?;
             } else {
-                self.marks().set(user, seq);
+                lock(&self.marks).set(user, seq);
             }
         }
         if let Some(uri) = &follow.subscribed {
@@ -270,7 +271,7 @@ impl Listener {
             match &self.sink {
                 Sink::Stream(sender) => {
                     let place = sender.reserve().await.map_err(|_| Stuck)?;
-                    let mut marks = self.marks();
+                    let mut marks = lock(&self.marks);
                     marks.set(user, seq);
                     let message = JsonRpcMessage::notification(notification);
                     place.send(ServerSseMessage::new(marks.to_string(), message));
@@ -286,11 +287,6 @@ impl Listener {
         tokio::time::timeout(self.stall, sent)
             .await
             .unwrap_or(Err(Stuck))
-    }
-
-    fn marks(&self) -> std::sync::MutexGuard<'_, Marks> {
-        // No code panics while it holds this lock.
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

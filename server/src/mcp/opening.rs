@@ -3,12 +3,13 @@
 //! The library opens sessions, and takes them up again, without their caller, and has one error for
 //! all failures. So both are passed beside it, in the task that serves the request.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::http::request::Parts;
 use axum::response::Response;
 use rmcp::model::{ClientCapabilities, ProtocolVersion};
 use server_chat::refusal::Refusal;
+use server_storage::lock;
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
 use tokio::task_local;
 
@@ -109,9 +110,4 @@ fn declares_events(body: &[u8]) -> bool {
     }
     let hello = serde_json::from_slice::<Hello>(body);
     hello.is_ok_and(|hello| listing::takes_events(&hello.params.capabilities))
-}
-
-/// No code panics while it holds such a lock.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

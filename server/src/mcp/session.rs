@@ -1,12 +1,13 @@
 //! A session of the older protocol version: its implicit identity, its inboxes, and its use.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use rmcp::model::ProtocolVersion;
 use server_chat::capacity::Reservation;
 use server_chat::scope::CallerScope;
+use server_storage::lock;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -138,11 +139,6 @@ impl Drop for Place {
         drop(self.held.take());
         self.session.over.cancel();
     }
-}
-
-/// No code panics while it holds such a lock.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A session in use.

@@ -7,13 +7,14 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use rmcp::model::{ClientCapabilities, Implementation, InitializeRequestParams, JsonObject};
 use rmcp::transport::streamable_http_server::session::{
     SessionId, SessionState, SessionStore, SessionStoreError,
 };
 use server_chat::identity::Secrets;
+use server_storage::lock;
 
 use super::listing::EVENTS;
 use super::opening::Opening;
@@ -39,11 +40,6 @@ impl SessionIds {
     pub(super) fn new(secrets: &Secrets) -> Self {
         let (secrets, ended) = (secrets.clone(), Mutex::default());
         Self { secrets, ended }
-    }
-
-    fn ended(&self) -> MutexGuard<'_, VecDeque<SessionId>> {
-        // No code panics while it holds this lock.
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An id for the session that this request opens.
@@ -75,7 +71,7 @@ impl SessionIds {
         let unsigned = id.get(..UNSIGNED);
         // Who guesses an id needs as many attempts as for a handle, so the time may tell.
         unsigned.is_some_and(|unsigned| self.signed(unsigned, opening) == id)
-            && !self.ended().iter().any(|ended| **ended == *id)
+            && !lock(&self.ended).iter().any(|ended| **ended == *id)
     }
 }
 
@@ -123,7 +119,7 @@ impl SessionStore for SessionIds {
         'b: 'c,
     {
         if self.is_valid(id, &Opening::current()) {
-            let mut ended = self.ended();
+            let mut ended = lock(&self.ended);
             if ended.len() >= MAX_ENDED {
                 ended.pop_front();
             }

@@ -1,9 +1,10 @@
 //! The sessions of all realms of a process: their places are shared, and so are the processors that
 //! open them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use server_chat::capacity::Source;
+use server_storage::lock;
 use tokio::sync::Semaphore;
 
 use super::sessions::{KnownSession, Sessions};
@@ -33,19 +34,14 @@ impl Default for SessionTables {
 
 impl SessionTables {
     pub(super) fn add(&self, table: &Arc<Sessions>) {
-        self.tables().push(Arc::downgrade(table));
-    }
-
-    fn tables(&self) -> MutexGuard<'_, Vec<Weak<Sessions>>> {
-        // No code panics while it holds this lock.
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.tables).push(Arc::downgrade(table));
     }
 
     /// Removes the longest idle session of this source from its table, and returns both. Sessions in
     /// use are passed over.
     pub(super) fn take_idlest(&self, source: Source) -> Option<(Arc<Sessions>, KnownSession)> {
         // Another call does not find the same one meanwhile.
-        let tables = self.tables();
+        let tables = lock(&self.tables);
         let tables = tables.iter().filter_map(Weak::upgrade);
         let idle = tables.filter_map(|table| {
             let (idle, id) = table.idlest(source)?;

@@ -12,7 +12,7 @@
 //! of the processors at most open sessions at a time, so that other calls go on.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use axum::http::request::Parts;
@@ -32,6 +32,7 @@ use server_chat::refusal::Refusal;
 use server_chat::scope::CallerScope;
 use server_chat::service::Service;
 use server_chat::task;
+use server_storage::lock;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
@@ -123,11 +124,6 @@ impl Sessions {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<SessionId, KnownSession>> {
-        // No code panics while it holds this lock.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The largest body of a request in bytes.
     pub(super) const fn max_body(&self) -> usize {
         self.max_body
@@ -154,7 +150,7 @@ impl Sessions {
 
     /// Whether the revision of this session has batches: `version`, if it is taken up again.
     pub(super) fn takes_batches(&self, id: &str, version: &ProtocolVersion) -> bool {
-        let known = self.known();
+        let known = lock(&self.known);
         let agreed = known.get(id).map(|one| one.session.takes_batches());
         agreed.unwrap_or(*version == ProtocolVersion::V_2025_03_26)
     }
@@ -189,7 +185,7 @@ impl Sessions {
 
     /// The longest idle session of this source, with that time. Sessions in use are passed over.
     pub(super) fn idlest(&self, source: Source) -> Option<(Duration, SessionId)> {
-        let known = self.known();
+        let known = lock(&self.known);
         let of_source = known.iter().filter(|(_, one)| one.source == source);
         let idle = of_source.map(|(id, one)| (one.session.idle(), id));
         let idlest = idle.filter(|(idle, _)| !idle.is_zero());
@@ -199,7 +195,7 @@ impl Sessions {
 
     /// Removes a session from the table.
     pub(super) fn take(&self, id: &SessionId) -> Option<KnownSession> {
-        self.known().remove(id)
+        lock(&self.known).remove(id)
     }
 
     /// Ends a session that was removed from the table. Its resources are freed soon.
@@ -246,17 +242,20 @@ impl Sessions {
             source,
             last: (address, source),
         };
-        self.known().insert(Arc::clone(id), known);
+        lock(&self.known).insert(Arc::clone(id), known);
         Ok((transport, session))
     }
 
     pub(super) fn find(&self, id: &SessionId) -> Result<KnownSession, SessionError> {
-        self.known().get(id).cloned().ok_or(SessionError::Unknown)
+        lock(&self.known)
+            .get(id)
+            .cloned()
+            .ok_or(SessionError::Unknown)
     }
 
     /// Whether this session was opened with another bearer token than this request has.
     pub(super) fn is_anothers(&self, id: &str, request: &Parts) -> bool {
-        let owner = match self.known().get(id) {
+        let owner = match lock(&self.known).get(id) {
             Some(known) => known.owner.clone(),
             // The library answers requests for unknown sessions.
             None => return false,
@@ -273,7 +272,7 @@ impl Sessions {
             let revoked = one.owner.as_ref().is_some_and(|scope| !scope.is_open());
             revoked || one.session.idle() >= limit
         };
-        let known = self.known();
+        let known = lock(&self.known);
         let over = known.iter().filter(|(_, one)| is_over(one));
         over.map(|(id, _)| Arc::clone(id)).collect()
     }
@@ -293,7 +292,7 @@ impl Sessions {
                 address, source, ..
             } = (self.caller)(parts);
             known.last = (address, source);
-            if let Some(kept) = self.known().get_mut(id) {
+            if let Some(kept) = lock(&self.known).get_mut(id) {
                 kept.last = known.last;
             }
         }
@@ -420,7 +419,7 @@ impl SessionManager for Sessions {
         // The library also calls this after the last task of a session, of which the client may
         // have taken it up again.
         let is_over = |known: &KnownSession| Opening::is_in_request() || known.session.is_over();
-        if !self.known().get(id).is_some_and(is_over) {
+        if !lock(&self.known).get(id).is_some_and(is_over) {
             return Ok(());
         }
         if let Some(session) = self.end_known(id).await {

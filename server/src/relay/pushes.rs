@@ -2,7 +2,7 @@
 //! again when they end, and continue where they were.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rmcp::RoleServer;
@@ -14,6 +14,7 @@ use rmcp::service::{Peer, SubscriptionSink};
 use server_chat::identity::{Handle, ReaderId};
 use server_chat::render_text;
 use server_chat::task;
+use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
 use super::upstream::{self, Upstream};
@@ -100,22 +101,17 @@ impl Pushes {
         }
     }
 
-    fn followed(&self) -> MutexGuard<'_, Followed> {
-        // No code panics while it holds this lock.
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Sets the client after `initialize`.
     pub(super) fn attach(&self, peer: Peer<RoleServer>) {
         let client = peer.peer_info();
-        let mut followed = self.followed();
+        let mut followed = lock(&self.followed);
         followed.takes_events = client.is_some_and(|client| takes_events(&client.capabilities));
         followed.peer = Some(peer);
     }
 
     /// Whether the client takes events.
     pub(super) fn takes_events(&self) -> bool {
-        self.followed().takes_events
+        lock(&self.followed).takes_events
     }
 
     /// Follows the inbox of the client's participant, which is present while the stream is open.
@@ -125,7 +121,7 @@ impl Pushes {
     }
 
     fn begin(&self, what: FollowedInbox, from: Start) {
-        let mut followed = self.followed();
+        let mut followed = lock(&self.followed);
         let streams = &mut followed.streams;
         if streams.contains_key(what.secret()) || streams.len() >= 2 * MAX_FOLLOWED {
             return;
@@ -140,7 +136,7 @@ impl Pushes {
             }
             // Another may have begun since this one was ended.
             if !ends.is_cancelled() {
-                pushes.followed().streams.remove(what.secret());
+                lock(&pushes.followed).streams.remove(what.secret());
             }
         });
     }
@@ -150,7 +146,7 @@ impl Pushes {
     }
 
     pub(super) fn unsubscribe(&self, reader: &ReaderId) {
-        if let Some(ends) = self.followed().streams.remove(reader.expose()) {
+        if let Some(ends) = lock(&self.followed).streams.remove(reader.expose()) {
             ends.cancel();
         }
     }
@@ -230,7 +226,7 @@ impl Pushes {
         match told {
             Destination::Subscription(sink) => sink.send(pushed).await.map_err(|_| ClientGone),
             Destination::Peer => {
-                let peer = self.followed().peer.clone();
+                let peer = lock(&self.followed).peer.clone();
                 let Some(peer) = peer else {
                     return Ok(());
                 };

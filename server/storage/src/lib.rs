@@ -5,7 +5,9 @@ mod blocking;
 pub mod clock;
 pub mod history;
 pub mod journal;
+mod lock;
 pub mod priority;
 pub mod private;
 
 pub use blocking::blocking;
+pub use lock::lock;

@@ -1,7 +1,10 @@
 //! A pool of one resource, with a share for each source.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use chat_types::listed;
+use server_storage::lock;
 
 use super::Source;
 use crate::refusal::Refusal;
@@ -15,34 +18,23 @@ const FEW: u64 = 4;
 /// The retry delay of refusals, in milliseconds.
 const RETRY_MS: u64 = 1_000;
 
-/// The resource of a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resource {
-    /// Connections.
-    Connections,
-    /// Sessions of MCP.
-    Sessions,
-    /// Streams of events and of pushes.
-    Streams,
-    /// Bytes of requests and of their parsed form.
-    RequestBytes,
-    /// Bytes of answers that are not written yet.
-    AnswerBytes,
+listed! {
+    /// The resource of a pool, with its word in the metrics.
+    Resource {
+        /// Connections.
+        Connections "connections",
+        /// Sessions of MCP.
+        Sessions "sessions",
+        /// Streams of events and of pushes.
+        Streams "streams",
+        /// Bytes of requests and of their parsed form.
+        RequestBytes "request_bytes",
+        /// Bytes of answers that are not written yet.
+        AnswerBytes "answer_bytes",
+    }
 }
 
 impl Resource {
-    /// Its name in the metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Connections => "connections",
-            Self::Sessions => "sessions",
-            Self::Streams => "streams",
-            Self::RequestBytes => "request_bytes",
-            Self::AnswerBytes => "answer_bytes",
-        }
-    }
-
     /// The noun in messages.
     const fn words(self) -> &'static str {
         match self {
@@ -169,11 +161,6 @@ impl Pool {
         }))
     }
 
-    fn used(&self) -> MutexGuard<'_, Used> {
-        // No code panics while it holds this lock.
-        self.0.used.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The resource.
     #[must_use]
     pub fn resource(&self) -> Resource {
@@ -189,19 +176,19 @@ impl Pool {
     /// The total amount in use.
     #[must_use]
     pub fn held(&self) -> u64 {
-        self.used().all
+        lock(&self.0.used).all
     }
 
     /// The largest amount that one source uses.
     #[must_use]
     pub fn most_of_one(&self) -> u64 {
-        self.used().of.values().copied().max().unwrap_or(0)
+        lock(&self.0.used).of.values().copied().max().unwrap_or(0)
     }
 
     /// The source that uses most, if it uses more than this one.
     #[must_use]
     pub fn more_than(&self, source: Source) -> Option<Source> {
-        let used = self.used();
+        let used = lock(&self.0.used);
         let own = used.of.get(&source).copied().unwrap_or(0);
         let most = used.of.iter().max_by_key(|(_, has)| **has)?;
         (*most.1 > own).then_some(*most.0)
@@ -210,7 +197,7 @@ impl Pool {
     /// The number of refusals.
     #[must_use]
     pub fn refused(&self) -> u64 {
-        self.used().refused
+        lock(&self.0.used).refused
     }
 
     /// Takes an amount for a source.
@@ -227,7 +214,7 @@ impl Pool {
     #[must_use]
     pub fn charge(&self, source: Source, amount: u64) -> Reservation {
         let mut held = self.nothing(source);
-        self.used().add(source, amount);
+        lock(&self.0.used).add(source, amount);
         held.amount = amount;
         held
     }
@@ -237,7 +224,7 @@ impl Pool {
     /// # Errors
     /// The resource without free capacity.
     pub fn check(&self, source: Source) -> Result<(), Full> {
-        self.allow(&mut self.used(), source, 1)
+        self.allow(&mut lock(&self.0.used), source, 1)
     }
 
     /// An empty amount, to grow later.
@@ -314,7 +301,7 @@ impl Reservation {
         let Some(more) = to.checked_sub(self.amount).filter(|more| *more > 0) else {
             return Ok(());
         };
-        let mut used = self.pool.used();
+        let mut used = lock(&self.pool.0.used);
         self.pool.allow(&mut used, self.source, more)?;
         used.add(self.source, more);
         drop(used);
@@ -325,7 +312,7 @@ impl Reservation {
     /// Transfers the amount to another source.
     #[must_use]
     pub fn given_to(mut self, source: Source) -> Self {
-        let mut used = self.pool.used();
+        let mut used = lock(&self.pool.0.used);
         used.remove(self.source, self.amount);
         used.add(source, self.amount);
         drop(used);
@@ -336,7 +323,7 @@ impl Reservation {
     /// Shrinks the amount to `to`.
     pub fn shrink(&mut self, to: u64) {
         if let Some(less) = self.amount.checked_sub(to) {
-            self.pool.used().remove(self.source, less);
+            lock(&self.pool.0.used).remove(self.source, less);
             self.amount = to;
         }
     }
@@ -372,7 +359,7 @@ mod tests {
         );
         drop((first, second));
         assert_eq!((pool.held(), pool.most_of_one()), (0, 0));
-        assert!(pool.used().of.is_empty());
+        assert!(lock(&pool.0.used).of.is_empty());
     }
 
     #[test]
@@ -402,7 +389,7 @@ mod tests {
         assert_eq!((pool.held(), pool.most_of_one()), (10, 10));
         assert_eq!(pool.more_than(ann), Some(ben));
         drop((most, less));
-        assert!(pool.used().of.is_empty());
+        assert!(lock(&pool.0.used).of.is_empty());
     }
 
     #[test]

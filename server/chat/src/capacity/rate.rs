@@ -6,10 +6,12 @@
 //! the rate: its connections are not read meanwhile, and the processor is free for others.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use chat_types::listed;
+use server_storage::lock;
 use tokio::time::Instant;
 
 use super::Source;
@@ -22,37 +24,25 @@ const MAX_SOURCES: usize = 4_096;
 /// The longest total delay of one request.
 pub const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// The kinds of work with a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// Requests and connections, one by one.
-    Requests,
-    /// Bytes of large requests, and new sessions.
-    LargeRequests,
-    /// Bytes of texts that are added.
-    Texts,
-    /// Bytes of answers and their parts.
-    Answers,
-    /// Answers of checks that waited, one by one.
-    WokenChecks,
-    /// Milliseconds of reads of the archive.
-    Archive,
+listed! {
+    /// The kinds of work with a rate, with their words in the metrics.
+    Work {
+        /// Requests and connections, one by one.
+        Requests "requests",
+        /// Bytes of large requests, and new sessions.
+        LargeRequests "large_requests",
+        /// Bytes of texts that are added.
+        Texts "texts",
+        /// Bytes of answers and their parts.
+        Answers "answers",
+        /// Answers of checks that waited, one by one.
+        WokenChecks "woken_checks",
+        /// Milliseconds of reads of the archive.
+        Archive "archive",
+    }
 }
 
 impl Work {
-    /// Its name in the metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Requests => "requests",
-            Self::LargeRequests => "large_requests",
-            Self::Texts => "texts",
-            Self::Answers => "answers",
-            Self::WokenChecks => "woken_checks",
-            Self::Archive => "archive",
-        }
-    }
-
     /// The unit in messages.
     const fn words(self) -> &'static str {
         match self {
@@ -188,7 +178,7 @@ impl Rate {
         let speed = self.speed?;
         let now = Instant::now();
         let burst = speed.time(speed.burst);
-        let mut whole_at = self.whole_at();
+        let mut whole_at = lock(&self.whole_at);
         let spent = whole_at.get(&source).map_or(now, |at| (*at).max(now));
         let next = (spent + speed.time(amount)).min(now + burst + MAX_WAIT);
         Self::keep(&mut whole_at, source, next);
@@ -205,7 +195,7 @@ impl Rate {
     pub fn charge(&self, source: Source, amount: u64) {
         let Some(speed) = self.speed else { return };
         let now = Instant::now();
-        let mut whole_at = self.whole_at();
+        let mut whole_at = lock(&self.whole_at);
         let spent = whole_at.get(&source).map_or(now, |at| (*at).max(now));
         Self::keep(&mut whole_at, source, spent + speed.time(amount));
     }
@@ -217,7 +207,7 @@ impl Rate {
         patience: Duration,
     ) -> Result<Duration, TooFast> {
         let now = Instant::now();
-        let mut whole_at = self.whole_at();
+        let mut whole_at = lock(&self.whole_at);
         let spent = whole_at.get(&source).map_or(now, |at| (*at).max(now));
         let next = spent + speed.time(amount);
         let wait = next
@@ -239,11 +229,6 @@ impl Rate {
             make_room(whole_at, Instant::now());
         }
         whole_at.insert(source, at);
-    }
-
-    fn whole_at(&self) -> MutexGuard<'_, BTreeMap<Source, Instant>> {
-        // No code panics while it holds this lock.
-        self.whole_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -331,12 +316,12 @@ mod tests {
                 .await
                 .unwrap();
         }
-        assert_eq!(rate.whole_at().len(), MAX_SOURCES);
+        assert_eq!(lock(&rate.whole_at).len(), MAX_SOURCES);
         tokio::time::sleep(Duration::from_secs(100)).await;
         rate.spend(Source(u64::MAX), 1, &mut MAX_WAIT.clone())
             .await
             .unwrap();
-        assert_eq!(rate.whole_at().len(), 1);
+        assert_eq!(lock(&rate.whole_at).len(), 1);
     }
 
     #[tokio::test(start_paused = true)]
@@ -346,6 +331,6 @@ mod tests {
         for _ in 0..3 {
             rate.spend(ANN, u64::MAX, &mut patience).await.unwrap();
         }
-        assert!(began.elapsed().is_zero() && rate.whole_at().is_empty());
+        assert!(began.elapsed().is_zero() && lock(&rate.whole_at).is_empty());
     }
 }

@@ -2,8 +2,9 @@
 //! source never holds more than one.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
+use server_storage::lock;
 use tokio::sync::OwnedMutexGuard;
 
 use super::Source;
@@ -16,8 +17,7 @@ impl Turns {
     /// Waits for a turn of this source, in the order of asking. It ends when the guard is dropped.
     pub async fn take(&self, source: Source) -> OwnedMutexGuard<()> {
         let turn = {
-            // No code panics while it holds this lock.
-            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut turns = lock(&self.0);
             let turn = turns.get(&source).and_then(Weak::upgrade);
             turn.unwrap_or_else(|| {
                 turns.retain(|_, turn| turn.strong_count() > 0);

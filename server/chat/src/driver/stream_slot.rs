@@ -1,10 +1,11 @@
 //! The slot between the driver and one stream's reader, with space for one page and some notices.
 //! The driver never waits for a reader, and holds no more than this for it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use chat_core::{Notice, Page, RoomId, UserId};
 use serde::{Deserialize, Serialize};
+use server_storage::lock;
 use tokio::sync::Notify;
 
 /// The largest number of waiting notices; the oldest are dropped first.
@@ -58,21 +59,16 @@ struct Contents {
 }
 
 impl StreamSlot {
-    /// No code can panic half way while it holds the lock, so the content is consistent.
-    fn contents(&self) -> MutexGuard<'_, Contents> {
-        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Puts the next page into the slot, which must be empty.
     pub(super) fn put_page(&self, user: UserId, page: Page) {
-        self.contents().page = Some((user, page));
+        lock(&self.contents).page = Some((user, page));
         self.filled.notify_one();
     }
 
     /// Puts a notice into the slot, in place of an earlier one of its sender in its room.
     pub(super) fn put_notice(&self, room: RoomId, notice: Notice) {
         {
-            let notices = &mut self.contents().notices;
+            let notices = &mut lock(&self.contents).notices;
             notices.retain(|(other, old)| (*other, old.user.id) != (room, notice.user.id));
             if notices.len() >= MAX_NOTICES {
                 notices.remove(0);
@@ -83,7 +79,7 @@ impl StreamSlot {
     }
 
     pub(super) fn end(&self, ending: Ending) {
-        self.contents().end.get_or_insert(ending);
+        lock(&self.contents).end.get_or_insert(ending);
         self.filled.notify_one();
     }
 
@@ -98,7 +94,7 @@ impl StreamSlot {
     }
 
     fn try_take(&self) -> Option<Delivery> {
-        let mut contents = self.contents();
+        let mut contents = lock(&self.contents);
         if let Some((user, page)) = contents.page.take() {
             return Some(Delivery::Page { user, page });
         }

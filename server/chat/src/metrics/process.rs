@@ -2,10 +2,10 @@
 //! of them; elsewhere they stay zero, except for the start.
 
 use std::fs;
-use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use server_settings::kibibytes;
+use server_storage::lock;
 
 use super::{Metrics, Row};
 
@@ -28,9 +28,7 @@ impl Metrics {
 
     /// Reads the process, unless it was read a moment ago.
     pub(super) fn read_process(&self) {
-        // No code panics while it holds this lock.
-        let last = self.process_read.lock();
-        let mut last = last.unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.process_read);
         if last.is_some_and(|last| last.elapsed() < KEPT) {
             return;
         }

@@ -121,7 +121,7 @@ rows! {
         Calls "calls" Count by "tool" from Tool::ALL.iter().map(|tool| tool.name()).collect(),
             "Calls by tool, refused ones among them";
         Refusals "refusals" Count by "code" from Refusal::codes().collect(), "Refused calls by code";
-        TurnedAway "turned_away" Count by "why" from Kind::ALL.map(Kind::name).to_vec(),
+        TurnedAway "turned_away" Count by "why" from Kind::NAMES.to_vec(),
             "Requests refused by the guard, by why";
         StaleTokenFiles "stale_token_files" Number by "of" from vec!["callers", "operators"],
             "Files of tokens that cannot be read again, so that their tokens of before are valid";
@@ -157,7 +157,7 @@ rows! {
         Messages "messages" Count, "Messages that were said";
         Matches "matches" Count, "Pairs that were matched";
         StickMoves "stick_moves" Count by "how"
-            from StickMove::ALL.iter().map(|how| how.name()).collect(),
+            from StickMove::NAMES.to_vec(),
             "Transitions of sticks and of claims on them";
         StickClaimants "stick_claimants" Number, "Members who wait for a stick";
         StickWait "stick_wait_seconds" Sum, "How long all of them together have waited";

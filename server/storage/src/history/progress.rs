@@ -1,8 +1,9 @@
 //! How far the journal and the history are, for the threads that wait for one another.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::lock;
 use chat_core::Position;
 use tokio::sync::watch;
 
@@ -66,13 +67,9 @@ impl Progress {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, Positions> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The journal has entries up to this position.
     pub(super) fn commit(&self, last: Position) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.committed = state.committed.max(last);
         state.known = state.known.max(last);
     }
@@ -80,25 +77,25 @@ impl Progress {
     /// Clients may know of entries up to this position, which the journal will have.
     #[cfg(feature = "cluster")]
     pub(super) fn announce(&self, last: Position) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.known = state.known.max(last);
     }
 
     /// The last position that clients may know of.
     pub(super) fn known(&self) -> Position {
-        self.state().known
+        lock(&self.state).known
     }
 
     /// Wakes the follower if it sleeps until the next commit.
     pub(super) fn wake(&self) {
-        if std::mem::take(&mut self.state().sleeps) {
+        if std::mem::take(&mut lock(&self.state).sleeps) {
             self.moved.notify_all();
         }
     }
 
     /// The last position of the journal.
     pub(super) fn committed(&self) -> Position {
-        self.state().committed
+        lock(&self.state).committed
     }
 
     /// The history has the events up to this position.
@@ -126,7 +123,7 @@ impl Progress {
     /// longer than `limit`.
     pub(super) async fn catch_up(&self, limit: Duration) -> bool {
         let position = {
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             state.wanted = state.known;
             self.moved.notify_all();
             state.known
@@ -138,13 +135,13 @@ impl Progress {
 
     /// The number of damaged files before the present one, and of the rows that were lost with them.
     pub(super) fn damage(&self) -> (u64, u64) {
-        let state = self.state();
+        let state = lock(&self.state);
         (state.files, state.lost)
     }
 
     /// A reader found the file after `files` others damaged.
     pub(super) fn found_damaged(&self, files: u64) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.files == files {
             state.is_damaged = true;
             self.moved.notify_all();
@@ -153,36 +150,38 @@ impl Progress {
 
     /// Whether a reader found the present file damaged.
     pub(super) fn is_damaged(&self) -> bool {
-        self.state().is_damaged
+        lock(&self.state).is_damaged
     }
 
     /// The damaged file is out of the way, and another one begins: reads wait for it.
     pub(super) fn replaced(&self) {
         self.reached(Position(0));
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.files += 1;
         state.is_damaged = false;
     }
 
     /// The number of lost rows.
     pub(super) fn set_lost(&self, rows: u64) {
-        self.state().lost = rows;
+        lock(&self.state).lost = rows;
     }
 
     /// Lets the follower end at the end of the journal, or at this instant.
     pub(super) fn stop(&self, by: Instant) {
-        self.state().stop = Some(by);
+        lock(&self.state).stop = Some(by);
         self.moved.notify_all();
     }
 
     /// Whether the follower must end now.
     pub(super) fn is_late(&self) -> bool {
-        self.state().stop.is_some_and(|by| by <= Instant::now())
+        lock(&self.state)
+            .stop
+            .is_some_and(|by| by <= Instant::now())
     }
 
     /// Lets more records come, unless a reader waits for those after `last`.
     pub(super) fn linger(&self, last: Position) {
-        let state = self.state();
+        let state = lock(&self.state);
         let waits = |state: &mut Positions| {
             state.wanted <= last && state.stop.is_none() && !state.is_damaged
         };
@@ -193,7 +192,7 @@ impl Progress {
     /// Sleeps until the journal has records after `last`, at most for `pause`. Without a `last`, for
     /// all of it.
     pub(super) fn sleep(&self, last: Option<Position>, pause: Duration) -> WakeReason {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.sleeps = last.is_some();
         let rests = |state: &mut Positions| {
             state.stop.is_none()

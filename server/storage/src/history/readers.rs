@@ -1,10 +1,11 @@
 //! Connections for reads: at most so many at a time, each opened at its first use.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{PATIENCE, PastError};
+use crate::lock;
 
 /// The number of reads at a time. A source has one of them, so that none holds them all.
 const READERS: usize = 4;
@@ -39,16 +40,11 @@ impl<T> Readers<T> {
 
     /// A connection that is free.
     pub(super) fn take(&self) -> Option<T> {
-        self.free().pop()
+        lock(&self.free).pop()
     }
 
     /// Gives a connection back that can be used again.
     pub(super) fn put(&self, connection: T) {
-        self.free().push(connection);
-    }
-
-    fn free(&self) -> MutexGuard<'_, Vec<T>> {
-        // No code panics while it holds this lock.
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.free).push(connection);
     }
 }

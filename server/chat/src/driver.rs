@@ -92,14 +92,9 @@ enum Input {
         ticket: Ticket,
         from: chat_core::Address,
         request: Request,
+        /// The slot for a stream's events, if the call opens one.
+        slot: Option<Arc<StreamSlot>>,
         sent: Instant,
-        reply: oneshot::Sender<Settled>,
-    },
-    Open {
-        ticket: Ticket,
-        from: chat_core::Address,
-        call: Call,
-        slot: Arc<StreamSlot>,
         reply: oneshot::Sender<Settled>,
     },
     Look(Look),

@@ -15,7 +15,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("core/journal", 1020),
     ("core/types", 1420),
     ("server", 15680),
-    ("server/chat", 7470),
+    ("server/chat", 7390),
     ("server/nats", 1420),
     ("server/settings", 1670),
     ("server/storage", 5280),

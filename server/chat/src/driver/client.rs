@@ -101,6 +101,7 @@ impl NodeClient {
             ticket,
             from,
             request,
+            slot: None,
             sent: Instant::now(),
             reply,
         };
@@ -143,11 +144,12 @@ impl NodeClient {
         let ticket = self.ticket();
         let (reply, answer) = oneshot::channel();
         let slot = Arc::new(StreamSlot::default());
-        let input = Input::Open {
+        let input = Input::Call {
             ticket,
             from,
-            call: Call::OpenStream { reader, after },
-            slot: Arc::clone(&slot),
+            request: Request::Call(Call::OpenStream { reader, after }),
+            slot: Some(Arc::clone(&slot)),
+            sent: Instant::now(),
             reply,
         };
         match self.ask(ticket, input, (answer, Earlier::Unasked)).await {

@@ -151,12 +151,15 @@ impl Turn {
                 ticket,
                 from,
                 request,
+                slot,
                 sent,
                 reply,
             } => {
                 self.shared.queued.fetch_sub(1, Ordering::Relaxed);
-                let metrics = &self.shared.metrics;
-                metrics.took(Row::DriverWaitSeconds, "", sent.elapsed());
+                if slot.is_none() {
+                    let metrics = &self.shared.metrics;
+                    metrics.took(Row::DriverWaitSeconds, "", sent.elapsed());
+                }
                 let call = match request {
                     Request::Call(call) => call,
                     Request::About(id, call) => {
@@ -167,23 +170,7 @@ impl Turn {
                 let waiter = Waiter {
                     secret: CallerSecret::of(&call),
                     reply,
-                    slot: None,
-                };
-                self.waiting.insert(ticket, waiter);
-                self.engine.submit(clock, ticket, from, call);
-            }
-            Input::Open {
-                ticket,
-                from,
-                call,
-                slot,
-                reply,
-            } => {
-                self.shared.queued.fetch_sub(1, Ordering::Relaxed);
-                let waiter = Waiter {
-                    secret: CallerSecret::of(&call),
-                    reply,
-                    slot: Some(slot),
+                    slot,
                 };
                 self.waiting.insert(ticket, waiter);
                 self.engine.submit(clock, ticket, from, call);

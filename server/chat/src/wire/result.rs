@@ -359,16 +359,10 @@ fn on_break(spoken: Spoken, (stress, boss): (u8, u8), me: Option<Credentials>) -
 }
 
 fn members(context: &CallerContext, part: MemberPart) -> Members {
-    let all: &[_] = match &context.more {
-        AnswerFacts::Members(members) => members,
-        AnswerFacts::Nothing
-        | AnswerFacts::Queue(_)
-        | AnswerFacts::Stick { .. }
-        | AnswerFacts::Banned(_)
-        | AnswerFacts::Begins(_)
-        | AnswerFacts::Before(_) => &[],
-    };
-    Members::of(all, part, reader(context))
+    if let AnswerFacts::Members(all) = &context.more {
+        return Members::of(all, part, reader(context));
+    }
+    Members::of(&[], part, reader(context))
 }
 
 /// The participant that reads the answer.
@@ -396,26 +390,17 @@ impl Members {
 }
 
 fn queue_length(more: &AnswerFacts) -> usize {
-    match more {
-        AnswerFacts::Queue(length) => *length,
-        AnswerFacts::Nothing
-        | AnswerFacts::Members(_)
-        | AnswerFacts::Stick { .. }
-        | AnswerFacts::Banned(_)
-        | AnswerFacts::Begins(_)
-        | AnswerFacts::Before(_) => 0,
+    if let AnswerFacts::Queue(length) = more {
+        return *length;
     }
+    0
 }
 
 fn stick(context: &CallerContext, room: RoomId, place: u32, epoch: u64, lease_until: Time) -> Said {
-    let (holder, draft) = match &context.more {
-        AnswerFacts::Stick { holder, draft } => (holder.as_deref(), draft.as_deref()),
-        AnswerFacts::Nothing
-        | AnswerFacts::Members(_)
-        | AnswerFacts::Queue(_)
-        | AnswerFacts::Begins(_)
-        | AnswerFacts::Banned(_)
-        | AnswerFacts::Before(_) => (None, None),
+    let (holder, draft) = if let AnswerFacts::Stick { holder, draft } = &context.more {
+        (holder.as_deref(), draft.as_deref())
+    } else {
+        (None, None)
     };
     Said::Stick {
         status: if place == 0 { "granted" } else { "waiting" },

@@ -51,6 +51,7 @@ use crate::web;
 
 pub use body::SMALL_BODY;
 pub use hosts::{Allowed, AllowedHosts, HostError};
+pub(crate) use http_error::status;
 pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
 pub use new_token::{NewTokenError, new_token};
 pub use request_charge::RequestCharge;
@@ -348,7 +349,7 @@ impl Guard {
     }
 
     fn refuse(&self, fault: Fault, peer: Peer) -> Response {
-        let kind = fault.kind();
+        let (.., kind) = fault.row();
         let verdict = kind.map(|kind| self.service.refuse_request(peer, kind));
         let fault = match verdict {
             Some(Verdict::TooMany(wait)) => Fault::TooManyTokens {

@@ -2,6 +2,7 @@
 //! compiler generates the code of a future where it is polled: the binary would contain most of the
 //! server once more.
 
+#[cfg(feature = "cluster")]
 mod cluster;
 
 use std::io::{BufWriter, IsTerminal as _, LineWriter, StdoutLock, Write};
@@ -111,7 +112,13 @@ fn perform(cli: Cli) -> ExitCode {
             keep(args.data.data, |data, out| upkeep::inspect(data, form, out))
         }
         Some(Command::Token(args)) => done(print_token(&args)),
+        #[cfg(feature = "cluster")]
         Some(Command::Cluster { command }) => cluster::perform(command),
+        #[cfg(not(feature = "cluster"))]
+        Some(Command::Cluster { .. }) => {
+            complain(&server_settings::SettingsError::NoCluster);
+            ExitCode::from(USAGE)
+        }
         Some(Command::Healthcheck(args)) => {
             done(health_check::check(args.listen.unwrap_or(DEFAULT_LISTEN)))
         }

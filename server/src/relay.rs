@@ -12,7 +12,7 @@ mod pushes;
 mod upstream;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -30,6 +30,7 @@ use server_chat::identity::Handle;
 use server_chat::scope::CallerScope;
 use server_chat::tools::{Mint, NOTHING, Tool};
 use server_settings::OutputSchemas;
+use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::{inbox, listing};
@@ -102,13 +103,6 @@ impl Relay {
 }
 
 impl Inner {
-    fn registered(&self) -> MutexGuard<'_, Vec<Registration>> {
-        // No code panics while it holds this lock.
-        self.registered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The handle of a call without one, by the server's rule.
     fn implicit(&self, tool: Tool, arguments: &Map<String, Value>) -> Option<Handle> {
         if !tool.mints() {
@@ -196,8 +190,7 @@ impl Inner {
         let mut minting = Some(self.minting.lock().await);
         let is_implicit = said(&asked, "handle").is_none();
         asked.remove("handle");
-        let known = self
-            .registered()
+        let known = lock(&self.registered)
             .iter()
             .find(|one| one.handle == *lost)
             .cloned();
@@ -235,15 +228,10 @@ impl Inner {
         Ok(again)
     }
 
-    fn called(&self) -> MutexGuard<'_, BTreeSet<Box<str>>> {
-        // No code panics while it holds this lock.
-        self.called.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Follows the inbox of a participant, which is present until the client is gone. As over HTTP, a
     /// second call shows that the process is not that of one call alone (see `mcp/follows.rs`).
     fn called_as(&self, handle: &Handle) {
-        let mut called = self.called();
+        let mut called = lock(&self.called);
         let is_known = called.contains(handle.expose());
         if !is_known && called.len() < MAX_FOLLOWED {
             called.insert(handle.expose().into());
@@ -256,8 +244,8 @@ impl Inner {
 
     fn forget(&self, handle: &Handle) {
         self.scope.forget(handle);
-        self.called().remove(handle.expose());
-        self.registered().retain(|one| one.handle != *handle);
+        lock(&self.called).remove(handle.expose());
+        lock(&self.registered).retain(|one| one.handle != *handle);
     }
 
     /// Records a registration in the result; returns a new handle.
@@ -282,12 +270,12 @@ impl Inner {
         if self.pushes.takes_events() {
             self.pushes.participates(&handle, Start::Beginning);
         }
-        self.called().insert(handle.expose().into());
+        lock(&self.called).insert(handle.expose().into());
         // A key would return the first outcome, and a handle would not register.
         arguments.remove("request_key");
         arguments.remove("handle");
         let is_break = matches!(tool, Tool::Break(_));
-        self.registered().push(Registration {
+        lock(&self.registered).push(Registration {
             handle: handle.clone(),
             again: (!is_break).then_some((tool, arguments)),
         });
@@ -319,13 +307,8 @@ fn not_there(error: &UpstreamError) -> CallToolResult {
          same request_key, do not say it anew"
     );
     let next = "the same call, with the same request_key, in 5 s";
-    let text = format!("Refused (overloaded): {message}\nnext: {next}");
-    let mut result = CallToolResult::error(vec![rmcp::model::ContentBlock::text(text)]);
-    result.structured_content = Some(json!({
-        "error": { "code": "overloaded", "message": message, "retry_after_ms": 5_000,
-            "earlier_attempt": "unknown", "next_call": next }
-    }));
-    result
+    let more = json!({ "retry_after_ms": 5_000, "earlier_attempt": "unknown" });
+    refusal(("overloaded", &message), next, more)
 }
 
 /// A refusal of the server that stays, whatever is repeated: it names its code, and who can act.
@@ -337,11 +320,16 @@ fn refused(status: StatusCode, code: Option<&str>, error: &UpstreamError) -> Cal
         StatusCode::PAYLOAD_TOO_LARGE => "the call again, with shorter texts",
         _ => "stop, and tell the one who runs you: the server's address or token is wrong here",
     };
+    refusal((code, &message), next, json!({}))
+}
+
+fn refusal((code, message): (&str, &str), next: &str, mut error: Value) -> CallToolResult {
     let text = format!("Refused ({code}): {message}\nnext: {next}");
+    for (name, value) in [("code", code), ("message", message), ("next_call", next)] {
+        error[name] = value.into();
+    }
     let mut result = CallToolResult::error(vec![rmcp::model::ContentBlock::text(text)]);
-    result.structured_content = Some(json!({
-        "error": { "code": code, "message": message, "next_call": next }
-    }));
+    result.structured_content = Some(json!({ "error": error }));
     result
 }
 

@@ -28,123 +28,54 @@ const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=()";
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const IMAGE: &str = "image/svg+xml";
 
 /// A file of the page: its path, its type, and its bytes.
 type File = (&'static str, &'static str, &'static [u8]);
 
-const FILES: &[File] = &[
-    ("/", HTML, include_bytes!("web/index.html")),
-    // The page shows another view for this path.
-    ("/operator", HTML, include_bytes!("web/index.html")),
-    (
-        "/style.css",
-        "text/css; charset=utf-8",
-        include_bytes!("web/style.css"),
-    ),
-    ("/icon.svg", "image/svg+xml", include_bytes!("web/icon.svg")),
-    ("/app.js", SCRIPT, include_bytes!("web/app.js")),
-    (
-        "/page/composer.js",
-        SCRIPT,
-        include_bytes!("web/page/composer.js"),
-    ),
-    (
-        "/page/dialog.js",
-        SCRIPT,
-        include_bytes!("web/page/dialog.js"),
-    ),
-    (
-        "/page/token.js",
-        SCRIPT,
-        include_bytes!("web/page/token.js"),
-    ),
-    (
-        "/page/field.js",
-        SCRIPT,
-        include_bytes!("web/page/field.js"),
-    ),
-    (
-        "/page/finder.js",
-        SCRIPT,
-        include_bytes!("web/page/finder.js"),
-    ),
-    ("/page/home.js", SCRIPT, include_bytes!("web/page/home.js")),
-    (
-        "/page/figures.js",
-        SCRIPT,
-        include_bytes!("web/page/figures.js"),
-    ),
-    ("/page/kept.js", SCRIPT, include_bytes!("web/page/kept.js")),
-    ("/page/log.js", SCRIPT, include_bytes!("web/page/log.js")),
-    (
-        "/page/members.js",
-        SCRIPT,
-        include_bytes!("web/page/members.js"),
-    ),
-    ("/page/mood.js", SCRIPT, include_bytes!("web/page/mood.js")),
-    (
-        "/page/notice.js",
-        SCRIPT,
-        include_bytes!("web/page/notice.js"),
-    ),
-    (
-        "/page/operator.js",
-        SCRIPT,
-        include_bytes!("web/page/operator.js"),
-    ),
-    (
-        "/page/operator_figures.js",
-        SCRIPT,
-        include_bytes!("web/page/operator_figures.js"),
-    ),
-    (
-        "/page/operator_view.js",
-        SCRIPT,
-        include_bytes!("web/page/operator_view.js"),
-    ),
-    (
-        "/page/parts.js",
-        SCRIPT,
-        include_bytes!("web/page/parts.js"),
-    ),
-    ("/page/past.js", SCRIPT, include_bytes!("web/page/past.js")),
-    ("/page/room.js", SCRIPT, include_bytes!("web/page/room.js")),
-    (
-        "/page/room_view.js",
-        SCRIPT,
-        include_bytes!("web/page/room_view.js"),
-    ),
-    (
-        "/page/registration.js",
-        SCRIPT,
-        include_bytes!("web/page/registration.js"),
-    ),
-    (
-        "/page/server.js",
-        SCRIPT,
-        include_bytes!("web/page/server.js"),
-    ),
-    (
-        "/page/speech.js",
-        SCRIPT,
-        include_bytes!("web/page/speech.js"),
-    ),
-    (
-        "/page/state.js",
-        SCRIPT,
-        include_bytes!("web/page/state.js"),
-    ),
-    (
-        "/page/stream.js",
-        SCRIPT,
-        include_bytes!("web/page/stream.js"),
-    ),
-    (
-        "/preact/preact.mjs",
-        SCRIPT,
-        include_bytes!("web/preact/preact.mjs"),
-    ),
-];
+/// Generates the list of files whose paths are those below `web`.
+macro_rules! files {
+    ($($path:literal $kind:ident)*) => {
+        &[
+            ("/", HTML, include_bytes!("web/index.html")),
+            // The page shows another view for this path.
+            ("/operator", HTML, include_bytes!("web/index.html")),
+            $(($path, $kind, include_bytes!(concat!("web", $path))),)*
+        ]
+    };
+}
+
+const FILES: &[File] = files! {
+    "/style.css" STYLE
+    "/icon.svg" IMAGE
+    "/app.js" SCRIPT
+    "/page/composer.js" SCRIPT
+    "/page/dialog.js" SCRIPT
+    "/page/token.js" SCRIPT
+    "/page/field.js" SCRIPT
+    "/page/finder.js" SCRIPT
+    "/page/home.js" SCRIPT
+    "/page/figures.js" SCRIPT
+    "/page/kept.js" SCRIPT
+    "/page/log.js" SCRIPT
+    "/page/members.js" SCRIPT
+    "/page/mood.js" SCRIPT
+    "/page/notice.js" SCRIPT
+    "/page/operator.js" SCRIPT
+    "/page/operator_figures.js" SCRIPT
+    "/page/operator_view.js" SCRIPT
+    "/page/parts.js" SCRIPT
+    "/page/past.js" SCRIPT
+    "/page/room.js" SCRIPT
+    "/page/room_view.js" SCRIPT
+    "/page/registration.js" SCRIPT
+    "/page/server.js" SCRIPT
+    "/page/speech.js" SCRIPT
+    "/page/state.js" SCRIPT
+    "/page/stream.js" SCRIPT
+    "/preact/preact.mjs" SCRIPT
+};
 
 /// Whether this is a file of the page. These files reveal nothing about users, and are served
 /// without a token, for which the page then asks.

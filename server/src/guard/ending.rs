@@ -1,14 +1,12 @@
 //! Ends answers when their caller loses its permission: a waiting call and an open stream end when
 //! their token is revoked, or when their address is banned.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Body, HttpBody as _};
 use axum::response::{IntoResponse as _, Response};
 use chat_core::{Address, Reject};
-use hyper::body::{Frame, SizeHint};
+use futures_util::StreamExt as _;
 use server_chat::refusal::Refusal;
 use server_chat::service::Service;
 use tokio_util::sync::CancellationToken;
@@ -49,37 +47,6 @@ pub(super) async fn unless(
     if response.body().size_hint().exact().is_some() {
         return response;
     }
-    let ended = Box::pin(end());
-    response.map(|body| Body::new(Ending { body, ended }))
-}
-
-/// A body that ends when its reader loses its permission.
-struct Ending<E> {
-    body: Body,
-    ended: Pin<Box<E>>,
-}
-
-impl<E: Future> HttpBody for Ending<E> {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.ended.as_mut().poll(context).is_ready() {
-            // Dropping the inner body stops its source.
-            self.body = Body::empty();
-            return Poll::Ready(None);
-        }
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+    let ended = end();
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended)))
 }

@@ -106,57 +106,28 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The kind of refusal, for those that are counted by source.
-    pub(super) const fn kind(&self) -> Option<Kind> {
+    /// The status, the code, and the kind of refusal for those that are counted by source.
+    pub(super) const fn row(&self) -> (u16, &'static str, Option<Kind>) {
         match self {
-            Self::HostUnclear | Self::HostNotAllowed => Some(Kind::Host),
-            Self::OriginNotAllowed => Some(Kind::Origin),
-            Self::SiteNotAllowed => Some(Kind::Site),
-            Self::TokenRequired | Self::OperatorRequired => Some(Kind::NoToken),
-            Self::NoOperator => Some(Kind::NoOperator),
-            Self::TokenUnknown => Some(Kind::WrongToken),
-            Self::TokenExpired => Some(Kind::ExpiredToken),
-            Self::TooManyTokens { .. }
-            | Self::BodyTooLarge { .. }
-            | Self::BodyTooSlow { .. }
-            | Self::BodyBroken
-            | Self::BodyEncoded
-            | Self::NoOAuth
-            | Self::BodyUnread(_)
-            | Self::TooManyValues { .. }
-            | Self::Overloaded
-            | Self::Full(_)
-            | Self::ShuttingDown
-            | Self::NotFound
-            | Self::MethodNotAllowed => None,
-        }
-    }
-
-    fn status_and_code(&self) -> (StatusCode, &'static str) {
-        match self {
-            Self::HostUnclear | Self::NoOAuth => (StatusCode::BAD_REQUEST, "invalid_request"),
-            Self::BodyEncoded => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "body_encoded"),
-            Self::BodyBroken | Self::BodyUnread(_) => {
-                (StatusCode::BAD_REQUEST, "invalid_arguments")
-            }
-            Self::HostNotAllowed => (StatusCode::FORBIDDEN, "host_not_allowed"),
-            Self::OriginNotAllowed => (StatusCode::FORBIDDEN, "origin_not_allowed"),
-            Self::SiteNotAllowed => (StatusCode::FORBIDDEN, "site_not_allowed"),
-            Self::TokenExpired => (StatusCode::UNAUTHORIZED, "token_expired"),
-            Self::TooManyTokens { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
-            Self::TokenRequired => (StatusCode::UNAUTHORIZED, "token_required"),
-            Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
-            Self::OperatorRequired | Self::NoOperator => {
-                (StatusCode::UNAUTHORIZED, "operator_required")
-            }
-            Self::BodyTooLarge { .. } | Self::TooManyValues { .. } => {
-                (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large")
-            }
-            Self::BodyTooSlow { .. } => (StatusCode::REQUEST_TIMEOUT, "body_too_slow"),
-            Self::Overloaded | Self::Full(_) => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
-            Self::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, "shutting_down"),
-            Self::NotFound => (StatusCode::NOT_FOUND, "not_found"),
-            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+            Self::HostUnclear => (400, "invalid_request", Some(Kind::Host)),
+            Self::HostNotAllowed => (403, "host_not_allowed", Some(Kind::Host)),
+            Self::OriginNotAllowed => (403, "origin_not_allowed", Some(Kind::Origin)),
+            Self::SiteNotAllowed => (403, "site_not_allowed", Some(Kind::Site)),
+            Self::TokenRequired => (401, "token_required", Some(Kind::NoToken)),
+            Self::TokenUnknown => (401, "token_unknown", Some(Kind::WrongToken)),
+            Self::TokenExpired => (401, "token_expired", Some(Kind::ExpiredToken)),
+            Self::TooManyTokens { .. } => (429, "rate_limited", None),
+            Self::OperatorRequired => (401, "operator_required", Some(Kind::NoToken)),
+            Self::NoOperator => (401, "operator_required", Some(Kind::NoOperator)),
+            Self::BodyTooLarge { .. } | Self::TooManyValues { .. } => (413, "body_too_large", None),
+            Self::BodyTooSlow { .. } => (408, "body_too_slow", None),
+            Self::BodyEncoded => (415, "body_encoded", None),
+            Self::NoOAuth => (400, "invalid_request", None),
+            Self::BodyBroken | Self::BodyUnread(_) => (400, "invalid_arguments", None),
+            Self::Overloaded | Self::Full(_) => (503, "overloaded", None),
+            Self::ShuttingDown => (503, "shutting_down", None),
+            Self::NotFound => (404, "not_found", None),
+            Self::MethodNotAllowed => (405, "method_not_allowed", None),
         }
     }
 }
@@ -168,10 +139,14 @@ pub struct HttpError {
     refusal: Refusal,
 }
 
+/// The status with this number, which the rows of codes have.
+pub(crate) fn status(number: u16) -> StatusCode {
+    StatusCode::from_u16(number).unwrap_or(StatusCode::BAD_REQUEST)
+}
+
 impl From<Refusal> for HttpError {
     fn from(refusal: Refusal) -> Self {
-        let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::BAD_REQUEST);
-        Self { status, refusal }
+        Self::with(status(refusal.status()), refusal)
     }
 }
 
@@ -180,20 +155,18 @@ impl From<Fault> for HttpError {
         if let Fault::Full(refusal) = fault {
             return refusal.into();
         }
-        let (status, code) = fault.status_and_code();
-        let unavailable = status == StatusCode::SERVICE_UNAVAILABLE;
+        let (number, code, _) = fault.row();
+        let unavailable = number == 503;
         let retry_after_ms = if let Fault::TooManyTokens { retry_after_ms } = fault {
             Some(retry_after_ms)
         } else {
             unavailable.then_some(DEFAULT_RETRY_MS)
         };
-        Self {
-            status,
-            refusal: Refusal {
-                retry_after_ms,
-                ..Refusal::new(code, fault.to_string())
-            },
-        }
+        let refusal = Refusal {
+            retry_after_ms,
+            ..Refusal::new(code, fault.to_string())
+        };
+        Self::with(status(number), refusal)
     }
 }
 

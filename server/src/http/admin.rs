@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::routing::{get, post};
+use axum::routing::get;
 
 use super::Shared;
 use crate::guard::{Fault, HttpError, Operator};
@@ -25,12 +25,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/reports", get(lists::reports))
         .route("/context", get(lists::context))
         .route("/bans", get(lists::bans))
-        .route("/mute", post(acts::mute))
-        .route("/unmute", post(acts::unmute))
-        .route("/kick", post(acts::kick))
-        .route("/close", post(acts::close))
-        .route("/ban", post(acts::ban))
-        .route("/unban", post(acts::unban))
+        .merge(acts::routes())
 }
 
 /// Rejects all requests except those of operators.

@@ -80,14 +80,10 @@ async fn open(http: &Http, request: Request) -> Result<Response, HttpError> {
         InboxOwner::Reader(reader) => service.stream_for(reader, from, after).await?,
     };
     let (stream, CallerContext { more, .. }) = opened;
-    let begins = match more {
-        AnswerFacts::Begins(seq) => Some(seq),
-        AnswerFacts::Nothing
-        | AnswerFacts::Queue(_)
-        | AnswerFacts::Members(_)
-        | AnswerFacts::Stick { .. }
-        | AnswerFacts::Banned(_)
-        | AnswerFacts::Before(_) => None,
+    let begins = if let AnswerFacts::Begins(seq) = more {
+        Some(seq)
+    } else {
+        None
     };
     let kept = (http.keep_alive, held);
     Ok(reading(stream, begins, kept, StreamFormat::Plain))

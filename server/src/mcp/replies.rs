@@ -17,7 +17,7 @@ use super::batch;
 use super::kept::{Lifetime, MAX_OPENING, kept, lifetime};
 use super::opening::Opening;
 use super::sessions::{RETRY, Sessions};
-use crate::guard::RequestCharge;
+use crate::guard::{RequestCharge, status};
 
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";
@@ -165,7 +165,7 @@ fn too_large(limit: usize) -> Response {
 
 /// The answer that explains why no session was opened, with the retry delay.
 fn refused(refusal: &Refusal) -> Response {
-    let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::BAD_REQUEST);
+    let status = status(refusal.status());
     let seconds = refusal.retry_after_ms.unwrap_or_default().div_ceil(1_000);
     let mut response = said(
         status,

@@ -1,31 +1,21 @@
 //! The commands on a cluster.
 
-#[cfg(feature = "cluster")]
 use std::io::Write as _;
 use std::process::ExitCode;
 
-#[cfg(feature = "cluster")]
 use chat_journal::Loss;
-#[cfg(feature = "cluster")]
 use server_chat::render_text;
 use server_settings::cli::ClusterCommand;
-#[cfg(feature = "cluster")]
 use server_settings::cli::{ClusterArgs, ClusterRepairArgs, ServeArgs};
-#[cfg(feature = "cluster")]
 use server_settings::{ClusterSettings, Unnamed};
-#[cfg(feature = "cluster")]
 use tokio::runtime::Runtime;
-#[cfg(feature = "cluster")]
 use tracing::Level;
 
-#[cfg(feature = "cluster")]
 use crate::cluster::{self, Repair};
 
-#[cfg(feature = "cluster")]
 type Done = Result<ExitCode, Box<dyn std::error::Error>>;
 
 /// Performs a command on a cluster, and prints its result.
-#[cfg(feature = "cluster")]
 pub(super) fn perform(command: ClusterCommand) -> ExitCode {
     match command {
         ClusterCommand::Status(args) => {
@@ -51,7 +41,6 @@ pub(super) fn perform(command: ClusterCommand) -> ExitCode {
 }
 
 /// Makes a log from a journal.
-#[cfg(feature = "cluster")]
 fn repair(args: ClusterRepairArgs) -> ExitCode {
     let loss = match args.accept_loss {
         true => Loss::Accepted,
@@ -67,7 +56,6 @@ fn repair(args: ClusterRepairArgs) -> ExitCode {
 }
 
 /// Prints a text, which may quote other programs.
-#[cfg(feature = "cluster")]
 fn print(text: &str) -> Done {
     let text = render_text::shown(text);
     super::output().write_all(text.as_bytes())?;
@@ -75,7 +63,6 @@ fn print(text: &str) -> Done {
 }
 
 /// Gathers the settings about the cluster, which must be there.
-#[cfg(feature = "cluster")]
 fn with_cluster(
     cluster: ClusterArgs,
     log_level: Level,
@@ -93,10 +80,4 @@ fn with_cluster(
         };
         work(runtime, cluster)
     })
-}
-
-#[cfg(not(feature = "cluster"))]
-pub(super) fn perform(_: ClusterCommand) -> ExitCode {
-    super::complain(&server_settings::SettingsError::NoCluster);
-    ExitCode::from(super::USAGE)
 }

@@ -14,7 +14,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("core/cluster", 1570),
     ("core/journal", 1020),
     ("core/types", 1420),
-    ("server", 15680),
+    ("server", 15470),
     ("server/chat", 7390),
     ("server/nats", 1420),
     ("server/settings", 1670),

@@ -4,10 +4,12 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
 use chat_core::{Address, Call, Operate, Reject, Reply, Response as Outcome, RoomId, UserId};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use server_chat::driver::Request as NodeRequest;
 use server_chat::refusal::Refusal;
 use server_chat::tools::{Arguments, Tool};
@@ -31,117 +33,96 @@ const MUTED_USER: &str = "say whom: by `user_id`, or by `name`; for an address, 
 /// The most characters of an argument in the log.
 const MAX_TOLD: usize = 200;
 
-pub(super) async fn mute(
-    operator: Operator,
-    State(http): State<Http>,
-    mut posted: PostedCall,
-) -> Response {
-    let act = Act::of(&http, &operator, "mute", &posted);
-    if let Some(address) = posted.arguments.remove("address") {
-        let mute = |address, reason| Operate::MuteAddress { address, reason };
-        return act.log(about_address(&http, operator, posted, &address, mute).await);
+/// An act of operators.
+#[derive(Clone, Copy)]
+enum Deed {
+    Mute,
+    Unmute,
+    Kick,
+    Close,
+    Ban,
+    Unban,
+}
+
+/// The routes of all acts.
+pub(super) fn routes() -> Router<Http> {
+    let acts = [
+        ("mute", Deed::Mute),
+        ("unmute", Deed::Unmute),
+        ("kick", Deed::Kick),
+        ("close", Deed::Close),
+        ("ban", Deed::Ban),
+        ("unban", Deed::Unban),
+    ];
+    let mut routes = Router::new();
+    for (name, deed) in acts {
+        let serve = move |operator, http, posted| deed.perform(name, operator, http, posted);
+        routes = routes.route(&format!("/{name}"), post(serve));
     }
-    let done = about(&http, operator, (posted, USER_OR_ADDRESS), |arguments| {
-        let reason = needed(arguments, "reason")?;
-        Ok(Box::new(move |user| Operate::Mute { user, reason }))
-    });
-    act.log(done.await)
+    routes
 }
 
-pub(super) async fn unmute(
-    operator: Operator,
-    State(http): State<Http>,
-    posted: PostedCall,
-) -> Response {
-    let act = Act::of(&http, &operator, "unmute", &posted);
-    let done = about(&http, operator, (posted, MUTED_USER), |_| {
-        Ok(Box::new(|user| Operate::Unmute { user }))
-    });
-    act.log(done.await)
-}
-
-pub(super) async fn kick(
-    operator: Operator,
-    State(http): State<Http>,
-    posted: PostedCall,
-) -> Response {
-    let act = Act::of(&http, &operator, "kick", &posted);
-    let done = about(&http, operator, (posted, USER), |arguments| {
-        let room = needed_room(arguments)?;
-        let reason = needed(arguments, "reason")?;
-        Ok(Box::new(move |user| Operate::Kick { user, room, reason }))
-    });
-    act.log(done.await)
-}
-
-pub(super) async fn close(
-    operator: Operator,
-    State(http): State<Http>,
-    posted: PostedCall,
-) -> Response {
-    let act = Act::of(&http, &operator, "close", &posted);
-    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
-    let read = needed_room(&mut arguments).and_then(|room| {
-        let reason = needed(&mut arguments, "reason")?;
-        finish(arguments)?;
-        Ok(Operate::Close { room, reason })
-    });
-    act.log(operate(&http, operator, posted.origin.address, read).await)
-}
-
-pub(super) async fn ban(
-    operator: Operator,
-    State(http): State<Http>,
-    mut posted: PostedCall,
-) -> Response {
-    let act = Act::of(&http, &operator, "ban", &posted);
-    if let Some(address) = posted.arguments.remove("address") {
-        let ban = |address, reason| Operate::BanAddress { address, reason };
-        return act.log(about_address(&http, operator, posted, &address, ban).await);
+impl Deed {
+    async fn perform(
+        self,
+        name: &'static str,
+        operator: Operator,
+        State(http): State<Http>,
+        posted: PostedCall,
+    ) -> Response {
+        let act = Act::of(&http, &operator, name, &posted);
+        let from = posted.origin.address;
+        let read = self.read(&http, posted.arguments).await;
+        act.log(operate(&http, operator, from, read).await)
     }
-    let done = about(&http, operator, (posted, USER_OR_ADDRESS), |arguments| {
-        let reason = needed(arguments, "reason")?;
-        Ok(Box::new(move |user| Operate::BanUser { user, reason }))
-    });
-    act.log(done.await)
-}
 
-/// An action against an address, with a reason.
-async fn about_address(
-    http: &Http,
-    operator: Operator,
-    posted: PostedCall,
-    address: &Value,
-    act: fn(Address, Arc<str>) -> Operate,
-) -> Response {
-    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
-    let read = address_of(http, address).and_then(|address| {
-        let reason = needed(&mut arguments, "reason")?;
-        finish(arguments)?;
-        Ok(act(address, reason))
-    });
-    operate(http, operator, posted.origin.address, read).await
-}
-
-pub(super) async fn unban(
-    operator: Operator,
-    State(http): State<Http>,
-    mut posted: PostedCall,
-) -> Response {
-    let act = Act::of(&http, &operator, "unban", &posted);
-    let address = posted.arguments.remove("address");
-    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
-    let read = match address {
-        Some(address) => {
-            address_of(&http, &address).map(|address| Operate::UnbanAddress { address })
-        }
-        None => arguments.text("name").and_then(|name| {
-            let name = name.ok_or_else(|| Refusal::invalid(NAME_OR_ADDRESS.into()))?;
-            Ok(Operate::Unban { name })
-        }),
-    };
-    let read = read.and_then(|act| finish(arguments).map(|()| act));
-    act.log(operate(&http, operator, posted.origin.address, read).await)
+    /// The act with these arguments.
+    async fn read(self, http: &Http, mut values: Map<String, Value>) -> Result<Operate, Refusal> {
+        let address = match self {
+            Self::Mute | Self::Ban | Self::Unban => values.remove("address"),
+            Self::Unmute | Self::Kick | Self::Close => None,
+        };
+        let address = address.map(|address| address_of(http, &address));
+        let mut given = Arguments::new(Tool::ReportUser, values);
+        let act = match (self, address.transpose()?) {
+            (Self::Mute, Some(address)) => Operate::MuteAddress {
+                address,
+                reason: needed(&mut given, "reason")?,
+            },
+            (Self::Mute, None) => Operate::Mute {
+                user: user(http, &mut given, USER_OR_ADDRESS).await?,
+                reason: needed(&mut given, "reason")?,
+            },
+            (Self::Unmute, _) => Operate::Unmute {
+                user: user(http, &mut given, MUTED_USER).await?,
+            },
+            (Self::Kick, _) => Operate::Kick {
+                user: user(http, &mut given, USER).await?,
+                room: needed_room(&mut given)?,
+                reason: needed(&mut given, "reason")?,
+            },
+            (Self::Close, _) => Operate::Close {
+                room: needed_room(&mut given)?,
+                reason: needed(&mut given, "reason")?,
+            },
+            (Self::Ban, Some(address)) => Operate::BanAddress {
+                address,
+                reason: needed(&mut given, "reason")?,
+            },
+            (Self::Ban, None) => Operate::BanUser {
+                user: user(http, &mut given, USER_OR_ADDRESS).await?,
+                reason: needed(&mut given, "reason")?,
+            },
+            (Self::Unban, Some(address)) => Operate::UnbanAddress { address },
+            (Self::Unban, None) => {
+                let name = given.text("name")?;
+                let name = name.ok_or_else(|| Refusal::invalid(NAME_OR_ADDRESS.into()))?;
+                Operate::Unban { name }
+            }
+        };
+        finish(given)?;
+        Ok(act)
+    }
 }
 
 /// An action for the log: the operator, the action, its subject, and the operator's reason.
@@ -233,51 +214,19 @@ async fn operate(
     }
 }
 
-/// An action against a participant, built when its id is known.
-type Deed = Box<dyn FnOnce(UserId) -> Operate + Send>;
-
-/// Performs an action against the participant with this `user_id` or `name`. A call without one is
-/// refused with `how`.
-async fn about(
-    http: &Http,
-    operator: Operator,
-    (posted, how): (PostedCall, &str),
-    read: impl FnOnce(&mut Arguments) -> Result<Deed, Refusal>,
-) -> Response {
-    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
-    let read = whom(&mut arguments, how).and_then(|whom| {
-        let deed = read(&mut arguments)?;
-        finish(arguments)?;
-        Ok((whom, deed))
-    });
-    let act = match read {
-        // Nobody has the number 0: the core then refuses with the right code.
-        Ok((whom, deed)) => Ok(deed(user(http, whom).await.unwrap_or(UserId(0)))),
-        Err(refusal) => Err(refusal),
-    };
-    operate(http, operator, posted.origin.address, act).await
-}
-
-enum Whom {
-    Id(Box<str>),
-    Name(Arc<str>),
-}
-
-fn whom(arguments: &mut Arguments, how: &str) -> Result<Whom, Refusal> {
-    let (id, name) = (arguments.text("user_id")?, arguments.text("name")?);
-    match (id, name) {
-        (Some(id), None) => Ok(Whom::Id(id.as_ref().into())),
-        (None, Some(name)) => Ok(Whom::Name(name)),
-        (Some(_), Some(_)) | (None, None) => Err(Refusal::invalid(how.into())),
+/// The participant that the arguments name. A call without one is refused with `how`.
+async fn user(http: &Http, given: &mut Arguments, how: &str) -> Result<UserId, Refusal> {
+    let whom = (given.text("user_id")?, given.text("name")?);
+    if whom.0.is_some() == whom.1.is_some() {
+        return Err(Refusal::invalid(how.into()));
     }
-}
-
-async fn user(http: &Http, whom: Whom) -> Option<UserId> {
     let find = move |node: &View<'_>| match whom {
-        Whom::Id(id) => node.hub().user_by_public_id(&id),
-        Whom::Name(name) => node.hub().user_by_name(&name),
+        (Some(id), _) => node.hub().user_by_public_id(&id),
+        (None, name) => node.hub().user_by_name(&name?),
     };
-    http.service.node().look(find).await?
+    // Nobody has the number 0: the core then refuses with the right code.
+    let found = http.service.node().look(find).await.flatten();
+    Ok(found.unwrap_or(UserId(0)))
 }
 
 fn needed_room(arguments: &mut Arguments) -> Result<RoomId, Refusal> {

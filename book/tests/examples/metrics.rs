@@ -8,26 +8,26 @@ use book::pages::root;
 use chat_core::Time;
 use serde_json::Value;
 use server_chat::capacity::Capacity;
-use server_chat::metrics::{Exposition, MemberMetrics, Metrics, NoConnection};
+use server_chat::metrics::{Exposition, Metrics, Row};
 use server_chat::refused_requests::Kind;
 use server_chat::tools::Tool;
-use server_storage::history::DiskUse;
 
 use crate::complete::missing;
 use crate::none_of;
 
 /// The metrics of a member of a cluster, which has all, after one of each was counted.
 fn figures() -> String {
-    let metrics = Metrics::default().with_member("main", &MemberMetrics::default());
+    let metrics = Metrics::default().with_member("main");
     metrics.called(Tool::ALL[0], Duration::ZERO);
-    metrics.refused("muted");
-    metrics.count_refused_request(Kind::ALL[0]);
-    metrics.not_connected(NoConnection::Full);
-    metrics.requested("/send", 200, Duration::ZERO);
-    metrics.disk_is(&DiskUse::default());
+    metrics.count(Row::Refusals, "muted");
+    metrics.count(Row::TurnedAway, Kind::ALL[0].name());
+    metrics.count(Row::ConnectionsRefused, "full");
+    metrics.count(Row::HttpResponses, "/send 200");
+    metrics.took(Row::HttpRequestSeconds, "/send", Duration::ZERO);
+    metrics.set(Row::DiskBytes, "journal", 0);
+    metrics.see(Time(0), None, 0);
     let of_process = metrics.of_process(&Capacity::default());
-    let parts = [of_process, metrics.of_realm(Time(0), None, 0)];
-    Exposition::Text.of(&parts.map(|part| part.expect("text is written to memory")))
+    Exposition::Text.of([of_process].into_iter().chain(metrics.of_realm()))
 }
 
 /// The names of metrics in the queries of the page, as the server writes them.

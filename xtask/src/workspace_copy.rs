@@ -2,7 +2,7 @@
 //! it, and bugs are planted in it: so a planted bug compiles only the changed package and those that
 //! depend on it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -30,8 +30,9 @@ pub(crate) const SELECTED: [&str; 7] = [
 /// The copy. Only one process uses it at a time.
 #[derive(Debug)]
 pub(crate) struct WorkspaceCopy {
-    /// The workspace's root.
-    original: PathBuf,
+    /// The workspace's files as they were when the copy was brought up to date. Work on the workspace
+    /// does not reach a copy in use.
+    sources: BTreeMap<String, Vec<u8>>,
     /// A shell in the copy's root, whose builds have a folder of their own.
     sh: Shell,
     /// Locked until it is dropped.
@@ -46,34 +47,37 @@ impl WorkspaceCopy {
     /// A file that cannot be read or written.
     pub(crate) fn refresh(sh: &Shell) -> Result<Self> {
         let folder = sh.create_dir("target/copy")?;
+        let lock = locked(&folder)?;
+        let read = |path: String| sh.read_binary_file(&path).map(|text| (path, text));
+        let sources = sources(sh, &[])?.into_iter().map(read);
         let copy = Self {
-            original: sh.current_dir(),
+            sources: sources.collect::<Result<_, _>>()?,
             sh: sh.clone(),
-            _lock: locked(&folder)?,
+            _lock: lock,
         };
         copy.sh
             .change_dir(copy.sh.create_dir(folder.join("workspace"))?);
         copy.sh.set_var("CARGO_TARGET_DIR", folder.join("target"));
-        let wanted: BTreeSet<_> = sources(sh, &[])?.into_iter().collect();
-        for path in &wanted {
+        for path in copy.sources.keys() {
             copy.restore(path)?;
         }
         for path in below(copy.root(), "")? {
-            if !wanted.contains(&path) {
+            if !copy.sources.contains_key(&path) {
                 copy.sh.remove_path(path)?;
             }
         }
         Ok(copy)
     }
 
-    /// Restores one file to its state in the workspace. It gets a new modification time, so that
-    /// Cargo does not reuse the build of the mutant.
+    /// Restores one file to its state when the copy was brought up to date. It gets a new modification
+    /// time, so that Cargo does not reuse the build of the mutant.
     ///
     /// # Errors
-    /// The file cannot be read or written.
+    /// The workspace had no such file, or it cannot be written.
     pub(crate) fn restore(&self, path: &str) -> Result<()> {
-        let wanted = self.sh.read_binary_file(self.original.join(path))?;
-        if fs::read(self.root().join(path)).is_ok_and(|there| there == wanted) {
+        let wanted = self.sources.get(path);
+        let wanted = wanted.with_context(|| format!("the workspace had no {path}"))?;
+        if fs::read(self.root().join(path)).is_ok_and(|there| there == *wanted) {
             return Ok(());
         }
         Ok(self.sh.write_file(path, wanted)?)
@@ -206,4 +210,27 @@ pub(crate) fn below(root: impl AsRef<Path>, folder: &str) -> Result<Vec<String>>
     }
     files.sort();
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_on_the_workspace_does_not_reach_a_copy_in_use() {
+        let sh = Shell::new().unwrap();
+        let folder = sh.create_temp_dir().unwrap();
+        sh.change_dir(folder.path());
+        cmd!(sh, "git init --quiet").run().unwrap();
+        sh.write_file(".gitignore", "target").unwrap();
+        sh.write_file("a.rs", "whole").unwrap();
+        let copy = WorkspaceCopy::refresh(&sh).unwrap();
+        copy.sh().write_file("a.rs", "broken").unwrap();
+        sh.write_file("a.rs", "changed meanwhile").unwrap();
+        copy.restore("a.rs").unwrap();
+        assert_eq!(copy.sh().read_file("a.rs").unwrap(), "whole");
+        drop(copy);
+        let next = WorkspaceCopy::refresh(&sh).unwrap();
+        assert_eq!(next.sh().read_file("a.rs").unwrap(), "changed meanwhile");
+    }
 }

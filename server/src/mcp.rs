@@ -58,9 +58,10 @@ pub type CallerOf = Arc<dyn Fn(&Parts) -> Caller + Send + Sync>;
 /// What the stream of a session of the older protocol version carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandaloneStream {
-    /// Pushes.
+    /// The stream carries pushes alone.
     Pushes,
-    /// Pushes, and the requests and notifications of a handler, of which the chat sends none.
+    /// The stream carries pushes, and the requests and notifications that a handler sends. The chat's
+    /// handler sends none.
     WithRequests,
 }
 
@@ -140,7 +141,7 @@ pub fn router(service: &Service, options: &McpOptions) -> Router {
     router_of(service, options, |chat| chat)
 }
 
-/// The same routes for a handler around the chat.
+/// The routes of MCP, served by a handler that `around` wraps around that of the chat. See [`router`].
 pub fn router_of<H: ServerHandler>(
     service: &Service,
     options: &McpOptions,

@@ -93,7 +93,7 @@ pub(crate) fn scratch(sh: &Shell, name: &str) -> Result<PathBuf> {
     Ok(sh.create_dir(crate::root().join("target/xtask").join(name))?)
 }
 
-/// The same folder without any files.
+/// A folder of this program's own files, emptied.
 ///
 /// # Errors
 /// It cannot be emptied or created.

@@ -32,15 +32,15 @@ pub struct Source(pub u64);
 pub struct Limits {
     /// The resident memory, in bytes, above which requests that hold memory are refused.
     pub memory: Option<u64>,
-    /// Connections.
+    /// The limit of connections.
     pub connections: Share,
-    /// Sessions of MCP.
+    /// The limit of MCP sessions.
     pub sessions: Share,
-    /// Streams of events and of pushes.
+    /// The limit of streams of events and of pushes.
     pub streams: Share,
-    /// Bytes of requests and of their parsed form.
+    /// The limit of bytes of requests and of their parsed form.
     pub bodies: Share,
-    /// Bytes of answers that are not written yet.
+    /// The limit of bytes of answers that are not written yet.
     pub answers: Share,
     /// The rate of requests and connections of one source, if there is one.
     pub requests: Option<Speed>,
@@ -50,9 +50,9 @@ pub struct Limits {
     pub texts: Option<Speed>,
     /// The rate of bytes of answers to one source, if there is one.
     pub answered: Option<Speed>,
-    /// Answers of one source's checks that waited, if they have a rate.
+    /// The rate of answers to one source's checks that waited, if there is one.
     pub woken: Option<Speed>,
-    /// The time of one source's reads of the archive, in milliseconds, if it has a rate.
+    /// The rate of the time of one source's reads of the archive, in milliseconds, if there is one.
     pub archive: Option<Speed>,
 }
 
@@ -249,27 +249,27 @@ const FILES_OF_REALM: u64 = 24;
 pub struct Capacity {
     /// The memory of the process.
     pub memory: Memory,
-    /// Connections.
+    /// The pool of connections.
     pub connections: Pool,
-    /// Sessions of MCP.
+    /// The pool of MCP sessions.
     pub sessions: Pool,
-    /// Streams of events and of pushes.
+    /// The pool of streams of events and of pushes.
     pub streams: Pool,
-    /// Bytes of requests and of their parsed form.
+    /// The pool of bytes of requests and of their parsed form.
     pub bodies: Pool,
-    /// Bytes of answers that are not written yet.
+    /// The pool of bytes of answers that are not written yet.
     pub answers: Pool,
-    /// Requests and connections.
+    /// The rate of requests and connections.
     pub requests: Rate,
-    /// Bytes of large requests, and new sessions.
+    /// The rate of bytes of large requests and of new sessions.
     pub large: Rate,
-    /// Bytes that are added to the journal.
+    /// The rate of bytes that are added to the journal.
     pub texts: Rate,
-    /// Bytes of answers.
+    /// The rate of bytes of answers.
     pub answered: Rate,
     /// The rate of answers to checks that waited.
     pub woken: Rate,
-    /// The time of reads of the archive.
+    /// The rate of the time that reads of the archive take.
     pub archive: Rate,
     /// Reads of the archive, one of each source at a time.
     pub archive_turns: Turns,

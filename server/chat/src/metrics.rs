@@ -93,7 +93,7 @@ impl Samples {
 /// The metrics of a realm and of its process. Shared by all parts that update them.
 #[derive(Debug)]
 pub struct Metrics {
-    /// The same for all realms.
+    /// The samples of the process. With several realms, those of the first are written.
     process: Samples,
     realm: Samples,
     /// What the realm's member of a cluster has.

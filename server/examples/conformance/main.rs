@@ -17,7 +17,7 @@ mod prompts;
 mod resources;
 mod rounds;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::http::request::Parts;
 use rmcp::RoleServer;
@@ -37,6 +37,7 @@ use server::listener::{self, ConnectionLimits};
 use server::mcp::{self, Chat, McpOptions, StandaloneStream};
 use server::serve::Core;
 use server_settings::{Settings, Unnamed, cli};
+use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
 /// The largest number of listeners that are notified of changes.
@@ -74,13 +75,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 struct Listeners(Arc<Mutex<Vec<SubscriptionSink>>>);
 
 impl Listeners {
-    fn all(&self) -> MutexGuard<'_, Vec<SubscriptionSink>> {
-        // No code panics while it holds this lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn register(&self, sink: &SubscriptionSink) -> Option<RegisteredListener> {
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         if all.len() >= MAX_LISTENERS {
             return None;
         }
@@ -102,7 +98,7 @@ struct RegisteredListener {
 impl Drop for RegisteredListener {
     fn drop(&mut self) {
         let id = self.sink.id();
-        self.listeners.all().retain(|sink| sink.id() != id);
+        lock(&self.listeners.0).retain(|sink| sink.id() != id);
     }
 }
 
@@ -161,7 +157,7 @@ impl ServerHandler for Fixtures {
         if let Some(asked) = asking::call(&request.name, &arguments, &context).await {
             return asked.map(Into::into);
         }
-        let sinks = self.listeners.all().clone();
+        let sinks = lock(&self.listeners.0).clone();
         if let Some(told) = content::tell(&request.name, &sinks, &context).await {
             return told.map(Into::into);
         }

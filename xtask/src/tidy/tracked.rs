@@ -1,5 +1,5 @@
-//! Every file that git does not ignore is of a kind that somebody writes: what a build, a test or a
-//! measurement leaves behind is never tracked.
+//! Requires that each file which git does not ignore has the extension or the name of a source. Builds,
+//! tests and measurements leave other files behind, which nobody tracks.
 
 use super::{Finding, finding};
 

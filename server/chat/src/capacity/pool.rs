@@ -21,15 +21,15 @@ const RETRY_MS: u64 = 1_000;
 listed! {
     /// The resource of a pool, with its word in the metrics.
     Resource {
-        /// Connections.
+        /// The number of open connections.
         Connections "connections",
-        /// Sessions of MCP.
+        /// The number of MCP sessions.
         Sessions "sessions",
-        /// Streams of events and of pushes.
+        /// The number of open streams of events and of pushes.
         Streams "streams",
-        /// Bytes of requests and of their parsed form.
+        /// The bytes of requests and of their parsed form.
         RequestBytes "request_bytes",
-        /// Bytes of answers that are not written yet.
+        /// The bytes of answers that are not written yet.
         AnswerBytes "answer_bytes",
     }
 }

@@ -20,15 +20,15 @@ pub(super) enum Scope {
 pub(super) enum RowShape {
     /// A count that only grows.
     Count,
-    /// A number.
+    /// A number that rises and falls.
     Number,
-    /// Seconds that only become more.
+    /// A sum of seconds that only grows.
     Sum,
-    /// Seconds.
+    /// A number of seconds that rises and falls.
     Seconds,
-    /// Spans of time.
+    /// A histogram of durations.
     Times,
-    /// Its labels alone.
+    /// An information, which its labels carry. Its number is 1.
     Info,
 }
 

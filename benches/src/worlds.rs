@@ -2,7 +2,7 @@
 
 use chat_core::{RoomSeq, Span};
 use sim_judge::SeedOutcome;
-use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, RunEvent};
 use sim_model::outcome::{Progress, Shrunk, Subject, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Reply, Response};
@@ -105,18 +105,10 @@ struct PlantedViolation<'o> {
 }
 
 impl Observer for PlantedViolation<'_> {
-    fn observe(&mut self, record: &Record<'_>) {
-        self.found |= matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Response::Done(Reply::Sent { room_seq: RoomSeq(5..), .. })), .. }
+    fn observe(&mut self, event: RunEvent<'_>) {
+        self.found |= matches!(event, RunEvent::Client(Record { what: ClientEvent::Answered { op, outcome: Ok(Response::Done(Reply::Sent { room_seq: RoomSeq(5..), .. })), .. }, .. })
             if op.verb() == "send");
-        self.also.observe(record);
-    }
-
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        self.also.observe_world(record);
-    }
-
-    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
-        self.also.observe_network(record);
+        self.also.observe(event);
     }
 }
 

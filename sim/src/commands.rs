@@ -8,7 +8,6 @@ mod exploring;
 mod follow;
 mod journal;
 mod live_run;
-mod observers;
 mod replaying;
 mod scenario_run;
 mod serving;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chat_types::Time;
 use sim_model::cluster::ClusterFact;
-use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::outcome::{Counts, PropertyResult, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Agent, Response, User};
@@ -71,7 +71,19 @@ pub struct Judgement {
 }
 
 impl Observer for Judge {
-    fn observe(&mut self, record: &Record<'_>) {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Client(record) => self.record_client(record),
+            RunEvent::World(record) => self.record_world(record),
+            RunEvent::Server(record) => self.record_server(record),
+            RunEvent::Cluster(at, fact) => self.record_cluster(at, fact),
+            RunEvent::Network(_) | RunEvent::Committed(_) | RunEvent::Arrived(..) => {}
+        }
+    }
+}
+
+impl Judge {
+    fn record_client(&mut self, record: &Record<'_>) {
         if let ClientEvent::Answered {
             outcome: Ok(Response::Done(reply)),
             ..
@@ -91,7 +103,7 @@ impl Observer for Judge {
         }
     }
 
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+    fn record_world(&mut self, record: &WorldRecord<'_>) {
         if let (
             Method::Audit(auditor),
             WorldRecord::Sizes {
@@ -113,7 +125,7 @@ impl Observer for Judge {
         }
     }
 
-    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+    fn record_server(&mut self, record: &ServerRecord<'_>) {
         if self.findings.is_closed() {
             return;
         }
@@ -133,16 +145,14 @@ impl Observer for Judge {
         }
     }
 
-    fn observe_cluster(&mut self, at: Time, fact: &ClusterFact) {
+    fn record_cluster(&mut self, at: Time, fact: &ClusterFact) {
         let Some(cluster) = self.cluster.as_mut().filter(|_| !self.findings.is_closed()) else {
             return;
         };
         cluster.observe_at(at, fact);
         take_violation(at, cluster, &mut self.findings);
     }
-}
 
-impl Judge {
     /// A judge of a run with the server's records, before the first record. Only the plan's
     /// properties are judged.
     #[must_use]

@@ -44,7 +44,7 @@ pub(crate) use self::groups::Sample;
 pub(crate) use self::measurements::Measurements;
 use self::shares::Shares;
 use self::waits::{OpenCall, Waits};
-use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent, WorldRecord};
 use sim_model::messages_in_flight::{MessagesInFlight, Moment};
 use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};
 use sim_model::plan::{Metric, Plan};
@@ -97,7 +97,31 @@ pub struct Metrics {
 }
 
 impl Observer for Metrics {
-    fn observe(&mut self, record: &Record<'_>) {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Client(record) => self.record_client(record),
+            RunEvent::World(WorldRecord::Ended { at }) => self.end_waits(*at),
+            RunEvent::World(WorldRecord::Healed { at }) => {
+                self.healed_at.get_or_insert(*at);
+            }
+            RunEvent::Committed(took) => self.measured.of(Metric::CommitLatency).record(took.0),
+            RunEvent::Arrived(agent, persona) => self.groups.arrive(agent, persona),
+            RunEvent::World(_)
+            | RunEvent::Network(_)
+            | RunEvent::Server(_)
+            | RunEvent::Cluster(..) => {}
+        }
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    fn record_client(&mut self, record: &Record<'_>) {
         match record.what {
             ClientEvent::Received {
                 event,
@@ -142,30 +166,6 @@ impl Observer for Metrics {
         }
     }
 
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        if let WorldRecord::Ended { at } = *record {
-            self.end_waits(at);
-        } else if let WorldRecord::Healed { at } = *record {
-            self.healed_at.get_or_insert(at);
-        }
-    }
-
-    fn observe_commit(&mut self, took: Span) {
-        self.measured.of(Metric::CommitLatency).record(took.0);
-    }
-
-    fn observe_arrival(&mut self, agent: Agent, persona: usize) {
-        self.groups.arrive(agent, persona);
-    }
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Metrics {
     /// No measurements yet.
     #[must_use]
     pub fn new() -> Self {

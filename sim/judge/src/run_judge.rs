@@ -3,14 +3,11 @@
 use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
-use sim_model::cluster::ClusterFact;
-use sim_model::history::{NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::history::{Observer, RunEvent};
 use sim_model::outcome::{
     Counts, PropertyResult, Stuck, Tally, ThresholdResult, Timeline, Violation, WorldOutcome,
 };
 use sim_model::plan::Plan;
-use sim_model::protocol::Agent;
-use sim_model::server::ServerRecord;
 
 use crate::judge::Judge;
 use crate::metrics::Metrics;
@@ -132,39 +129,9 @@ impl<'o> RunJudge<'o> {
 }
 
 impl Observer for RunJudge<'_> {
-    fn observe(&mut self, record: &Record<'_>) {
-        self.judge.observe(record);
-        self.metrics.observe(record);
-        self.also.observe(record);
-    }
-
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        self.judge.observe_world(record);
-        self.metrics.observe_world(record);
-        self.also.observe_world(record);
-    }
-
-    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
-        self.also.observe_network(record);
-    }
-
-    fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        self.judge.observe_server(record);
-        self.also.observe_server(record);
-    }
-
-    fn observe_cluster(&mut self, at: Time, fact: &ClusterFact) {
-        self.judge.observe_cluster(at, fact);
-        self.also.observe_cluster(at, fact);
-    }
-
-    fn observe_commit(&mut self, took: Span) {
-        self.metrics.observe_commit(took);
-        self.also.observe_commit(took);
-    }
-
-    fn observe_arrival(&mut self, agent: Agent, persona: usize) {
-        self.metrics.observe_arrival(agent, persona);
-        self.also.observe_arrival(agent, persona);
+    fn observe(&mut self, event: RunEvent<'_>) {
+        self.judge.observe(event);
+        self.metrics.observe(event);
+        self.also.observe(event);
     }
 }

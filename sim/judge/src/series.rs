@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chat_types::{Span, Time};
 
 use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, of_distribution};
-use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
 use sim_model::plan::{Figure, Metric, Threshold};
 use sim_model::protocol::{
@@ -438,13 +438,26 @@ impl SeriesRecorder {
 }
 
 impl Observer for SeriesRecorder {
-    fn observe(&mut self, record: &Record<'_>) {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        let refused = self.metrics.refused();
+        if let RunEvent::Client(_) | RunEvent::World(_) = event {
+            self.metrics.observe(event);
+            self.measure();
+        }
+        if let RunEvent::Client(record) = event {
+            self.record_client(record, refused);
+        } else if let RunEvent::World(record) = event {
+            self.record_world(record);
+        }
+    }
+}
+
+impl SeriesRecorder {
+    /// The metrics, which had counted so many refusals before, have the record.
+    fn record_client(&mut self, record: &Record<'_>, refused: u64) {
         let (at, agent) = (record.at.since(START), record.agent);
         self.ended = self.ended.max(at);
         self.arrive(record, at);
-        let refused = self.metrics.refused();
-        self.metrics.observe(record);
-        self.measure();
         if self.metrics.refused() > refused {
             self.count(at, Count::Refused);
             if let Some(row) = self.row(agent) {
@@ -476,9 +489,7 @@ impl Observer for SeriesRecorder {
         }
     }
 
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        self.metrics.observe_world(record);
-        self.measure();
+    fn record_world(&mut self, record: &WorldRecord<'_>) {
         match *record {
             WorldRecord::Ended { at } => self.ended = self.ended.max(at.since(START)),
             WorldRecord::StartRefused { at, why } => {

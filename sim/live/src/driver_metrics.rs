@@ -10,10 +10,9 @@ use sim_judge::RunJudge;
 use sim_judge::metrics::Metrics;
 use sim_judge::metrics::distribution::Distribution;
 use sim_judge::metrics::throughput::{CallCounts, Throughput};
-use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, RunEvent};
 use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
-use sim_model::protocol::{Agent, Command, Op};
-use sim_model::server::ServerRecord;
+use sim_model::protocol::{Command, Op};
 
 /// An arrival that starts this much later than planned, in microseconds, counts as late.
 const LATE: u64 = 10_000;
@@ -111,69 +110,35 @@ impl<'o> DriverMetrics<'o> {
 }
 
 impl Observer for DriverMetrics<'_> {
-    fn observe(&mut self, record: &Record<'_>) {
-        self.points.observe(record);
-        self.judge.observe(record);
-        self.throughput.observe(record);
-        let what = match record.what {
-            ClientEvent::Called { call, op, key, .. } => ClientEvent::Called {
-                call,
-                op,
-                intended: record.at,
-                key,
-            },
-            ClientEvent::Answered {
-                call,
-                op,
-                called_at,
-                intended,
-                outcome,
-            } => {
-                if !matches!(
-                    op,
-                    Op::Check { .. } | Op::Command(Command::TakeBreak { .. })
-                ) {
-                    self.latency.record(record.at.since(intended).0);
-                }
-                ClientEvent::Answered {
-                    call,
-                    op,
-                    called_at,
-                    intended: called_at,
-                    outcome,
-                }
-            }
-            ClientEvent::Received { .. } => record.what,
-            // No latency depends on these.
-            ClientEvent::Retried { .. }
-            | ClientEvent::AnsweredAgain { .. }
-            | ClientEvent::Abandoned { .. }
-            | ClientEvent::StreamOpened
-            | ClientEvent::StreamClosed
-            | ClientEvent::Forgot { .. }
-            | ClientEvent::Vanished
-            | ClientEvent::Finished { .. }
-            | ClientEvent::Drained
-            | ClientEvent::Stuck { .. } => return,
+    fn observe(&mut self, event: RunEvent<'_>) {
+        self.points.observe(event);
+        self.judge.observe(event);
+        self.throughput.observe(event);
+        let RunEvent::Client(record) = event else {
+            return;
         };
-        self.uncorrected.observe(&Record { what, ..*record });
-    }
-
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        self.points.observe_world(record);
-        self.judge.observe_world(record);
-        self.throughput.observe_world(record);
-    }
-
-    fn observe_arrival(&mut self, agent: Agent, persona: usize) {
-        self.judge.observe_arrival(agent, persona);
-    }
-
-    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
-        self.judge.observe_network(record);
-    }
-
-    fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        self.judge.observe_server(record);
+        let mut what = record.what;
+        if let ClientEvent::Called { intended, .. } = &mut what {
+            *intended = record.at;
+        } else if let ClientEvent::Answered {
+            op,
+            called_at,
+            intended,
+            ..
+        } = &mut what
+        {
+            if !matches!(
+                op,
+                Op::Check { .. } | Op::Command(Command::TakeBreak { .. })
+            ) {
+                self.latency.record(record.at.since(*intended).0);
+            }
+            *intended = *called_at;
+        } else if !matches!(what, ClientEvent::Received { .. }) {
+            // No latency depends on these.
+            return;
+        }
+        let uncorrected = Record { what, ..*record };
+        self.uncorrected.observe(RunEvent::Client(&uncorrected));
     }
 }

@@ -28,7 +28,7 @@ use super::nemesis::Nemesis;
 use super::pool::Pool;
 use super::watch::Watch;
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{Observer as _, WorldRecord};
+use sim_model::history::{Observer as _, RunEvent, WorldRecord};
 use sim_model::outcome::{LostTarget, Progress, START, Timeline};
 use sim_model::plan::{Fault, Plan, Workload};
 use sim_model::protocol::{Agent, CallId};
@@ -329,7 +329,8 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             let persona = Arc::clone(&personas[arrival.persona]);
             self.by_persona[arrival.persona] += 1;
             let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
-            self.metrics.observe_arrival(Agent(agent), arrival.persona);
+            self.metrics
+                .observe(RunEvent::Arrived(Agent(agent), arrival.persona));
             let name = format!("{}#{agent}", persona.name);
             self.add(Script::Flow(persona), &name, due);
         }

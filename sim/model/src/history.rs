@@ -1,6 +1,8 @@
 //! Histories: what clients did and observed, and what the world and the network did. Metrics, traces
 //! and diagrams follow from them, and the verdict on a live server.
 
+use std::sync::{Mutex, PoisonError};
+
 use chat_types::{Span, Time};
 
 use crate::cluster::ClusterFact;
@@ -346,65 +348,70 @@ pub enum NetworkRecord<'a> {
     RoomNamed { fault: usize, room: Room },
 }
 
-/// A receiver of all records.
+/// What happens in a run, as its observers receive it.
+#[derive(Clone, Copy, Debug)]
+pub enum RunEvent<'a> {
+    /// An action or an observation of a client.
+    Client(&'a Record<'a>),
+    /// A report of the world.
+    World(&'a WorldRecord<'a>),
+    /// Traffic.
+    Network(&'a NetworkRecord<'a>),
+    /// An act of the server.
+    Server(&'a ServerRecord<'a>),
+    /// A fact about several servers and their log.
+    Cluster(Time, &'a ClusterFact),
+    /// A batch was committed in this time.
+    Committed(Span),
+    /// A user arrived, of the persona with this index in the plan.
+    Arrived(Agent, usize),
+}
+
+/// A receiver of the events of a run. It implements `observe`; the other methods only name what they
+/// report.
 pub trait Observer {
-    /// Receives an action or observation of a client.
-    fn observe(&mut self, record: &Record<'_>);
-    /// Receives a report of the world.
-    fn observe_world(&mut self, record: &WorldRecord<'_>);
-    /// Receives traffic.
-    fn observe_network(&mut self, _wire: &NetworkRecord<'_>) {}
-    /// Receives an act of the server.
-    fn observe_server(&mut self, _record: &ServerRecord<'_>) {}
-    /// Receives a fact about several servers and their log.
-    fn observe_cluster(&mut self, _at: Time, _fact: &ClusterFact) {}
-    /// Receives the commit time of a batch.
-    fn observe_commit(&mut self, _took: Span) {}
-    /// Receives a user's arrival, with the index of its persona in the plan.
-    fn observe_arrival(&mut self, _agent: Agent, _persona: usize) {}
+    /// Receives an event.
+    fn observe(&mut self, event: RunEvent<'_>);
+
+    /// Reports what the world did.
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        self.observe(RunEvent::World(record));
+    }
+
+    /// Reports traffic.
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        self.observe(RunEvent::Network(record));
+    }
+
+    /// Reports an act of the server.
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        self.observe(RunEvent::Server(record));
+    }
 }
 
 /// An optional observer.
 impl<O: Observer + ?Sized> Observer for Option<&mut O> {
-    fn observe(&mut self, record: &Record<'_>) {
+    fn observe(&mut self, event: RunEvent<'_>) {
         if let Some(observer) = self {
-            observer.observe(record);
+            observer.observe(event);
         }
     }
+}
 
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+/// An optional observer that several runs share.
+impl<O: Observer> Observer for Option<&Mutex<O>> {
+    fn observe(&mut self, event: RunEvent<'_>) {
         if let Some(observer) = self {
-            observer.observe_world(record);
+            let mut observer = observer.lock().unwrap_or_else(PoisonError::into_inner);
+            observer.observe(event);
         }
     }
+}
 
-    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
-        if let Some(observer) = self {
-            observer.observe_network(record);
-        }
-    }
-
-    fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        if let Some(observer) = self {
-            observer.observe_server(record);
-        }
-    }
-
-    fn observe_cluster(&mut self, at: Time, fact: &ClusterFact) {
-        if let Some(observer) = self {
-            observer.observe_cluster(at, fact);
-        }
-    }
-
-    fn observe_commit(&mut self, took: Span) {
-        if let Some(observer) = self {
-            observer.observe_commit(took);
-        }
-    }
-
-    fn observe_arrival(&mut self, agent: Agent, persona: usize) {
-        if let Some(observer) = self {
-            observer.observe_arrival(agent, persona);
-        }
+/// Two observers.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        self.0.observe(event);
+        self.1.observe(event);
     }
 }

@@ -2,7 +2,9 @@
 
 use chat_types::{Span, Time};
 
-use crate::history::{ClientEvent, ClusterEvent, DeliveryPath, Observer, Record, WorldRecord};
+use crate::history::{
+    ClientEvent, ClusterEvent, DeliveryPath, Observer, Record, RunEvent, WorldRecord,
+};
 use crate::outcome::{Point, Tally};
 use crate::protocol::{
     Agent, Answer, Body, CallId, Command, EVENTS, EndReason, InboxEvent, Op, OpKind, Outcome,
@@ -55,7 +57,17 @@ struct Client {
 }
 
 impl Observer for PointCounter {
-    fn observe(&mut self, record: &Record<'_>) {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Client(record) = event {
+            self.record_client(record);
+        } else if let RunEvent::World(record) = event {
+            self.record_world(record);
+        }
+    }
+}
+
+impl PointCounter {
+    fn record_client(&mut self, record: &Record<'_>) {
         match record.what {
             ClientEvent::Received {
                 sent_at,
@@ -100,7 +112,7 @@ impl Observer for PointCounter {
         }
     }
 
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+    fn record_world(&mut self, record: &WorldRecord<'_>) {
         match *record {
             WorldRecord::Down { .. } => self.tally.reach(Point::Crash),
             WorldRecord::ClockJumped { by, .. } => self.jumped = self.jumped + by,
@@ -124,9 +136,7 @@ impl Observer for PointCounter {
             | WorldRecord::Ended { .. } => {}
         }
     }
-}
 
-impl PointCounter {
     /// Without counts.
     #[must_use]
     pub fn new() -> Self {

@@ -10,7 +10,7 @@ use chat_types::Time;
 use rustc_hash::FxHashMap;
 
 use line::TraceLine;
-use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::protocol::{Agent, CallId, Room, User};
 
 pub use recorder::{ObservedLine, Recorder};
@@ -158,22 +158,20 @@ impl<W: Write> TraceWriter<W> {
 }
 
 impl<W: Write> Observer for TraceWriter<W> {
-    fn observe(&mut self, record: &Record<'_>) {
-        let line = TraceLine::of(record, self.start, &self.calls);
-        if self.keeps(record.name, &line) {
-            self.is_found = true;
-            self.write(&line);
-        }
-        self.count(record);
-        self.calls.follow(record);
-    }
-
-    /// World records are always kept, because a crash explains much; sizes are not.
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        let line = TraceLine::of_world(record, self.start);
-        let is_size = matches!(record, WorldRecord::Sizes { .. });
-        if self.follow.is_none() || !is_size {
-            self.write(&line);
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Client(record) = event {
+            let line = TraceLine::of(record, self.start, &self.calls);
+            if self.keeps(record.name, &line) {
+                self.is_found = true;
+                self.write(&line);
+            }
+            self.count(record);
+            self.calls.follow(record);
+        } else if let RunEvent::World(record) = event
+            // World records are always kept, because a crash explains much; sizes are not.
+            && (self.follow.is_none() || !matches!(record, WorldRecord::Sizes { .. }))
+        {
+            self.write(&TraceLine::of_world(record, self.start));
         }
     }
 }

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use super::observers::Observers;
-use super::scenario_run::{close_trace, look, open_trace};
+use super::scenario_run::{Also, close_trace, look, open_trace};
 use super::{Console, UNJUDGED, WRONG, follow, journal};
 use crate::cli::{LiveArgs, RunArgs};
 use crate::report_server::{ReportServer, lock};
@@ -95,10 +94,7 @@ fn once(
         Some(server) => server.begin(file.clone(), ready.plan(), (seed, 1)),
         None => Arc::new(Mutex::new(SeriesRecorder::new(seed, &plan.thresholds))),
     };
-    let also = Observers {
-        trace: trace.as_ref(),
-        series: Some(&*series),
-    };
+    let also = (trace.as_ref(), Some(&*series));
     let outcome = watched(&ready, seed, (journal, Some(also), server), began, console);
     let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
     let wall = (console.clock)().saturating_sub(began);
@@ -138,7 +134,7 @@ pub(super) fn watched(
     seed: u64,
     (journal, mut also, server): (
         Option<&Journal<'_>>,
-        Option<Observers<'_>>,
+        Option<Also<'_>>,
         Option<&ReportServer>,
     ),
     began: Duration,

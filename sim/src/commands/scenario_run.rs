@@ -13,7 +13,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::live_run::Problem;
-use super::observers::{Observers, TraceFile};
 use super::{Console, WRONG, follow, shrinking};
 use crate::VERSION;
 use crate::cli::RunArgs;
@@ -108,6 +107,15 @@ pub(super) fn run(
     Ok(run)
 }
 
+/// A trace that is being written.
+pub(super) type TraceFile = TraceWriter<BufWriter<File>>;
+
+/// What observes a run besides its judge: the trace, and the figures for the report.
+pub(super) type Also<'a> = (
+    Option<&'a Mutex<TraceFile>>,
+    Option<&'a Mutex<SeriesRecorder>>,
+);
+
 /// The server of the report, and the recorder of what it shows of the first seed.
 type Watched<'a> = (&'a ReportServer, &'a Mutex<SeriesRecorder>);
 
@@ -132,13 +140,10 @@ fn run_all(
     let run_seed = console.run;
     let run = |seed: u64, progress: &Progress| {
         let is_first = |_: &Watched<'_>| seed == seeds.first;
-        let mut also = Observers {
-            trace,
-            series: watched.filter(is_first).map(|(_, series)| series),
-        };
-        match also.is_empty() {
-            true => run_seed(plan, seed, progress, None),
-            false => run_seed(plan, seed, progress, Some(&mut also)),
+        let mut also: Also<'_> = (trace, watched.filter(is_first).map(|(_, series)| series));
+        match also {
+            (None, None) => run_seed(plan, seed, progress, None),
+            _ => run_seed(plan, seed, progress, Some(&mut also)),
         }
     };
     let (live, clock) = (&mut *console.live, console.clock);

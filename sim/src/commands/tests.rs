@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::cli;
 use sim_judge::SeedOutcome;
-use sim_model::history::{ClientEvent, Observer, Record};
+use sim_model::history::{ClientEvent, Observer, Record, RunEvent};
 use sim_model::outcome::{Counts, Point, Progress, PropertyResult, Tally, Timeline, Violation};
 use sim_model::protocol::{Agent, User};
 
@@ -42,13 +42,13 @@ fn run_seed(
     assert!(plan.name != "panics", "the line is broken");
     if let Some(observer) = observer {
         for ms in 0..20 {
-            observer.observe(&Record {
+            observer.observe(RunEvent::Client(&Record {
                 at: START + Span::millis(ms),
                 agent: Agent(0),
                 name: "penpal#0",
                 user: Some(User(7)),
                 what: ClientEvent::StreamOpened,
-            });
+            }));
         }
     }
     progress.advance(Span::secs(1), 2, 10);

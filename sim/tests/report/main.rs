@@ -26,7 +26,7 @@ use serde_json::Value;
 use sim::cli;
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
-use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, RunEvent};
 use sim_model::names::properties_of;
 use sim_model::outcome::{Interrupt, Progress, Subject, Violation};
 use sim_model::plan::Plan;
@@ -41,24 +41,17 @@ struct PushRecorder<'a> {
 }
 
 impl Observer for PushRecorder<'_> {
-    fn observe(&mut self, record: &Record<'_>) {
-        if let ClientEvent::Answered {
-            op: Op::Command(Command::Push { .. }),
-            outcome: Ok(Response::Done(Reply::Sent { .. })),
-            ..
-        } = record.what
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Client(record) = event
+            && let ClientEvent::Answered {
+                op: Op::Command(Command::Push { .. }),
+                outcome: Ok(Response::Done(Reply::Sent { .. })),
+                ..
+            } = record.what
         {
             self.pushed = record.user.map(|user| (record.at, user));
         }
-        self.also.observe(record);
-    }
-
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        self.also.observe_world(record);
-    }
-
-    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
-        self.also.observe_network(record);
+        self.also.observe(event);
     }
 }
 

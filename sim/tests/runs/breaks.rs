@@ -2,7 +2,7 @@
 //! the configured rate.
 
 use chat_types::Span;
-use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, RunEvent};
 use sim_model::outcome::Progress;
 use sim_model::protocol::{Reply, Response};
 use sim_search::seed::run_seed;
@@ -31,24 +31,26 @@ struct BreakAnswers {
 }
 
 impl Observer for BreakAnswers {
-    fn observe(&mut self, record: &Record<'_>) {
-        let ClientEvent::Answered {
-            outcome:
-                Ok(Response::Done(Reply::OnBreak {
-                    stress, boss_alert, ..
-                })),
+    fn observe(&mut self, event: RunEvent<'_>) {
+        let RunEvent::Client(Record {
+            what:
+                ClientEvent::Answered {
+                    outcome:
+                        Ok(Response::Done(Reply::OnBreak {
+                            stress, boss_alert, ..
+                        })),
+                    ..
+                },
             ..
-        } = record.what
+        }) = event
         else {
             return;
         };
-        assert!(*stress <= 100 && *boss_alert <= 5, "{record:?}");
+        assert!(*stress <= 100 && *boss_alert <= 5, "{event:?}");
         self.breaks += 1;
         self.noticed += u64::from(*boss_alert > 0);
         self.most_stress = self.most_stress.max(*stress);
     }
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use chat_types::{RoomSeq, Seq, Time};
 use sim_judge::{Judge, Judgement};
-use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent};
 use sim_model::outcome::{Mix, Progress};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Body, Gap, InboxEvent, Outcome, Page, Reply, Response, User};
@@ -28,28 +28,28 @@ type Change<'c> = &'c mut dyn FnMut(&Record<'_>, Judging<'_>);
 struct Clients<'c>(Judge, Option<Change<'c>>);
 
 impl Observer for Clients<'_> {
-    fn observe(&mut self, record: &Record<'_>) {
-        let Self(judge, change) = self;
+    fn observe(&mut self, event: RunEvent<'_>) {
+        let (Self(judge, change), RunEvent::Client(record)) = (self, event) else {
+            return;
+        };
         match change {
-            None => judge.observe(record),
-            Some(change) => change(record, &mut |record| judge.observe(record)),
+            None => judge.observe(event),
+            Some(change) => change(record, &mut |record| {
+                judge.observe(RunEvent::Client(record))
+            }),
         }
     }
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
 /// Forwards the seed and the entries of the journal.
 struct Journal(Judge);
 
 impl Observer for Journal {
-    fn observe(&mut self, _: &Record<'_>) {}
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
-
-    fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        if let ServerRecord::Seeded { .. } | ServerRecord::Committed { .. } = record {
-            self.0.observe_server(record);
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Server(ServerRecord::Seeded { .. } | ServerRecord::Committed { .. }) =
+            event
+        {
+            self.0.observe(event);
         }
     }
 }

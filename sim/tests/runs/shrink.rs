@@ -8,7 +8,7 @@ mod flows;
 use chat_types::config::{Bucket, RateLimit};
 use chat_types::{RoomSeq, Span};
 use sim_judge::SeedOutcome;
-use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, Retry, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, Retry, RunEvent};
 use sim_model::outcome::{PANIC, Progress, START, Shrunk, Violation};
 use sim_model::plan::{Plan, Step, Verb, Workload};
 use sim_model::protocol::{Body, Reply, Response};
@@ -29,22 +29,18 @@ struct PlantedViolation<'o> {
 }
 
 impl Observer for PlantedViolation<'_> {
-    fn observe(&mut self, record: &Record<'_>) {
-        if self.found.is_none() && (self.finds)(record) {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Client(record) = event
+            && self.found.is_none()
+            && (self.finds)(record)
+        {
             self.found = Some(record.at.since(START));
-        }
-        self.also.observe(record);
-    }
-
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        self.also.observe_world(record);
-    }
-
-    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
-        if (self.finds_packet)(record) {
+        } else if let RunEvent::Network(record) = event
+            && (self.finds_packet)(record)
+        {
             self.found.get_or_insert(Span::ZERO);
         }
-        self.also.observe_network(record);
+        self.also.observe(event);
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use chat_types::Time;
 use sim_judge::{Judge, Judgement};
 use sim_model::draw::Ratio;
-use sim_model::history::{Observer, Record, WorldRecord};
+use sim_model::history::{Observer, RunEvent};
 use sim_model::outcome::{Mix, Progress};
 use sim_model::plan::Plan;
 use sim_search::explore::vary;
@@ -19,11 +19,11 @@ use sim_search::explore::vary;
 struct Histories(Judge);
 
 impl Observer for Histories {
-    fn observe(&mut self, record: &Record<'_>) {
-        self.0.observe(record);
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Client(_) = event {
+            self.0.observe(event);
+        }
     }
-
-    fn observe_world(&mut self, _record: &WorldRecord<'_>) {}
 }
 
 /// The witness's judgement of a run; none if the auditor does not pass the run.

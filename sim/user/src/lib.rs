@@ -49,7 +49,7 @@ use std::sync::Arc;
 use chat_types::Time;
 
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent};
 use sim_model::plan::{Argument, Client, ClientProfile, Habits, Opening, Persona, ScriptUser};
 use sim_model::protocol::{Agent, CallId, Code, InboxEvent, Op, Outcome, Refusal, User};
 
@@ -472,12 +472,12 @@ impl VirtualUser {
     }
 
     fn record(&self, at: Time, what: ClientEvent<'_>, o: &mut impl Observer) {
-        o.observe(&Record {
+        o.observe(RunEvent::Client(&Record {
             at,
             agent: self.agent,
             name: &self.scenario_name,
             user: self.user,
             what,
-        });
+        }));
     }
 }

@@ -248,10 +248,9 @@ faults:
         #[derive(Default)]
         struct Mishaps(Vec<String>);
         impl sim_model::history::Observer for Mishaps {
-            fn observe(&mut self, _: &sim_model::history::Record<'_>) {}
-            fn observe_world(&mut self, _: &sim_model::history::WorldRecord<'_>) {}
-            fn observe_network(&mut self, record: &sim_model::history::NetworkRecord<'_>) {
-                if let sim_model::history::NetworkRecord::Mishap { fault, .. } = record {
+            fn observe(&mut self, event: sim_model::history::RunEvent<'_>) {
+                use sim_model::history::{NetworkRecord, RunEvent};
+                if let RunEvent::Network(NetworkRecord::Mishap { fault, .. }) = event {
                     assert!(fault.at < Span::secs(6), "{fault:?}");
                     self.0.push(format!("{:?}", fault.kind));
                 }

@@ -37,7 +37,7 @@ use std::sync::Arc;
 use chat_types::{Span, Time, mix};
 
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{Observer, WorldRecord};
+use sim_model::history::{Observer, RunEvent, WorldRecord};
 use sim_model::outcome::{Progress, START, Timeline, UserOutcome, WorldOutcome};
 use sim_model::plan::{Fault, Plan, Workload};
 use sim_model::server::ServerRecord;
@@ -328,7 +328,8 @@ impl<'a, 'o> World<'a, 'o> {
             self.by_persona[arrival.persona] += 1;
             let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
             let agent = sim_model::protocol::Agent(agent);
-            self.observers.observe_arrival(agent, arrival.persona);
+            self.observers
+                .observe(RunEvent::Arrived(agent, arrival.persona));
             let name = format!("{}#{}", persona.name, agent.0).into();
             self.add_client(Script::Flow(persona), name);
         }

@@ -3,12 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use chat_types::{Span, Time};
-use sim_model::cluster::ClusterFact;
-use sim_model::history::{NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::history::{Observer, RunEvent};
 use sim_model::outcome::{Coverage, Point, Tally};
 use sim_model::point_counter::PointCounter;
-use sim_model::protocol::Agent;
 use sim_model::server::ServerRecord;
 
 /// A shared observer of a run. Its owner can read it after the run, or copy it when the run is
@@ -63,51 +60,17 @@ impl<'o> Observers<'o> {
 }
 
 impl Observer for Observers<'_> {
-    fn observe(&mut self, record: &Record<'_>) {
-        self.points.observe(record);
-        if let Some(observer) = &self.observer {
-            observer.borrow_mut().observe(record);
+    fn observe(&mut self, event: RunEvent<'_>) {
+        self.points.observe(event);
+        let Some(observer) = &self.observer else {
+            return;
+        };
+        let mut observer = observer.borrow_mut();
+        if let RunEvent::Server(record) = event
+            && self.is_paused
+        {
+            observer.observe_server(&ServerRecord::Excused { at: record.at() });
         }
-    }
-
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        self.points.observe_world(record);
-        if let Some(observer) = &self.observer {
-            observer.borrow_mut().observe_world(record);
-        }
-    }
-
-    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
-        if let Some(observer) = &self.observer {
-            observer.borrow_mut().observe_network(record);
-        }
-    }
-
-    fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        if let Some(observer) = &self.observer {
-            if self.is_paused {
-                let excused = ServerRecord::Excused { at: record.at() };
-                observer.borrow_mut().observe_server(&excused);
-            }
-            observer.borrow_mut().observe_server(record);
-        }
-    }
-
-    fn observe_cluster(&mut self, at: Time, fact: &ClusterFact) {
-        if let Some(observer) = &self.observer {
-            observer.borrow_mut().observe_cluster(at, fact);
-        }
-    }
-
-    fn observe_commit(&mut self, took: Span) {
-        if let Some(observer) = &self.observer {
-            observer.borrow_mut().observe_commit(took);
-        }
-    }
-
-    fn observe_arrival(&mut self, agent: Agent, persona: usize) {
-        if let Some(observer) = &self.observer {
-            observer.borrow_mut().observe_arrival(agent, persona);
-        }
+        observer.observe(event);
     }
 }

@@ -10,7 +10,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
 use judged::{Judged, run};
-use sim_model::history::Record;
 use sim_model::outcome::Point;
 use sim_model::outcome::Stuck;
 use sim_model::plan::{Race, Schedule};
@@ -48,12 +47,9 @@ faults:
 struct Counter(u64);
 
 impl Observer for Counter {
-    fn observe(&mut self, _: &Record<'_>) {
-        self.0 += 1;
-    }
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {
-        self.0 += 1;
+    fn observe(&mut self, event: RunEvent<'_>) {
+        let counts = matches!(event, RunEvent::Client(_) | RunEvent::World(_));
+        self.0 += u64::from(counts);
     }
 }
 
@@ -165,30 +161,26 @@ struct Delays {
 }
 
 impl Observer for Delays {
-    fn observe(&mut self, record: &Record<'_>) {
-        if let sim_model::history::ClientEvent::Received {
-            seq,
-            path: sim_model::history::DeliveryPath::Stream,
-            first: true,
-            ..
-        } = record.what
+    fn observe(&mut self, event: RunEvent<'_>) {
+        use sim_model::history::NetworkRecord;
+        if let RunEvent::Client(record) = event
+            && let sim_model::history::ClientEvent::Received {
+                seq,
+                path: sim_model::history::DeliveryPath::Stream,
+                first: true,
+                ..
+            } = record.what
         {
             let last = self.streams.insert(record.agent.0, seq);
             self.disorder += u64::from(last.is_some_and(|last| last > seq));
         }
-    }
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
-
-    fn observe_network(&mut self, record: &sim_model::history::NetworkRecord<'_>) {
-        use sim_model::history::NetworkRecord;
-        let (NetworkRecord::Sent { fate, .. }
-        | NetworkRecord::Replied { fate, .. }
-        | NetworkRecord::Pushed { fate, .. }) = record
-        else {
-            return;
-        };
-        if let sim_model::plan::Delivery::After(span) = fate {
+        if let RunEvent::Network(
+            NetworkRecord::Sent { fate, .. }
+            | NetworkRecord::Replied { fate, .. }
+            | NetworkRecord::Pushed { fate, .. },
+        ) = event
+            && let sim_model::plan::Delivery::After(span) = fate
+        {
             self.spans.push(span.0);
         }
     }
@@ -335,17 +327,16 @@ scenarios:
 struct Ends(Vec<sim_model::protocol::EndReason>);
 
 impl Observer for Ends {
-    fn observe(&mut self, record: &Record<'_>) {
-        if let sim_model::history::ClientEvent::Received {
-            event, first: true, ..
-        } = record.what
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Client(record) = event
+            && let sim_model::history::ClientEvent::Received {
+                event, first: true, ..
+            } = record.what
             && let Some(sim_model::protocol::Body::PartnerDisconnected(reason)) = event.body()
         {
             self.0.push(*reason);
         }
     }
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
 /// Found by exploring `crash_restart`, seed 68490: the journal contained the act, but its answer

@@ -16,13 +16,13 @@ fn second(n: u64) -> Time {
 
 /// Client 0 is user 10, and so on.
 fn tell(metrics: &mut Metrics, at: u64, agent: Agent, what: ClientEvent<'_>) {
-    metrics.observe(&Record {
+    metrics.observe(RunEvent::Client(&Record {
         at: second(at),
         agent,
         name: "",
         user: Some(User(u64::from(agent.0) + 10)),
         what,
-    });
+    }));
 }
 
 fn call(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op) {
@@ -194,13 +194,13 @@ fn a_break_counts_with_the_time_for_which_its_answer_is_held() {
 #[test]
 fn who_waits_at_the_door_counts_from_its_first_try() {
     let stranger = |metrics: &mut Metrics, at: u64, agent: u32, what: ClientEvent<'_>| {
-        metrics.observe(&Record {
+        metrics.observe(RunEvent::Client(&Record {
             at: second(at),
             agent: Agent(agent),
             name: "",
             user: None,
             what,
-        });
+        }));
     };
     let tries = |metrics: &mut Metrics, at: u64, agent: u32, op: &Op| {
         let key = RequestKey::Own;

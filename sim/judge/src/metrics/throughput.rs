@@ -2,7 +2,7 @@
 
 use chat_types::Time;
 
-use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::outcome::START;
 
 /// Counts calls while users arrive, which is until the heal.
@@ -37,21 +37,14 @@ impl Throughput {
 }
 
 impl Observer for Throughput {
-    fn observe(&mut self, record: &Record<'_>) {
-        if let ClientEvent::Called { .. } = record.what {
-            self.calls.offered += 1;
-        } else if let ClientEvent::Answered { .. } = record.what {
-            self.calls.answered += 1;
-        }
-    }
-
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        if let WorldRecord::Healed { at } = record {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Client(Record { what, .. }) = event {
+            self.calls.offered += u64::from(matches!(what, ClientEvent::Called { .. }));
+            self.calls.answered += u64::from(matches!(what, ClientEvent::Answered { .. }));
+        } else if let RunEvent::World(WorldRecord::Healed { at }) = event {
             self.until_heal = Some((*at, self.calls));
         }
     }
-
-    fn observe_network(&mut self, _: &NetworkRecord<'_>) {}
 }
 
 #[cfg(test)]
@@ -67,13 +60,13 @@ mod tests {
             intended: at,
             key: RequestKey::None,
         };
-        throughput.observe(&Record {
+        throughput.observe(RunEvent::Client(&Record {
             at,
             agent: Agent(0),
             name: "",
             user: None,
             what,
-        });
+        }));
     }
 
     #[test]

@@ -12,13 +12,13 @@ fn at(ms: u64) -> Time {
 }
 
 fn tell(recorder: &mut SeriesRecorder, ms: u64, agent: u32, what: ClientEvent<'_>) {
-    recorder.observe(&Record {
+    recorder.observe(RunEvent::Client(&Record {
         at: at(ms),
         agent: Agent(agent),
         name: &format!("penpal#{agent}"),
         user: Some(User(agent.into())),
         what,
-    });
+    }));
 }
 
 /// A message of the agent, meant at this instant and accepted and seen `took_ms` later.

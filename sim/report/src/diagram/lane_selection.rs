@@ -7,7 +7,7 @@ use chat_types::{Span, Time};
 
 use super::{Lane, Role};
 use crate::trace::Follow;
-use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, RunEvent};
 use sim_model::outcome::{PANIC, Violation};
 use sim_model::protocol::{Agent, Response, Room, User};
 
@@ -221,7 +221,10 @@ impl LaneSelector {
 }
 
 impl Observer for LaneSelector {
-    fn observe(&mut self, record: &Record<'_>) {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        let RunEvent::Client(record) = event else {
+            return;
+        };
         let at = record.at.since(self.start);
         if self.until.is_some_and(|until| at > until) {
             return;
@@ -249,8 +252,6 @@ impl Observer for LaneSelector {
             self.heard_of(agent, at, (room, Some(seq)));
         }
     }
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
 /// Latest first.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chat_types::{Span, Time};
 
 use super::Calls;
-use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::protocol::User;
 use sim_model::user_name::UserName;
 use sim_model::words;
@@ -126,8 +126,18 @@ fn shares(keep: usize, lanes: &[Lane]) -> Vec<usize> {
 }
 
 impl Observer for Recorder {
-    fn observe(&mut self, record: &Record<'_>) {
+    fn observe(&mut self, event: RunEvent<'_>) {
         self.count += 1;
+        if let RunEvent::Client(record) = event {
+            self.record_client(record);
+        } else if let RunEvent::World(record) = event {
+            self.record_world(record);
+        }
+    }
+}
+
+impl Recorder {
+    fn record_client(&mut self, record: &Record<'_>) {
         let (order, keep) = (self.count, self.keep);
         let at = self.since_start(record.at);
         let verb = if let ClientEvent::Retried { call, .. } = record.what {
@@ -162,8 +172,7 @@ impl Observer for Recorder {
         lane.lines.push_back((order, line));
     }
 
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        self.count += 1;
+    fn record_world(&mut self, record: &WorldRecord<'_>) {
         let at = match *record {
             WorldRecord::Down { at, .. }
             | WorldRecord::Restarted { at }

@@ -116,13 +116,13 @@ fn tell(
     user: Option<u64>,
     what: ClientEvent<'_>,
 ) {
-    observer.observe(&Record {
+    observer.observe(RunEvent::Client(&Record {
         at: at(ms),
         agent: Agent(agent),
         name: &format!("penpal#{agent}"),
         user: user.map(User),
         what,
-    });
+    }));
 }
 
 fn called(call: u32, op: &Op) -> ClientEvent<'_> {

@@ -6,7 +6,7 @@ use super::search::search_from;
 use super::worlds::{actions, begin, plan};
 use super::*;
 use crate::seed::run_seed;
-use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, RunEvent};
 use sim_model::outcome::{Action, Progress, TinyCall};
 use sim_scenario::{parse, to_yaml};
 
@@ -193,14 +193,14 @@ fn a_path_s_steps_read_back_as_written() {
 struct Answers(Vec<(u8, String)>);
 
 impl Observer for Answers {
-    fn observe(&mut self, record: &Record<'_>) {
-        if let ClientEvent::Answered { outcome, .. } = record.what {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Client(record) = event
+            && let ClientEvent::Answered { outcome, .. } = record.what
+        {
             let user = u8::try_from(record.agent.0).unwrap();
             self.0.push((user, words(outcome)));
         }
     }
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
 /// The answers to the clients of a path, and to the users of its scenario. Of the latter only the

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use chat_core::{Hub, RoomId, UserId};
 use chat_types::{Address, Config, Span, Time};
 use sim_model::draw::{Quantiles, Shape};
-use sim_model::history::{ClientEvent, NetworkRecord, Observer as _, Record, RequestKey};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer as _, Record, RequestKey, RunEvent};
 use sim_model::plan::{
     Capacity, Fault, FaultKind, Network, OperatorAct, OperatorVerb, Outage, Plan,
 };
@@ -192,7 +192,7 @@ impl Steps {
     fn call(&mut self, at: Time, agent: Agent, op: &Op, key: RequestKey) {
         let (call, op) = (CallId(self.calls), plain(op, self.calls));
         self.calls += 1;
-        self.recorder.observe(&Record {
+        self.recorder.observe(RunEvent::Client(&Record {
             at,
             agent,
             name: "",
@@ -203,7 +203,7 @@ impl Steps {
                 intended: at,
                 key,
             },
-        });
+        }));
     }
 
     fn opens(&mut self, at: Time, user: UserId) {

@@ -6,7 +6,7 @@ use chat_core::{
 };
 use chat_journal::{BundleWriter, Chain, Identity, Mark, Snapshot};
 use chat_types::{Continuity, Span};
-use sim_model::history::{Observer, Record, WorldRecord};
+use sim_model::history::{Observer, RunEvent};
 use sim_model::outcome::Progress;
 use sim_model::protocol::OpKind;
 
@@ -375,12 +375,8 @@ impl Decisions {
 }
 
 impl Observer for Decisions {
-    fn observe(&mut self, _: &Record<'_>) {}
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
-
-    fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        if let ServerRecord::Committed { entry, said, .. } = record {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Server(ServerRecord::Committed { entry, said, .. }) = event {
             self.add(entry, *said);
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chat_types::Span;
 use sim_judge::metrics::Metrics;
-use sim_model::history::{ClientEvent, Observer as _, Record, RequestKey};
+use sim_model::history::{ClientEvent, Observer as _, Record, RequestKey, RunEvent};
 use sim_model::outcome::{
     Counts, Interrupt, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
     Verdict, Violation,
@@ -24,7 +24,7 @@ fn metrics(seed: u64) -> Metrics {
         display_name: None,
         interests: Arc::from([]),
     }));
-    metrics.observe(&Record {
+    metrics.observe(RunEvent::Client(&Record {
         at: START,
         agent: Agent(0),
         name: "a#0",
@@ -35,7 +35,7 @@ fn metrics(seed: u64) -> Metrics {
             intended: START,
             key: RequestKey::Own,
         },
-    });
+    }));
     metrics.end_run(seed, START + Span::secs(1), &BTreeMap::new(), &|_| {
         UserName::new(None, "a#0")
     });

@@ -4,7 +4,7 @@ use chat_types::Span;
 
 use crate::panics::catch_panic;
 use crate::runner::RunSeed;
-use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, RunEvent};
 use sim_model::outcome::{Notes, Progress, START, Violation};
 use sim_model::plan::{Plan, ScriptStep, Workload};
 use sim_model::protocol::{Agent, CallId};
@@ -68,47 +68,34 @@ struct AnswerRecorder<'a> {
 }
 
 impl Observer for AnswerRecorder<'_> {
-    fn observe(&mut self, record: &Record<'_>) {
-        match record.what {
-            ClientEvent::Called { call, op, .. } => {
-                let taken = |index: &usize| self.calls.iter().any(|(_, _, of)| of == index);
-                let step = (0..self.steps.len()).find(|index| {
-                    let step = &self.steps[*index];
-                    let now = START + step.at == record.at && step.user == record.agent.0;
-                    let same = matches!(&step.what, sim_model::plan::Step::Call(_)) && now;
-                    same && !taken(index)
-                });
-                if let Some(step) = step {
-                    self.calls.push((record.agent, call, step));
-                    // The answer of a read is its content.
-                    if op.verb() == "check" {
-                        self.answers[step] = Some(String::new());
-                    }
+    fn observe(&mut self, event: RunEvent<'_>) {
+        let RunEvent::Client(record) = event else {
+            return;
+        };
+        if let ClientEvent::Called { call, op, .. } = record.what {
+            let taken = |index: &usize| self.calls.iter().any(|(_, _, of)| of == index);
+            let step = (0..self.steps.len()).find(|index| {
+                let step = &self.steps[*index];
+                let now = START + step.at == record.at && step.user == record.agent.0;
+                let same = matches!(&step.what, sim_model::plan::Step::Call(_)) && now;
+                same && !taken(index)
+            });
+            if let Some(step) = step {
+                self.calls.push((record.agent, call, step));
+                // The answer of a read is its content.
+                if op.verb() == "check" {
+                    self.answers[step] = Some(String::new());
                 }
             }
-            ClientEvent::Answered {
-                call, op, outcome, ..
-            } => {
-                let of = |(agent, id, _): &&(Agent, CallId, usize)| {
-                    (*agent, *id) == (record.agent, call)
-                };
-                if let Some((_, _, step)) = self.calls.iter().find(of) {
-                    self.answers[*step] = Some(answered(op, outcome).unwrap_or_default());
-                }
+        } else if let ClientEvent::Answered {
+            call, op, outcome, ..
+        } = record.what
+        {
+            let of =
+                |(agent, id, _): &&(Agent, CallId, usize)| (*agent, *id) == (record.agent, call);
+            if let Some((_, _, step)) = self.calls.iter().find(of) {
+                self.answers[*step] = Some(answered(op, outcome).unwrap_or_default());
             }
-            ClientEvent::Retried { .. }
-            | ClientEvent::AnsweredAgain { .. }
-            | ClientEvent::Abandoned { .. }
-            | ClientEvent::Received { .. }
-            | ClientEvent::StreamOpened
-            | ClientEvent::StreamClosed
-            | ClientEvent::Forgot { .. }
-            | ClientEvent::Vanished
-            | ClientEvent::Finished { .. }
-            | ClientEvent::Drained
-            | ClientEvent::Stuck { .. } => {}
         }
     }
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }

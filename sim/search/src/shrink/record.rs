@@ -12,7 +12,7 @@ use super::faults::{named, until_healed};
 use super::recorded_call::{left_out, verb, whom};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{
-    ClientEvent, NetworkRecord, Observer, Record, RequestKey, Retry, WorldRecord,
+    ClientEvent, NetworkRecord, Observer, Record, RequestKey, Retry, RunEvent,
 };
 use sim_model::plan::{
     Argument, Delivery, Fault, Net, Network, Opening, Plan, Schedule, ScriptStep, ScriptUser, Step,
@@ -320,7 +320,17 @@ impl StepRecorder {
 }
 
 impl Observer for StepRecorder {
-    fn observe(&mut self, record: &Record<'_>) {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Client(record) = event {
+            self.record_client(record);
+        } else if let RunEvent::Network(record) = event {
+            self.record_network(record);
+        }
+    }
+}
+
+impl StepRecorder {
+    fn record_client(&mut self, record: &Record<'_>) {
         let (at, agent) = (record.at, record.agent);
         match record.what {
             ClientEvent::Called { call, op, key, .. } => self.record_call(record, call, op, key),
@@ -361,9 +371,7 @@ impl Observer for StepRecorder {
         }
     }
 
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
-
-    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+    fn record_network(&mut self, record: &NetworkRecord<'_>) {
         match *record {
             NetworkRecord::Sent {
                 at,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::{Epoch, RoomSeq, Seq, Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, RunEvent};
 use sim_model::plan::{
     Argument, Client, ClientProfile, Frequency, Habits, Persona, Step, Text, Verb,
 };
@@ -391,7 +391,10 @@ fn show(op: &Op) -> String {
 }
 
 impl Observer for Log {
-    fn observe(&mut self, record: &Record<'_>) {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        let RunEvent::Client(record) = event else {
+            return;
+        };
         let text = match record.what {
             ClientEvent::Called {
                 call, op, intended, ..
@@ -440,8 +443,6 @@ impl Observer for Log {
         };
         self.lines.push(format!("{} {text}", record.at.0 / 1_000));
     }
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
 impl Log {

@@ -9,7 +9,7 @@ use chat_core::{
 };
 use chat_types::{Continuity, Span, Time};
 use sim_model::cluster::ClusterFact;
-use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
+use sim_model::history::{ClusterEvent, Observer as _, RunEvent, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::OwnerReads;
 use sim_model::server::{ServerCall, ServerRecord};
@@ -245,7 +245,7 @@ impl World<'_, '_> {
 
     pub(crate) fn tell_fact(&mut self, fact: &ClusterFact) {
         let at = self.now();
-        self.observers.observe_cluster(at, fact);
+        self.observers.observe(RunEvent::Cluster(at, fact));
     }
 
     /// Tells the judge of the servers which of them the log, the network or their machines hinder.
@@ -292,7 +292,7 @@ impl World<'_, '_> {
             }
             self.count_commit();
             self.observers
-                .observe_commit(now.since(self.server.append_began));
+                .observe(RunEvent::Committed(now.since(self.server.append_began)));
         } else if !before.batch.is_empty() && after.batch.is_empty() {
             self.observers
                 .observe_server(&ServerRecord::AppendFailed { at });

@@ -3,7 +3,7 @@
 use chat_core::Entry;
 
 use chat_types::{Span, mix};
-use sim_model::history::Observer as _;
+use sim_model::history::{Observer as _, RunEvent};
 use sim_model::outcome::Point;
 use sim_model::server::ServerRecord;
 
@@ -113,7 +113,7 @@ impl World<'_, '_> {
                 self.server.disk.compact(node.hub());
                 self.count_commit();
                 self.observers
-                    .observe_commit(now.since(self.server.append_began));
+                    .observe(RunEvent::Committed(now.since(self.server.append_began)));
             }
         }
         self.server.appending = false;

@@ -3,7 +3,6 @@
 use super::super::*;
 use super::judged::run;
 use super::storm;
-use sim_model::history::Record;
 use sim_model::outcome::Point;
 use sim_model::plan::{FaultKind, Harm, Outage, Stored};
 use sim_model::server::ServerRecord;
@@ -20,27 +19,14 @@ struct Starts {
 }
 
 impl Observer for Starts {
-    fn observe(&mut self, _: &Record<'_>) {}
-
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        match *record {
-            WorldRecord::DiskDamaged { damage, .. } => self.damaged.push(damage.to_owned()),
-            WorldRecord::StartRefused { at, why } => self.refused.push((at, why.to_owned())),
-            WorldRecord::Restarted { at } => self.started.push(at),
-            WorldRecord::Down { .. }
-            | WorldRecord::ClockJumped { .. }
-            | WorldRecord::Operated { .. }
-            | WorldRecord::Cluster { .. }
-            | WorldRecord::FaultMade { .. }
-            | WorldRecord::FaultMended { .. }
-            | WorldRecord::Healed { .. }
-            | WorldRecord::Sizes { .. }
-            | WorldRecord::Ended { .. } => {}
-        }
-    }
-
-    fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        if let ServerRecord::StartRefused { accepted, .. } = record {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::World(WorldRecord::DiskDamaged { damage, .. }) = event {
+            self.damaged.push((*damage).to_owned());
+        } else if let RunEvent::World(WorldRecord::StartRefused { at, why }) = event {
+            self.refused.push((*at, (*why).to_owned()));
+        } else if let RunEvent::World(WorldRecord::Restarted { at }) = event {
+            self.started.push(*at);
+        } else if let RunEvent::Server(ServerRecord::StartRefused { accepted, .. }) = event {
             self.kept.push(accepted.map(|state| state.position));
         }
     }

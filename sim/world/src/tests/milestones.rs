@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::judged::run;
-use sim_model::history::{ClientEvent, Record};
+use sim_model::history::ClientEvent;
 use sim_model::plan::Delivery;
 use sim_model::protocol::{Body, CallId, Command, Op};
 use sim_scenario::parse;
@@ -34,33 +34,29 @@ struct Seen {
 }
 
 impl Observer for Seen {
-    fn observe(&mut self, record: &Record<'_>) {
-        if let ClientEvent::Called {
-            call,
-            op: Op::Command(Command::Push { .. }),
-            ..
-        } = record.what
-        {
-            self.pushes.push((record.agent.0, call));
-        }
-        if let ClientEvent::Received { event, sent_at, .. } = record.what
-            && let Some(Body::StickGranted { .. }) = event.body()
-        {
-            self.granted.push(sent_at);
-        }
-    }
-
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        if let WorldRecord::Down { at, .. } = record {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Client(record) = event {
+            if let ClientEvent::Called {
+                call,
+                op: Op::Command(Command::Push { .. }),
+                ..
+            } = record.what
+            {
+                self.pushes.push((record.agent.0, call));
+            }
+            if let ClientEvent::Received { event, sent_at, .. } = record.what
+                && let Some(Body::StickGranted { .. }) = event.body()
+            {
+                self.granted.push(sent_at);
+            }
+        } else if let RunEvent::World(WorldRecord::Down { at, .. }) = event {
             self.crashed.push(*at);
-        }
-    }
-
-    fn observe_network(&mut self, record: &sim_model::history::NetworkRecord<'_>) {
-        if let sim_model::history::NetworkRecord::Replied {
-            agent, call, fate, ..
-        } = record
-            && *fate == Delivery::Lost
+        } else if let RunEvent::Network(sim_model::history::NetworkRecord::Replied {
+            agent,
+            call,
+            fate: Delivery::Lost,
+            ..
+        }) = event
         {
             self.lost.push((agent.0, *call));
         }

@@ -12,20 +12,19 @@ struct Pages {
 }
 
 impl Observer for Pages {
-    fn observe(&mut self, record: &Record<'_>) {
-        if let ClientEvent::Received {
-            seq,
-            path: DeliveryPath::Stream,
-            first: true,
-            ..
-        } = record.what
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Client(record) = event
+            && let ClientEvent::Received {
+                seq,
+                path: DeliveryPath::Stream,
+                first: true,
+                ..
+            } = record.what
             && record.agent.0 == self.agent
         {
             self.places.push(seq);
         }
     }
-
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
 fn read_by_bob(plan: &Plan, seed: u64) -> Vec<u64> {

@@ -1,6 +1,6 @@
 //! Several servers: what each fault of theirs leads to, judged.
 
-use sim_model::history::{ClusterEvent, NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::history::{ClusterEvent, Observer, RunEvent, WorldRecord};
 use sim_model::outcome::{Point, Progress, Tally};
 use sim_scenario::parse;
 
@@ -11,10 +11,8 @@ use super::judged::run;
 struct Told(Vec<(Option<u32>, ClusterEvent)>);
 
 impl Observer for Told {
-    fn observe(&mut self, _: &Record<'_>) {}
-    fn observe_network(&mut self, _: &NetworkRecord<'_>) {}
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        if let WorldRecord::Cluster { server, what, .. } = record {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::World(WorldRecord::Cluster { server, what, .. }) = event {
             self.0.push((*server, *what));
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Epoch, RoomSeq, Seq, Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record, RequestKey};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record, RequestKey, RunEvent};
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, OwnerReads, Plan, Schedule, Workload};
 use sim_model::protocol::{
@@ -112,13 +112,13 @@ impl HistoryBuilder {
 
     fn record_as(&mut self, client: User, user: Option<User>, what: ClientEvent<'_>) {
         self.now += Span::millis(1);
-        self.judge.observe(&Record {
+        self.judge.observe(RunEvent::Client(&Record {
             at: self.now,
             agent: Agent(u32::try_from(client.0).expect("few users")),
             name: "",
             user,
             what,
-        });
+        }));
     }
 
     /// The client of this participant sends a registering request.

@@ -3,11 +3,25 @@
 use super::LaneRecorder;
 use crate::diagram::call_description::describe_call;
 use crate::diagram::{Fate, Rule};
-use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RunEvent, WorldRecord};
 use sim_model::words;
 
 impl Observer for LaneRecorder<'_> {
-    fn observe(&mut self, record: &Record<'_>) {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Client(record) => self.record_client(record),
+            RunEvent::World(record) => self.record_world(record),
+            RunEvent::Network(record) => self.record_network(record),
+            RunEvent::Server(_)
+            | RunEvent::Cluster(..)
+            | RunEvent::Committed(_)
+            | RunEvent::Arrived(..) => {}
+        }
+    }
+}
+
+impl LaneRecorder<'_> {
+    fn record_client(&mut self, record: &Record<'_>) {
         let at = self.since_start(record.at);
         self.last = at;
         let agent = record.agent;
@@ -51,7 +65,7 @@ impl Observer for LaneRecorder<'_> {
         }
     }
 
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+    fn record_world(&mut self, record: &WorldRecord<'_>) {
         let server = self.server;
         match *record {
             WorldRecord::Down { at, how } => {
@@ -106,7 +120,7 @@ impl Observer for LaneRecorder<'_> {
         }
     }
 
-    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+    fn record_network(&mut self, record: &NetworkRecord<'_>) {
         match *record {
             NetworkRecord::Sent {
                 at,

@@ -2,7 +2,7 @@
 
 use chat_core::Item;
 use chat_types::Time;
-use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record, RunEvent};
 use sim_model::outcome::{Action, TinyCall};
 use sim_model::protocol::{Agent, Body, InboxEvent, Response};
 
@@ -55,7 +55,7 @@ impl Tiny {
             user: client.user,
             what,
         };
-        self.judge.observe(&record);
+        self.judge.observe(RunEvent::Client(&record));
     }
 
     /// Updates the values of growing numbers.

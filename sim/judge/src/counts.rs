@@ -22,6 +22,7 @@ impl Messages {
         } else if let ClientEvent::Retried {
             call,
             why: Retry::Silence | Retry::Dropped,
+            ..
         } = record.what
         {
             self.retried.insert((record.agent, call));

@@ -146,7 +146,7 @@ impl Metrics {
                 outcome,
                 ..
             } => self.answered(record, (call, op), intended, outcome),
-            ClientEvent::Retried { call, why } => self.record_retry(record.agent, call, why),
+            ClientEvent::Retried { call, why, .. } => self.record_retry(record.agent, call, why),
             ClientEvent::Abandoned { call, op } => self.record_abandoned(record, call, op),
             ClientEvent::Stuck { waiting_for } => {
                 self.ran_out(record.agent, record.at, waiting_for)

@@ -57,7 +57,11 @@ pub enum ClientEvent<'a> {
         key: RequestKey,
     },
     /// A later attempt of the call left.
-    Retried { call: CallId, why: Retry },
+    Retried {
+        call: CallId,
+        op: &'a Op,
+        why: Retry,
+    },
     /// The call's first answer arrived. `called_at` is the time of its first attempt. For a call
     /// that registered, the record's `user` is the new participant.
     Answered {

@@ -10,14 +10,13 @@ use crate::protocol::{
 /// A client's action or observation as a diagram shows it; none for those that would only fill the
 /// page: polls (their events are shown) and redelivered events.
 #[must_use]
-pub fn client(what: &ClientEvent<'_>, me: Option<User>, verb: Option<&str>) -> Option<String> {
+pub fn client(what: &ClientEvent<'_>, me: Option<User>) -> Option<String> {
     Some(match what {
         ClientEvent::Called { op, .. } => {
             return (op.verb() != "check").then(|| format!("→ {}", called(op)));
         }
-        ClientEvent::Retried { .. } => {
-            let verb = verb.filter(|verb| *verb != "check")?;
-            format!("→ {verb} again")
+        ClientEvent::Retried { op, .. } => {
+            return (op.verb() != "check").then(|| format!("→ {} again", op.verb()));
         }
         ClientEvent::Answered { op, outcome, .. } => {
             return answered(op, outcome).map(|words| format!("← {words}"));

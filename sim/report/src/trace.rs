@@ -7,11 +7,10 @@ mod recorder;
 use std::io::{self, Write};
 
 use chat_types::Time;
-use rustc_hash::FxHashMap;
 
 use line::TraceLine;
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
-use sim_model::protocol::{Agent, CallId, Room, User};
+use sim_model::protocol::{Agent, Room, User};
 
 pub use recorder::{ObservedLine, Recorder};
 
@@ -24,28 +23,6 @@ pub enum Follow {
     Name(String),
     /// What happened in this room.
     Room(Room),
-}
-
-/// The calls in flight: a retry's command is known only from its first attempt.
-#[derive(Debug, Default)]
-struct Calls(FxHashMap<(Agent, CallId), (&'static str, Option<Room>)>);
-
-impl Calls {
-    fn verb(&self, agent: Agent, call: CallId) -> Option<(&'static str, Option<Room>)> {
-        self.0.get(&(agent, call)).copied()
-    }
-
-    /// Adds new calls, and removes finished ones.
-    fn follow(&mut self, record: &Record<'_>) {
-        if let ClientEvent::Called { call, op, .. } = record.what {
-            let (verb, room) = (op.verb(), op.room().flatten());
-            self.0.insert((record.agent, call), (verb, room));
-        } else if let ClientEvent::Answered { call, .. } | ClientEvent::Abandoned { call, .. } =
-            record.what
-        {
-            self.0.remove(&(record.agent, call));
-        }
-    }
 }
 
 /// Writes the trace of one run.
@@ -62,7 +39,6 @@ pub struct TraceWriter<W> {
     last_arrived: (Agent, String),
     /// The name of the user with the number of the followed one, which may be of another persona.
     same_number: Option<String>,
-    calls: Calls,
     failed: Option<io::Error>,
 }
 
@@ -77,7 +53,6 @@ impl<W: Write> TraceWriter<W> {
             last: (User(0), Room(0)),
             last_arrived: (Agent(0), String::new()),
             same_number: None,
-            calls: Calls::default(),
             failed: None,
         }
     }
@@ -160,13 +135,12 @@ impl<W: Write> TraceWriter<W> {
 impl<W: Write> Observer for TraceWriter<W> {
     fn observe(&mut self, event: RunEvent<'_>) {
         if let RunEvent::Client(record) = event {
-            let line = TraceLine::of(record, self.start, &self.calls);
+            let line = TraceLine::of(record, self.start);
             if self.keeps(record.name, &line) {
                 self.is_found = true;
                 self.write(&line);
             }
             self.count(record);
-            self.calls.follow(record);
         } else if let RunEvent::World(record) = event
             // World records are always kept, because a crash explains much; sizes are not.
             && (self.follow.is_none() || !matches!(record, WorldRecord::Sizes { .. }))

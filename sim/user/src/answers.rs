@@ -54,21 +54,22 @@ impl VirtualUser {
             }
             return;
         }
-        let why = call.why;
+        let (why, op) = (call.why, call.op.clone());
         if call.stage == Stage::InFlight {
             let attempt = call.attempt;
             self.actions.push_back(Action::Cancel { call: id, attempt });
         }
+        let (call, op) = (id, &op);
+        self.record(now, ClientEvent::Retried { call, op, why }, o);
         if let Some(call) = self.calls.change(id, |call| call.retry(now, &client)) {
             self.actions.push_back(Action::Request {
                 call: id,
                 attempt: call.attempt,
                 who: call.who,
                 key: call.key,
-                op: call.op.clone(),
+                op: op.clone(),
             });
         }
-        self.record(now, ClientEvent::Retried { call: id, why }, o);
     }
 
     /// Gives up a call that is no longer in flight. The flow's intended continuation is at `meant`.

@@ -351,8 +351,8 @@ fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
     ] {
         let mut metrics = Metrics::new();
         call(&mut metrics, 1, ANN, &send);
-        let call = CallId(0);
-        tell(&mut metrics, 2, ANN, ClientEvent::Retried { call, why });
+        let (call, op) = (CallId(0), &send);
+        tell(&mut metrics, 2, ANN, ClientEvent::Retried { call, op, why });
         let retry_after = None;
         answer(
             &mut metrics,

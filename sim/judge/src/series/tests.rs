@@ -141,8 +141,8 @@ fn a_refusal_counts_unless_an_earlier_attempt_may_have_been_accepted() {
         };
         tell(&mut recorder, 0, 0, called);
         if is_retried {
-            let why = Retry::Silence;
-            tell(&mut recorder, 1, 0, ClientEvent::Retried { call, why });
+            let (op, why) = (&op, Retry::Silence);
+            tell(&mut recorder, 1, 0, ClientEvent::Retried { call, op, why });
         }
         let answered = ClientEvent::Answered {
             call,

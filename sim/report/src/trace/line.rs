@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use chat_types::{Span, Time};
 use serde::Serialize;
 
-use super::Calls;
 use sim_model::history::{
     ClientEvent, ClusterEvent, DeliveryPath, Record, WorldRecord, server_name,
 };
@@ -96,7 +95,7 @@ fn cut(text: &str) -> String {
 
 impl<'a> TraceLine<'a> {
     /// What a client did or observed.
-    pub(super) fn of(record: &Record<'a>, start: Time, calls: &Calls) -> Self {
+    pub(super) fn of(record: &Record<'a>, start: Time) -> Self {
         let mut line = Self {
             t_ms: milliseconds(record.at.since(start)),
             agent: Some(record.agent.0),
@@ -109,20 +108,12 @@ impl<'a> TraceLine<'a> {
             ClientEvent::Called { call, op, .. } | ClientEvent::Abandoned { call, op } => {
                 line.add_op(call, op)
             }
-            ClientEvent::Retried { call, .. } => {
-                line.call = Some(call.0);
-                if let Some((verb, room)) = calls.verb(record.agent, call) {
-                    line.verb = Some(verb);
-                    line.room = room.map(show_room);
-                }
-            }
+            ClientEvent::Retried { call, op, .. } => line.add_call(call, op),
             ClientEvent::Answered {
                 call, op, outcome, ..
             }
             | ClientEvent::AnsweredAgain { call, op, outcome } => {
-                line.call = Some(call.0);
-                line.verb = Some(op.verb());
-                line.room = op.room().flatten().map(show_room);
+                line.add_call(call, op);
                 line.add_outcome(outcome);
             }
             ClientEvent::Received {
@@ -229,10 +220,14 @@ impl<'a> TraceLine<'a> {
         self.room.as_ref() == Some(&room) || self.rooms.contains(&room)
     }
 
-    fn add_op(&mut self, call: CallId, op: &'a Op) {
+    fn add_call(&mut self, call: CallId, op: &Op) {
         self.call = Some(call.0);
         self.verb = Some(op.verb());
         self.room = op.room().flatten().map(show_room);
+    }
+
+    fn add_op(&mut self, call: CallId, op: &'a Op) {
+        self.add_call(call, op);
         self.epoch = op.epoch().map(|epoch| epoch.0);
         self.who = op.about().map(show_user);
         self.text = op.text().map(|text| cut(text));

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use chat_types::{Span, Time};
 
-use super::Calls;
-use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
+use sim_model::history::{Observer, Record, RunEvent, WorldRecord};
 use sim_model::protocol::User;
 use sim_model::user_name::UserName;
 use sim_model::words;
@@ -38,7 +37,6 @@ pub struct Recorder {
     keep: usize,
     lanes: Vec<Lane>,
     world: Vec<(u64, ObservedLine)>,
-    calls: Calls,
     count: u64,
 }
 
@@ -58,7 +56,6 @@ impl Recorder {
             keep,
             lanes: users.iter().map(lane).collect(),
             world: Vec::new(),
-            calls: Calls::default(),
             count: 0,
         }
     }
@@ -140,12 +137,6 @@ impl Recorder {
     fn record_client(&mut self, record: &Record<'_>) {
         let (order, keep) = (self.count, self.keep);
         let at = self.since_start(record.at);
-        let verb = if let ClientEvent::Retried { call, .. } = record.what {
-            self.calls.verb(record.agent, call)
-        } else {
-            None
-        };
-        self.calls.follow(record);
         let Some(lane) = self
             .lanes
             .iter_mut()
@@ -156,7 +147,7 @@ impl Recorder {
         if lane.name.name.is_empty() {
             record.name.clone_into(&mut lane.name.name);
         }
-        let words = words::client(&record.what, record.user, verb.map(|(verb, _)| verb));
+        let words = words::client(&record.what, record.user);
         let (Some(at), Some(text)) = (at, words) else {
             return;
         };

@@ -7,7 +7,7 @@ use sim_model::plan::Outage;
 use sim_model::protocol::{
     Body, Command, Event, Gap, InboxEvent, LostRange, Outcome, Refusal, Reply, Response, Who,
 };
-use sim_model::protocol::{Code, Op};
+use sim_model::protocol::{CallId, Code, Op};
 
 const START: Time = Time(1_000_000_000);
 
@@ -42,6 +42,7 @@ fn play(observer: &mut dyn Observer) {
         25,
         ClientEvent::Retried {
             call: CallId(1),
+            op: &push,
             why: Retry::Silence,
         },
     );

@@ -206,6 +206,7 @@ impl Tiny {
             user,
             ClientEvent::Retried {
                 call,
+                op: &op,
                 why: Retry::Silence,
             },
         );

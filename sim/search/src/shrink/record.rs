@@ -334,7 +334,7 @@ impl StepRecorder {
         let (at, agent) = (record.at, record.agent);
         match record.what {
             ClientEvent::Called { call, op, key, .. } => self.record_call(record, call, op, key),
-            ClientEvent::Retried { call, why } => {
+            ClientEvent::Retried { call, why, .. } => {
                 if why == Retry::Silence {
                     self.record_timeout(at, agent, call);
                 }

@@ -77,7 +77,10 @@ impl Observer for Judge {
             RunEvent::World(record) => self.record_world(record),
             RunEvent::Server(record) => self.record_server(record),
             RunEvent::Cluster(at, fact) => self.record_cluster(at, fact),
-            RunEvent::Network(_) | RunEvent::Committed(_) | RunEvent::Arrived(..) => {}
+            RunEvent::Network(..)
+            | RunEvent::Fault(..)
+            | RunEvent::Committed(_)
+            | RunEvent::Arrived(..) => {}
         }
     }
 }

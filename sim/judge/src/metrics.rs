@@ -37,7 +37,7 @@ mod waits;
 
 use std::collections::BTreeMap;
 
-use chat_types::{Span, Time};
+use chat_types::Time;
 
 use self::groups::Groups;
 pub(crate) use self::groups::Sample;
@@ -107,7 +107,8 @@ impl Observer for Metrics {
             RunEvent::Committed(took) => self.measured.of(Metric::CommitLatency).record(took.0),
             RunEvent::Arrived(agent, persona) => self.groups.arrive(agent, persona),
             RunEvent::World(_)
-            | RunEvent::Network(_)
+            | RunEvent::Network(..)
+            | RunEvent::Fault(..)
             | RunEvent::Server(_)
             | RunEvent::Cluster(..) => {}
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chat_types::{Span, Time};
+use chat_types::Span;
 use sim_model::history::{Observer, RunEvent};
 use sim_model::outcome::{
     Counts, PropertyResult, Stuck, Tally, ThresholdResult, Timeline, Violation, WorldOutcome,
@@ -13,11 +13,11 @@ use crate::judge::Judge;
 use crate::metrics::Metrics;
 use crate::stuck::stuck;
 
-/// The judge of a run, its metrics, and one further observer. None of them changes the run.
-pub struct RunJudge<'o> {
+/// The judge of a run and its metrics. They do not change the run.
+#[derive(Clone, Debug)]
+pub struct RunJudge {
     judge: Judge,
     metrics: Metrics,
-    also: Option<&'o mut dyn Observer>,
 }
 
 /// The outcome of one seed's run.
@@ -54,43 +54,18 @@ pub struct SeedOutcome {
     pub timeline: Timeline,
 }
 
-impl<'o> RunJudge<'o> {
-    /// The judge of a run with the server's records; `also` is a further observer.
-    pub fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
-        Self::by(Judge::new(plan), plan, also)
-    }
-
-    /// The judge of a run on a live server, whose journal is unknown.
-    pub fn live(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
-        Self::by(Judge::live(plan), plan, also)
-    }
-
-    /// The judge of a run on a live server, which began at this instant of the server's clock. The
-    /// server's journal follows after the run.
-    pub fn with_journal(
-        plan: &Plan,
-        began: Time,
-        also: Option<&'o mut (dyn Observer + '_)>,
-    ) -> Self {
-        Self::by(Judge::with_journal(plan, began), plan, also)
-    }
-
-    fn by(judge: Judge, plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
-        Self {
-            judge,
-            metrics: Metrics::of(plan),
-            also: also.map(|observer| observer as &mut dyn Observer),
-        }
-    }
-
-    /// A copy that continues from here, without the other observer.
+impl RunJudge {
+    /// The judge of a run with the server's records.
     #[must_use]
-    pub fn alone(&self) -> RunJudge<'static> {
-        RunJudge {
-            judge: self.judge.clone(),
-            metrics: self.metrics.clone(),
-            also: None,
-        }
+    pub fn new(plan: &Plan) -> Self {
+        Self::by(Judge::new(plan), plan)
+    }
+
+    /// This judge of a run, with metrics.
+    #[must_use]
+    pub fn by(judge: Judge, plan: &Plan) -> Self {
+        let metrics = Metrics::of(plan);
+        Self { judge, metrics }
     }
 
     /// Whether the entries of the journal so far have an equal for all that clients received.
@@ -128,10 +103,9 @@ impl<'o> RunJudge<'o> {
     }
 }
 
-impl Observer for RunJudge<'_> {
+impl Observer for RunJudge {
     fn observe(&mut self, event: RunEvent<'_>) {
         self.judge.observe(event);
         self.metrics.observe(event);
-        self.also.observe(event);
     }
 }

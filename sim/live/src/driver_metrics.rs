@@ -19,7 +19,8 @@ const LATE: u64 = 10_000;
 
 /// Receives every record, and every deadline of the driver.
 pub(super) struct DriverMetrics<'o> {
-    judge: RunJudge<'o>,
+    judge: RunJudge,
+    also: Option<&'o mut dyn Observer>,
     /// The points that clients can observe.
     points: PointCounter,
     /// Metrics with calls measured from when they left.
@@ -41,9 +42,10 @@ pub(super) struct DriverMetrics<'o> {
 const TELL_EVERY: Span = Span::millis(200);
 
 impl<'o> DriverMetrics<'o> {
-    pub(super) fn new(judge: RunJudge<'o>, now: Time) -> Self {
+    pub(super) fn new(judge: RunJudge, also: Option<&'o mut dyn Observer>, now: Time) -> Self {
         Self {
             judge,
+            also,
             points: PointCounter::new(),
             uncorrected: Metrics::new(),
             delay: Distribution::new(),
@@ -93,12 +95,12 @@ impl<'o> DriverMetrics<'o> {
     }
 
     /// A copy of the judge, which continues from here.
-    pub(super) fn judge(&self) -> RunJudge<'static> {
-        self.judge.alone()
+    pub(super) fn judge(&self) -> RunJudge {
+        self.judge.clone()
     }
 
     /// The judge of the run, and the points reached.
-    pub(super) fn finish(self) -> (RunJudge<'o>, Tally) {
+    pub(super) fn finish(self) -> (RunJudge, Tally) {
         (self.judge, self.points.into_tally())
     }
 
@@ -113,6 +115,7 @@ impl Observer for DriverMetrics<'_> {
     fn observe(&mut self, event: RunEvent<'_>) {
         self.points.observe(event);
         self.judge.observe(event);
+        self.also.observe(event);
         self.throughput.observe(event);
         let RunEvent::Client(record) = event else {
             return;

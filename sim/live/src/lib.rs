@@ -53,7 +53,7 @@ use std::time::Duration;
 
 use chat_types::{Config, Span, Time};
 
-use sim_judge::{RunJudge, SeedOutcome};
+use sim_judge::{Judge, RunJudge, SeedOutcome};
 use sim_model::history::Observer;
 use sim_model::outcome::{LiveResult, Progress};
 use sim_model::plan::{Plan, Workload};
@@ -233,10 +233,11 @@ pub fn run(
     let (pool, clock) = pool(&ready.options)?;
     let suffix = pool.net.writer.names.suffix().to_owned();
     let judge = match journal {
-        Some(_) => RunJudge::with_journal(plan, clock.began(), also),
-        None => RunJudge::live(plan, also),
+        Some(_) => Judge::with_journal(plan, clock.began()),
+        None => Judge::live(plan),
     };
-    let metrics = DriverMetrics::new(judge, clock.now());
+    let also = also.map(|observer| observer as &mut dyn Observer);
+    let metrics = DriverMetrics::new(RunJudge::by(judge, plan), also, clock.now());
     let mut runner = LoadRunner::new(plan, seed, (pool, clock), metrics, progress);
     let most = files.saturating_sub(OTHER_FILES) / 2;
     runner.limit_clients(usize::try_from(most).unwrap_or(usize::MAX));

@@ -220,48 +220,34 @@ impl ClusterEvent {
     /// Its name in traces.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::BecameOwner { .. } => "became_owner",
-            Self::LostOwnership => "lost_ownership",
-            Self::Crashed => "server_crashed",
-            Self::Stopped => "server_stopped",
-            Self::Started => "server_started",
-            Self::Paused => "server_paused",
-            Self::Continued => "server_continued",
-            Self::CutOff => "server_cut_off",
-            Self::Connected => "server_connected",
-            Self::ClockDrifts => "server_clock_drifts",
-            Self::ClockRuns => "server_clock_runs",
-            Self::NoLeader => "log_without_leader",
-            Self::Leader => "log_with_leader",
-            Self::RecordLost => "record_lost",
-            Self::RecordFlipped => "record_flipped",
-            Self::ReportsDoubled => "reports_doubled",
-            Self::ReportsSingle => "reports_single",
-        }
+        self.row().0
     }
 
     /// The event in a few words, after the name of a server or `the log`.
     #[must_use]
     pub const fn words(self) -> &'static str {
+        self.row().1
+    }
+
+    const fn row(self) -> (&'static str, &'static str) {
         match self {
-            Self::BecameOwner { .. } => "owns the chat",
-            Self::LostOwnership => "owns the chat no more",
-            Self::Crashed => "crashed",
-            Self::Stopped => "stopped",
-            Self::Started => "started",
-            Self::Paused => "is suspended",
-            Self::Continued => "continues",
-            Self::CutOff => "is cut off",
-            Self::Connected => "is connected again",
-            Self::ClockDrifts => "has a clock that drifts",
-            Self::ClockRuns => "has a clock that runs right again",
-            Self::NoLeader => "has no leader",
-            Self::Leader => "has a leader",
-            Self::RecordLost => "lost a record in a replica",
-            Self::RecordFlipped => "has a flipped bit in a replica",
-            Self::ReportsDoubled => "reports twice",
-            Self::ReportsSingle => "reports once again",
+            Self::BecameOwner { .. } => ("became_owner", "owns the chat"),
+            Self::LostOwnership => ("lost_ownership", "owns the chat no more"),
+            Self::Crashed => ("server_crashed", "crashed"),
+            Self::Stopped => ("server_stopped", "stopped"),
+            Self::Started => ("server_started", "started"),
+            Self::Paused => ("server_paused", "is suspended"),
+            Self::Continued => ("server_continued", "continues"),
+            Self::CutOff => ("server_cut_off", "is cut off"),
+            Self::Connected => ("server_connected", "is connected again"),
+            Self::ClockDrifts => ("server_clock_drifts", "has a clock that drifts"),
+            Self::ClockRuns => ("server_clock_runs", "has a clock that runs right again"),
+            Self::NoLeader => ("log_without_leader", "has no leader"),
+            Self::Leader => ("log_with_leader", "has a leader"),
+            Self::RecordLost => ("record_lost", "lost a record in a replica"),
+            Self::RecordFlipped => ("record_flipped", "has a flipped bit in a replica"),
+            Self::ReportsDoubled => ("reports_doubled", "reports twice"),
+            Self::ReportsSingle => ("reports_single", "reports once again"),
         }
     }
 }
@@ -276,15 +262,13 @@ pub fn server_name(server: Option<u32>) -> String {
     )
 }
 
-/// The traffic between clients and the server, with its treatment by the network. It serves
+/// The traffic between a client and the server, with its treatment by the network. It serves
 /// diagrams and recording as steps; no property judges by it.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum NetworkRecord<'a> {
+pub enum NetworkRecord {
     /// An attempt of a call left its client; `copy` is the network's duplicate.
     Sent {
-        at: Time,
-        agent: Agent,
         call: CallId,
         attempt: u32,
         fate: Delivery,
@@ -292,62 +276,44 @@ pub enum NetworkRecord<'a> {
     },
     /// The server started to serve it, or the `copy` of it.
     Served {
-        at: Time,
-        agent: Agent,
         call: CallId,
         attempt: u32,
         copy: bool,
     },
     /// The answer to it, or to the `copy` of it, left the server. `refused` is the code of a refusal.
     Replied {
-        at: Time,
-        agent: Agent,
         call: CallId,
         attempt: u32,
         copy: bool,
         refused: Option<&'static str>,
         fate: Delivery,
     },
-    /// The opening of a stream left its client.
-    Opening {
-        at: Time,
-        agent: Agent,
-        /// How it is opened, and whether beside another.
-        opening: Opening,
-        fate: Delivery,
-    },
+    /// The opening of a stream left its client: how it is opened, and whether beside another.
+    Opening { opening: Opening, fate: Delivery },
     /// The server opened the stream that its client asked for last; `fate` is that of the answer.
-    Opened {
-        at: Time,
-        agent: Agent,
-        fate: Delivery,
-    },
+    Opened { fate: Delivery },
     /// Events of the inbox from `first_seq` on left the server on a stream. If they were lost, the
     /// stream broke instead.
     Pushed {
-        at: Time,
-        agent: Agent,
         first_seq: u64,
         events: u32,
         fate: Delivery,
     },
-    /// A client's stream broke.
-    StreamBroke { at: Time, agent: Agent },
-    /// A client dropped all its connections, for a while or permanently.
-    Disconnected {
-        at: Time,
-        agent: Agent,
-        length: Option<Span>,
-    },
+    /// The client's stream broke.
+    StreamBroke,
+    /// The client dropped all its connections, for a while or permanently.
+    Disconnected { length: Option<Span> },
+}
+
+/// What faults do, for diagrams and recording as steps.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum FaultRecord {
     /// A mishap, a fault that is not in the plan, will follow. Its index follows those of the plan
     /// and of earlier mishaps.
-    Mishap { at: Time, fault: &'a Fault },
+    Mishap(Box<Fault>),
     /// A fault of the plan (an index into its faults) was applied to these users.
-    FaultApplied {
-        at: Time,
-        fault: usize,
-        victims: &'a [u32],
-    },
+    Applied { fault: usize, victims: Vec<u32> },
     /// The operator's act of this fault names this room.
     RoomNamed { fault: usize, room: Room },
 }
@@ -359,8 +325,10 @@ pub enum RunEvent<'a> {
     Client(&'a Record<'a>),
     /// A report of the world.
     World(&'a WorldRecord<'a>),
-    /// Traffic.
-    Network(&'a NetworkRecord<'a>),
+    /// Traffic of a client, at this instant of the world's clock.
+    Network(Time, Agent, &'a NetworkRecord),
+    /// What a fault did, at this instant.
+    Fault(Time, &'a FaultRecord),
     /// An act of the server.
     Server(&'a ServerRecord<'a>),
     /// A fact about several servers and their log.
@@ -383,8 +351,8 @@ pub trait Observer {
     }
 
     /// Reports traffic.
-    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
-        self.observe(RunEvent::Network(record));
+    fn observe_network(&mut self, at: Time, agent: Agent, record: &NetworkRecord) {
+        self.observe(RunEvent::Network(at, agent, record));
     }
 
     /// Reports an act of the server.

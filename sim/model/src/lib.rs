@@ -12,6 +12,7 @@ pub mod plan;
 pub mod point_counter;
 pub mod protocol;
 pub mod recipe;
+pub mod run_log;
 pub mod server;
 pub mod user_name;
 pub mod words;

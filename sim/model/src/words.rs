@@ -7,33 +7,34 @@ use crate::protocol::{
     Answer, Body, Command, InboxEvent, Op, Outcome, Reply, Response, User, WasWaiting, Who,
 };
 
-/// A client's action or observation as a diagram shows it; none for those that would only fill the
-/// page: polls (their events are shown) and redelivered events.
+/// The mark of what is as it should be; that of what broke is another.
+pub const FINE: &str = "·";
+
+/// A client's action or observation with its mark; none for those that would only fill a page: polls,
+/// whose events are shown.
 #[must_use]
-pub fn client(what: &ClientEvent<'_>, me: Option<User>) -> Option<String> {
+pub fn client(what: &ClientEvent<'_>, me: Option<User>) -> Option<(&'static str, String)> {
+    const BROKEN: &str = "✗";
     Some(match what {
         ClientEvent::Called { op, .. } => {
-            return (op.verb() != "check").then(|| format!("→ {}", called(op)));
+            return (op.verb() != "check").then(|| ("→", called(op)));
         }
         ClientEvent::Retried { op, .. } => {
-            return (op.verb() != "check").then(|| format!("→ {} again", op.verb()));
+            return (op.verb() != "check").then(|| ("→", format!("{} again", op.verb())));
         }
-        ClientEvent::Answered { op, outcome, .. } => {
-            return answered(op, outcome).map(|words| format!("← {words}"));
+        ClientEvent::Answered { op, outcome, .. }
+        | ClientEvent::AnsweredAgain { op, outcome, .. } => {
+            return answered(op, outcome).map(|words| ("←", words));
         }
-        ClientEvent::AnsweredAgain { op, outcome, .. } => {
-            return answered(op, outcome).map(|words| format!("← {words} (again)"));
-        }
-        ClientEvent::Abandoned { op, .. } => format!("✗ gave up {}", op.verb()),
-        ClientEvent::Received { first: false, .. } => return None,
-        ClientEvent::Received { event, .. } => format!("← {}", event_words(*event, me)),
-        ClientEvent::StreamOpened => "· stream open".to_owned(),
-        ClientEvent::StreamClosed => "✗ stream closed".to_owned(),
-        ClientEvent::Forgot { .. } => "✗ forgot its handle".to_owned(),
-        ClientEvent::Vanished => "✗ gone for good".to_owned(),
-        ClientEvent::Finished { .. } => "· flow finished".to_owned(),
-        ClientEvent::Drained => "· inbox drained".to_owned(),
-        ClientEvent::Stuck { waiting_for } => format!("✗ stuck, no {waiting_for}"),
+        ClientEvent::Abandoned { op, .. } => (BROKEN, format!("gave up {}", op.verb())),
+        ClientEvent::Received { event, .. } => ("←", event_words(*event, me)),
+        ClientEvent::StreamOpened => (FINE, "stream open".to_owned()),
+        ClientEvent::StreamClosed => (BROKEN, "stream closed".to_owned()),
+        ClientEvent::Forgot { .. } => (BROKEN, "forgot its handle".to_owned()),
+        ClientEvent::Vanished => (BROKEN, "gone for good".to_owned()),
+        ClientEvent::Finished { .. } => (FINE, "flow finished".to_owned()),
+        ClientEvent::Drained => (FINE, "inbox drained".to_owned()),
+        ClientEvent::Stuck { waiting_for } => (BROKEN, format!("stuck, no {waiting_for}")),
     })
 }
 

@@ -1,36 +1,33 @@
 //! A violation as a sequence diagram: messages with their sender, recipient, time and outcome, and
 //! the active faults.
 //!
-//! The seed is run again twice. The first run chooses the participants of the diagram
-//! (`lane_selection.rs`), so that the second run needs to record only these (`recorder.rs`), even
-//! among many. The diagram then shows a period before the violation (`window.rs`).
+//! The log of the run gives the participants (`lane_selection.rs`), and what is drawn of them
+//! (`drawing.rs`). The diagram then shows a period before the violation (`window.rs`).
 
 mod call_description;
 mod cluster_lanes;
+mod drawing;
 mod fault_bands;
 mod lane_selection;
-mod recorder;
 mod window;
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 
 use chat_types::Span;
-use sim_model::history::Observer;
-use sim_model::outcome::{START, Series, Subject, ThresholdResult, Violation};
+use sim_model::outcome::{Series, Subject, ThresholdResult, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::Agent;
+use sim_model::run_log::RunLog;
 use sim_model::user_name::UserName;
 
 use crate::trace::Follow;
 
+use drawing::LaneDrawing;
 use lane_selection::{LaneSelection, LaneSelector};
-use recorder::LaneRecorder;
 
 /// A lane for each participant and one for the server, and everything sent between them. Times are
 /// microseconds since the start of the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Diagram {
     /// The run that it shows.
     pub of: Shown,
@@ -62,10 +59,11 @@ pub struct Diagram {
 }
 
 /// The run that a diagram shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
     /// The whole scenario.
+    #[default]
     Whole,
     /// The smallest scenario that still violates the same property.
     Shrunk,
@@ -216,26 +214,18 @@ pub struct Rule {
     pub label: String,
 }
 
-/// Runs a plan's seed again with an observer.
-pub type RunAgain<'r> = &'r dyn Fn(&Plan, u64, &mut dyn Observer);
-
-/// Draws the run of one seed of a plan in which this violation was found. `run` runs it again.
-/// `None` if no participant was active in the run.
+/// Draws the run of one seed of a plan in which this violation was found. `None` if no participant was
+/// active in the run.
 #[must_use]
 pub fn diagram(
     plan: &Plan,
-    seed: u64,
+    (seed, log): (u64, &RunLog),
     violation: &Violation,
     of: Shown,
-    run: RunAgain<'_>,
 ) -> Option<Diagram> {
-    let plan = &plan.of_seed(seed);
-    let mut observer = LaneSelector::new(START, violation);
-    run_again(plan, seed, run, &mut observer);
-    let selection = observer.choose()?;
-    let mut recorder = LaneRecorder::new(plan, START, &selection);
-    run_again(plan, seed, run, &mut recorder);
-    let mut diagram = recorder.into_diagram(&selection);
+    let selection = LaneSelector::of(log, violation).choose()?;
+    let plan = plan.of_seed(seed);
+    let mut diagram = LaneDrawing::of(&plan, log, &selection).into_diagram(&selection);
     diagram.of = of;
     diagram.seed = seed;
     diagram.property.clone_from(&violation.property);
@@ -250,7 +240,7 @@ pub fn slowest(
     plan: &Plan,
     series: &Series,
     crossed: &ThresholdResult,
-    run: RunAgain<'_>,
+    log: &RunLog,
 ) -> Option<Diagram> {
     let slow = series.slowest.get(&*crossed.metric)?.first()?;
     let users = [Some(&slow.user), slow.recipient.as_ref()];
@@ -266,7 +256,7 @@ pub fn slowest(
             ..Subject::default()
         },
     };
-    let drawn = diagram(plan, series.seed, &longest, Shown::Slowest, run);
+    let drawn = diagram(plan, (series.seed, log), &longest, Shown::Slowest);
     drawn.map(without_violation)
 }
 
@@ -281,39 +271,32 @@ fn without_violation(mut diagram: Diagram) -> Diagram {
 /// Draws what one user did and received until the end of the run. `None` for a room, and if no such
 /// user was active.
 #[must_use]
-pub fn followed(plan: &Plan, seed: u64, follow: &Follow, run: RunAgain<'_>) -> Option<Diagram> {
+pub fn followed(plan: &Plan, (seed, log): (u64, &RunLog), follow: &Follow) -> Option<Diagram> {
     let chosen = Violation {
         at: Span(u64::MAX),
         ..Violation::default()
     };
-    let mut observer = LaneSelector::new(START, &chosen);
-    run_again(plan, seed, run, &mut observer);
-    let user = observer.user(follow)?;
-    let selection = observer.choose_followed(user)?;
-    let mut recorder = LaneRecorder::new(plan, START, &selection);
-    run_again(plan, seed, run, &mut recorder);
-    let mut diagram = recorder.into_diagram(&selection);
-    diagram.of = Shown::Followed;
-    diagram.seed = seed;
-    let lane = diagram
-        .lanes
-        .iter()
-        .find(|lane| lane.role == Role::Concerned);
-    let name = lane.map_or("", |lane| lane.persona.as_str());
-    diagram.detail = format!("What {} did and received", UserName::new(Some(user), name));
-    Some(without_violation(diagram))
+    let selector = LaneSelector::of(log, &chosen);
+    let (user, name) = selector.user(follow)?;
+    let whole = Violation {
+        at: selector.last,
+        users: vec![user],
+        detail: format!("What {} did and received", UserName::new(Some(user), name)),
+        ..Violation::default()
+    };
+    let drawn = diagram(plan, (seed, log), &whole, Shown::Followed);
+    drawn.map(without_violation)
 }
 
 /// The label of the rule at a violation.
 const VIOLATION: &str = "violation";
 
-/// Runs a seed again, and records the events and faults of these participants, each with the number
-/// of its lane in their order. The server has the number of participants.
-pub(crate) fn record_lanes(
+/// The events and faults of these participants, each with the number of its lane in their order. The
+/// server has the number of participants.
+pub(crate) fn lane_events(
     plan: &Plan,
-    seed: u64,
+    log: &RunLog,
     users: Vec<(Agent, String)>,
-    run: RunAgain<'_>,
 ) -> (Vec<Event>, Vec<Band>) {
     let lane = |(agent, name)| {
         let lane = Lane {
@@ -324,9 +307,7 @@ pub(crate) fn record_lanes(
         (agent, lane)
     };
     let selection = LaneSelection::of(users.into_iter().map(lane).collect());
-    let mut recorder = LaneRecorder::new(plan, START, &selection);
-    run_again(plan, seed, run, &mut recorder);
-    recorder.into_events(&selection)
+    LaneDrawing::of(plan, log, &selection).into_events(&selection)
 }
 
 fn fact_marks(diagram: &Diagram, subject: &Subject) -> Vec<FactMark> {
@@ -347,10 +328,4 @@ fn fact_marks(diagram: &Diagram, subject: &Subject) -> Vec<FactMark> {
         words: words.clone(),
     })
     .into()
-}
-
-/// Runs a seed again. A run that panics has observed everything up to then.
-pub fn run_again(plan: &Plan, seed: u64, run: RunAgain<'_>, observer: &mut dyn Observer) {
-    let again = catch_unwind(AssertUnwindSafe(|| run(plan, seed, observer)));
-    drop(again);
 }

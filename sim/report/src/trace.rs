@@ -1,8 +1,8 @@
 //! What clients did and observed, one JSON object per line, so that a person can follow one user or
 //! room through a run with grep or jq.
 
+mod excerpt;
 mod line;
-mod recorder;
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use line::TraceLine;
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::protocol::{Agent, Room, User};
 
-pub use recorder::{ObservedLine, Recorder};
+pub use excerpt::{ObservedLine, excerpt};
 
 /// The subject of a filtered trace.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::diagram::{Band, Event, Fate, Kind, RunAgain, record_lanes};
+use crate::diagram::{Band, Event, Fate, Kind, lane_events};
 use sim_model::outcome::{Charts, RunResult, Series};
 use sim_model::plan::Plan;
 use sim_model::protocol::Agent;
+use sim_model::run_log::RunLog;
 
 /// The most users with a lane.
 const LANES: usize = 80;
@@ -44,18 +45,18 @@ pub struct LaneEvent(
     #[serde(skip_serializing_if = "Option::is_none")] Option<u64>,
 );
 
-/// The lanes of this run of the series, from a second run: of those that were stuck, of those with
+/// The lanes of this run of the series: of those that were stuck, of those with
 /// the longest latencies and waits, and of the first to arrive.
 #[must_use]
 pub fn user_lanes(
     plan: &Plan,
     series: &Series,
     (result, charts): (&RunResult, &Charts),
-    run: RunAgain<'_>,
+    log: &RunLog,
 ) -> UserLanes {
     let agents = choose(series, result, charts);
     let named = |agent: &u32| (Agent(*agent), series.users[*agent as usize].who.to_string());
-    let (events, bands) = record_lanes(plan, series.seed, agents.iter().map(named).collect(), run);
+    let (events, bands) = lane_events(plan, log, agents.iter().map(named).collect());
     packed(agents, events, bands)
 }
 

@@ -30,10 +30,11 @@ use crate::panics::catch_panic;
 use crate::runner::RunSeed;
 use attempts::Fidelity;
 use candidates::{CandidateRun, Shrinker, steps};
-use record::StepRecorder;
+use record::{Names, StepWriter};
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::outcome::Progress;
 use sim_model::plan::{Plan, Schedule, Workload};
+use sim_model::run_log::RunLog;
 
 /// The largest number of rounds. The second one rarely finds anything.
 const ROUNDS: usize = 4;
@@ -189,12 +190,9 @@ fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> 
         return Some(plan.clone());
     }
     let (run, seed) = (shrinker.run, shrinker.seed);
-    let record = |mut recorder: StepRecorder| {
-        // A run that panics has been recorded up to there, which is enough.
-        let _ = catch_panic(|| run(plan, seed, &Progress::default(), Some(&mut recorder)));
-        recorder
-    };
-    let recorder = record(StepRecorder::new(START));
+    let mut log = RunLog::default();
+    // A run that panics has been recorded up to there, which is enough.
+    let _ = catch_panic(|| run(plan, seed, &Progress::default(), Some(&mut log)));
     let quick = Arc::new(Quantiles::new(Shape::Fixed(1_000)));
     // Packets without a record take the usual time, or the shortest.
     let variants: [Variant<'_>; 6] = [
@@ -213,25 +211,22 @@ fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> 
         }),
         (Fidelity::Service, &|_| {}),
     ];
-    let recorded = |recorder: StepRecorder| {
+    let recorded = |names: Names| {
+        let log = &log;
         variants.iter().map(move |(to, change)| {
-            let mut steps = recorder.clone().into_plan(plan, *to);
+            let mut steps = StepWriter::read(log, START, names, *to).into_plan(plan);
             change(&mut steps);
             steps
         })
     };
     let mut fails = |steps: &Plan| shrinker.run_candidate(steps).is_some();
-    let same = recorded(recorder.clone()).find(&mut fails);
-    if same.is_some() {
-        return same;
-    }
     // The bug may depend on the names.
-    let named = recorded(record(StepRecorder::new(START).with_names())).find(&mut fails);
-    if named.is_some() {
-        return named;
+    let mut same = recorded(Names::Others).chain(recorded(Names::All));
+    if let Some(same) = same.find(&mut fails) {
+        return Some(same);
     }
     let sooner =
-        recorded(recorder).find_map(|steps| Some((shrinker.violated_by(&steps, at)?, steps)));
+        recorded(Names::Others).find_map(|steps| Some((shrinker.violated_by(&steps, at)?, steps)));
     match sooner {
         Some((property, steps)) => {
             shrinker.property = property;

@@ -22,10 +22,9 @@ use sim_judge::SeriesRecorder;
 use sim_model::outcome::{INTERRUPTED, Progress, Repro};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
-use sim_report::diagram::{
-    Diagram, RunAgain, Shown, diagram, followed, run_again, slowest as slowest_of,
-};
-use sim_report::trace::{Follow, Recorder, TraceWriter};
+use sim_model::run_log::RunLog;
+use sim_report::diagram::{Diagram, Shown, diagram, followed, slowest as slowest_of};
+use sim_report::trace::{Follow, TraceWriter, excerpt as excerpt_of};
 use sim_report::{
     FailureExcerpt, FinishedRun, LANES, Rerun, html, live_line, repeat_command, run_command,
     user_lanes,
@@ -234,21 +233,30 @@ fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
     if users.is_empty() {
         return None;
     }
-    let mut recorder = Recorder::new(START, violation.at, users, STORY);
-    let again = catch_unwind(AssertUnwindSafe(|| {
-        let progress = Progress::default();
-        run_seed(&run.plan, violation.seed, &progress, Some(&mut recorder)).trace_hash
-    }));
-    let rerun = match again {
-        Ok(hash) if hash == first_hash => Rerun::Same,
-        Ok(trace_hash) => Rerun::Different { trace_hash },
-        Err(_) => Rerun::Different { trace_hash: 0 },
+    let mut log = RunLog::default();
+    let rerun = match run_again(&run.plan, violation.seed, run_seed, &mut log) {
+        Some(hash) if hash == first_hash => Rerun::Same,
+        again => Rerun::Different {
+            trace_hash: again.unwrap_or(0),
+        },
     };
+    let (users, lines) = excerpt_of(&log, violation.at, users, STORY);
     Some(FailureExcerpt {
-        users: recorder.names(),
-        lines: recorder.into_lines(),
+        users,
+        lines,
         rerun,
     })
+}
+
+/// Runs a seed again, and returns its hash. A run that panics has observed everything up to then.
+fn run_again(
+    plan: &Plan,
+    seed: u64,
+    run_seed: RunSeed<'_>,
+    observer: &mut dyn Observer,
+) -> Option<u64> {
+    let run = || run_seed(plan, seed, &Progress::default(), Some(observer)).trace_hash;
+    catch_unwind(AssertUnwindSafe(run)).ok()
 }
 
 /// Repeats the run of the first violation, or of the first seed, and records what only a report
@@ -261,9 +269,6 @@ fn record_for_report(
     follow: Option<&Follow>,
     run_seed: RunSeed<'_>,
 ) -> Result<(), Problem> {
-    let again = |plan: &Plan, seed: u64, observer: &mut dyn Observer| {
-        run_seed(plan, seed, &Progress::default(), Some(observer));
-    };
     let result = run.result();
     let crossed = result.thresholds.iter();
     let crossed = crossed
@@ -274,19 +279,20 @@ fn record_for_report(
         (Some(violation), _) => violation.seed,
         (None, crossed) => crossed.and_then(|one| one.seed).unwrap_or(result.seed),
     };
-    let mut recorder = SeriesRecorder::new(seed, &run.plan.thresholds);
-    run_again(&run.plan, seed, &again, &mut recorder);
-    let series = recorder.series();
+    let recorder = SeriesRecorder::new(seed, &run.plan.thresholds);
+    let mut both = (RunLog::default(), recorder);
+    run_again(&run.plan, seed, run_seed, &mut both);
+    let (log, series) = (both.0, both.1.series());
     let found = (result, &run.summary.charts);
-    let lanes = user_lanes(&run.plan, &series, found, &again);
-    run.diagrams = diagrams(run, &again);
+    let lanes = user_lanes(&run.plan, &series, found, &log);
+    run.diagrams = diagrams(run, &log, run_seed);
     if run.diagrams.is_empty() {
         let mut slowest = crossed.iter();
         run.diagrams
-            .extend(slowest.find_map(|one| slowest_of(&run.plan, &series, one, &again)));
+            .extend(slowest.find_map(|one| slowest_of(&run.plan, &series, one, &log)));
     }
     if let Some(follow) = follow {
-        let drawn = followed(&run.plan, seed, follow, &again);
+        let drawn = followed(&run.plan, (seed, &log), follow);
         if drawn.is_none()
             && let Some(missing) = follow::missing(follow, &series)
         {
@@ -299,14 +305,16 @@ fn record_for_report(
 }
 
 /// Draws the first violation, and the shrunk one.
-fn diagrams(run: &FinishedRun, again: RunAgain<'_>) -> Vec<Diagram> {
+fn diagrams(run: &FinishedRun, log: &RunLog, run_seed: RunSeed<'_>) -> Vec<Diagram> {
     let Some(violation) = run.headline() else {
         return Vec::new();
     };
-    let whole = diagram(&run.plan, violation.seed, violation, Shown::Whole, again);
+    let whole = diagram(&run.plan, (violation.seed, log), violation, Shown::Whole);
     let shrunk = run.shrunk.as_ref().and_then(|run| {
         let (plan, violation) = (&run.shrunk.plan, &run.shrunk.violation);
-        diagram(plan, plan.seed, violation, Shown::Shrunk, again)
+        let mut log = RunLog::default();
+        run_again(plan, plan.seed, run_seed, &mut log);
+        diagram(plan, (plan.seed, &log), violation, Shown::Shrunk)
     });
     shrunk.into_iter().chain(whole).collect()
 }

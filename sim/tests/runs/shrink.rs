@@ -18,7 +18,7 @@ use sim_search::seed::run_seed;
 use sim_search::shrink::{FailedRun, ShrinkContext, ShrinkError, shrink};
 
 type RecordRule = fn(&Record<'_>) -> bool;
-type PacketRule = fn(&NetworkRecord<'_>) -> bool;
+type PacketRule = fn(RunEvent<'_>) -> bool;
 
 /// Finds one kind of record or of packet in a run, and forwards everything.
 struct PlantedViolation<'o> {
@@ -35,9 +35,7 @@ impl Observer for PlantedViolation<'_> {
             && (self.finds)(record)
         {
             self.found = Some(record.at.since(START));
-        } else if let RunEvent::Network(record) = event
-            && (self.finds_packet)(record)
-        {
+        } else if (self.finds_packet)(event) {
             self.found.get_or_insert(Span::ZERO);
         }
         self.also.observe(event);
@@ -249,8 +247,8 @@ fn what_the_network_did_is_kept_where_it_matters() {
 }
 
 /// A stream that begins at the end of its inbox.
-fn bare_stream(record: &NetworkRecord<'_>) -> bool {
-    matches!(record, NetworkRecord::Opening { opening, .. } if opening.bare)
+fn bare_stream(event: RunEvent<'_>) -> bool {
+    matches!(event, RunEvent::Network(_, _, NetworkRecord::Opening { opening, .. }) if opening.bare)
 }
 
 const TWO_RECONNECTIONS: &str = "

@@ -249,8 +249,8 @@ faults:
         struct Mishaps(Vec<String>);
         impl sim_model::history::Observer for Mishaps {
             fn observe(&mut self, event: sim_model::history::RunEvent<'_>) {
-                use sim_model::history::{NetworkRecord, RunEvent};
-                if let RunEvent::Network(NetworkRecord::Mishap { fault, .. }) = event {
+                use sim_model::history::{FaultRecord, RunEvent};
+                if let RunEvent::Fault(_, FaultRecord::Mishap(fault)) = event {
                     assert!(fault.at < Span::secs(6), "{fault:?}");
                     self.0.push(format!("{:?}", fault.kind));
                 }

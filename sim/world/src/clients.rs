@@ -195,15 +195,14 @@ impl World<'_, '_> {
                 };
                 let from = self.address_of(agent);
                 let (fate, copy) = self.send(origin, translate::ask(who, from, key, op));
-                let (at, agent) = (self.now(), Agent(agent));
-                self.observers.observe_network(&NetworkRecord::Sent {
-                    at,
-                    agent,
+                let sent = NetworkRecord::Sent {
                     call,
                     attempt,
                     fate,
                     copy,
-                });
+                };
+                let now = self.now();
+                self.observers.observe_network(now, Agent(agent), &sent);
             }
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             Action::OpenStream {
@@ -243,23 +242,13 @@ impl World<'_, '_> {
         client.stream = Some(stream);
         client.net = opening.net().map(Box::new);
         let (fate, _) = self.send(RequestOrigin::Stream { agent, stream }, ask);
-        let (at, agent) = (self.now(), Agent(agent));
-        self.observers.observe_network(&NetworkRecord::Opening {
-            at,
-            agent,
-            opening,
-            fate,
-        });
+        let (now, opened) = (self.now(), NetworkRecord::Opening { opening, fate });
+        self.observers.observe_network(now, Agent(agent), &opened);
     }
 
     fn drop_all(&mut self, agent: u32, length: Option<Span>) {
-        let (at, who) = (self.now(), Agent(agent));
-        self.observers
-            .observe_network(&NetworkRecord::Disconnected {
-                at,
-                agent: who,
-                length,
-            });
+        let (now, dropped) = (self.now(), NetworkRecord::Disconnected { length });
+        self.observers.observe_network(now, Agent(agent), &dropped);
         let client = &mut self.clients[agent as usize];
         client.drops += 1;
         client.moves += u32::from(length.is_some());

@@ -10,7 +10,7 @@ use super::{Phase, START, World};
 use crate::disk::Unsynced;
 use crate::event_queue::Event;
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{NetworkRecord, Observer, WorldRecord};
+use sim_model::history::{FaultRecord, Observer, RunEvent, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::{ClientHarm, Delivery, FaultKind, Milestone, Outage, Reached, Victims};
 use sim_model::protocol::User;
@@ -331,8 +331,8 @@ impl World<'_, '_> {
     }
 
     pub(super) fn record_victims(&mut self, fault: u32, victims: &[u32]) {
-        let (at, fault) = (self.now(), fault as usize);
-        self.observers
-            .observe_network(&NetworkRecord::FaultApplied { at, fault, victims });
+        let (fault, victims) = (fault as usize, victims.to_vec());
+        let (now, applied) = (self.now(), FaultRecord::Applied { fault, victims });
+        self.observers.observe(RunEvent::Fault(now, &applied));
     }
 }

@@ -32,6 +32,8 @@ mod streams;
 mod swaps;
 pub mod translate;
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use chat_types::{Span, Time, mix};
@@ -50,8 +52,7 @@ pub use cluster::{applied, log};
 use event_queue::{Event, EventQueue};
 use faults::ActiveFaults;
 use in_flight::InFlightTable;
-use observers::Observers;
-pub use observers::SharedObserver;
+use observers::{Observers, alone};
 use race_schedule::RaceSchedule;
 use server::Server;
 pub use split::Split;
@@ -115,19 +116,21 @@ enum Phase {
 /// One in this many seeds runs with a twin, and the two are compared at every step.
 const TWIN_EVERY: u64 = 16;
 
-/// Runs one seed of a plan to its end, and passes all records to the observer, which does not
-/// change the run. An interrupted run ends at any step, and its outcome is to be discarded.
+/// Runs one seed of a plan to its end, and passes all events to the observer, which does not change
+/// the run, and returns it. An interrupted run ends at any step, and its outcome is to be discarded.
 ///
 /// # Panics
 /// If an invariant of the core is broken, or if one seed has two histories. Both are bugs, which
 /// the runner reports as violations.
-pub fn run(
+pub fn run<O: Observer>(
     plan: &Plan,
     seed: u64,
     progress: &Progress,
-    observer: Option<SharedObserver<'_>>,
-) -> WorldOutcome {
-    let mut world = World::new(plan, seed, Observers::new(observer), Actor::Swaps);
+    observer: O,
+) -> (WorldOutcome, O) {
+    let observer = Rc::new(RefCell::new(observer));
+    let observers = Observers::new(Some(observer.clone()));
+    let mut world = World::new(plan, seed, observers, Actor::Swaps);
     let sampled = mix(0, seed).is_multiple_of(TWIN_EVERY);
     let mut twin = sampled.then(|| World::new(plan, seed, Observers::new(None), Actor::TwinSwaps));
     world.begin();
@@ -157,7 +160,7 @@ pub fn run(
         users - told_users,
         world.steps - told_steps,
     );
-    world.ran()
+    (world.ran(), alone(observer))
 }
 
 impl<'a, 'o> World<'a, 'o> {

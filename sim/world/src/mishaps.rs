@@ -10,7 +10,7 @@ use chat_types::Span;
 use super::event_queue::Event;
 use super::{Phase, START, World};
 use sim_model::draw::{Draw, Ratio};
-use sim_model::history::{NetworkRecord, Observer as _};
+use sim_model::history::{FaultRecord, Observer as _, RunEvent};
 use sim_model::plan::{
     ClientHarm, Fault, FaultKind, LEASE_DRIFT, MemberHarm, OperatorAct, OperatorVerb, Outage,
     Victims, Which,
@@ -62,10 +62,8 @@ impl World<'_, '_> {
         let index = self.faults.len() + self.mishaps.len();
         let index = u32::try_from(index).expect("a recipe has few turns");
         let now = self.now();
-        self.observers.observe_network(&NetworkRecord::Mishap {
-            at: now,
-            fault: &fault,
-        });
+        let mishap = FaultRecord::Mishap(Box::new(fault.clone()));
+        self.observers.observe(RunEvent::Fault(now, &mishap));
         self.mishaps.push(fault);
         self.events.schedule(at, Event::FaultBegins(index));
     }

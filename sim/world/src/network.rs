@@ -181,16 +181,15 @@ impl World<'_, '_> {
             ..
         } = origin
         {
-            let (at, agent) = (self.now(), Agent(agent));
-            self.observers.observe_network(&NetworkRecord::Replied {
-                at,
-                agent,
+            let replied = NetworkRecord::Replied {
                 call,
                 attempt,
                 copy,
                 refused: outcome.as_ref().err().map(|refusal| refusal.code),
                 fate,
-            });
+            };
+            let now = self.now();
+            self.observers.observe_network(now, Agent(agent), &replied);
         }
         self.send_answer(origin, fate, outcome);
     }

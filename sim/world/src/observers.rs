@@ -10,7 +10,14 @@ use sim_model::server::ServerRecord;
 
 /// A shared observer of a run. Its owner can read it after the run, or copy it when the run is
 /// copied.
-pub type SharedObserver<'o> = Rc<RefCell<dyn Observer + 'o>>;
+pub(crate) type SharedObserver<'o> = Rc<RefCell<dyn Observer + 'o>>;
+
+/// The observer of a world that was dropped.
+pub(crate) fn alone<O>(observer: Rc<RefCell<O>>) -> O {
+    let observer = Rc::into_inner(observer);
+    let observer = observer.expect("a world that is over has let its observer go");
+    observer.into_inner()
+}
 
 /// Receives every record. It does not change the world.
 pub(crate) struct Observers<'o> {

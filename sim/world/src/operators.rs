@@ -1,7 +1,7 @@
 //! Operators' acts.
 
 use chat_core::{Address, Call, Operate};
-use sim_model::history::{NetworkRecord, Observer as _, WorldRecord};
+use sim_model::history::{FaultRecord, Observer as _, RunEvent, WorldRecord};
 use sim_model::plan::{OperatorAct, OperatorVerb};
 use sim_model::protocol::{Room, User};
 
@@ -111,8 +111,8 @@ impl World<'_, '_> {
     fn record_room(&mut self, index: u32, act: &OperatorAct, room: Option<Room>) {
         if let Some(room) = room.filter(|_| act.verb.names_room()) {
             let fault = index as usize;
-            let named = NetworkRecord::RoomNamed { fault, room };
-            self.observers.observe_network(&named);
+            let (now, named) = (self.now(), FaultRecord::RoomNamed { fault, room });
+            self.observers.observe(RunEvent::Fault(now, &named));
         }
     }
 

@@ -324,14 +324,13 @@ impl World<'_, '_> {
             ..
         } = origin
         {
-            let (at, agent) = (self.now(), Agent(agent));
-            self.observers.observe_network(&NetworkRecord::Served {
-                at,
-                agent,
+            let served = NetworkRecord::Served {
                 call,
                 attempt,
                 copy,
-            });
+            };
+            let now = self.now();
+            self.observers.observe_network(now, Agent(agent), &served);
         }
         self.server.queued = self.server.queued.saturating_sub(1);
         let from = self.address_of(origin.agent());

@@ -1,19 +1,24 @@
 //! A run that can be copied while it is in progress, for exploring by splitting.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use chat_core::Position;
 
 use sim_model::draw::Actor;
+use sim_model::history::Observer;
 use sim_model::outcome::{Point, WorldOutcome};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 
 use super::abstraction::{Facet, FacetSet, activity, facets, points};
-use super::observers::{Observers, SharedObserver};
+use super::observers::{Observers, alone};
 use super::{Phase, World};
 
-/// A run that is stepped, and can be copied.
-pub struct Split<'a> {
+/// A run that is stepped, and can be copied with its observer.
+pub struct Split<'a, O> {
     world: World<'a, 'static>,
+    observer: Rc<RefCell<O>>,
     last_look: LastLook,
 }
 
@@ -27,11 +32,13 @@ struct LastLook {
     here: FacetSet,
 }
 
-impl<'a> Split<'a> {
+impl<'a, O: Observer + Clone + 'static> Split<'a, O> {
     /// Starts the run of a seed, with its plan's recipe.
     #[must_use]
-    pub fn begin(plan: &'a Plan, seed: u64, observer: Option<SharedObserver<'static>>) -> Self {
-        let mut world = World::new(plan, seed, Observers::new(observer), Actor::Swaps);
+    pub fn begin(plan: &'a Plan, seed: u64, observer: O) -> Self {
+        let observer = Rc::new(RefCell::new(observer));
+        let observers = Observers::new(Some(observer.clone()));
+        let mut world = World::new(plan, seed, observers, Actor::Swaps);
         world.begin();
         let last_look = LastLook {
             position: None,
@@ -39,7 +46,11 @@ impl<'a> Split<'a> {
             activity: Vec::new(),
             here: FacetSet::default(),
         };
-        Self { world, last_look }
+        Self {
+            world,
+            observer,
+            last_look,
+        }
     }
 
     /// Takes the next step. Returns whether there are more.
@@ -86,18 +97,20 @@ impl<'a> Split<'a> {
     }
 
     /// A copy of the run with new randomness from here on. Branch 0 continues like the original.
-    /// `observer` observes the copy.
     #[must_use]
-    pub fn branch(&self, branch: u32, observer: Option<SharedObserver<'static>>) -> Self {
+    pub fn branch(&self, branch: u32) -> Self {
+        let observer = Rc::new(RefCell::new(self.observer.borrow().clone()));
         Self {
-            world: self.world.branch(branch, observer),
+            world: self.world.branch(branch, Some(observer.clone())),
+            observer,
             last_look: self.last_look.clone(),
         }
     }
 
-    /// The results of the run, which must be over.
+    /// The results of the run, which must be over, and its observer.
     #[must_use]
-    pub fn finish(self) -> WorldOutcome {
-        self.world.ran()
+    pub fn finish(self) -> (WorldOutcome, O) {
+        let ran = self.world.ran();
+        (ran, alone(self.observer))
     }
 }

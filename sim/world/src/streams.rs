@@ -43,11 +43,9 @@ impl World<'_, '_> {
             self.break_stream(slot);
             return;
         }
-        self.observers.observe_network(&NetworkRecord::Opened {
-            at: now,
-            agent: Agent(agent),
-            fate: Delivery::After(latency),
-        });
+        let fate = Delivery::After(latency);
+        self.observers
+            .observe_network(now, Agent(agent), &NetworkRecord::Opened { fate });
         self.events.schedule(up_at, Event::StreamUp(slot));
     }
 
@@ -120,10 +118,8 @@ impl World<'_, '_> {
         self.observers.reach(Point::StreamBroken);
         let latency = self.latency(agent, Direction::Client);
         let now = self.now();
-        self.observers.observe_network(&NetworkRecord::StreamBroke {
-            at: now,
-            agent: Agent(agent),
-        });
+        self.observers
+            .observe_network(now, Agent(agent), &NetworkRecord::StreamBroke);
         self.events.schedule(
             (now + latency).max(up_at),
             Event::StreamDown { agent, stream },
@@ -240,14 +236,13 @@ impl World<'_, '_> {
             };
             self.observers.observe_server(&pushed);
             let fate = self.fate_of_push(agent);
-            let now = self.now();
-            self.observers.observe_network(&NetworkRecord::Pushed {
-                at: now,
-                agent: Agent(agent),
+            let pushed = NetworkRecord::Pushed {
                 first_seq: page.first().0,
                 events: u32::try_from(page.events.len()).unwrap_or(u32::MAX),
                 fate,
-            });
+            };
+            let now = self.now();
+            self.observers.observe_network(now, Agent(agent), &pushed);
             let Delivery::After(latency) = fate else {
                 self.break_stream(slot);
                 return;

@@ -175,6 +175,8 @@ impl Observer for Delays {
             self.disorder += u64::from(last.is_some_and(|last| last > seq));
         }
         if let RunEvent::Network(
+            _,
+            _,
             NetworkRecord::Sent { fate, .. }
             | NetworkRecord::Replied { fate, .. }
             | NetworkRecord::Pushed { fate, .. },

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use chat_types::{Epoch, RoomSeq};
+use chat_types::{Epoch, RoomSeq, Span};
 use sim_model::history::RequestKey;
 use sim_model::protocol::{Body, Command, EnterQueue, Event, Refusal, User, Who};
 

@@ -7,7 +7,7 @@ use chat_types::Time;
 use super::{LoadRunner, Phase, Wakeup};
 use crate::caller::Message;
 use crate::nemesis::{Effect, Output};
-use sim_model::history::{NetworkRecord, Observer as _, WorldRecord};
+use sim_model::history::{FaultRecord, Observer as _, RunEvent, WorldRecord};
 use sim_model::outcome::START;
 use sim_model::plan::{ClientHarm, FaultKind};
 
@@ -37,11 +37,11 @@ impl LoadRunner<'_, '_> {
         let until = now + *duration;
         let there = (0..).zip(&self.clients).filter(|(_, client)| !client.done);
         let struck = victims.strike(there.map(|(agent, _)| agent), &mut self.fault_draw);
-        self.metrics.observe_network(&NetworkRecord::FaultApplied {
-            at: now,
+        let applied = FaultRecord::Applied {
             fault: index,
-            victims: &struck,
-        });
+            victims: struck.clone(),
+        };
+        self.metrics.observe(RunEvent::Fault(now, &applied));
         for agent in struck {
             match what {
                 ClientHarm::Partition => self.cut(agent, until),

@@ -132,12 +132,8 @@ impl LoadRunner<'_, '_> {
 
     /// Ends all connections of a client.
     fn drop_all(&mut self, agent: u32, length: Option<Span>) {
-        let (at, who) = (self.clock.now(), Agent(agent));
-        self.metrics.observe_network(&NetworkRecord::Disconnected {
-            at,
-            agent: who,
-            length,
-        });
+        let (now, dropped) = (self.clock.now(), NetworkRecord::Disconnected { length });
+        self.metrics.observe_network(now, Agent(agent), &dropped);
         let lost = std::mem::take(&mut self.clients[agent as usize].in_flight);
         for one in lost {
             self.forget(Some(one.ticket));

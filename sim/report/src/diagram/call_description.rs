@@ -2,18 +2,9 @@
 
 use sim_model::history::RequestKey;
 use sim_model::protocol::Op;
-use sim_model::words;
 
-/// A call at its first attempt.
-#[derive(Debug)]
-pub(super) struct CallDescription {
-    pub(super) words: String,
-    pub(super) verb: &'static str,
-    pub(super) facts: Vec<(&'static str, String)>,
-}
-
-/// The description of a call.
-pub(super) fn describe_call(op: &Op, key: RequestKey) -> CallDescription {
+/// What a call asks for besides its words, each with a name.
+pub(super) fn call_facts(op: &Op, key: RequestKey) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(room) = op.room().flatten() {
         facts.push(("room", format!("room_{}", room.0)));
@@ -34,11 +25,7 @@ pub(super) fn describe_call(op: &Op, key: RequestKey) -> CallDescription {
         RequestKey::Previous => facts.push(("request key", "that of the previous call".to_owned())),
         RequestKey::None | RequestKey::Own => {}
     }
-    CallDescription {
-        words: words::called(op),
-        verb: op.verb(),
-        facts,
-    }
+    facts
 }
 
 /// The first of several items, and the number of the others.

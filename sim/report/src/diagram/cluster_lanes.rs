@@ -3,7 +3,7 @@
 use chat_types::Span;
 use sim_model::history::{ClusterEvent, server_name};
 
-use super::recorder::LaneRecorder;
+use super::drawing::LaneDrawing;
 use super::{Fate, Lane, Role};
 
 /// What lasts, on one lane: its kind, and its words.
@@ -17,7 +17,7 @@ const DRIFTING: Lasting = ("slow_disk", "clock drifts");
 const DOUBLING: Lasting = ("slow_disk", "reports twice");
 const LEADERLESS: Lasting = ("fail_disk", "no leader");
 
-impl LaneRecorder<'_> {
+impl LaneDrawing<'_> {
     /// The lanes of the servers and of their log, if there are several.
     pub(super) fn cluster_lanes(&self) -> Vec<Lane> {
         if self.plan.servers == 1 {

@@ -3,11 +3,11 @@
 use chat_types::Span;
 
 use super::Band;
-use super::recorder::LaneRecorder;
+use super::drawing::LaneDrawing;
 use sim_model::plan::{Fault, Strikes};
 use sim_model::protocol::Agent;
 
-impl LaneRecorder<'_> {
+impl LaneDrawing<'_> {
     pub(super) fn band(
         &mut self,
         lane: usize,
@@ -23,14 +23,6 @@ impl LaneRecorder<'_> {
             kind,
             label: label.to_owned(),
         });
-    }
-
-    /// A user closed all connections, for some time or permanently.
-    pub(super) fn record_disconnect(&mut self, at: Span, agent: Agent, length: Option<Span>) {
-        if let Some(&lane) = self.lanes.get(&agent) {
-            let until = length.map_or(Span(u64::MAX), |length| at + length);
-            self.band(lane, at, until, "disconnect", "disconnected");
-        }
     }
 
     /// A fault of the plan affects these users.

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chat_types::{Span, Time};
+use chat_types::Span;
 
 use super::{Lane, Role};
 use crate::trace::Follow;
-use sim_model::history::{ClientEvent, Observer, RunEvent};
-use sim_model::outcome::{PANIC, Violation};
-use sim_model::protocol::{Agent, Response, Room, User};
+use sim_model::outcome::{PANIC, START, Violation};
+use sim_model::protocol::{Agent, Room, User};
+use sim_model::run_log::{Entry, Logged, RunLog};
 
 /// The most lanes of participants: more do not fit side by side.
 const LANES: usize = 7;
@@ -48,41 +48,43 @@ impl LaneSelection {
     }
 }
 
-/// Observes a run to choose the participants.
+/// The participants of a run, to choose from.
 #[derive(Debug)]
-pub(super) struct LaneSelector {
-    start: Time,
-    /// `None` for a panic, which ends the run.
-    until: Option<Span>,
-    last: Span,
-    concerned: Vec<User>,
-    others: Vec<User>,
-    rooms: Vec<Room>,
-    place: Option<(Room, u64)>,
+pub(super) struct LaneSelector<'l> {
+    log: &'l RunLog,
+    violation: &'l Violation,
+    /// When the last of them was active.
+    pub(super) last: Span,
     /// When the named event was first observed or accepted.
     subject: Option<Span>,
     agents: BTreeMap<User, Agent>,
-    names: BTreeMap<Agent, String>,
     active: BTreeMap<Agent, Span>,
     roommates: BTreeMap<Room, BTreeMap<Agent, Span>>,
 }
 
-impl LaneSelector {
-    pub(super) fn new(start: Time, violation: &Violation) -> Self {
-        let subject = &violation.subject;
-        Self {
-            start,
-            until: (violation.property != PANIC).then_some(violation.at),
+impl<'l> LaneSelector<'l> {
+    /// Those that were active up to the violation.
+    pub(super) fn of(log: &'l RunLog, violation: &'l Violation) -> Self {
+        let mut selector = Self {
+            log,
+            violation,
             last: Span::ZERO,
-            others: subject.others.clone(),
-            place: subject.place,
-            concerned: violation.users.clone(),
-            rooms: subject.rooms.clone(),
             subject: None,
             agents: BTreeMap::new(),
-            names: BTreeMap::new(),
             active: BTreeMap::new(),
             roommates: BTreeMap::new(),
+        };
+        for entry in &log.entries {
+            selector.read(entry);
+        }
+        selector
+    }
+
+    /// When the violation was found. A panic ends the run.
+    fn until(&self) -> Span {
+        match self.violation.property == PANIC {
+            true => self.last,
+            false => self.violation.at,
         }
     }
 
@@ -101,8 +103,8 @@ impl LaneSelector {
             }
             chosen.len()
         };
-        add(of(&self.concerned), Role::Concerned, LANES);
-        let main = add(of(&self.others), Role::Named, LANES);
+        add(of(&self.violation.users), Role::Concerned, LANES);
+        let main = add(of(&self.violation.subject.others), Role::Named, LANES);
         let roommates = self.roommates();
         let seats = if main == 0 {
             LANES
@@ -126,24 +128,27 @@ impl LaneSelector {
         };
         (!chosen.is_empty()).then(|| LaneSelection {
             left_out: (all.len() - shown) as u64,
-            violation: self.until.unwrap_or(self.last),
+            violation: self.until(),
             subject: self.subject,
-            place: self.place,
+            place: self.violation.subject.place,
             lanes: chosen.iter().map(|one| lane(*one)).collect(),
         })
     }
 
-    /// The user to follow: of a virtual user, its last one. `None` for a room, and if it was never
-    /// active.
-    pub(super) fn user(&self, follow: &Follow) -> Option<User> {
-        match follow {
-            Follow::User(user) => self.agents.contains_key(user).then_some(*user),
-            Follow::Name(name) => {
-                let (agent, _) = self.names.iter().find(|(_, known)| *known == name)?;
-                self.last_user(*agent)
-            }
-            Follow::Room(_) => None,
-        }
+    /// The user to follow, with its name: of a virtual user, its last one. `None` for a room, and if
+    /// it was never active.
+    pub(super) fn user(&self, follow: &Follow) -> Option<(User, &str)> {
+        let mut clients = self.log.clients.iter();
+        let (agent, client) = clients.find(|(agent, client)| match follow {
+            Follow::User(user) => self.agents.get(user) == Some(agent),
+            Follow::Name(name) => client.name == *name,
+            Follow::Room(_) => false,
+        })?;
+        let user = match follow {
+            Follow::User(user) => *user,
+            Follow::Name(_) | Follow::Room(_) => self.last_user(*agent)?,
+        };
+        Some((user, &client.name))
     }
 
     fn last_user(&self, agent: Agent) -> Option<User> {
@@ -151,22 +156,13 @@ impl LaneSelector {
         users.find(|(_, of)| **of == agent).map(|(user, _)| *user)
     }
 
-    /// The participants to show with a chosen one, until the end of the run.
-    pub(super) fn choose_followed(mut self, user: User) -> Option<LaneSelection> {
-        self.concerned = vec![user];
-        self.until = Some(self.last);
-        self.choose()
-    }
-
     /// Recently active participants of the affected rooms, latest first.
     fn roommates(&self) -> Vec<Agent> {
-        let until = self.until.unwrap_or(self.last);
-        let mut rooms = self.rooms.clone();
+        let until = self.until();
+        let mut rooms = self.violation.subject.rooms.clone();
         if rooms.is_empty() {
-            let concerned = self
-                .concerned
-                .iter()
-                .filter_map(|user| self.agents.get(user));
+            let concerned = self.violation.users.iter();
+            let concerned = concerned.filter_map(|user| self.agents.get(user));
             rooms.extend(concerned.filter_map(|agent| self.room_of(*agent)));
         }
         let mut latest: BTreeMap<Agent, Span> = BTreeMap::new();
@@ -200,7 +196,7 @@ impl LaneSelector {
 
     fn lane(&self, agent: Agent, user: Option<User>, role: Role) -> Lane {
         let known = || self.last_user(agent);
-        let name = self.names.get(&agent).cloned().unwrap_or_default();
+        let name = self.log.clients[&agent].name.clone();
         let (name, persona) = match user.or_else(known) {
             Some(user) => (user.to_string(), name),
             None => (name, String::new()),
@@ -212,44 +208,36 @@ impl LaneSelector {
         }
     }
 
-    fn heard_of(&mut self, agent: Agent, at: Span, (room, seq): (Room, Option<u64>)) {
-        self.roommates.entry(room).or_default().insert(agent, at);
-        if self.subject.is_none() && seq.is_some_and(|seq| self.place == Some((room, seq))) {
-            self.subject = Some(at);
-        }
-    }
-}
-
-impl Observer for LaneSelector {
-    fn observe(&mut self, event: RunEvent<'_>) {
-        let RunEvent::Client(record) = event else {
+    fn read(&mut self, entry: &Entry) {
+        let at = entry.at.since(START);
+        let in_time = at <= self.violation.at || self.violation.property == PANIC;
+        let is_shown = entry.is_of_client() && in_time;
+        let Some(agent) = entry.agent.filter(|_| is_shown) else {
             return;
         };
-        let at = record.at.since(self.start);
-        if self.until.is_some_and(|until| at > until) {
-            return;
-        }
         self.last = at;
-        let agent = record.agent;
         self.active.insert(agent, at);
-        if let Some(user) = record.user {
+        if let Some(user) = entry.user {
             self.agents.entry(user).or_insert(agent);
         }
-        let name = self.names.entry(agent);
-        name.or_insert_with(|| record.name.to_owned());
-        if let ClientEvent::Answered {
-            outcome: Ok(Response::Done(reply)),
+        let (room, place) = if let Logged::Answered {
+            is_first: true,
+            room,
+            place,
             ..
-        } = record.what
+        } = entry.what
         {
-            if let Some(room) = reply.room() {
-                let seq = reply.place().map(|(_, seq)| seq.0);
-                self.heard_of(agent, at, (room, seq));
-            }
-        } else if let ClientEvent::Received { event, .. } = record.what
-            && let Some((room, seq)) = event.place()
-        {
-            self.heard_of(agent, at, (room, Some(seq)));
+            (room, place)
+        } else if let Logged::Received { place, .. } = entry.what {
+            (place.map(|(room, _)| room), place)
+        } else {
+            return;
+        };
+        if let Some(room) = room {
+            self.roommates.entry(room).or_default().insert(agent, at);
+        }
+        if place.is_some() && place == self.violation.subject.place {
+            self.subject.get_or_insert(at);
         }
     }
 }

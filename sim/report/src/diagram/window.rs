@@ -114,7 +114,7 @@ fn ended(event: &Event) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagram::{Band, Fate, Kind, Rule, Shown};
+    use crate::diagram::{Band, Fate, Kind, Rule};
 
     fn event(lane: usize, at_ms: u64) -> Event {
         Event {
@@ -142,22 +142,14 @@ mod tests {
             label: String::new(),
         };
         let mut diagram = Diagram {
-            of: Shown::Whole,
-            seed: 1,
-            property: String::new(),
-            detail: String::new(),
-            marks: Vec::new(),
             violation_us: 90_000_000,
-            from_us: 0,
-            to_us: 0,
-            lanes: Vec::new(),
             events,
             bands: vec![band(0, 10), band(0, 60_000), band(80_000, 81_000)],
             rules: vec![Rule {
                 at_us: 5_000,
                 label: String::new(),
             }],
-            left_out: Vec::new(),
+            ..Diagram::default()
         };
         let window = Window {
             about: Span::millis(about_ms),

@@ -3,13 +3,13 @@ use std::sync::Arc;
 
 use super::*;
 use sim_model::history::{DeliveryPath, RequestKey, Retry};
+use sim_model::outcome::START;
 use sim_model::plan::Outage;
 use sim_model::protocol::{
     Body, Command, Event, Gap, InboxEvent, LostRange, Outcome, Refusal, Reply, Response, Who,
 };
 use sim_model::protocol::{CallId, Code, Op};
-
-const START: Time = Time(1_000_000_000);
+use sim_model::run_log::RunLog;
 
 fn at(ms: u64) -> Time {
     START + Span::millis(ms)
@@ -221,10 +221,10 @@ fn a_full_disk_is_reported_at_the_end() {
 }
 
 fn recorded(until_ms: u64, users: &[User], keep: usize) -> String {
-    let mut recorder = Recorder::new(START, Span::millis(until_ms), users, keep);
-    play(&mut recorder);
+    let mut log = RunLog::default();
+    play(&mut log);
     let mut text = String::new();
-    for line in recorder.into_lines() {
+    for line in excerpt(&log, Span::millis(until_ms), users, keep).1 {
         let mark = if line.blamed { " ◀" } else { "" };
         text.push_str(&format!("{} {} {}{mark}\n", line.at, line.user, line.text));
     }

@@ -16,9 +16,10 @@ use sim_model::plan::{
     Capacity, Fault, FaultKind, Network, OperatorAct, OperatorVerb, Outage, Plan,
 };
 use sim_model::protocol::{Agent, CallId, Command, EnterQueue, Op, Refusal, Reply, User};
+use sim_model::run_log::RunLog;
 use sim_model::server::{Caller, Entry, Implied, Operate, SecretHash};
 
-use crate::shrink::record::{Fidelity, StepRecorder};
+use crate::shrink::record::{Fidelity, Names, StepWriter};
 
 /// The time between the last entry before a restart and the crash.
 const BEFORE_CRASH: Span = Span::millis(1);
@@ -32,7 +33,9 @@ const AFTER: Span = Span::secs(1);
 
 /// Writes the scenario.
 pub(super) struct Steps {
-    recorder: StepRecorder,
+    log: RunLog,
+    /// The clients that open a stream, as soon as they can.
+    streams: BTreeSet<Agent>,
     /// The server's configuration at the beginning.
     config: Config,
     start: Time,
@@ -67,7 +70,8 @@ impl Steps {
         let before = Span(ENTERING.0 * (entered.len() as u64 + 1));
         let start = Time(at.0.saturating_sub(before.0));
         let mut steps = Self {
-            recorder: StepRecorder::new(start),
+            log: RunLog::default(),
+            streams: BTreeSet::new(),
             config: hub.config().clone(),
             start,
             last_at: start,
@@ -167,7 +171,11 @@ impl Steps {
             .filter(|(times, _)| *times > 0)
             .map(|(times, what)| format!("Left out: {times} {what}."));
         let notes = left_out.collect();
-        let mut plan = self.recorder.into_plan(&plan, Fidelity::Packets);
+        let mut steps = StepWriter::read(&self.log, self.start, Names::Others, Fidelity::Packets);
+        for agent in self.streams {
+            steps.has_stream(agent);
+        }
+        let mut plan = steps.into_plan(&plan);
         plan.faults = self.faults;
         (plan, notes)
     }
@@ -192,7 +200,7 @@ impl Steps {
     fn call(&mut self, at: Time, agent: Agent, op: &Op, key: RequestKey) {
         let (call, op) = (CallId(self.calls), plain(op, self.calls));
         self.calls += 1;
-        self.recorder.observe(RunEvent::Client(&Record {
+        self.log.observe(RunEvent::Client(&Record {
             at,
             agent,
             name: "",
@@ -211,15 +219,13 @@ impl Steps {
         if let Some(since) = self.closed.remove(&agent) {
             self.record_disconnect(agent, since, at);
         }
-        self.recorder.has_stream(agent);
+        self.streams.insert(agent);
     }
 
     fn record_disconnect(&mut self, agent: Agent, since: Time, until: Time) {
-        self.recorder.observe_network(&NetworkRecord::Disconnected {
-            at: since,
-            agent,
-            length: Some(until.since(since)),
-        });
+        let length = Some(until.since(since));
+        let dropped = NetworkRecord::Disconnected { length };
+        self.log.observe_network(since, agent, &dropped);
     }
 
     fn fault(&mut self, at: Time, kind: FaultKind) {

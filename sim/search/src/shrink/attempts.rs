@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
+use chat_types::Span;
 
 use sim_model::draw::{Quantiles, Shape};
+use sim_model::history::NetworkRecord;
 use sim_model::plan::{Capacity, Delivery, Net};
+use sim_model::run_log::{Entry, Logged, RunLog};
 
 /// The service and commit times, where all of them are recorded as delivery times.
 const AT_ONCE: Span = Span::micros(1);
@@ -34,97 +36,73 @@ pub(crate) enum Fidelity {
     Service,
 }
 
-/// One attempt of a call: its request, the network's copy of that, and their answers.
-#[derive(Clone, Debug)]
-pub(super) struct Attempt {
-    sent_at: Time,
-    request: Packet,
-    copy: Option<Packet>,
-}
-
-/// A request or its copy.
-#[derive(Clone, Copy, Debug)]
-struct Packet {
-    fate: Delivery,
-    /// When it was first served.
-    served: Option<Time>,
-    /// When its answer was sent, and the answer's fate.
-    replied: Option<(Time, Delivery)>,
-}
-
-impl Packet {
-    const fn new(fate: Delivery) -> Self {
-        Self {
-            fate,
-            served: None,
-            replied: None,
-        }
-    }
-
-    /// The treatment of the packet and of its answer. A call that `waits` is answered by its event,
-    /// whatever is recorded.
-    fn net(self, sent_at: Time, to: Fidelity, waits: bool) -> (Delivery, Option<Delivery>) {
-        let reply = self.replied.map(|(_, fate)| fate);
-        let Some(served) = self.served.filter(|_| to != Fidelity::Packets) else {
-            return (self.fate, reply);
-        };
-        let request = Delivery::After(served.since(sent_at) - AT_ONCE);
-        if to == Fidelity::Order {
-            return (request, reply);
-        }
-        let reply = self.replied.map(|(left_at, fate)| match fate {
-            Delivery::After(length) if !waits => {
-                Delivery::After((left_at + length).since(served) - AT_ONCE)
-            }
-            Delivery::After(_) | Delivery::Lost => fate,
-        });
-        (request, reply)
+/// The network's treatment of a packet that left, of its copy, and of the replies to them, as steps have
+/// it. A call that `waits` is answered by its event, whatever is recorded.
+pub(super) fn net(log: &RunLog, sent: &Entry, to: Fidelity, waits: bool) -> Net {
+    let (fate, copy) = if let Logged::Network(NetworkRecord::Sent { fate, copy, .. }) = sent.what {
+        (fate, copy)
+    } else if let Logged::Network(NetworkRecord::Opening { fate, .. }) = sent.what {
+        (fate, None)
+    } else {
+        return Net::default();
+    };
+    let (request, reply) = treatment(log, sent, (fate, false), to, waits);
+    let copy = copy.filter(|copy| *copy != Delivery::Lost);
+    let copy = copy.map(|fate| treatment(log, sent, (fate, true), to, waits));
+    Net {
+        request: Some(request),
+        duplicate: copy.map(|(request, _)| request),
+        reply,
+        duplicate_reply: copy.and_then(|(_, reply)| reply),
+        ..Net::default()
     }
 }
 
-impl Attempt {
-    pub(super) fn new(sent_at: Time, fate: Delivery, copy: Option<Delivery>) -> Self {
-        let copy = copy.filter(|copy| *copy != Delivery::Lost);
-        Self {
-            sent_at,
-            request: Packet::new(fate),
-            copy: copy.map(Packet::new),
+fn treatment(
+    log: &RunLog,
+    sent: &Entry,
+    (fate, is_copy): (Delivery, bool),
+    to: Fidelity,
+    waits: bool,
+) -> (Delivery, Option<Delivery>) {
+    let (mut served, mut replied) = (None, None);
+    for entry in log.then(sent) {
+        if let Logged::Network(NetworkRecord::Served { copy, .. }) = entry.what
+            && copy == is_copy
+        {
+            served.get_or_insert(entry.at);
+        } else if let Logged::Network(NetworkRecord::Replied { copy, fate, .. }) = entry.what
+            && copy == is_copy
+        {
+            replied = Some((entry.at, fate));
+        } else if let Logged::Network(NetworkRecord::Opened { fate }) = entry.what {
+            served.get_or_insert(entry.at);
+            replied = Some((entry.at, fate));
         }
     }
-
-    fn packet(&mut self, copy: bool) -> &mut Packet {
-        match &mut self.copy {
-            Some(packet) if copy => packet,
-            Some(_) | None => &mut self.request,
+    let reply = replied.map(|(_, fate)| fate);
+    let Some(served) = served.filter(|_| to != Fidelity::Packets) else {
+        return (fate, reply);
+    };
+    let request = Delivery::After(served.since(sent.at) - AT_ONCE);
+    if to == Fidelity::Order {
+        return (request, reply);
+    }
+    let reply = replied.map(|(left_at, fate)| match fate {
+        Delivery::After(length) if !waits => {
+            Delivery::After((left_at + length).since(served) - AT_ONCE)
         }
-    }
-
-    /// Records that the request or its copy is served.
-    pub(super) fn serve(&mut self, copy: bool, at: Time) {
-        self.packet(copy).served.get_or_insert(at);
-    }
-
-    /// Records the answer to the request or to its copy.
-    pub(super) fn reply(&mut self, copy: bool, left_at: Time, fate: Delivery) {
-        self.packet(copy).replied = Some((left_at, fate));
-    }
-
-    /// The form in steps.
-    pub(super) fn net(&self, to: Fidelity, waits: bool) -> Net {
-        let (request, reply) = self.request.net(self.sent_at, to, waits);
-        let copy = self.copy.map(|copy| copy.net(self.sent_at, to, waits));
-        Net {
-            request: Some(request),
-            duplicate: copy.map(|(request, _)| request),
-            reply,
-            duplicate_reply: copy.and_then(|(_, reply)| reply),
-            ..Net::default()
-        }
-    }
+        Delivery::After(_) | Delivery::Lost => fate,
+    });
+    (request, reply)
 }
 
 #[cfg(test)]
 mod tests {
+    use chat_types::Time;
+    use sim_model::history::{ClientEvent, Observer as _, Record, RequestKey, RunEvent};
+    use sim_model::protocol::{Agent, CallId, Op};
+
     use super::*;
 
     const fn after(millis: u64) -> Delivery {
@@ -140,41 +118,97 @@ mod tests {
         Some(Delivery::After(Span::millis(millis) - AT_ONCE))
     }
 
+    const CALL: CallId = CallId(0);
+
+    /// The log of an attempt, and of what the server did with it and its copy.
+    fn log(
+        sent_at: u64,
+        fates: (Delivery, Option<Delivery>),
+        then: &[(u64, NetworkRecord)],
+    ) -> RunLog {
+        let mut log = RunLog::default();
+        log.observe(RunEvent::Client(&Record {
+            at: at(sent_at),
+            agent: Agent(0),
+            name: "",
+            user: None,
+            what: ClientEvent::Called {
+                call: CALL,
+                op: &Op::Mood,
+                intended: at(sent_at),
+                key: RequestKey::Own,
+            },
+        }));
+        let (fate, copy) = fates;
+        let sent = NetworkRecord::Sent {
+            call: CALL,
+            attempt: 0,
+            fate,
+            copy,
+        };
+        log.observe_network(at(sent_at), Agent(0), &sent);
+        for (millis, record) in then {
+            log.observe_network(at(*millis), Agent(0), record);
+        }
+        log
+    }
+
+    const fn serve(copy: bool) -> NetworkRecord {
+        NetworkRecord::Served {
+            call: CALL,
+            attempt: 0,
+            copy,
+        }
+    }
+
+    const fn reply(copy: bool, fate: Delivery) -> NetworkRecord {
+        NetworkRecord::Replied {
+            call: CALL,
+            attempt: 0,
+            copy,
+            refused: None,
+            fate,
+        }
+    }
+
+    fn net_of(log: &RunLog, to: Fidelity, waits: bool) -> Net {
+        net(log, &log.entries[1], to, waits)
+    }
+
     #[test]
     fn a_request_served_late_is_written_with_a_long_delivery() {
-        let mut call_attempt = Attempt::new(at(10), after(5), None);
-        call_attempt.serve(false, at(40));
-        call_attempt.reply(false, at(60), after(7));
-        let packets = call_attempt.net(Fidelity::Packets, false);
+        let then = [(40, serve(false)), (60, reply(false, after(7)))];
+        let log = log(10, (after(5), None), &then);
+        let packets = net_of(&log, Fidelity::Packets, false);
         assert_eq!(
             (packets.request, packets.reply),
             (Some(after(5)), Some(after(7)))
         );
-        let service = call_attempt.net(Fidelity::Service, false);
+        let service = net_of(&log, Fidelity::Service, false);
         assert_eq!((service.request, service.reply), (less(30), less(27)));
-        let order = call_attempt.net(Fidelity::Order, false);
+        let order = net_of(&log, Fidelity::Order, false);
         assert_eq!((order.request, order.reply), (less(30), Some(after(7))));
-        assert_eq!(
-            call_attempt.net(Fidelity::Service, true).reply,
-            Some(after(7))
-        );
+        let waiting = net_of(&log, Fidelity::Service, true);
+        assert_eq!(waiting.reply, Some(after(7)));
     }
 
     #[test]
     fn a_copy_has_a_delivery_and_a_reply_of_its_own() {
-        let mut both = Attempt::new(at(0), after(9), Some(after(2)));
-        both.serve(true, at(3));
-        both.reply(true, at(4), Delivery::Lost);
-        both.serve(false, at(10));
-        both.reply(false, at(11), after(1));
-        let net = both.net(Fidelity::Packets, false);
+        let then = [
+            (3, serve(true)),
+            (4, reply(true, Delivery::Lost)),
+            (10, serve(false)),
+            (11, reply(false, after(1))),
+        ];
+        let log = log(0, (after(9), Some(after(2))), &then);
+        let net = net_of(&log, Fidelity::Packets, false);
         let replies = (net.reply, net.duplicate_reply);
         assert_eq!(
             (net.request, net.duplicate),
             (Some(after(9)), Some(after(2)))
         );
         assert_eq!(replies, (Some(after(1)), Some(Delivery::Lost)));
-        let net = both.net(Fidelity::Service, false);
+        let net = net_of(&log, Fidelity::Service, false);
         let replies = (net.reply, net.duplicate_reply);
         assert_eq!((net.request, net.duplicate), (less(10), less(3)));
         assert_eq!(replies, (less(2), Some(Delivery::Lost)));
@@ -182,9 +216,8 @@ mod tests {
 
     #[test]
     fn a_copy_may_be_served_alone() {
-        let mut alone = Attempt::new(at(0), Delivery::Lost, Some(after(2)));
-        alone.serve(true, at(3));
-        let net = alone.net(Fidelity::Service, false);
+        let alone = log(0, (Delivery::Lost, Some(after(2))), &[(3, serve(true))]);
+        let net = net_of(&alone, Fidelity::Service, false);
         assert_eq!(
             (net.request, net.duplicate),
             (Some(Delivery::Lost), less(3))
@@ -193,9 +226,14 @@ mod tests {
 
     #[test]
     fn a_request_never_served_is_written_as_sent() {
-        let net = Attempt::new(at(0), Delivery::Lost, None).net(Fidelity::Service, false);
+        let net = net_of(
+            &log(0, (Delivery::Lost, None), &[]),
+            Fidelity::Service,
+            false,
+        );
         assert_eq!((net.request, net.reply), (Some(Delivery::Lost), None));
-        let net = Attempt::new(at(0), after(1), Some(Delivery::Lost)).net(Fidelity::Packets, true);
+        let lost = log(0, (after(1), Some(Delivery::Lost)), &[]);
+        let net = net_of(&lost, Fidelity::Packets, true);
         assert_eq!((net.request, net.duplicate), (Some(after(1)), None));
     }
 }

@@ -2,7 +2,9 @@
 
 use chat_types::Span;
 use sim_judge::SeedOutcome;
-use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RequestKey};
+use sim_model::history::{
+    ClientEvent, FaultRecord, NetworkRecord, Observer, Record, RequestKey, RunEvent,
+};
 use sim_model::outcome::{Point, Progress, START, Violation};
 use sim_model::plan::{Delivery, Opening, Plan, Race, Schedule, Workload};
 use sim_model::protocol::{Code, Command, Op, OpKind, ReadBy, Room, User};
@@ -92,17 +94,21 @@ fn bare_reader(
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
-    let rule: PacketRule = |record| {
+    let rule: PacketRule = |event| {
         matches!(
-            record,
-            NetworkRecord::Opening {
-                opening: Opening {
-                    by: Some(ReadBy::ReaderId),
-                    bare: true,
+            event,
+            RunEvent::Network(
+                _,
+                _,
+                NetworkRecord::Opening {
+                    opening: Opening {
+                        by: Some(ReadBy::ReaderId),
+                        bare: true,
+                        ..
+                    },
                     ..
-                },
-                ..
-            }
+                }
+            )
         )
     };
     run_by_rules((|_| false, rule), plan, seed, progress, also)
@@ -184,14 +190,18 @@ fn the_answer_to_a_duplicate_has_a_fate_of_its_own() {
          phases: [{ duration: 10ms, arrival_count: 2 }]\n\
          scenarios: [{ name: guest, flow: [login, { loop: { count: 20, steps: [talking_stick, push] } }] }]\n",
     );
-    let lost: PacketRule = |packet| {
+    let lost: PacketRule = |event| {
         matches!(
-            packet,
-            NetworkRecord::Replied {
-                copy: true,
-                fate: Delivery::Lost,
-                ..
-            }
+            event,
+            RunEvent::Network(
+                _,
+                _,
+                NetworkRecord::Replied {
+                    copy: true,
+                    fate: Delivery::Lost,
+                    ..
+                }
+            )
         )
     };
     let shrunk = shrunk(
@@ -213,13 +223,16 @@ fn a_room_that_an_operator_names_by_mistake_is_written_with_the_act() {
          scenarios: [{ name: guest, flow: [{ loop: { count: 40, steps: [login, { think: 50ms }] } }] }]\n\
          faults: [{ every: 100ms, operator: kick }]\n",
     );
-    let named: PacketRule = |packet| {
+    let named: PacketRule = |event| {
         matches!(
-            packet,
-            NetworkRecord::RoomNamed {
-                room: Room(4..),
-                ..
-            }
+            event,
+            RunEvent::Fault(
+                _,
+                FaultRecord::RoomNamed {
+                    room: Room(4..),
+                    ..
+                }
+            )
         )
     };
     let shrunk = shrunk(

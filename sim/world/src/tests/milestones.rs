@@ -51,12 +51,15 @@ impl Observer for Seen {
             }
         } else if let RunEvent::World(WorldRecord::Down { at, .. }) = event {
             self.crashed.push(*at);
-        } else if let RunEvent::Network(sim_model::history::NetworkRecord::Replied {
+        } else if let RunEvent::Network(
+            _,
             agent,
-            call,
-            fate: Delivery::Lost,
-            ..
-        }) = event
+            sim_model::history::NetworkRecord::Replied {
+                call,
+                fate: Delivery::Lost,
+                ..
+            },
+        ) = event
         {
             self.lost.push((agent.0, *call));
         }

@@ -10,11 +10,11 @@ use std::ops::ControlFlow;
 use super::coverage_map::{Counts, CoverageMap, Entered};
 use crate::panics::catch_panic;
 use crate::runner::Ended;
-use crate::seed::JudgedSplit;
-use sim_judge::SeedOutcome;
+use sim_judge::{RunJudge, SeedOutcome};
 use sim_model::outcome::Point;
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
+use sim_world::Split;
 use sim_world::abstraction::Facet;
 
 /// The largest number of copies.
@@ -64,7 +64,7 @@ pub(super) struct Family<T> {
 
 /// A kept copy.
 struct SavedRun<'p> {
-    run: JudgedSplit<'p>,
+    run: Split<'p, RunJudge>,
     counts: Counts,
     worth: u32,
     branches: u32,
@@ -116,7 +116,8 @@ pub(super) fn explore<T>(
     };
     let mut members = Vec::new();
     let first = explorer.member(root.plan.recipe.clone(), |_| {
-        (JudgedSplit::begin(root.plan, root.seed), Counts::new())
+        let judge = RunJudge::new(root.plan);
+        (Split::begin(root.plan, root.seed, judge), Counts::new())
     });
     let mut next = push(&mut members, first, keep);
     let mut branches = 0;
@@ -183,7 +184,7 @@ impl<'p> Explorer<'p, '_> {
     fn member(
         &mut self,
         recipe: Recipe,
-        run: impl FnOnce(&Self) -> (JudgedSplit<'p>, Counts),
+        run: impl FnOnce(&Self) -> (Split<'p, RunJudge>, Counts),
     ) -> (Recipe, Ended<SeedOutcome>) {
         let mut new_facets = Vec::new();
         let ended = catch_panic(|| {
@@ -210,7 +211,8 @@ impl<'p> Explorer<'p, '_> {
                     self.offer(&run, &counts, std::mem::take(&mut pending));
                 }
             }
-            run.finish()
+            let (ran, judge) = run.finish();
+            judge.finish(self.root.plan, ran)
         });
         if !new_facets.is_empty() {
             let recipe = recipe.clone();
@@ -247,7 +249,7 @@ impl<'p> Explorer<'p, '_> {
     }
 
     /// Keeps a copy of the run if there is space, or if it is worth more than another.
-    fn offer(&mut self, run: &JudgedSplit<'p>, counts: &Counts, worth: u32) {
+    fn offer(&mut self, run: &Split<'p, RunJudge>, counts: &Counts, worth: u32) {
         if self.saved.len() == MAX_SAVED {
             let expected_worths = self.saved.iter().map(SavedRun::expected_worth);
             let least = expected_worths

@@ -1,0 +1,465 @@
+//! Draws what the participants of a diagram sent, received and experienced, from the log of a run.
+
+use std::collections::BTreeMap;
+
+use chat_types::Span;
+use rustc_hash::FxHashMap;
+
+use super::call_description::{call_facts, several};
+use super::lane_selection::LaneSelection;
+use super::window::{self, Window};
+use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, VIOLATION};
+use sim_model::history::{FaultRecord, NetworkRecord};
+use sim_model::outcome::START;
+use sim_model::plan::{Delivery, Plan};
+use sim_model::protocol::{Agent, CallId, Room};
+use sim_model::run_log::{Entry, Logged, RunLog};
+use sim_model::words;
+
+/// The most drawn events of a run.
+const KEPT: usize = 200_000;
+
+/// What is drawn so far.
+#[derive(Debug)]
+pub(super) struct LaneDrawing<'a> {
+    pub(super) plan: &'a Plan,
+    log: &'a RunLog,
+    violation: Span,
+    place: Option<(Room, u64)>,
+    pub(super) server: usize,
+    pub(super) lanes: FxHashMap<Agent, usize>,
+    concerned: Vec<usize>,
+    events: Vec<Event>,
+    pub(super) bands: Vec<Band>,
+    rules: Vec<Rule>,
+    down_since: Option<Span>,
+    is_healed: bool,
+    pub(super) last: Span,
+    /// With several servers: the lane of the first one. That of the log is the last lane.
+    pub(super) first_member: usize,
+    /// What lasts on the lanes of servers and log, and since when.
+    pub(super) lasting: BTreeMap<(usize, (&'static str, &'static str)), Span>,
+}
+
+impl<'a> LaneDrawing<'a> {
+    pub(super) fn of(plan: &'a Plan, log: &'a RunLog, selection: &LaneSelection) -> Self {
+        // The server's lane is in the middle, and the most affected participants are beside it, so
+        // that arrows are short: the first to the left, the second to the right, and so on outward.
+        let server = selection.lanes.len().div_ceil(2);
+        let lane = |index: usize| match index % 2 {
+            0 => server - 1 - index / 2,
+            _ => server + 1 + index / 2,
+        };
+        let all = selection.lanes.iter().enumerate();
+        let concerned = all
+            .clone()
+            .filter(|(_, (_, who))| who.role == Role::Concerned);
+        let mut drawing = Self {
+            plan,
+            log,
+            violation: selection.violation,
+            place: selection.place,
+            server,
+            concerned: concerned.map(|(index, _)| lane(index)).collect(),
+            lanes: all
+                .map(|(index, (agent, _))| (*agent, lane(index)))
+                .collect(),
+            events: Vec::new(),
+            bands: Vec::new(),
+            rules: Vec::new(),
+            down_since: None,
+            is_healed: false,
+            last: Span::ZERO,
+            first_member: selection.lanes.len() + 1,
+            lasting: BTreeMap::new(),
+        };
+        for entry in &log.entries {
+            drawing.draw(entry);
+        }
+        if let Some(since) = drawing.down_since {
+            drawing.band(server, since, drawing.last, "crash", "server down");
+        }
+        drawing.end_cluster();
+        drawing
+    }
+
+    /// The events and faults of the lanes, numbered in the order of the selection.
+    pub(super) fn into_events(mut self, selection: &LaneSelection) -> (Vec<Event>, Vec<Band>) {
+        let mut numbers = vec![selection.lanes.len(); self.first_member];
+        numbers.extend(self.first_member..self.first_member + self.cluster_lanes().len());
+        for (number, (agent, _)) in selection.lanes.iter().enumerate() {
+            numbers[self.lanes[agent]] = number;
+        }
+        for event in &mut self.events {
+            event.lane = numbers[event.lane];
+        }
+        for band in &mut self.bands {
+            band.lane = numbers[band.lane];
+            band.to_us = band.to_us.min(self.last.0);
+        }
+        self.events.sort_by_key(|event| event.from_us);
+        (self.events, self.bands)
+    }
+
+    /// The diagram of the finished run.
+    pub(super) fn into_diagram(mut self, selection: &LaneSelection) -> Diagram {
+        let server = Lane {
+            name: "server".to_owned(),
+            persona: match self.plan.servers {
+                1 => String::new(),
+                _ => "the owner of the chat".to_owned(),
+            },
+            role: Role::Server,
+        };
+        let mut lanes = vec![server; selection.lanes.len() + 1];
+        for (agent, lane) in &selection.lanes {
+            lanes[self.lanes[agent]].clone_from(lane);
+        }
+        lanes.extend(self.cluster_lanes());
+        let seen_there = self.events.iter().any(|event| event.blamed);
+        self.rules.push(Rule {
+            at_us: self.violation.0,
+            label: VIOLATION.to_owned(),
+        });
+        let window = Window {
+            // A violation found at the end of the run may be about a much earlier event.
+            about: selection
+                .subject
+                .filter(|_| !seen_there)
+                .unwrap_or(self.violation),
+            concerned: &self.concerned,
+            last: self.last,
+        };
+        let mut diagram = Diagram {
+            violation_us: self.violation.0,
+            lanes,
+            events: self.events,
+            bands: self.bands,
+            rules: self.rules,
+            ..Diagram::default()
+        };
+        window::cut(&mut diagram, &window);
+        if selection.left_out > 0 {
+            let words = format!(
+                "{} others of the same rooms have no lane.",
+                selection.left_out
+            );
+            diagram.left_out.push(words);
+        }
+        diagram
+    }
+
+    fn push(&mut self, event: Event) {
+        if self.events.len() < KEPT {
+            self.events.push(event);
+        }
+    }
+
+    fn is_blamed(&self, lane: usize, at: Span) -> bool {
+        at == self.violation && self.concerned.contains(&lane)
+    }
+
+    pub(super) fn point(&mut self, lane: usize, at: Span, label: String, fate: Fate) {
+        let blamed = self.is_blamed(lane, at);
+        self.push(Event {
+            blamed,
+            fate,
+            ..event(Kind::Point, lane, (at, Some(at)), label)
+        });
+    }
+
+    /// Draws an entry. A message is drawn where it left, with its arrival.
+    fn draw(&mut self, entry: &Entry) {
+        let (at, server) = (entry.at.since(START), self.server);
+        let lane = match entry.agent {
+            Some(agent) => self.lanes.get(&agent).copied(),
+            None => Some(server),
+        };
+        if entry.is_of_client() {
+            self.last = at;
+        }
+        match &entry.what {
+            Logged::Called(_)
+            | Logged::Retried(..)
+            | Logged::Answered { .. }
+            | Logged::Received { .. }
+            | Logged::Fault(FaultRecord::Mishap(_) | FaultRecord::RoomNamed { .. }) => {}
+            Logged::Abandoned(_)
+            | Logged::Forgot { .. }
+            | Logged::Vanished
+            | Logged::Finished
+            | Logged::Said => {
+                if let (Some(lane), Some((mark, words))) = (lane, &entry.said) {
+                    let is_fine = *mark == words::FINE;
+                    let fate = if is_fine { Fate::Fine } else { Fate::Broken };
+                    self.point(lane, at, words.clone(), fate);
+                }
+            }
+            Logged::Network(record) => {
+                if let Some(lane) = lane {
+                    self.traffic(at, lane, entry, record);
+                }
+            }
+            Logged::Fault(FaultRecord::Applied { fault, victims }) => {
+                self.fault_started(at, *fault, victims);
+            }
+            Logged::Down(how) => {
+                self.down_since = Some(at);
+                self.point(server, at, how.words().to_owned(), Fate::Broken);
+            }
+            Logged::Restarted => {
+                if let Some(since) = self.down_since.take() {
+                    self.band(server, since, at, "crash", "server down");
+                }
+                self.point(server, at, "up again".to_owned(), Fate::Fine);
+            }
+            Logged::ClockJumped(by) => {
+                self.point(server, at, format!("clock jumps by {by}"), Fate::Broken);
+            }
+            Logged::Cluster(member, what) => self.cluster_event(at, *member, *what),
+            Logged::Healed => {
+                self.is_healed = true;
+                self.disk_bands();
+                for band in &mut self.bands {
+                    band.to_us = band.to_us.min(at.0).max(band.from_us);
+                }
+                self.rules.push(Rule {
+                    at_us: at.0,
+                    label: "all faults healed".to_owned(),
+                });
+            }
+            Logged::Ended => {
+                self.last = at;
+                if !self.is_healed {
+                    self.disk_bands();
+                }
+            }
+        }
+    }
+
+    fn traffic(&mut self, at: Span, lane: usize, entry: &Entry, record: &NetworkRecord) {
+        let drawn = match *record {
+            NetworkRecord::Sent {
+                call,
+                attempt,
+                fate,
+                copy,
+            } => return self.request(lane, entry, (call, attempt), fate, copy),
+            NetworkRecord::Replied {
+                call,
+                attempt,
+                refused,
+                fate,
+                ..
+            } => self.reply(lane, entry, (call, attempt), refused, fate),
+            NetworkRecord::Pushed {
+                first_seq,
+                events,
+                fate,
+            } => self.push_of(lane, entry, (first_seq, events), fate),
+            NetworkRecord::Opening { fate, .. } => {
+                let label = "open stream".to_owned();
+                let drawn = event(Kind::Opening, lane, arrival(at, fate), label);
+                // The answer is known when the stream is open.
+                match self.log.then(entry).any(Entry::is_of_client) {
+                    true => Event {
+                        fate: Fate::Fine,
+                        ..drawn
+                    },
+                    false => drawn,
+                }
+            }
+            NetworkRecord::StreamBroke => {
+                return self.point(lane, at, "stream breaks".to_owned(), Fate::Broken);
+            }
+            NetworkRecord::Disconnected { length } => {
+                let until = length.map_or(Span(u64::MAX), |length| at + length);
+                return self.band(lane, at, until, "disconnect", "disconnected");
+            }
+            NetworkRecord::Served { .. } | NetworkRecord::Opened { .. } => return,
+        };
+        self.push(drawn);
+    }
+
+    /// Draws an attempt of a call, and the network's copy of it.
+    fn request(
+        &mut self,
+        lane: usize,
+        entry: &Entry,
+        (call, attempt): (CallId, u32),
+        fate: Delivery,
+        copy: Option<Delivery>,
+    ) {
+        let (at, log) = (entry.at.since(START), self.log);
+        let number = call.0.to_string();
+        let call = log.call(entry.agent.unwrap_or_default(), call);
+        let mut label = words::called(&call.op);
+        if attempt > 0 {
+            label.push_str(&format!(" (attempt {})", attempt + 1));
+        }
+        let mut drawn = event(Kind::Request, lane, arrival(at, fate), label);
+        drawn.facts = vec![("call", number), ("attempt", (attempt + 1).to_string())];
+        drawn.facts.extend(call_facts(&call.op, call.key));
+        drawn.idle = call.op.verb() == "check";
+        let copy = copy.map(|fate| Event {
+            copy: true,
+            facts: drawn.facts.clone(),
+            idle: drawn.idle,
+            ..event(Kind::Request, lane, arrival(at, fate), drawn.label.clone())
+        });
+        let is_served =
+            |entry: &&Entry| matches!(entry.what, Logged::Network(NetworkRecord::Served { .. }));
+        if let Some(served) = log.then(entry).find(is_served)
+            && drawn.fate == Fate::Unheard
+        {
+            drawn.fate = Fate::Fine;
+            drawn.served_us = Some(served.at.since(START).0);
+        }
+        // A poll with new events is shown like any other call.
+        let has_news = |answer: &usize| !self.is_idle(&log.entries[*answer]);
+        drawn.idle &= !call.heard.iter().any(has_news)
+            || !(0..attempt).all(|attempt| call.sent.contains_key(&attempt));
+        self.push(drawn);
+        if let Some(copy) = copy {
+            self.push(copy);
+        }
+    }
+
+    /// Whether this answer is a page without an event, elsewhere than at the violation.
+    fn is_idle(&self, answer: &Entry) -> bool {
+        let is_empty = answer.said.is_none() && answer.then.is_empty();
+        is_empty && answer.at.since(START) != self.violation
+    }
+
+    fn reply(
+        &self,
+        lane: usize,
+        entry: &Entry,
+        (call, attempt): (CallId, u32),
+        refused: Option<&'static str>,
+        fate: Delivery,
+    ) -> Event {
+        let known = self.log.call(entry.agent.unwrap_or_default(), call);
+        let verb = known.op.verb();
+        let label = match refused {
+            Some(code) => format!("{verb} refused: {code}"),
+            None => format!("{verb} answered"),
+        };
+        let arrival = arrival(entry.at.since(START), fate);
+        let mut drawn = event(Kind::Reply, lane, arrival, label);
+        if refused.is_some() && fate != Delivery::Lost {
+            drawn.fate = Fate::Refused;
+        }
+        drawn.facts = vec![
+            ("answers call", call.0.to_string()),
+            ("attempt", (attempt + 1).to_string()),
+        ];
+        let Some(answer) = self.log.then(entry).next() else {
+            return drawn;
+        };
+        let Logged::Answered {
+            is_refused, place, ..
+        } = answer.what
+        else {
+            return drawn;
+        };
+        self.arrive(&mut drawn, answer);
+        if is_refused {
+            drawn.fate = Fate::Refused;
+        }
+        drawn.named = place.is_some() && place == self.place;
+        drawn.idle = self.is_idle(answer);
+        let brought = self.brought(&mut drawn, answer);
+        drawn.label = match &answer.said {
+            Some((_, words)) => words.clone(),
+            None if brought.is_empty() => "nothing new".to_owned(),
+            None => several(&brought),
+        };
+        drawn
+    }
+
+    fn push_of(
+        &self,
+        lane: usize,
+        entry: &Entry,
+        (first_seq, events): (u64, u32),
+        fate: Delivery,
+    ) -> Event {
+        let label = match events {
+            1 => "1 event".to_owned(),
+            n => format!("{n} events"),
+        };
+        let facts = vec![("inbox", format!("from {first_seq}, {label}"))];
+        let mut drawn = Event {
+            facts,
+            ..event(
+                Kind::Push,
+                lane,
+                arrival(entry.at.since(START), fate),
+                label,
+            )
+        };
+        for received in self.log.then(entry) {
+            self.arrive(&mut drawn, received);
+        }
+        let brought = self.brought(&mut drawn, entry);
+        if !brought.is_empty() {
+            drawn.label = several(&brought);
+        }
+        drawn
+    }
+
+    /// A message arrived at its client.
+    fn arrive(&self, drawn: &mut Event, there: &Entry) {
+        let at = there.at.since(START);
+        drawn.to_us = Some(at.0);
+        drawn.fate = Fate::Fine;
+        drawn.blamed |= self.is_blamed(drawn.lane, at);
+    }
+
+    /// Adds the events that a message brought, and returns each in words.
+    fn brought(&self, drawn: &mut Event, message: &Entry) -> Vec<String> {
+        let mut all = Vec::new();
+        for received in self.log.then(message) {
+            if let Logged::Received {
+                seq, kind, place, ..
+            } = &received.what
+                && let Some((_, words)) = &received.said
+            {
+                let mut fact = format!("{words} · {kind} · inbox {seq}");
+                if let Some((room, room_seq)) = place {
+                    fact.push_str(&format!(" · room_{} #{room_seq}", room.0));
+                }
+                drawn.facts.push(("brought", fact));
+                drawn.named |= place.is_some() && *place == self.place;
+                all.push(words.clone());
+            }
+        }
+        all
+    }
+}
+
+fn event(kind: Kind, lane: usize, (from, to): (Span, Option<Span>), label: String) -> Event {
+    Event {
+        kind,
+        lane,
+        from_us: from.0,
+        to_us: to.map(|to| to.0),
+        served_us: None,
+        label,
+        fate: to.map_or(Fate::Lost, |_| Fate::Unheard),
+        copy: false,
+        idle: false,
+        blamed: false,
+        named: false,
+        facts: Vec::new(),
+    }
+}
+
+/// When a packet leaves and arrives.
+fn arrival(at: Span, fate: Delivery) -> (Span, Option<Span>) {
+    match fate {
+        Delivery::After(latency) => (at, Some(at + latency)),
+        Delivery::Lost => (at, None),
+    }
+}

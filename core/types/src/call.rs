@@ -98,7 +98,7 @@ pub enum Reader {
 }
 
 /// A read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Read {
     /// Events of the inbox.
     Check {

@@ -23,8 +23,8 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Code, Decided, Op, OpKind, Outcome, Refusal, Reply, Response, User};
-use sim_model::server::{BatchEntry, Entry, Implied, ServerCall, ServerRecord, Ticket};
+use sim_model::protocol::{Code, Decided, OpKind, Outcome, Refusal, Reply, Response, User};
+use sim_model::server::{BatchEntry, Call, Entry, Implied, ServerRecord, Ticket};
 
 use crate::comparison::{Comparison, ComparisonCounts};
 use crate::difference::{BatchItem, Decision, Difference, EventPosition};
@@ -32,8 +32,8 @@ use crate::findings::{Finding, Findings};
 use crate::model::{Deadline, Event, Model};
 use crate::properties;
 
-use self::admission::{Admission, handle_of};
-use self::in_flight::{Call, InFlight, Stage};
+use self::admission::Admission;
+use self::in_flight::{InFlight, Pending, Stage};
 use self::log_waits::LogWaits;
 use self::long_polls::{LongPolls, WaitEvent};
 use self::number_map::NumberMap;
@@ -304,7 +304,7 @@ impl Auditor {
     /// An entry of a batch, for differences.
     fn batch_item(&self, batched: &BatchEntry) -> BatchItem {
         match batched {
-            BatchEntry::Call(id) => BatchItem::Call(self.in_flight.call(*id).map(Call::summary)),
+            BatchEntry::Call(id) => BatchItem::Call(self.in_flight.call(*id).map(Pending::summary)),
             BatchEntry::Own(entry) => BatchItem::Own(entry.clone()),
         }
     }
@@ -466,8 +466,8 @@ impl Auditor {
         }
     }
 
-    fn handle_call(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<ServerCall>) {
-        let user = handle_of(ask).and_then(|handle| self.model.user_of(handle));
+    fn handle_call(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<Call>) {
+        let user = self.model.caller_of(ask);
         let waits_for_log = self.waits_for_log();
         let mut stage = match waits_for_log && self.is_admitted_later(at, ask, user) {
             true => Stage::Unadmitted,
@@ -480,7 +480,7 @@ impl Auditor {
                 *from = Time::MAX;
             }
         }
-        let call = Call {
+        let call = Pending {
             ask: Arc::clone(ask),
             user,
             stage,
@@ -500,24 +500,24 @@ impl Auditor {
 }
 
 /// Whether the entry matches the call.
-fn asks_for(ask: &ServerCall, caller: Option<User>, entry: &Entry) -> bool {
+fn asks_for(ask: &Call, caller: Option<User>, entry: &Entry) -> bool {
     match (ask, entry) {
         (
-            ServerCall::Call {
+            Call::Command {
                 caller,
                 key,
-                op: Op::Command(op),
+                command,
             },
             Entry::Call {
                 caller: by,
                 key: under,
                 command: what,
             },
-        ) => (caller, key, op) == (by, under, what),
-        (ServerCall::OpenStream { .. }, Entry::Implied { user, implied }) => {
+        ) => (caller, key, command) == (by, under, what),
+        (Call::OpenStream { .. }, Entry::Implied { user, implied }) => {
             *implied == Implied::OpenStream && caller == Some(*user)
         }
-        (ServerCall::Operate(asked), Entry::Operate { act, .. }) => asked == act,
+        (Call::Operate { act: asked, .. }, Entry::Operate { act, .. }) => asked == act,
         _ => false,
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use chat_types::{Epoch, Time};
 use sim_model::listing::Listed;
-use sim_model::protocol::{Decided, Notice, Op, Outcome, Refusal, Reply, Room, User};
-use sim_model::server::{Entry, Gap, JournalState, ServerCall};
+use sim_model::protocol::{Decided, Notice, OpKind, Outcome, Refusal, Reply, Room, User};
+use sim_model::server::{Call, Entry, Gap, JournalState};
 
 use crate::fact::Fact;
 use crate::model::{Body, Deadline, Event, GivenAgain, Inbox};
@@ -151,7 +151,7 @@ pub struct EventPosition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSummary {
     /// The call's content.
-    pub ask: Arc<ServerCall>,
+    pub ask: Arc<Call>,
     /// The calling participant, if it is registered.
     pub caller: Option<User>,
 }
@@ -251,12 +251,13 @@ impl Difference {
 }
 
 impl CallSummary {
-    /// The tool of the call, if it is a tool's.
+    /// The kind of operation, if the call is that of a tool.
     #[must_use]
-    pub fn op(&self) -> Option<&Op> {
+    pub fn kind(&self) -> Option<OpKind> {
         match self.ask.as_ref() {
-            ServerCall::Call { op, .. } => Some(op),
-            ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
+            Call::Command { command, .. } => Some(OpKind::of(command)),
+            Call::Read { read, .. } => Some(OpKind::of_read(read)),
+            Call::OpenStream { .. } | Call::Operate { .. } => None,
         }
     }
 }

@@ -374,7 +374,7 @@ impl Metrics {
     ) {
         let (at, agent) = (record.at, record.agent);
         let is_unsure = self.end_call(record, call, outcome);
-        if matches!(op, Op::Check { .. }) {
+        if op.kind() == OpKind::Check {
             self.waits(agent).bytes += CHECK_ANSWER;
         }
         match outcome {

@@ -25,6 +25,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use sim_model::server::{Call, Reader};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
@@ -58,6 +59,7 @@ pub struct Model {
     now: Time,
     participants: Table<Participant>,
     handles: FxHashMap<SecretHash, User>,
+    readers: FxHashMap<SecretHash, User>,
     /// The participants by the keys of their display names and chosen public ids. // 5.3, 5.4
     names: BTreeMap<String, User>,
     rooms: Table<RoomState>,
@@ -129,6 +131,7 @@ impl Model {
             now: Time(0),
             participants: Table::new(),
             handles: FxHashMap::default(),
+            readers: FxHashMap::default(),
             names: BTreeMap::new(),
             rooms: Table::new(),
             room_names: BTreeMap::new(),
@@ -181,6 +184,19 @@ impl Model {
     #[must_use]
     pub fn user_of(&self, handle: SecretHash) -> Option<User> {
         self.handles.get(&handle).copied()
+    }
+
+    /// The participant that calls, or whose inbox the caller reads.
+    #[must_use]
+    pub fn caller_of(&self, call: &Call) -> Option<User> {
+        match call {
+            Call::Command { caller, .. } => self.user_of(caller.handle()),
+            Call::Read { reader, .. } | Call::OpenStream { reader, .. } => match reader {
+                Reader::Handle(handle) => self.user_of(*handle),
+                Reader::ReaderId(id) => self.readers.get(id).copied(),
+            },
+            Call::Operate { .. } => None,
+        }
     }
 
     /// Participants whose inboxes grew since the last call, each once, in ascending number.
@@ -310,8 +326,15 @@ impl Model {
     fn decide_call(&mut self, caller: Caller, key: Option<RequestKey>, command: &Command) -> Owed {
         let (user, outcome) = match (self.user_of(caller.handle()), caller) {
             (None, Caller::Handle(_)) => return owe(None, Err(refuse(Code::UnknownHandle))),
-            (None, Caller::New { handle, from, .. }) => {
-                match self.register((handle, from.0), command) {
+            (
+                None,
+                Caller::New {
+                    handle,
+                    reader,
+                    from,
+                },
+            ) => {
+                match self.register((handle, reader), from.0, command) {
                     Ok(registered) => registered,
                     Err(refusal) => return owe(None, Err(refusal)), // Not remembered. // 3
                 }

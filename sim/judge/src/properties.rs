@@ -32,7 +32,7 @@ mod stick_progress;
 mod stream_continuity;
 
 use sim_model::listing::{Kept, Listed};
-use sim_model::protocol::{Code, Decided, Op, OpKind, Refusal, Reply};
+use sim_model::protocol::{Code, Decided, OpKind, Refusal, Reply};
 use sim_model::server::Entry;
 
 use crate::comparison::{Comparison, ComparisonCounts};
@@ -164,7 +164,7 @@ fn kind(difference: &Difference) -> Option<OpKind> {
         }) => Some(OpKind::of(command)),
         Difference::Answer { call, .. }
         | Difference::Uncommitted { call, .. }
-        | Difference::Early { call, .. } => call.op().map(Op::kind),
+        | Difference::Early { call, .. } => call.kind(),
         _ => None,
     }
 }

@@ -28,7 +28,7 @@ use crate::comparison::Comparison;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Record};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Body, Op, OpKind, Reply, Response, User};
+use sim_model::protocol::{Answer, Body, Op, OpKind, Read, Reply, Response, User};
 
 use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
@@ -94,15 +94,13 @@ impl Witness {
             self.observations
                 .answer((record.agent, call), user, outcome, at);
             let answered = Fact::Answered(user, op.verb(), outcome.clone());
-            if let (
-                Op::Check {
-                    after: Some(after), ..
-                },
-                Ok(Response::Read(Answer::Page { page, .. })),
-            ) = (op, outcome)
+            if let (Op::Read { read, .. }, Ok(Response::Read(Answer::Page { page, .. }))) =
+                (op, outcome)
+                && let Read::Check { after, .. } = read
+                && let Some(after) = after
             {
                 let left_at = (page.unread == 0).then_some(called_at);
-                let reach = (*after, page.cursor.0);
+                let reach = (after.0, page.cursor.0);
                 self.page(user, reach, left_at, (at, answered), findings);
             } else if let Ok(
                 Response::Done(Reply::OnBreak {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::names::Names;
-use sim_model::protocol::{Command, EnterQueue, Op, Room};
+use sim_model::protocol::{Command, EnterQueue, Op, Read, Room};
 
 /// One attempt of a call to the server.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub(super) struct Arguments<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<u32>,
+    limit: Option<usize>,
 }
 
 impl<'a> Arguments<'a> {
@@ -78,14 +78,10 @@ impl<'a> Arguments<'a> {
 }
 
 /// The largest part of a member list.
-const ALL_MEMBERS: u32 = 1_000;
+const ALL_MEMBERS: usize = 1_000;
 
 impl Ask {
     /// The operation's arguments without the handle.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "most calls have no arguments but those that are in `base`"
-    )]
     pub(super) fn arguments(&self, names: &Names) -> Arguments<'_> {
         let room_text = |room: Option<Room>| room.map(|room| names.room_text(room));
         let key = self.key.filter(|_| !self.op.is_read());
@@ -129,19 +125,22 @@ impl Ask {
                 excuse: excuse.as_deref(),
                 ..base
             },
-            Op::Check { after, wait, .. } => Arguments {
-                after: *after,
-                wait_seconds: Some(wait.as_secs()),
-                ..base
-            },
-            Op::History { before, limit, .. } => Arguments {
-                before: *before,
-                limit: Some(*limit),
-                ..base
-            },
-            Op::ListUsers { .. } => Arguments {
-                limit: Some(ALL_MEMBERS),
-                ..base
+            Op::Read { read, .. } => match *read {
+                Read::Check { after, wait, .. } => Arguments {
+                    after: after.map(|after| after.0),
+                    wait_seconds: Some(wait.as_secs()),
+                    ..base
+                },
+                Read::History { before, limit, .. } => Arguments {
+                    before: before.map(|before| before.0),
+                    limit: Some(limit),
+                    ..base
+                },
+                Read::Members { .. } => Arguments {
+                    limit: Some(ALL_MEMBERS),
+                    ..base
+                },
+                Read::Mood => base,
             },
             _ => base,
         }
@@ -158,7 +157,10 @@ pub(super) fn route(ask: &Ask) -> Cow<'static, str> {
         Op::Command(Command::Login { .. }) if ask.handle.is_none() => "/register".into(),
         Op::Command(Command::SendMessage { .. }) => "/send".into(),
         Op::Command(Command::TalkingStick { .. }) => "/talking_stick".into(),
-        Op::Check { .. } => "/check_event".into(),
+        Op::Read {
+            read: Read::Check { .. },
+            ..
+        } => "/check_event".into(),
         _ => format!("/tools/{}", ask.op.tool()).into(),
     }
 }
@@ -190,11 +192,7 @@ mod tests {
         }));
         let of = |ask: &Ask| serde_json::to_value(ask.arguments(&names)).unwrap();
         assert_eq!(of(&said), json!({ "room_id": "room_4", "message": "hi" }));
-        let check = ask(Op::Check {
-            after: Some(3),
-            wait: Span::millis(2_900),
-            by: ReadBy::Handle,
-        });
+        let check = ask(Op::check(Some(3), Span::millis(2_900), ReadBy::Handle));
         assert_eq!(of(&check), json!({ "after": 3, "wait_seconds": 2 }));
         let renamed = serde_json::to_value(check.arguments(&names).with_delay()).unwrap();
         assert_eq!(renamed, json!({ "after": 3, "delay": 2 }));
@@ -215,6 +213,9 @@ mod tests {
         assert_eq!(route(&login), "/tools/login");
         login.handle = None;
         assert_eq!(route(&login), "/register");
-        assert_eq!(route(&ask(Op::Mood)), "/tools/check_stress_status");
+        assert_eq!(
+            route(&ask(Op::by_handle(Read::Mood))),
+            "/tools/check_stress_status"
+        );
     }
 }

@@ -12,7 +12,7 @@ use sim_judge::metrics::distribution::Distribution;
 use sim_judge::metrics::throughput::{CallCounts, Throughput};
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent};
 use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
-use sim_model::protocol::{Command, Op};
+use sim_model::protocol::OpKind;
 
 /// An arrival that starts this much later than planned, in microseconds, counts as late.
 const LATE: u64 = 10_000;
@@ -130,10 +130,7 @@ impl Observer for DriverMetrics<'_> {
             ..
         } = &mut what
         {
-            if !matches!(
-                op,
-                Op::Check { .. } | Op::Command(Command::TakeBreak { .. })
-            ) {
+            if !matches!(op.kind(), OpKind::Check | OpKind::Break) {
                 self.latency.record(record.at.since(*intended).0);
             }
             *intended = *called_at;

@@ -203,11 +203,7 @@ async fn try_check(
     let ask = Ask {
         handle: Some(NOBODY.into()),
         key: None,
-        op: Op::Check {
-            after: None,
-            wait: Span::ZERO,
-            by: ReadBy::Handle,
-        },
+        op: Op::check(None, Span::ZERO, ReadBy::Handle),
         room: None,
     };
     let request = net.writer.call(1, &ask, session);

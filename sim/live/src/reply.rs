@@ -14,7 +14,8 @@ use lists::{MemberJson, NoticeJson, PastJson};
 use super::event::{EventJson, Received};
 use super::names::{Names, WhoJson, code};
 use sim_model::protocol::{
-    Answer, Command, Earlier, Epoch, Op, Outcome, Page, Refusal, Reply, Response, User, WasWaiting,
+    Answer, Command, Earlier, Epoch, Op, Outcome, Page, Read, Refusal, Reply, Response, User,
+    WasWaiting,
 };
 
 /// The union of all tools' results. Each has some of the fields.
@@ -164,14 +165,17 @@ impl Reader<'_> {
 
     /// The answer of the call's kind; none if a part is missing.
     fn response(&self, op: &Op, json: &ReplyJson<'_>) -> Option<Response> {
-        let room = || json.room_id.as_deref().map(|id| self.names.room(id));
-        Some(Response::Read(match op {
+        let read = match op {
             Op::Command(command) => return self.reply_to(command, json).map(Response::Done),
-            Op::Mood => Answer::Mood {
+            Op::Read { read, .. } => read,
+        };
+        let room = || json.room_id.as_deref().map(|id| self.names.room(id));
+        Some(Response::Read(match read {
+            Read::Mood => Answer::Mood {
                 stress: json.stress_level?,
                 boss_alert: json.boss_alert_level?,
             },
-            Op::Check { .. } => {
+            Read::Check { .. } => {
                 let unread = json.unread.unwrap_or_default().max(1);
                 // The events of the page are passed on one by one.
                 let page = Page {
@@ -182,7 +186,7 @@ impl Reader<'_> {
                 let notices = self.notices(json);
                 Answer::Page { page, notices }
             }
-            Op::History { room: asked, .. } => {
+            Read::History { room: asked, .. } => {
                 let room = room().or(*asked)?;
                 Answer::History {
                     room,
@@ -190,7 +194,7 @@ impl Reader<'_> {
                     more: json.more.unwrap_or_default(),
                 }
             }
-            Op::ListUsers { room: asked } => Answer::Members {
+            Read::Members { room: asked } => Answer::Members {
                 room: room().or(*asked)?,
                 members: self.members(json),
             },
@@ -349,11 +353,7 @@ mod tests {
 
     #[test]
     fn a_check_returns_its_events() {
-        let op = Op::Check {
-            after: None,
-            wait: Span::ZERO,
-            by: ReadBy::Handle,
-        };
+        let op = Op::check(None, Span::ZERO, ReadBy::Handle);
         let page = json!({
             "events": [{ "seq": 1, "type": "user.joined", "timestamp": "2026-01-01T00:00:00.000Z",
                 "room_id": "room_2", "room_seq": 1, "user": { "user_id": "user_1" } }],

@@ -190,7 +190,7 @@ impl PointCounter {
         let client = self.client(agent);
         client.in_flight += 1;
         let parallel = client.in_flight > 1;
-        if matches!(op, Op::Check { .. }) {
+        if op.kind() == OpKind::Check {
             client.last_check = Some(call);
         }
         if parallel {
@@ -216,15 +216,15 @@ impl PointCounter {
         }
         match outcome {
             Ok(answer) => {
-                if let Op::Check { wait, by, .. } = op {
-                    if *by == ReadBy::ReaderId {
+                if op.kind() == OpKind::Check {
+                    if matches!(op, Op::Read { by, .. } if *by == ReadBy::ReaderId) {
                         self.tally.reach(Point::ReadByReader);
                     }
                     if matches!(answer, Response::Read(Answer::Page { notices, .. }) if !notices.is_empty())
                     {
                         self.tally.reach(Point::Noticed);
                     }
-                    self.record_check(record, (call, called_at), *wait);
+                    self.record_check(record, (call, called_at), op.hold());
                 } else {
                     if op.kind() == OpKind::Break && record.at.since(called_at) >= HELD {
                         self.tally.reach(Point::BreakHeld);

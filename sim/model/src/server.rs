@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use chat_types::{Config, Continuity, Reply, Time};
 
-pub use chat_types::{Caller, Entry, Event, Gap, Implied, Operate, RequestKey, SecretHash, Ticket};
+pub use chat_types::{
+    Call, Caller, Entry, Event, Gap, Implied, Operate, Reader, RequestKey, SecretHash, Ticket,
+};
 
-use crate::protocol::{Notice, Op, Outcome, Page, ReadBy, Refusal, Room, User};
+use crate::protocol::{Notice, Outcome, Page, Refusal, Room, User};
 
 /// The state at a position of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ pub enum ServerRecord<'a> {
         at: Time,
         ticket: Ticket,
         from: u64,
-        ask: &'a Arc<ServerCall>,
+        ask: &'a Arc<Call>,
     },
     /// The seed of the server's draws, which its first entry sets. It precedes that entry.
     Seeded { at: Time, seed: u64 },
@@ -198,26 +200,6 @@ impl ServerRecord<'_> {
         | Self::ClockStepped { at }) = self;
         *at
     }
-}
-
-/// A call at the server's border.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum ServerCall {
-    /// A call of a tool, including reads.
-    Call {
-        caller: Caller,
-        key: Option<RequestKey>,
-        op: Op,
-    },
-    /// The opening of a stream after `after`; without it, from the end of the inbox.
-    OpenStream {
-        handle: SecretHash,
-        after: Option<u64>,
-        by: ReadBy,
-    },
-    /// An operator's act.
-    Operate(Operate),
 }
 
 /// One entry of a batch that is being appended.

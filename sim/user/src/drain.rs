@@ -85,11 +85,7 @@ impl VirtualUser {
         o: &mut impl Observer,
     ) {
         if draining.poll.due() <= now {
-            let op = Op::Check {
-                after: Some(self.read_from()),
-                wait: Span::ZERO,
-                by: ReadBy::Handle,
-            };
+            let op = Op::check(Some(self.read_from()), Span::ZERO, ReadBy::Handle);
             let arrivals = self.inbox.arrivals();
             let check = self.begin_call(now, now, op, Abandoning::Never, o);
             draining.poll.sent(check, arrivals);

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Span, Time};
+use chat_types::{BreakKind, RoomSeq, Span, Time};
 
 use sim_model::history::{ClientEvent, Observer, RequestKey, Retry};
 use sim_model::plan::{Argument, Grant, Naming, Step, Text, Verb};
 use sim_model::protocol::{
-    ArgumentSource, CallId, Command, EnterQueue, Epoch, Op, ReadBy, Room, User,
+    ArgumentSource, CallId, Command, EnterQueue, Epoch, Op, Read, ReadBy, Room, User,
 };
 
 use super::calls::{Call, Stage};
@@ -113,7 +113,8 @@ impl VirtualUser {
             return;
         }
         for _ in 0..self.draw.below(4).saturating_sub(1) {
-            self.begin_call(now, now, Op::Mood, Abandoning::ByHabit, o);
+            let op = Op::by_handle(Read::Mood);
+            self.begin_call(now, now, op, Abandoning::ByHabit, o);
         }
     }
 
@@ -240,11 +241,11 @@ impl VirtualUser {
             // A wait is a pause, which a hurried user skips.
             Verb::Check { by, .. } if self.pace == Pace::Hurried => self.check(Span::ZERO, *by),
             Verb::Check { wait, by } => self.check(*wait, *by),
-            Verb::History { before, limit } => Op::History {
+            Verb::History { before, limit } => Op::by_handle(Read::History {
                 room: self.room(),
-                before: *before,
-                limit: *limit,
-            },
+                before: before.map(RoomSeq),
+                limit: *limit as usize,
+            }),
             Verb::TalkingStick(grant) => {
                 self.rooms.claim();
                 let (room, epoch) = self.named(*grant);
@@ -271,7 +272,7 @@ impl VirtualUser {
                 kind: kind.unwrap_or_else(|| self.any_break()),
                 excuse: excuse.clone(),
             }),
-            Verb::Mood => Op::Mood,
+            Verb::Mood => Op::by_handle(Read::Mood),
             Verb::Plain(plain) => plain.op(&mut UserArguments {
                 room: None,
                 user: self,
@@ -316,7 +317,7 @@ impl VirtualUser {
         let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
         let after = self.cursor_to_pass();
         let after = (!bare).then_some(after);
-        Op::Check { after, wait, by }
+        Op::check(after, wait, by)
     }
 
     /// The cursor that a read passes. One time in eight, a user with odd names passes one beyond the

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{RoomSeq, Time};
 
 use super::VirtualUser;
 use super::flow::Pace;
 use super::steps::{Abandoning, MOST_IN_FLIGHT};
 use sim_model::history::Observer;
-use sim_model::protocol::{Command, EnterQueue, Epoch, Op, Room, User};
+use sim_model::protocol::{Command, EnterQueue, Epoch, Op, Read, Room, User};
 
 /// The number of participants that stray calls name, besides those that the client has met.
 const STRANGERS: u64 = 6;
@@ -113,12 +113,12 @@ impl VirtualUser {
             3 => Op::Command(Command::Undo { room, epoch }),
             4 | 5 => Op::Command(Command::TalkingStick { room, epoch }),
             6 => Op::Command(Command::Typing { room }),
-            7 | 8 => Op::History {
+            7 | 8 => Op::by_handle(Read::History {
                 room,
-                before: (self.draw.below(2) == 0).then(|| 1 + self.draw.below(9)),
+                before: (self.draw.below(2) == 0).then(|| RoomSeq(1 + self.draw.below(9))),
                 limit: 50,
-            },
-            9 => Op::ListUsers { room },
+            }),
+            9 => Op::by_handle(Read::Members { room }),
             10 => Op::Command(Command::ReportUser {
                 user: self.stray_user(),
                 reason: "stray".into(),

@@ -17,7 +17,7 @@ use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net, Opening};
 use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Outcome, Reply, Response};
-use sim_model::server::ServerCall;
+use sim_model::server::Call;
 use sim_user::{Action, VirtualUser};
 
 /// The number of abandoned attempts that are remembered. Answers to older ones have arrived, or
@@ -194,7 +194,7 @@ impl World<'_, '_> {
                     copy: false,
                 };
                 let from = self.address_of(agent);
-                let (fate, copy) = self.send(origin, translate::ask(who, from, key, op));
+                let (fate, copy) = self.send(origin, translate::call(who, from, key, op));
                 let sent = NetworkRecord::Sent {
                     call,
                     attempt,
@@ -232,7 +232,7 @@ impl World<'_, '_> {
         }
     }
 
-    fn open_stream(&mut self, (agent, stream): (u32, u32), ask: Arc<ServerCall>, opening: Opening) {
+    fn open_stream(&mut self, (agent, stream): (u32, u32), ask: Arc<Call>, opening: Opening) {
         let client = &mut self.clients[agent as usize];
         let older = client.stream.zip(client.stream_slot.take());
         client.older.extend(older);

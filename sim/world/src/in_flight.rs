@@ -7,7 +7,7 @@ use chat_types::Time;
 
 use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{CallId, Outcome, Room, User};
-use sim_model::server::ServerCall;
+use sim_model::server::Call;
 
 /// The id of an entry. A slot is reused under another generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ pub(super) enum InFlight {
     /// A request. Its call is taken when it is submitted.
     Request {
         origin: RequestOrigin,
-        ask: Option<Arc<ServerCall>>,
+        ask: Option<Arc<Call>>,
         net: Option<Box<Net>>,
         stage: RequestStage,
         /// At a door: until when it tries the call.

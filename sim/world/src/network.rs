@@ -14,7 +14,7 @@ use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{Agent, Outcome, Refusal};
-use sim_model::server::ServerCall;
+use sim_model::server::Call;
 
 impl World<'_, '_> {
     /// The latency of the client's next packet.
@@ -62,7 +62,7 @@ impl World<'_, '_> {
     pub(super) fn send(
         &mut self,
         origin: RequestOrigin,
-        ask: Arc<ServerCall>,
+        ask: Arc<Call>,
     ) -> (Delivery, Option<Delivery>) {
         let agent = origin.agent();
         let net = self.clients[agent as usize].net.take();
@@ -89,7 +89,7 @@ impl World<'_, '_> {
     fn send_one(
         &mut self,
         origin: RequestOrigin,
-        ask: Arc<ServerCall>,
+        ask: Arc<Call>,
         net: Option<Box<Net>>,
         scripted: Option<Delivery>,
     ) -> Delivery {

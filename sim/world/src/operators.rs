@@ -1,5 +1,7 @@
 //! Operators' acts.
 
+use std::sync::Arc;
+
 use chat_core::{Address, Call, Operate};
 use sim_model::history::{FaultRecord, Observer as _, RunEvent, WorldRecord};
 use sim_model::plan::{OperatorAct, OperatorVerb};
@@ -7,7 +9,6 @@ use sim_model::protocol::{Room, User};
 
 use super::World;
 use super::in_flight::InFlight;
-use crate::translate;
 
 /// The reason that simulated operators give.
 const REASON: &str = "simulated";
@@ -160,12 +161,11 @@ impl World<'_, '_> {
         let slot = self
             .in_flight
             .insert(InFlight::Operator { verb, user, room });
-        let ask = translate::operate(&act);
         let call = Call::Operate {
             operator: "operator".into(),
             act,
         };
-        self.submit(now, slot, Address(u64::MAX), call, &ask);
+        self.submit(now, slot, Address(u64::MAX), &Arc::new(call));
     }
 
     /// Draws a registered user to whom the act can apply. One act in four is against the user that

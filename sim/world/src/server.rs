@@ -8,7 +8,7 @@ use std::sync::Arc;
 use chat_core::{Address, Call, Counters, Earlier, Node, Output, Position, Reject, Response};
 use chat_types::{Config, Span, Time, mix};
 use sim_model::cluster::ClusterFact;
-use sim_model::server::{ServerCall, ServerRecord};
+use sim_model::server::ServerRecord;
 
 use super::event_queue::Event;
 use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
@@ -244,7 +244,7 @@ impl World<'_, '_> {
             // The call is refused unread, so nothing is known of its earlier attempts.
             let keyed = match self.in_flight.get_mut(slot) {
                 Some(InFlight::Request { ask: Some(ask), .. }) => {
-                    matches!(**ask, ServerCall::Call { key: Some(_), .. })
+                    matches!(**ask, Call::Command { key: Some(_), .. })
                 }
                 _ => false,
             };
@@ -309,7 +309,6 @@ impl World<'_, '_> {
             None => ask.take(),
         };
         let origin = *origin;
-        let asked = ask.map(|ask| (translate::call(&ask), ask));
         if let Some(net) = net {
             let pushes = std::mem::take(&mut net.push);
             for (agent, delivery) in pushes {
@@ -334,8 +333,8 @@ impl World<'_, '_> {
         }
         self.server.queued = self.server.queued.saturating_sub(1);
         let from = self.address_of(origin.agent());
-        if let Some((call, ask)) = asked {
-            self.submit(now, slot, from, call, &ask);
+        if let Some(ask) = ask {
+            self.submit(now, slot, from, &ask);
         }
     }
 
@@ -346,21 +345,14 @@ impl World<'_, '_> {
     }
 
     /// Submits a call to the node.
-    pub(super) fn submit(
-        &mut self,
-        now: Time,
-        slot: Slot,
-        from: Address,
-        call: Call,
-        ask: &Arc<ServerCall>,
-    ) {
+    pub(super) fn submit(&mut self, now: Time, slot: Slot, from: Address, ask: &Arc<Call>) {
         if self.server.cluster.is_some() {
-            return self.submit_to_owner(slot, from, call, ask);
+            return self.submit_to_owner(slot, from, ask);
         }
         let Some(node) = self.server.node_mut() else {
             return;
         };
-        node.submit(now, slot.ticket(), from, call);
+        node.submit(now, slot.ticket(), from, Call::clone(ask));
         self.observers.observe_server(&ServerRecord::Asked {
             at: now,
             ticket: slot.ticket(),

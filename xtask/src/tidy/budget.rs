@@ -27,7 +27,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("sim/scenario", 4890),
     ("sim/search", 9260),
     ("sim/user", 2830),
-    ("sim/world", 6640),
+    ("sim/world", 6540),
     ("xtask", 5180),
 ];
 

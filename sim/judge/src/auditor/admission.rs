@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use chat_types::config::RateLimit;
-use chat_types::{Config, Span, Time};
+use chat_types::{Config, Seq, Span, Time};
 use rustc_hash::FxHashMap;
 use sim_model::protocol::{
-    Answer, Code, Command, Earlier, EnterQueue, Op, OpKind, Outcome, ReadBy, Refusal, Response,
-    User,
+    Answer, Code, Command, Earlier, EnterQueue, Read, Refusal, Response, User,
 };
-use sim_model::server::{Caller, RequestKey, SecretHash, ServerCall, Ticket};
+use sim_model::server::{Call, Caller, Reader, RequestKey, SecretHash, Ticket};
 
-use super::in_flight::{Call, Stage, held_until, name_of};
+use super::in_flight::{Pending, Stage, held_until, name_of};
 use super::number_map::NumberMap;
 use super::{Auditor, answered, unknown_handle};
 use crate::comparison::Comparison;
@@ -106,29 +105,30 @@ impl Auditor {
         &mut self,
         at: Time,
         (ticket, from): (Ticket, u64),
-        ask: &ServerCall,
+        ask: &Call,
         user: Option<User>,
     ) -> Stage {
         self.tally.add(Comparison::Admitted);
         let admitted = match ask {
-            ServerCall::Operate(_) => self
+            Call::Operate { .. } => self
                 .takes_new()
                 .and_then(|()| self.journal_takes(at))
                 .map(|()| Stage::Proposed),
-            ServerCall::OpenStream { after, by, .. } => match by {
-                ReadBy::Handle => self.admit_stream(at, from, user, *after),
-                ReadBy::ReaderId => self.admit_peeking(at, from, user, *after),
-            },
-            ServerCall::Call { .. } if is_read(ask) => {
-                self.admit_read(at, (ticket, from), ask, user)
+            Call::OpenStream { reader, after } => {
+                self.admit_stream(at, from, (*reader, *after), user)
             }
-            ServerCall::Call { caller, .. } => match (user, caller) {
+            Call::Read { reader, read } => {
+                self.admit_read(at, (ticket, from), (*reader, *read), user)
+            }
+            Call::Command {
+                caller, command, ..
+            } => match (user, caller) {
                 _ if self.is_welcome(from).is_err() => Err(Refusal::of(Code::Blocked)),
                 (None, Caller::Handle(_)) => Err(unknown_handle()),
                 (Some(user), Caller::New { .. }) if !self.model.is_unused(user) => {
                     Err(Refusal::of(Code::HandleRequired)) // 2.2 (2)
                 }
-                _ => Ok(self.admit_command(at, from, ask, user)),
+                _ => Ok(self.admit_command(at, from, (ask, command), user)),
             },
         };
         let stage = admitted.unwrap_or_else(|refusal| Stage::Owed(Err(refusal), at));
@@ -143,23 +143,22 @@ impl Auditor {
         &mut self,
         at: Time,
         from: u64,
-        ask: &ServerCall,
+        (ask, command): (&Call, &Command),
         user: Option<User>,
     ) -> Stage {
         if let Some(stage) = user.and_then(|user| self.remembered(at, ask, user)) {
             return stage;
         }
-        let is_break = is_break(ask);
         let is_charged = self
             .takes_new()
             .and_then(|()| self.admission.charge(at, from, user));
-        if let (Ok(()), Some(Op::Command(command))) = (&is_charged, op_of(ask))
+        if is_charged.is_ok()
             && let Some(refusal) = too_long(command, self.model.config())
         {
             return Stage::Owed(Err(refusal), at);
         }
         let admitted = is_charged.and_then(|()| {
-            if is_break {
+            if is_break(ask) {
                 self.holds_one_more(user)?;
             }
             self.journal_takes(at)
@@ -171,11 +170,11 @@ impl Auditor {
     }
 
     /// Answers a repeated call from memory, before any other refusal.
-    fn remembered(&mut self, at: Time, ask: &ServerCall, user: User) -> Option<Stage> {
-        let ServerCall::Call {
+    fn remembered(&mut self, at: Time, ask: &Call, user: User) -> Option<Stage> {
+        let Call::Command {
             caller,
             key: Some(key),
-            op: Op::Command(command),
+            command,
         } = ask
         else {
             return None;
@@ -199,14 +198,14 @@ impl Auditor {
 
     /// A call that would be refused joins an earlier attempt that waits for the journal. Otherwise
     /// the refusal tells what is known of earlier attempts.
-    fn join(&self, (at, user): (Time, Option<User>), ask: &ServerCall, refusal: Refusal) -> Stage {
+    fn join(&self, (at, user): (Time, Option<User>), ask: &Call, refusal: Refusal) -> Stage {
         if name_of(ask).is_none() {
             return Stage::Owed(Err(refusal), at);
         }
         let earlier = match self.earlier_in_journal(ask) {
             None => Earlier::None,
             Some((first, call)) => {
-                let is_same = call.op() == op_of(ask);
+                let is_same = command_of(&call.ask) == command_of(ask);
                 let has_room = self.in_flight.joined() < self.model.config().max_pending as usize
                     && (!is_break(ask) || self.holds_one_more(user).is_ok());
                 if is_same && has_room {
@@ -219,7 +218,7 @@ impl Auditor {
     }
 
     /// The latest attempt of the call that waits for the journal.
-    pub(super) fn earlier_in_journal(&self, ask: &ServerCall) -> Option<(Ticket, &Call)> {
+    pub(super) fn earlier_in_journal(&self, ask: &Call) -> Option<(Ticket, &Pending)> {
         let name = name_of(ask)?;
         self.pipeline.calls().find_map(|ticket| {
             let call = self.in_flight.call(ticket)?;
@@ -231,10 +230,19 @@ impl Auditor {
         &mut self,
         at: Time,
         from: u64,
+        (reader, after): (Reader, Option<Seq>),
         user: Option<User>,
-        after: Option<u64>,
     ) -> Result<Stage, Refusal> {
         let user = self.reader(from, user)?;
+        if let Reader::ReaderId(_) = reader {
+            // It opens at once, or is refused. // 12.7
+            self.admission.charge_reader(at, from, user)?;
+            self.cursor(user, after)?;
+            if self.in_flight.peeking(user) >= self.model.config().max_streams as usize {
+                return Err(retryable(Code::RateLimited, SHARE_RETRY));
+            }
+            return Ok(Stage::Owed(Ok(Response::Streaming), at));
+        }
         self.admission.charge(at, from, Some(user))?;
         let after = self.cursor(user, after)?;
         self.journal_takes(at)?;
@@ -244,65 +252,36 @@ impl Auditor {
         Ok(Stage::Proposed)
     }
 
-    /// Admits a stream by reader id: it opens at once, or is refused. // 12.7
-    fn admit_peeking(
-        &mut self,
-        at: Time,
-        from: u64,
-        user: Option<User>,
-        after: Option<u64>,
-    ) -> Result<Stage, Refusal> {
-        let user = self.reader(from, user)?;
-        self.admission.charge_reader(at, from, user)?;
-        self.cursor(user, after)?;
-        if self.in_flight.peeking(user) >= self.model.config().max_streams as usize {
-            return Err(retryable(Code::RateLimited, SHARE_RETRY));
-        }
-        Ok(Stage::Owed(Ok(Response::Streaming), at))
-    }
-
     fn admit_read(
         &mut self,
         at: Time,
         (ticket, from): (Ticket, u64),
-        ask: &ServerCall,
+        (reader, read): (Reader, Read),
         user: Option<User>,
     ) -> Result<Stage, Refusal> {
         let user = self.reader(from, user)?;
-        if let Some(Op::Check {
-            after,
-            by: ReadBy::ReaderId,
-            ..
-        }) = op_of(ask)
-        {
+        if let (Reader::ReaderId(_), Read::Check { after, .. }) = (reader, read) {
             self.admission.charge_reader(at, from, user)?;
-            return self.peeked(at, user, *after);
+            return self.peeked(at, user, after);
         }
         self.admission.charge(at, from, Some(user))?;
         self.record_sign_of_life(at, user);
-        Ok(match op_of(ask) {
-            Some(Op::Check { after, wait, .. }) => {
-                return self.check_asked((at, ticket), user, (*after, *wait));
+        let answer = match read {
+            Read::Check { after, wait, .. } => {
+                return self.check_asked((at, ticket), user, (after, wait));
             }
-            op => Stage::Owed(self.read(at, user, op), at),
-        })
-    }
-
-    /// The answer to a read that does not wait.
-    fn read(&self, at: Time, user: User, op: Option<&Op>) -> Outcome {
-        let answer = match op {
-            Some(Op::History {
+            Read::History {
                 room,
                 before,
                 limit,
-            }) => self.model.read_history(user, *room, *before, *limit),
-            Some(Op::ListUsers { room }) => self.model.list_users(user, *room),
-            _ => {
+            } => self.model.read_history(user, room, before, limit),
+            Read::Members { room } => self.model.list_users(user, room),
+            Read::Mood => {
                 let mood = self.model.mood(user, at).ok_or_else(unknown_handle);
                 mood.map(|(stress, boss_alert)| Answer::Mood { stress, boss_alert })
             }
         };
-        answer.map(Response::Read)
+        Ok(Stage::Owed(answer.map(Response::Read), at))
     }
 
     /// Whether the journal takes one more call. // 13.1 (8) and (9)
@@ -341,7 +320,7 @@ impl Auditor {
 
     /// Whether one more answer to a break can be delayed. // 13.1 (7)
     fn holds_one_more(&self, user: Option<User>) -> Result<(), Refusal> {
-        let is_its = |call: &&Call| user.is_some() && call.user == user;
+        let is_its = |call: &&Pending| user.is_some() && call.user == user;
         let share = self.in_flight.held().filter(is_its).count();
         if share >= self.model.config().max_held_each as usize {
             return Err(retryable(Code::RateLimited, SHARE_RETRY));
@@ -365,14 +344,15 @@ impl Auditor {
             let user = holder.or(call.user);
             let refusal = retryable(Code::StorageUnavailable, pause);
             let repeated = match ask.as_ref() {
-                ServerCall::Call {
+                Call::Command {
                     key: Some(key),
-                    op: Op::Command(command),
+                    command,
                     ..
                 } => user.and_then(|user| self.model.repeat(user, *key, command)),
-                ServerCall::Call { .. }
-                | ServerCall::OpenStream { .. }
-                | ServerCall::Operate(_) => None,
+                Call::Command { .. }
+                | Call::Read { .. }
+                | Call::OpenStream { .. }
+                | Call::Operate { .. } => None,
             };
             let outcome = match repeated {
                 Some(owed) => answered(owed.outcome),
@@ -398,36 +378,15 @@ impl Auditor {
     }
 }
 
-/// The handle of the call.
-pub(super) fn handle_of(ask: &ServerCall) -> Option<SecretHash> {
-    match ask {
-        ServerCall::Call { caller, .. } => Some(caller.handle()),
-        ServerCall::OpenStream { handle, .. } => Some(*handle),
-        ServerCall::Operate(_) => None,
-    }
-}
-
-/// Whether the call reads, and needs no entry of the journal.
-pub(super) const fn is_read(ask: &ServerCall) -> bool {
-    matches!(ask, ServerCall::Call { op, .. } if op.is_read())
-}
-
 /// Whether the call opens a stream by reader id, which needs no entry of the journal.
-pub(super) const fn is_peeking(ask: &ServerCall) -> bool {
+pub(super) const fn is_peeking(ask: &Call) -> bool {
     matches!(
         ask,
-        ServerCall::OpenStream {
-            by: ReadBy::ReaderId,
+        Call::OpenStream {
+            reader: Reader::ReaderId(_),
             ..
         }
     )
-}
-
-const fn op_of(ask: &ServerCall) -> Option<&Op> {
-    match ask {
-        ServerCall::Call { op, .. } => Some(op),
-        ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
-    }
 }
 
 /// The refusal of a call with a text that exceeds the largest possible limit. // 13.1 (6)
@@ -471,6 +430,13 @@ fn too_long(command: &Command, config: &Config) -> Option<Refusal> {
     found.then_some(refusal)
 }
 
-const fn is_break(ask: &ServerCall) -> bool {
-    matches!(op_of(ask), Some(op) if matches!(op.kind(), OpKind::Break))
+pub(super) const fn is_break(ask: &Call) -> bool {
+    matches!(command_of(ask), Some(Command::TakeBreak { .. }))
+}
+
+const fn command_of(ask: &Call) -> Option<&Command> {
+    match ask {
+        Call::Command { command, .. } => Some(command),
+        Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. } => None,
+    }
 }

@@ -1,11 +1,11 @@
 //! Answers, and the beginning and end of streams, as they enter and leave the server.
 
 use chat_types::Time;
-use sim_model::protocol::{Earlier, Op, Outcome, ReadBy, Refusal, Reply, Response};
-use sim_model::server::{Implied, ServerCall, Ticket};
+use sim_model::protocol::{Earlier, Outcome, Read, Refusal, Reply, Response};
+use sim_model::server::{Call, Implied, Reader, Ticket};
 
 use super::Auditor;
-use super::in_flight::{Call, Stage};
+use super::in_flight::{Pending, Stage};
 use crate::comparison::Comparison;
 use crate::difference::{Channel, Difference, Unsolicited};
 
@@ -55,13 +55,25 @@ impl Auditor {
         }
     }
 
-    fn early(&mut self, at: Time, call: &Call, said: &Outcome) {
+    fn early(&mut self, at: Time, call: &Pending, said: &Outcome) {
         let (call, said) = (call.summary(), said.clone());
         self.differ(at, Difference::Early { call, said });
     }
 
-    pub(super) fn compare_answer(&mut self, at: Time, call: &Call, owed: &Outcome, said: &Outcome) {
-        if matches!(call.op(), Some(Op::Mood)) {
+    pub(super) fn compare_answer(
+        &mut self,
+        at: Time,
+        call: &Pending,
+        owed: &Outcome,
+        said: &Outcome,
+    ) {
+        if matches!(
+            &*call.ask,
+            Call::Read {
+                read: Read::Mood,
+                ..
+            }
+        ) {
             self.tally.add(Comparison::Mood);
         }
         // Another server may own the chat, and may have taken an attempt. // 13.5
@@ -88,7 +100,7 @@ impl Auditor {
             self.differ(at, Difference::Unsolicited(Unsolicited::Opening));
             return;
         };
-        let (ServerCall::OpenStream { after, by, .. }, Some(user), Stage::Owed(owed, _)) =
+        let (Call::OpenStream { after, reader }, Some(user), Stage::Owed(owed, _)) =
             (call.ask.as_ref(), call.user, &call.stage)
         else {
             let (call, said) = (call.summary(), Ok(Response::Streaming));
@@ -100,8 +112,9 @@ impl Auditor {
             return;
         }
         let end = self.model.inbox_end(user);
-        let cursor = after.unwrap_or(call.end).min(call.end);
-        self.in_flight.open(at, ticket, (user, *by), (cursor, end));
+        let cursor = after.map_or(call.end, |after| after.0.min(call.end));
+        self.in_flight
+            .open(at, ticket, (user, *reader), (cursor, end));
         if let Some(shown) = shown.filter(|shown| *shown != cursor) {
             let page = |from: u64| (from, from, from < end);
             let difference = Difference::Reach {
@@ -125,8 +138,8 @@ impl Auditor {
     }
 
     pub(super) fn gone(&mut self, at: Time, ticket: Ticket) {
-        if let Some((user, by)) = self.in_flight.end(ticket) {
-            if by == ReadBy::Handle {
+        if let Some((user, reader)) = self.in_flight.end(ticket) {
+            if matches!(reader, Reader::Handle(_)) {
                 self.pipeline.imply(at, user, Implied::CloseStream);
             }
             return;

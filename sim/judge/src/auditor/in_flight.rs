@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use rustc_hash::FxHashMap;
-use sim_model::protocol::{Notice, Op, OpKind, Outcome, ReadBy, Reply, Response, Room, User};
-use sim_model::server::{RequestKey, SecretHash, ServerCall, Ticket};
+use sim_model::protocol::{Notice, Outcome, Reply, Response, Room, User};
+use sim_model::server::{Call, Reader, RequestKey, SecretHash, Ticket};
 
+use super::admission::{is_break, is_peeking};
 use super::number_map::NumberMap;
 use crate::difference::{CallSummary, Due};
 
 /// One unanswered call.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
-    pub(super) ask: Arc<ServerCall>,
+pub(super) struct Pending {
+    pub(super) ask: Arc<Call>,
     /// The participant, if the handle is registered.
     pub(super) user: Option<User>,
     pub(super) stage: Stage,
@@ -45,27 +46,7 @@ pub(super) enum Stage {
     Reading { start: u64, due_at: Option<Time> },
 }
 
-impl Call {
-    pub(super) fn op(&self) -> Option<&Op> {
-        match self.ask.as_ref() {
-            ServerCall::Call { op, .. } => Some(op),
-            ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
-        }
-    }
-
-    /// Whether the caller knows only the participant's reader id.
-    pub(super) fn is_by_reader(&self) -> bool {
-        let (ServerCall::OpenStream { by, .. }
-        | ServerCall::Call {
-            op: Op::Check { by, .. },
-            ..
-        }) = self.ask.as_ref()
-        else {
-            return false;
-        };
-        *by == ReadBy::ReaderId
-    }
-
+impl Pending {
     /// The call, for differences.
     pub(super) fn summary(&self) -> CallSummary {
         CallSummary {
@@ -76,10 +57,10 @@ impl Call {
 }
 
 /// The key that identifies all attempts of one call.
-pub(super) fn name_of(ask: &ServerCall) -> Option<(SecretHash, RequestKey)> {
+pub(super) fn name_of(ask: &Call) -> Option<(SecretHash, RequestKey)> {
     match ask {
-        ServerCall::Call { caller, key, .. } => Some((caller.handle(), (*key)?)),
-        ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
+        Call::Command { caller, key, .. } => Some((caller.handle(), (*key)?)),
+        Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. } => None,
     }
 }
 
@@ -96,8 +77,8 @@ pub(super) fn held_until(outcome: &Outcome) -> Time {
 pub(super) struct Stream {
     pub(super) user: User,
     pub(super) cursor: u64,
-    /// The secret that opened it.
-    pub(super) by: ReadBy,
+    /// Who opened it.
+    pub(super) reader: Reader,
     is_writable: bool,
     is_behind: bool,
     /// Whether its participant is forgotten, so that the stream must end.
@@ -110,7 +91,7 @@ type Noticed = (Time, User, (Room, Notice));
 /// All calls and streams since the server's start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight {
-    calls: FxHashMap<Ticket, Call>,
+    calls: FxHashMap<Ticket, Pending>,
     streams: FxHashMap<Ticket, Stream>,
     streams_of: NumberMap<Vec<Ticket>>,
     /// What must be served before time advances; some of it may be served already.
@@ -126,7 +107,7 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    pub(super) fn call(&self, ticket: Ticket) -> Option<&Call> {
+    pub(super) fn call(&self, ticket: Ticket) -> Option<&Pending> {
         self.calls.get(&ticket)
     }
 
@@ -136,16 +117,16 @@ impl InFlight {
     }
 
     /// The breaks whose answers are delayed, or may be.
-    pub(super) fn held(&self) -> impl Iterator<Item = &Call> {
-        let may_be_held = |call: &&Call| {
+    pub(super) fn held(&self) -> impl Iterator<Item = &Pending> {
+        let may_be_held = |call: &&Pending| {
             let is_held = !matches!(call.stage, Stage::Owed(..) | Stage::Unadmitted);
-            is_held && call.op().map(Op::kind) == Some(OpKind::Break)
+            is_held && is_break(&call.ask)
         };
         let calls = self.calls.values();
         calls.filter(may_be_held)
     }
 
-    pub(super) fn ask(&mut self, ticket: Ticket, call: Call) {
+    pub(super) fn ask(&mut self, ticket: Ticket, call: Pending) {
         match call.stage {
             Stage::Proposed | Stage::Unadmitted | Stage::Reading { due_at: None, .. } => {}
             Stage::Owed(_, Time::MAX) => {}
@@ -213,7 +194,7 @@ impl InFlight {
         let opens = |ticket: &Ticket| {
             self.calls.get(ticket).is_some_and(|call| {
                 call.user == Some(user)
-                    && matches!(*call.ask, ServerCall::OpenStream { .. })
+                    && matches!(*call.ask, Call::OpenStream { .. })
                     && matches!(call.stage, Stage::Owed(Ok(_), _))
             })
         };
@@ -239,7 +220,7 @@ impl InFlight {
     pub(super) fn begins_behind(&mut self, ticket: Ticket, end: u64) {
         let call = self.calls.get_mut(&ticket);
         let is_bare =
-            |call: &&mut Call| matches!(*call.ask, ServerCall::OpenStream { after: None, .. });
+            |call: &&mut Pending| matches!(*call.ask, Call::OpenStream { after: None, .. });
         if let Some(call) = call.filter(is_bare) {
             call.end = end;
         }
@@ -256,7 +237,8 @@ impl InFlight {
         at: Time,
     ) -> Option<User> {
         if self.joined > 0 {
-            let joins = |call: &Call| matches!(call.stage, Stage::Joined(first) if first == ticket);
+            let joins =
+                |call: &Pending| matches!(call.stage, Stage::Joined(first) if first == ticket);
             let joined = self.calls.iter().filter(|(_, call)| joins(call));
             let mut joined: Vec<Ticket> = joined.map(|(ticket, _)| *ticket).collect();
             joined.sort_unstable();
@@ -279,7 +261,7 @@ impl InFlight {
         call.user = caller.or(call.user);
         let until = held_until(&outcome);
         let is_held = until > at;
-        let opens = matches!(*call.ask, ServerCall::OpenStream { .. }) && outcome.is_ok();
+        let opens = matches!(*call.ask, Call::OpenStream { .. }) && outcome.is_ok();
         if call.is_gone && (opens || is_held) {
             let user = call.user.filter(|_| opens);
             self.calls.remove(&ticket);
@@ -296,7 +278,7 @@ impl InFlight {
     }
 
     /// An answer leaves.
-    pub(super) fn take(&mut self, ticket: Ticket) -> Option<Call> {
+    pub(super) fn take(&mut self, ticket: Ticket) -> Option<Pending> {
         let call = self.calls.remove(&ticket)?;
         match call.stage {
             Stage::Held(_, until) => {
@@ -353,15 +335,15 @@ impl InFlight {
 
     /// The number of the participant's streams that are open by reader id, or are being opened.
     pub(super) fn peeking(&self, user: User) -> usize {
-        let is_its = |call: &&Call| {
+        let is_its = |call: &&Pending| {
             call.user == Some(user)
-                && call.is_by_reader()
-                && matches!(*call.ask, ServerCall::OpenStream { .. })
+                && is_peeking(&call.ask)
                 && matches!(call.stage, Stage::Owed(Ok(_), _))
         };
         let open = self.streams_of.all(user.0).iter();
         let open = open.filter_map(|ticket| self.streams.get(ticket));
-        open.filter(|stream| stream.by == ReadBy::ReaderId).count()
+        open.filter(|stream| matches!(stream.reader, Reader::ReaderId(_)))
+            .count()
             + self.calls.values().filter(is_its).count()
     }
 
@@ -369,13 +351,13 @@ impl InFlight {
         &mut self,
         at: Time,
         ticket: Ticket,
-        (user, by): (User, ReadBy),
+        (user, reader): (User, Reader),
         (cursor, end): (u64, u64),
     ) {
         let stream = Stream {
             user,
             cursor,
-            by,
+            reader,
             is_writable: true,
             is_behind: cursor < end,
             is_over: false,
@@ -407,13 +389,13 @@ impl InFlight {
         }
     }
 
-    /// Ends a stream; returns its participant and the secret that opened it.
-    pub(super) fn end(&mut self, ticket: Ticket) -> Option<(User, ReadBy)> {
-        let Stream { user, by, .. } = self.streams.remove(&ticket)?;
+    /// Ends a stream; returns its participant and who opened it.
+    pub(super) fn end(&mut self, ticket: Ticket) -> Option<(User, Reader)> {
+        let Stream { user, reader, .. } = self.streams.remove(&ticket)?;
         self.noticed.remove(&ticket);
         let streams = self.streams_of.get_mut(user.0);
         streams.retain(|stream| *stream != ticket);
-        Some((user, by))
+        Some((user, reader))
     }
 
     /// The client of a call has disconnected. A waiting check and a delayed answer are dropped; a
@@ -443,7 +425,7 @@ impl InFlight {
                 self.due.push_back((at, *ticket));
             }
         }
-        let waits = |call: &Call| {
+        let waits = |call: &Pending| {
             let is_waiting = matches!(
                 call.stage,
                 Stage::Reading { due_at: None, .. } | Stage::Held(..)

@@ -6,7 +6,7 @@ use chat_types::Time;
 use sim_model::server::{BatchEntry, Entry, Implied};
 
 use super::Auditor;
-use super::in_flight::Call;
+use super::in_flight::Pending;
 use crate::difference::{Difference, Due, EventPosition};
 
 impl Auditor {
@@ -49,7 +49,7 @@ impl Auditor {
     pub(super) fn batch_of(&self, since: Time, first: Option<&BatchEntry>) -> Due {
         match first {
             Some(BatchEntry::Call(ticket)) => {
-                Due::Commit(self.in_flight.call(*ticket).map(Call::summary))
+                Due::Commit(self.in_flight.call(*ticket).map(Pending::summary))
             }
             Some(BatchEntry::Own(Entry::Implied { user, implied })) => match implied {
                 Implied::CloseStream => Due::Close(*user),

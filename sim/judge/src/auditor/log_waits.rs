@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 use sim_model::plan::{OwnerReads, Plan};
-use sim_model::protocol::{Op, User};
-use sim_model::server::{ServerCall, Ticket};
+use sim_model::protocol::User;
+use sim_model::server::{Call, Ticket};
 
-use super::admission::{handle_of, is_peeking, is_read};
+use super::admission::is_peeking;
 use super::in_flight::{Stage, held_until};
 use super::{Auditor, answered};
 use crate::comparison::Comparison;
@@ -96,15 +96,15 @@ impl Auditor {
 
     /// Whether the call is admitted when the log has a later record: a read, or a repeated call whose
     /// earlier attempt has no answer yet. A server that stops gives back what arrives. // 13.5
-    pub(super) fn is_admitted_later(&self, at: Time, ask: &ServerCall, user: Option<User>) -> bool {
-        let reads = is_read(ask) || is_peeking(ask);
+    pub(super) fn is_admitted_later(&self, at: Time, ask: &Call, user: Option<User>) -> bool {
+        let reads = matches!(ask, Call::Read { .. }) || is_peeking(ask);
         reads || self.pipeline.is_stopping() || self.repeats_unanswered(at, ask, user)
     }
 
-    fn repeats_unanswered(&self, at: Time, ask: &ServerCall, user: Option<User>) -> bool {
-        let ServerCall::Call {
+    fn repeats_unanswered(&self, at: Time, ask: &Call, user: Option<User>) -> bool {
+        let Call::Command {
             key: Some(key),
-            op: Op::Command(command),
+            command,
             ..
         } = ask
         else {
@@ -164,7 +164,7 @@ impl Auditor {
             return self.differ(at, Difference::Unserved { call });
         };
         let ask = Arc::clone(&call.ask);
-        let user = handle_of(&ask).and_then(|handle| self.model.user_of(handle));
+        let user = self.model.caller_of(&ask);
         let stage = self.admit(at, (ticket, from), &ask, user);
         let end = user.map_or(0, |user| self.model.inbox_end(user));
         self.in_flight.admitted_now(ticket, (user, end), stage);

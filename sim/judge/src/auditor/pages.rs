@@ -1,12 +1,12 @@
 //! Pages of inboxes, by a check or on a stream, compared with what the model's inbox holds.
 
-use chat_types::{Span, Time};
+use chat_types::{Seq, Span, Time};
 use sim_model::protocol::{
     Answer, CHECK_MAX, Code, Notice, Outcome, PUSH_MAX, Page, Refusal, Reply, Response, Room, User,
 };
-use sim_model::server::Ticket;
+use sim_model::server::{Call, Reader, Ticket};
 
-use super::in_flight::{Call, Stage};
+use super::in_flight::{Pending, Stage};
 use super::{Auditor, unknown_handle};
 use crate::comparison::Comparison;
 use crate::difference::{Channel, Difference, EventPosition, Unsolicited};
@@ -18,7 +18,7 @@ impl Auditor {
         &mut self,
         (at, ticket): (Time, Ticket),
         user: User,
-        (after, wait): (Option<u64>, Span),
+        (after, wait): (Option<Seq>, Span),
     ) -> Result<Stage, Refusal> {
         let after = self.cursor(user, after)?;
         if let Some(after) = after {
@@ -44,7 +44,7 @@ impl Auditor {
         &self,
         at: Time,
         user: User,
-        after: Option<u64>,
+        after: Option<Seq>,
     ) -> Result<Stage, Refusal> {
         let after = self.cursor(user, after)?;
         let (start, due_at) = (self.start(user, after), Some(at));
@@ -59,8 +59,9 @@ impl Auditor {
 
     /// A cursor, which is no further than the end of the participant's inbox. One that a lost life
     /// may have given counts as the end. // 2.7
-    pub(super) fn cursor(&self, user: User, after: Option<u64>) -> Result<Option<u64>, Refusal> {
+    pub(super) fn cursor(&self, user: User, after: Option<Seq>) -> Result<Option<u64>, Refusal> {
         let end = self.model.inbox_end(user);
+        let after = after.map(|after| after.0);
         if after.is_some_and(|after| after > end) && !self.pipeline.passes_lost_numbers() {
             return Err(Refusal::with(Code::InvalidCursor, end));
         }
@@ -68,7 +69,13 @@ impl Auditor {
     }
 
     /// The answer to a check leaves.
-    pub(super) fn check_answered(&mut self, at: Time, call: &Call, start: u64, outcome: &Outcome) {
+    pub(super) fn check_answered(
+        &mut self,
+        at: Time,
+        call: &Pending,
+        start: u64,
+        outcome: &Outcome,
+    ) {
         let user = call.user.unwrap_or_default();
         let Ok(Response::Read(Answer::Page { page, notices })) = outcome else {
             let owed = match self.model.inbox(user) {
@@ -78,7 +85,11 @@ impl Auditor {
             self.compare_answer(at, call, &owed, outcome);
             return;
         };
-        if !call.is_by_reader() {
+        if let Call::Read {
+            reader: Reader::Handle(_),
+            ..
+        } = *call.ask
+        {
             let delivered = page.cursor.0;
             self.pipeline.acknowledgements.deliver(at, user, delivered);
         }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use chat_types::{Epoch, RoomSeq, Span};
 use sim_model::history::RequestKey;
-use sim_model::protocol::{Body, Command, EnterQueue, Event, Refusal, User, Who};
+use sim_model::protocol::{Body, Command, EnterQueue, Event, Read, Refusal, User, Who};
 
 const ANN: Agent = Agent(0);
 const BOB: Agent = Agent(1);
@@ -217,7 +217,7 @@ fn who_waits_at_the_door_counts_from_its_first_try() {
     for agent in 0..3 {
         tries(&mut metrics, 1, agent, &enter());
     }
-    tries(&mut metrics, 1, 3, &Op::Mood);
+    tries(&mut metrics, 1, 3, &Op::by_handle(Read::Mood));
     let refused = Err(Refusal::of(Code::ServerFull));
     let what = ClientEvent::Answered {
         call: CallId(0),

@@ -51,12 +51,12 @@ impl Observer for Throughput {
 mod tests {
     use super::*;
     use sim_model::history::RequestKey;
-    use sim_model::protocol::{Agent, CallId, Op};
+    use sim_model::protocol::{Agent, CallId, Op, Read};
 
     fn call(throughput: &mut Throughput, at: Time) {
         let what = ClientEvent::Called {
             call: CallId(0),
-            op: &Op::Mood,
+            op: &Op::by_handle(Read::Mood),
             intended: at,
             key: RequestKey::None,
         };

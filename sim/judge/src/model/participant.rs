@@ -16,6 +16,8 @@ use super::{Inbox, Model};
 #[derive(Clone, Debug)]
 pub(super) struct Participant {
     pub(super) handle: SecretHash,
+    /// The hash of its reader id.
+    pub(super) reader: SecretHash,
     /// The address that it registered from. // 5.1
     pub(super) address: u64,
     /// How new events show it: by its display name, and its public id if it chose one. // 5.3, 5.4
@@ -46,13 +48,15 @@ pub(super) struct Participant {
 impl Participant {
     /// A new participant. // 5.1, 2.4
     pub(super) fn new(
-        (handle, address): (SecretHash, u64),
+        (handle, reader): (SecretHash, SecretHash),
+        address: u64,
         number: User,
         now: Time,
         unused: Span,
     ) -> Self {
         Self {
             handle,
+            reader,
             address,
             who: Arc::new(Who {
                 id: number,

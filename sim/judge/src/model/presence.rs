@@ -246,6 +246,7 @@ impl Model {
         self.deadlines
             .replace(Deadline::Presence(user), before, None);
         self.handles.remove(&participant.handle);
+        self.readers.remove(&participant.reader);
         self.drop_keys(&participant.who.name);
         if let Some(registered) = self.by_address.get_mut(&participant.address) {
             *registered -= 1;

@@ -1,6 +1,6 @@
 //! The results of reads: members, past messages, notices. // 8.5, 8.6, 12.5
 
-use chat_types::Time;
+use chat_types::{RoomSeq, Time};
 use sim_model::protocol::{Answer, Attendance, Member, Notice, Refusal, Room, User};
 
 use super::{Model, State};
@@ -34,12 +34,11 @@ impl Model {
         &self,
         reader: User,
         room: Option<Room>,
-        before: Option<u64>,
-        limit: u32,
+        before: Option<RoomSeq>,
+        limit: usize,
     ) -> Result<Answer, Refusal> {
         let room = self.resolve(reader, room)?;
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let (messages, more) = self.history(room, reader, before, limit);
+        let (messages, more) = self.history(room, reader, before.map(|before| before.0), limit);
         Ok(Answer::History {
             room,
             messages: messages.into_iter().cloned().collect(),

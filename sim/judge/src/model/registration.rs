@@ -16,7 +16,8 @@ impl Model {
     /// A call by a new caller: returns the participant if one was created, and the outcome.
     pub(super) fn register(
         &mut self,
-        (handle, from): (SecretHash, u64),
+        (handle, reader): (SecretHash, SecretHash),
+        from: u64,
         command: &Command,
     ) -> Result<(User, Decided), Refusal> {
         let kept = self.measures.of_handle(handle);
@@ -31,7 +32,7 @@ impl Model {
         let number = User(self.participants.next_number()); // 4.1
         *self.by_address.entry(from).or_default() += 1;
         let unused = self.config.unused_timeout;
-        let mut participant = Participant::new((handle, from), number, self.now, unused);
+        let mut participant = Participant::new((handle, reader), from, number, self.now, unused);
         if let Command::EnterQueue(EnterQueue {
             user_id: Some(id), ..
         }) = command
@@ -47,6 +48,7 @@ impl Model {
             .replace(Deadline::Presence(number), None, deadline);
         self.add_keys(number, keys(&participant.who.name));
         self.handles.insert(handle, number);
+        self.readers.insert(reader, number);
         self.participants.add(participant);
         if let Command::Login { username, room } = command {
             // 5.1: this decision cannot be refused, also if the member that is longest away in the

@@ -1,7 +1,7 @@
 //! `breaks_rules`: stress rises by one a minute and falls with a break; the boss notices and calms
 //! down; a break under a fully alert boss is answered 20 s later, every other at once.
 
-use sim_model::protocol::{Op, OpKind};
+use sim_model::protocol::OpKind;
 
 use super::{Rule, kind};
 use crate::comparison::Comparison;
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
             || matches!(
                 difference,
                 Difference::Late { due: Due::Answer(call), .. }
-                    if call.op().map(Op::kind) == Some(OpKind::Break)
+                    if call.kind() == Some(OpKind::Break)
             )
     },
 };

@@ -2,6 +2,7 @@
 //! what is known of earlier attempts.
 
 use chat_types::Code;
+use sim_model::server::Call;
 
 use super::{Rule, decision, refuses};
 use crate::comparison::Comparison;
@@ -24,7 +25,7 @@ fn denies(difference: &Difference) -> bool {
     matches!(
         difference,
         Difference::Answer { owed: Ok(_), said: Err(said), call }
-            if said.is_retryable() && call.op().is_some_and(|op| !op.is_read())
+            if said.is_retryable() && matches!(*call.ask, Call::Command { .. })
     )
 }
 

@@ -2,7 +2,7 @@
 
 use sim_model::listing::Listed;
 use sim_model::protocol::{Op, User};
-use sim_model::server::{Entry, Implied, JournalState, ServerCall};
+use sim_model::server::{Call, Entry, Implied, JournalState};
 
 use super::facts::{By, Names};
 use super::{Describe, Detail, Sentence, describe};
@@ -245,14 +245,17 @@ impl Describe for BatchItem {
 impl Describe for CallSummary {
     fn describe(&self, to: &mut Sentence) {
         match self.ask.as_ref() {
-            ServerCall::Call { op, .. } => describe!(to; By(self.caller), op),
-            ServerCall::OpenStream { after: None, .. } => {
+            Call::Command { command, .. } => {
+                describe!(to; By(self.caller), Op::Command(command.clone()));
+            }
+            Call::Read { read, .. } => describe!(to; By(self.caller), Op::by_handle(*read)),
+            Call::OpenStream { after: None, .. } => {
                 describe!(to; By(self.caller), "opening of a stream")
             }
-            ServerCall::OpenStream { after, .. } => {
+            Call::OpenStream { after, .. } => {
                 describe!(to; By(self.caller), "opening of a stream after place ", after);
             }
-            ServerCall::Operate(act) => act.describe(to),
+            Call::Operate { act, .. } => act.describe(to),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The facts that differences compare: calls, operators' actions, events, gaps and notices.
 
 use sim_model::protocol::{
-    Command, EnterQueue, LostRange, Membership, Notice, NoticeKind, Op, Room, StickLoss, User, Who,
+    Command, EnterQueue, LostRange, Membership, Notice, NoticeKind, Op, Read, Room, StickLoss,
+    User, Who,
 };
 use sim_model::server::{Gap, Operate};
 
@@ -42,8 +43,11 @@ impl Describe for Op {
             describe!(to; " for ", reason);
         } else if let Self::Command(Command::TakeBreak { kind, excuse }) = self {
             describe!(to; ": ", kind.name(), With(" for ", excuse.as_ref()));
-        } else if let Self::Check {
-            after: Some(after), ..
+        } else if let Self::Read {
+            read: Read::Check {
+                after: Some(after), ..
+            },
+            ..
         } = self
         {
             describe!(to; " after place ", after);

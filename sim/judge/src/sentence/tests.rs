@@ -13,7 +13,7 @@ use sim_model::protocol::{
     StickLoss, User, WasWaiting, Who,
 };
 use sim_model::server::{
-    Caller, Entry, Gap, Implied, JournalState, Operate, RequestKey, SecretHash, ServerCall,
+    Call, Caller, Entry, Gap, Implied, JournalState, Operate, Reader, RequestKey, SecretHash,
 };
 
 use super::Sentence;
@@ -50,14 +50,19 @@ fn declined(code: &'static str) -> Decided {
 }
 
 fn call(op: Op) -> CallSummary {
-    let caller = Caller::Handle(HANDLE);
-    let ask = Arc::new(ServerCall::Call {
-        caller,
-        key: None,
-        op,
-    });
+    let ask = match op {
+        Op::Command(command) => Call::Command {
+            caller: Caller::Handle(HANDLE),
+            key: None,
+            command,
+        },
+        Op::Read { read, .. } => Call::Read {
+            reader: Reader::Handle(HANDLE),
+            read,
+        },
+    };
     CallSummary {
-        ask,
+        ask: Arc::new(ask),
         caller: Some(ANN),
     }
 }

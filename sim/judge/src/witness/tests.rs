@@ -3,7 +3,9 @@
 pub(crate) mod history_builder;
 
 use chat_types::{RoomSeq, Seq, Span, Time};
-use sim_model::protocol::{Answer, Body, Command, Gap, LostRange, Op, Refusal, Response, User};
+use sim_model::protocol::{
+    Answer, Body, Command, Gap, LostRange, Op, Read, Refusal, Response, User,
+};
 
 use history_builder::*;
 
@@ -353,7 +355,7 @@ fn stress_and_alert_levels_are_bounded() {
         let mut history = HistoryBuilder::new();
         history.asks(
             ANN,
-            &Op::Mood,
+            &Op::by_handle(Read::Mood),
             Ok(Response::Read(Answer::Mood { stress, boss_alert })),
         );
         history.breaks("breaks_rules");
@@ -361,7 +363,7 @@ fn stress_and_alert_levels_are_bounded() {
     let mut history = HistoryBuilder::new();
     history.asks(
         ANN,
-        &Op::Mood,
+        &Op::by_handle(Read::Mood),
         Ok(Response::Read(Answer::Mood {
             stress: 100,
             boss_alert: 5,

@@ -201,11 +201,10 @@ impl<'p> ProbeClients<'p> {
     fn ask(&mut self, who: usize, op: Op) -> Result<(Outcome, Span), CalibrateError> {
         self.keys += 1;
         let identity = &self.identities[who];
-        let is_read = matches!(op, Op::Check { .. });
         let session = Arc::clone(&identity.session);
         let ask = Ask {
             handle: handle(identity),
-            key: (!is_read).then_some(self.keys),
+            key: (!op.is_read()).then_some(self.keys),
             op,
             room: None,
         };
@@ -288,9 +287,5 @@ fn handle(identity: &Identity) -> Option<Arc<str>> {
 
 /// A check that does not wait, acknowledge or cause a journal entry.
 fn read() -> Op {
-    Op::Check {
-        after: None,
-        wait: Span::ZERO,
-        by: ReadBy::Handle,
-    }
+    Op::check(None, Span::ZERO, ReadBy::Handle)
 }

@@ -2,15 +2,25 @@
 
 use std::sync::Arc;
 
-use chat_types::{Command, Epoch, Span};
+use chat_types::{Command, Epoch, Read, Seq, Span};
 
-use super::{Room, User};
+use super::{CHECK_MAX, Room, User};
+
+/// An operation of a client.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum Op {
+    /// A command.
+    Command(Command),
+    /// A read, by this secret.
+    Read { read: Read, by: ReadBy },
+}
 
 /// Generates the types from the table of verbs: all operations of clients, each declared once, in the
 /// order of [`OpKind`].
 ///
-/// A row of a command is its kind and its variant of [`Command`], a row of a read its variant of [`Op`]
-/// with its fields. Both are followed in this order by:
+/// A row of a command is its kind and its variant of [`Command`], a row of a read its kind and its variant
+/// of [`Read`]. Both are followed in this order by:
 /// - `verb "…"`: its name in scenarios and traces; or `plain "…"`, if a scenario writes it as a
 ///   single word, and the user has values for all fields (`ArgumentSource`).
 /// - `tool "…"`: the name of the server's tool, if it differs.
@@ -24,20 +34,9 @@ macro_rules! types {
             $(in $room:ident)? $(under $epoch:ident)? $(about $user:ident)?;
         )* }
         reads { $(
-            $(#[$doc:meta])*
-            $read:ident $({ $($field:ident: $type:ty),* })?
-            $(verb $read_verb:literal)? $(plain $read_plain:literal)? $(in $read_room:ident)?;
+            $read:ident $variant:ident $(verb $read_verb:literal)? $(plain $read_plain:literal)? $(in $read_room:ident)?;
         )* }
     ) => {
-        /// An operation of a client.
-        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-        #[expect(missing_docs, reason = "the variant says what its fields are")]
-        pub enum Op {
-            /// A command.
-            Command(Command),
-            $($(#[$doc])* $read $({ $($field: $type),* })?,)*
-        }
-
         /// An operation without its arguments.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[expect(missing_docs, reason = "each is the operation of that name")]
@@ -62,6 +61,14 @@ macro_rules! types {
             pub const fn of(command: &Command) -> Self {
                 match command {
                     $(Command::$command { .. } => Self::$kind,)*
+                }
+            }
+
+            /// The kind of a read.
+            #[must_use]
+            pub const fn of_read(read: &Read) -> Self {
+                match read {
+                    $(Read::$variant { .. } => Self::$read,)*
                 }
             }
 
@@ -92,12 +99,6 @@ macro_rules! types {
                 }
             }
 
-            /// Whether the operation only reads. Reads take no request key.
-            #[must_use]
-            pub const fn is_read(self) -> bool {
-                matches!(self, $(Self::$read)|*)
-            }
-
             /// The operation with the caller's values; none for a verb that takes more.
             fn filled(self, at_hand: &mut impl ArgumentSource) -> Option<Op> {
                 match self {
@@ -106,9 +107,9 @@ macro_rules! types {
                         $($epoch: at_hand.$epoch()?,)?
                         $($user: at_hand.$user()?,)?
                     })),)*
-                    $(Self::$read => of_plain!([$($read_plain)?] Op::$read {
+                    $(Self::$read => of_plain!([$($read_plain)?] Op::by_handle(Read::$variant {
                         $($read_room: at_hand.$read_room()?,)?
-                    }),)*
+                    })),)*
                 }
             }
         }
@@ -119,7 +120,7 @@ macro_rules! types {
             pub const fn kind(&self) -> OpKind {
                 match self {
                     Self::Command(command) => OpKind::of(command),
-                    $(Self::$read { .. } => OpKind::$read,)*
+                    Self::Read { read, .. } => OpKind::of_read(read),
                 }
             }
 
@@ -129,7 +130,7 @@ macro_rules! types {
             pub const fn room(&self) -> Option<Option<Room>> {
                 match self {
                     $(Self::Command(Command::$command { $($room,)? .. }) => [$(Some(*$room),)? None][0],)*
-                    $(Self::$read { $($read_room,)? .. } => [$(Some(*$read_room),)? None][0],)*
+                    $(Self::Read { read: Read::$variant { $($read_room,)? .. }, .. } => [$(Some(*$read_room),)? None][0],)*
                 }
             }
 
@@ -138,7 +139,7 @@ macro_rules! types {
             pub const fn epoch(&self) -> Option<Epoch> {
                 match self {
                     $(Self::Command(Command::$command { $($epoch,)? .. }) => [$(*$epoch,)? None][0],)*
-                    $(Self::$read { .. })|* => None,
+                    Self::Read { .. } => None,
                 }
             }
 
@@ -147,7 +148,7 @@ macro_rules! types {
             pub const fn about(&self) -> Option<User> {
                 match self {
                     $(Self::Command(Command::$command { $($user,)? .. }) => [$(Some(*$user),)? None][0],)*
-                    $(Self::$read { .. })|* => None,
+                    Self::Read { .. } => None,
                 }
             }
         }
@@ -180,14 +181,10 @@ types! {
         Unregister Unregister plain "unregister";
     }
     reads {
-        /// Read the inbox, waiting up to `wait` for events.
-        Check { after: Option<u64>, wait: Span, by: ReadBy } verb "check";
-        /// Read a room's past messages: the newest `limit` of those before the place `before`.
-        History { room: Option<Room>, before: Option<u64>, limit: u32 } verb "history" in room;
-        /// Read a room's members.
-        ListUsers { room: Option<Room> } plain "list_users" in room;
-        /// Read the stress level and the boss's alert level.
-        Mood verb "check_stress_status";
+        Check Check verb "check";
+        History History verb "history" in room;
+        ListUsers Members plain "list_users" in room;
+        Mood Mood verb "check_stress_status";
     }
 }
 
@@ -234,6 +231,21 @@ impl OpKind {
 }
 
 impl Op {
+    /// The read by the client's handle.
+    #[must_use]
+    pub const fn by_handle(read: Read) -> Self {
+        let by = ReadBy::Handle;
+        Self::Read { read, by }
+    }
+
+    /// A read of the inbox, which waits up to `wait` for events.
+    #[must_use]
+    pub fn check(after: Option<u64>, wait: Span, by: ReadBy) -> Self {
+        let (after, max) = (after.map(Seq), CHECK_MAX);
+        let read = Read::Check { after, wait, max };
+        Self::Read { read, by }
+    }
+
     /// The verb in scenarios and traces.
     #[must_use]
     pub const fn verb(&self) -> &'static str {
@@ -252,14 +264,16 @@ impl Op {
     /// Whether the operation only reads. Reads take no request key.
     #[must_use]
     pub const fn is_read(&self) -> bool {
-        self.kind().is_read()
+        matches!(self, Self::Read { .. })
     }
 
     /// How long the server may hold the call: the wait of a check, or the longest delay of the
     /// answer to a break.
     #[must_use]
     pub const fn hold(&self) -> Span {
-        if let Self::Check { wait, .. } = self {
+        if let Self::Read { read, .. } = self
+            && let Read::Check { wait, .. } = read
+        {
             return *wait;
         }
         if let Self::Command(Command::TakeBreak { .. }) = self {
@@ -352,11 +366,11 @@ mod tests {
             epoch: Some(Epoch(7)),
         });
         assert_eq!((push.room(), push.epoch()), (Some(None), Some(Epoch(7))));
-        let history = Op::History {
+        let history = Op::by_handle(Read::History {
             room: Some(Room(3)),
-            before: Some(9),
+            before: None,
             limit: 1,
-        };
+        });
         assert_eq!(history.room(), Some(Some(Room(3))));
         assert_eq!((history.epoch(), history.about()), (None, None));
     }

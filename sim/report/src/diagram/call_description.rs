@@ -1,7 +1,7 @@
 //! Descriptions of calls, and the position that an answer contains.
 
 use sim_model::history::RequestKey;
-use sim_model::protocol::Op;
+use sim_model::protocol::{Op, Read};
 
 /// What a call asks for besides its words, each with a name.
 pub(super) fn call_facts(op: &Op, key: RequestKey) -> Vec<(&'static str, String)> {
@@ -12,7 +12,9 @@ pub(super) fn call_facts(op: &Op, key: RequestKey) -> Vec<(&'static str, String)
     if let Some(epoch) = op.epoch() {
         facts.push(("epoch", epoch.to_string()));
     }
-    if let Op::Check { after, wait, .. } = op {
+    if let Op::Read { read, .. } = op
+        && let Read::Check { after, wait, .. } = read
+    {
         let after = after.map_or_else(
             || "the server's own cursor".to_owned(),
             |after| after.to_string(),

@@ -10,7 +10,7 @@ use sim_model::history::{
 };
 use sim_model::plan::Outage;
 use sim_model::protocol::{
-    Answer, Body, CallId, Command, InboxEvent, Op, Outcome, Reply, Response, Room, User,
+    Answer, Body, CallId, Command, InboxEvent, Op, Outcome, Read, Reply, Response, Room, User,
 };
 
 /// The most characters of a text in a trace.
@@ -239,8 +239,10 @@ impl<'a> TraceLine<'a> {
         } else if let Op::Command(Command::TakeBreak { kind, excuse }) = op {
             self.reason = Some(kind.name());
             self.text = excuse.as_deref().map(cut);
-        } else if let Op::Check { after, .. } = op {
-            self.seq = *after;
+        } else if let Op::Read { read, .. } = op
+            && let Read::Check { after, .. } = read
+        {
+            self.seq = after.map(|after| after.0);
         }
     }
 

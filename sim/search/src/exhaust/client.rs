@@ -105,11 +105,7 @@ impl Client {
             TinyCall::Block => Op::Command(Command::BlockUser {
                 user: other.unwrap_or_default(),
             }),
-            TinyCall::Check => Op::Check {
-                after: Some(self.cursor),
-                wait: chat_types::Span::ZERO,
-                by: ReadBy::Handle,
-            },
+            TinyCall::Check => Op::check(Some(self.cursor), chat_types::Span::ZERO, ReadBy::Handle),
         }
     }
 

@@ -244,7 +244,7 @@ impl Tiny {
         let key = key.map(|call| u128::from(secret) << 32 | u128::from(call.0));
         let ticket = self.ticket();
         let from = Address(u64::from(user));
-        self.submit(user, ticket, &translate::ask(who, from, key, op.clone()));
+        self.submit(user, ticket, &translate::call(who, from, key, op.clone()));
         let place = self.answers.iter().position(|told| told.0 == ticket)?;
         Some(self.answers.swap_remove(place).1)
     }

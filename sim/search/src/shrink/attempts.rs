@@ -101,7 +101,7 @@ fn treatment(
 mod tests {
     use chat_types::Time;
     use sim_model::history::{ClientEvent, Observer as _, Record, RequestKey, RunEvent};
-    use sim_model::protocol::{Agent, CallId, Op};
+    use sim_model::protocol::{Agent, CallId, Op, Read};
 
     use super::*;
 
@@ -134,7 +134,7 @@ mod tests {
             user: None,
             what: ClientEvent::Called {
                 call: CALL,
-                op: &Op::Mood,
+                op: &Op::by_handle(Read::Mood),
                 intended: at(sent_at),
                 key: RequestKey::Own,
             },

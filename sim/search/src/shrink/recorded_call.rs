@@ -4,14 +4,10 @@ use std::sync::Arc;
 
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{Argument, Grant, Text, Verb};
-use sim_model::protocol::{Command, EnterQueue, Epoch, Op, OpKind};
+use sim_model::protocol::{Command, EnterQueue, Epoch, Op, OpKind, Plain, Read};
 
 /// Returns the operation as a step. The step omits the client's own name; without `own_name`, it
 /// contains the name of the call.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "what is not written with a value is a word alone"
-)]
 pub(super) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
     let drawn = |text: &Arc<str>| {
         if !text.is_ascii() {
@@ -49,14 +45,14 @@ pub(super) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
             kind: Some(*kind),
             excuse: excuse.clone(),
         },
-        Op::Mood => Verb::Mood,
-        Op::Check { wait, by, .. } => Verb::Check {
-            wait: *wait,
-            by: *by,
-        },
-        Op::History { before, limit, .. } => Verb::History {
-            before: *before,
-            limit: *limit,
+        Op::Read { read, by } => match *read {
+            Read::Mood => Verb::Mood,
+            Read::Check { wait, .. } => Verb::Check { wait, by: *by },
+            Read::History { before, limit, .. } => Verb::History {
+                before: before.map(|before| before.0),
+                limit: u32::try_from(limit).unwrap_or(u32::MAX),
+            },
+            Read::Members { .. } => Verb::Plain(Plain::ListUsers),
         },
         plain => Verb::Plain(plain.kind().plain().expect("all others are above")),
     }
@@ -98,10 +94,17 @@ pub(super) const fn whom(op: &Op) -> Option<u64> {
 /// The arguments that the call left out. A claim without a grant is a verb of its own.
 pub(super) fn left_out(op: &Op) -> Vec<Argument> {
     let speaks = op.text().is_some() || op.kind() == OpKind::Push;
+    let is_bare = matches!(
+        op,
+        Op::Read {
+            read: Read::Check { after: None, .. },
+            ..
+        }
+    );
     let without = [
         (op.room() == Some(None), Argument::Room),
         (speaks && op.epoch().is_none(), Argument::Epoch),
-        (matches!(op, Op::Check { after: None, .. }), Argument::After),
+        (is_bare, Argument::After),
     ];
     let those = without.into_iter().filter(|(is_left_out, _)| *is_left_out);
     those.map(|(_, argument)| argument).collect()

@@ -315,7 +315,7 @@ fn read_early_and_typed_late(
     let early: RecordRule = |record| {
         let is_check = matches!(
             record.what,
-            ClientEvent::Called { op: Op::Check { wait, .. }, .. } if *wait == Span::ZERO
+            ClientEvent::Called { op, .. } if op.kind() == OpKind::Check && op.hold() == Span::ZERO
         );
         is_check && record.at < START + Span::secs(2)
     };

@@ -10,7 +10,7 @@ use sim_model::plan::{
 };
 use sim_model::protocol::{
     Agent, Answer, Body, CallId, Command, EndReason, EnterQueue, Event, Gap, InboxEvent, Op,
-    Outcome, Page, ReadBy, Refusal, Reply, Response, Room, User, Who,
+    Outcome, Page, Read, ReadBy, Refusal, Reply, Response, Room, User, Who,
 };
 use sim_user::{Action, Credential, Script, VirtualUser};
 
@@ -369,18 +369,14 @@ fn number<T: PartialEq>(seen: &mut Vec<T>, value: T) -> usize {
 
 fn show(op: &Op) -> String {
     match op {
-        Op::Check {
-            by: ReadBy::ReaderId,
-            ..
-        } => "check by reader".into(),
-        Op::Check {
-            after: Some(after),
-            wait,
-            ..
-        } => format!("check after {after} wait {wait}"),
-        Op::Check {
-            after: None, wait, ..
-        } => format!("check bare wait {wait}"),
+        Op::Read {
+            read: Read::Check { after, wait, .. },
+            by,
+        } => match (after, by) {
+            (_, ReadBy::ReaderId) => "check by reader".into(),
+            (Some(after), _) => format!("check after {after} wait {wait}"),
+            (None, _) => format!("check bare wait {wait}"),
+        },
         Op::Command(Command::EnterQueue(EnterQueue {
             display_name: Some(display_name),
             ..

@@ -1,6 +1,7 @@
 //! Tests which events a client has received: by stream, by check, twice, not at all, or as a gap.
 
 use crate::harness::*;
+use sim_model::protocol::{Op, Read};
 
 fn in_a_room() -> Harness {
     Harness::registered(flow(vec![enter(), think(3_600_000), check(0)]), matched(1))
@@ -90,7 +91,7 @@ fn a_gap_counts_as_the_positions_it_covers() {
     let asks = harness.log.actions.last().unwrap();
     assert!(
         matches!(asks, sim_user::Action::Request { op, .. }
-            if matches!(op, sim_model::protocol::Op::Check { after: Some(6), .. })),
+            if matches!(op, Op::Read { read: Read::Check { after: Some(chat_types::Seq(6)), .. }, .. })),
         "{asks:?}"
     );
 }

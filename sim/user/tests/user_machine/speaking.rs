@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{Argument, Grant, Step, Text, Verb};
-use sim_model::protocol::{Command, Epoch, Event, Op, OpKind, Plain, Room, User};
+use sim_model::protocol::{Command, Epoch, Event, Op, OpKind, Plain, Read, Room, User};
 use sim_user::{Action, Script};
 
 use crate::harness::*;
@@ -107,7 +107,10 @@ fn a_manual_call_omits_the_listed_arguments() {
     assert_eq!((room_and_epoch(&op), keyed), ((None, None), true));
     assert!(!without(&send("hi"), &[Argument::Key]).1);
     let after = |op: Op| match op {
-        Op::Check { after, .. } => after,
+        Op::Read {
+            read: Read::Check { after, .. },
+            ..
+        } => after.map(|after| after.0),
         other => panic!("{other:?}"),
     };
     assert_eq!(after(without(&check(0), &[]).0), Some(1));

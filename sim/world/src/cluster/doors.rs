@@ -11,8 +11,8 @@ use sim_model::cluster::ClusterFact;
 use sim_model::history::Observer as _;
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, OwnerReads};
-use sim_model::protocol::{Code, Op, Outcome};
-use sim_model::server::{ServerCall, ServerRecord};
+use sim_model::protocol::{Code, Outcome, Read};
+use sim_model::server::ServerRecord;
 
 use super::Cluster;
 use super::chance::Purpose;
@@ -133,7 +133,7 @@ impl World<'_, '_> {
         let Some(InFlight::Request { ask, earlier, .. }) = self.in_flight.get_mut(slot) else {
             return;
         };
-        let keyed = matches!(ask.as_deref(), Some(ServerCall::Call { key: Some(_), .. }));
+        let keyed = matches!(ask.as_deref(), Some(Call::Command { key: Some(_), .. }));
         let unasked = if keyed {
             Earlier::Unknown
         } else {
@@ -148,20 +148,10 @@ impl World<'_, '_> {
     }
 
     /// Submits a call to the owner, or lets its door try again.
-    pub(crate) fn submit_to_owner(
-        &mut self,
-        slot: Slot,
-        from: Address,
-        call: Call,
-        ask: &Arc<ServerCall>,
-    ) {
+    pub(crate) fn submit_to_owner(&mut self, slot: Slot, from: Address, ask: &Arc<Call>) {
         if self.cluster().is_turning {
-            let deferred = Deferred::Submit {
-                slot,
-                from,
-                call: Box::new(call),
-                ask: Arc::clone(ask),
-            };
+            let ask = Arc::clone(ask);
+            let deferred = Deferred::Submit { slot, from, ask };
             return self.cluster_mut().deferred.push_back(deferred);
         }
         let target = match self.in_flight.get_mut(slot) {
@@ -196,9 +186,9 @@ impl World<'_, '_> {
             call: ticket.0,
         });
         self.member_turn(target, |member: &mut Member, now| {
-            member.submit(now, ticket, from, call);
+            member.submit(now, ticket, from, Call::clone(ask));
         });
-        let is_read = matches!(&**ask, ServerCall::Call { op, .. } if op.kind().is_read());
+        let is_read = matches!(**ask, Call::Read { .. });
         if is_read && self.plan.reads == OwnerReads::Strict && self.is_submitted(slot) {
             self.observers.reach(Point::ReadWaited);
         }
@@ -241,8 +231,8 @@ impl World<'_, '_> {
         };
         let at = self.now() + PAUSE;
         if let Some(ask) = &mut ask
-            && let ServerCall::Call {
-                op: Op::Check { wait, .. },
+            && let Call::Read {
+                read: Read::Check { wait, .. },
                 ..
             } = Arc::make_mut(ask)
         {
@@ -398,10 +388,9 @@ impl World<'_, '_> {
 
 impl Cluster {
     /// Gives a command without a request key one, so that its door can repeat it.
-    fn give_key(&mut self, ask: &mut Arc<ServerCall>) {
-        if let ServerCall::Call { key: None, op, .. } = ask.as_ref()
-            && !op.kind().is_read()
-            && let ServerCall::Call { key, .. } = Arc::make_mut(ask)
+    fn give_key(&mut self, ask: &mut Arc<Call>) {
+        if let Call::Command { key: None, .. } = ask.as_ref()
+            && let Call::Command { key, .. } = Arc::make_mut(ask)
         {
             self.keys_given += 1;
             let secret = self.bits(START, Purpose::Keys);
@@ -411,23 +400,24 @@ impl Cluster {
     }
 }
 
-fn wait_of(ask: &ServerCall) -> Span {
+const fn wait_of(ask: &Call) -> Span {
     match ask {
-        ServerCall::Call {
-            op: Op::Check { wait, .. },
+        Call::Read {
+            read: Read::Check { wait, .. },
             ..
         } => *wait,
-        ServerCall::Call { .. } | ServerCall::OpenStream { .. } | ServerCall::Operate(_) => {
-            Span::ZERO
-        }
+        Call::Command { .. }
+        | Call::Read { .. }
+        | Call::OpenStream { .. }
+        | Call::Operate { .. } => Span::ZERO,
     }
 }
 
 /// Whether a repetition has no second effect.
-fn can_repeat(ask: &ServerCall) -> bool {
+const fn can_repeat(ask: &Call) -> bool {
     match ask {
-        ServerCall::Call { key, op, .. } => key.is_some() || op.kind().is_read(),
-        ServerCall::OpenStream { .. } => true,
-        ServerCall::Operate(_) => false,
+        Call::Command { key, .. } => key.is_some(),
+        Call::Read { .. } | Call::OpenStream { .. } => true,
+        Call::Operate { .. } => false,
     }
 }

@@ -12,7 +12,7 @@ use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClusterEvent, Observer as _, RunEvent, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::OwnerReads;
-use sim_model::server::{ServerCall, ServerRecord};
+use sim_model::server::ServerRecord;
 
 use super::applied::applied;
 use crate::World;
@@ -73,8 +73,7 @@ pub(super) enum Deferred {
     Submit {
         slot: Slot,
         from: Address,
-        call: Box<Call>,
-        ask: Arc<ServerCall>,
+        ask: Arc<Call>,
     },
     /// A server shuts down.
     Stop { site: usize, down_for: Span },
@@ -94,12 +93,7 @@ impl World<'_, '_> {
         self.cluster_mut().is_turning = false;
         while let Some(deferred) = self.cluster_mut().deferred.pop_front() {
             match deferred {
-                Deferred::Submit {
-                    slot,
-                    from,
-                    call,
-                    ask,
-                } => self.submit_to_owner(slot, from, *call, &ask),
+                Deferred::Submit { slot, from, ask } => self.submit_to_owner(slot, from, &ask),
                 Deferred::Stop { site, down_for } => self.stop_member(site, down_for),
                 Deferred::Wake => self.wake_owner(),
                 Deferred::JumpClock(by) => self.jump_clock(by),

@@ -1,6 +1,7 @@
 //! Calls, with the expected and the observed outcome.
 
 use super::*;
+use sim_model::protocol::Read;
 
 fn entry(op: Op) -> Entry {
     let Op::Command(command) = op else {
@@ -103,10 +104,9 @@ fn a_sentence_shows_calls_at_the_border() {
         reason: "late".into(),
     };
     let opening = CallSummary {
-        ask: Arc::new(ServerCall::OpenStream {
-            handle: HANDLE,
-            after: Some(4),
-            by: ReadBy::Handle,
+        ask: Arc::new(Call::OpenStream {
+            reader: Reader::Handle(HANDLE),
+            after: Some(Seq(4)),
         }),
         caller: None,
     };
@@ -124,7 +124,7 @@ fn a_sentence_shows_calls_at_the_border() {
             owed: refused("rate_limited").unwrap_err(),
         },
         Difference::Entry {
-            call: call(Op::Mood),
+            call: call(Op::by_handle(Read::Mood)),
             entry: entry(push()),
         },
         Difference::Batch {
@@ -206,7 +206,7 @@ fn answers_to_commands_show_all_that_they_say() {
         Response::Done(Reply::Done),
     ];
     let unknown = refused("unknown_handle");
-    let told_of = |said| answer(Op::Mood, unknown.clone(), Ok(said));
+    let told_of = |said| answer(Op::by_handle(Read::Mood), unknown.clone(), Ok(said));
     insta::assert_snapshot!(told(&answers.map(told_of)));
 }
 
@@ -236,7 +236,7 @@ fn answers_to_reads_show_all_that_they_say() {
         }),
     ];
     let unknown = refused("unknown_handle");
-    let told_of = |said| answer(Op::Mood, unknown.clone(), Ok(said));
+    let told_of = |said| answer(Op::by_handle(Read::Mood), unknown.clone(), Ok(said));
     insta::assert_snapshot!(told(&answers.map(told_of)));
 }
 
@@ -262,12 +262,8 @@ fn every_call_shows_what_it_asks_for() {
             kind: BreakKind::ALL[0],
             excuse: Some(text()),
         }),
-        Op::Check {
-            after: Some(4),
-            wait: Span::ZERO,
-            by: ReadBy::Handle,
-        },
-        Op::ListUsers { room: Some(LOBBY) },
+        Op::check(Some(4), Span::ZERO, ReadBy::Handle),
+        Op::by_handle(Read::Members { room: Some(LOBBY) }),
     ];
     let told_of = |op| answer(op, Ok(Response::Done(Reply::Done)), refused("muted"));
     insta::assert_snapshot!(told(&calls.map(told_of)));

@@ -9,8 +9,8 @@ use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record, Reque
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, OwnerReads, Plan, Schedule, Workload};
 use sim_model::protocol::{
-    Agent, Answer, Body, CallId, Command, EndReason, Event, InboxEvent, Op, Outcome, Page, Reply,
-    Response, Room, User, Who,
+    Agent, Answer, Body, CallId, Command, EndReason, Event, InboxEvent, Op, Outcome, Page, ReadBy,
+    Reply, Response, Room, User, Who,
 };
 use sim_model::recipe::Recipe;
 
@@ -216,11 +216,7 @@ impl HistoryBuilder {
 
     /// An exact check after `after` ends at `cursor`, with no further events.
     pub(super) fn reads(&mut self, user: User, after: u64, cursor: u64) {
-        let op = Op::Check {
-            by: sim_model::protocol::ReadBy::Handle,
-            after: Some(after),
-            wait: Span::ZERO,
-        };
+        let op = Op::check(Some(after), Span::ZERO, ReadBy::Handle);
         self.asks(
             user,
             &op,

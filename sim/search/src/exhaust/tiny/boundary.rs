@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use chat_core::{Address, Output, Response, Ticket};
-use sim_model::server::{ServerCall, ServerRecord};
+use sim_model::server::{Call, ServerRecord};
 
 use super::{MOST_BATCHES, SOON, Tiny};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer as _};
@@ -91,14 +91,15 @@ impl Tiny {
     }
 
     /// Submits a call to the node, and reports it and its outputs to the judge and the client.
-    pub(super) fn submit(&mut self, user: u8, ticket: Ticket, ask: &Arc<ServerCall>) {
-        let (from, call) = (u64::from(user), translate::call(ask));
+    pub(super) fn submit(&mut self, user: u8, ticket: Ticket, ask: &Arc<Call>) {
+        let from = u64::from(user);
         self.show(&ServerRecord::Asked {
             at: self.now,
             ticket,
             from,
             ask,
         });
+        let call = Call::clone(ask);
         self.node.submit(self.now, ticket, Address(from), call);
         self.settle();
     }

@@ -23,7 +23,7 @@ impl Tiny {
         };
         let room_seq = self.highest.ends.get(&room.0).copied().unwrap_or_default() + 1;
         let ticket: Ticket = self.ticket();
-        let ask = translate::ask(Credential::Handle { secret }, Address(0), None, op);
+        let ask = translate::call(Credential::Handle { secret }, Address(0), None, op);
         self.show(&ServerRecord::Asked {
             at,
             ticket,

@@ -13,7 +13,7 @@ use benches::journalled::Journalled;
 use benches::mixed::Mix;
 use benches::population::{Pace, Population};
 use benches::server::Server;
-use benches::wire::{Connection, modern_call, request};
+use benches::wire::{Connection, Person, modern_call, request};
 use benches::{Outcome, worlds};
 use chat_core::config::Matching;
 use criterion::{BenchmarkId, Criterion, Throughput};
@@ -155,12 +155,10 @@ fn round_trips(criterion: &mut Criterion) -> Outcome<()> {
         .build()?;
     let server = runtime.block_on(Server::start())?;
     let mut connection = runtime.block_on(Connection::open(server.address))?;
-    let who = json!({ "username": "agent", "room": "room" });
-    let joined = runtime.block_on(connection.post("/register", "", &who))?;
-    let handle = joined["handle"].as_str().ok_or("no handle")?.to_owned();
-    let said = json!({ "message": "x".repeat(154), "room_id": joined["room_id"] });
-    let arguments =
-        json!({ "handle": handle, "message": said["message"], "room_id": said["room_id"] });
+    let Person { handle, room, .. } = runtime.block_on(connection.register("agent", "room"))?;
+    let text = "x".repeat(154);
+    let said = json!({ "message": text, "room_id": room });
+    let arguments = json!({ "handle": handle, "message": text, "room_id": room });
     let requests = [
         (
             "POST /send",

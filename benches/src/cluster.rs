@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,9 @@ use serde_json::Value;
 use tokio::process::{Child, Command};
 
 use crate::Outcome;
-use crate::durable::{Folder, QUIET, Turns, both, micros, pace, send, senders};
-use crate::requests::median;
+use crate::durable::{Folder, QUIET};
 use crate::server::{Server, processor_seconds};
+use crate::turns::{Load, Turns, both, median, pace, senders};
 use crate::wire::{Connection, request};
 
 /// The program of the log's servers, below the build folder.
@@ -34,6 +34,9 @@ pub(crate) struct ClusterArgs {
     connections: usize,
     #[command(flatten)]
     turns: Turns,
+    /// The folder for the journals and the log: its file system is measured
+    #[arg(long, value_name = "DIR", default_value = "target/load")]
+    folder: PathBuf,
 }
 
 /// Servers of a log. They are killed on drop.
@@ -42,33 +45,23 @@ struct Nats {
     children: Vec<Child>,
 }
 
-/// One kind of load, and what was measured.
-struct Load {
-    name: &'static str,
-    /// The door and the request of each connection.
-    requests: Vec<(SocketAddr, Vec<u8>)>,
+/// A load on processes, and what was measured besides.
+struct Served {
+    load: Load,
     /// The processes that serve it, by what they are.
     processes: Vec<(&'static str, u32)>,
-    /// Sends per second at saturation, one for each round.
-    rates: Vec<f64>,
-    /// Waits at saturation, and when it is quiet, in microseconds.
-    waits: [Histogram<u64>; 2],
-    /// Processor time for a send at saturation, in microseconds, one for each round.
+    /// Waits when it is quiet, in microseconds.
+    quiet: Histogram<u64>,
+    /// Processor time for a send at full speed, in microseconds, one for each round.
     costs: BTreeMap<&'static str, Vec<f64>>,
 }
 
-impl Load {
-    fn new(
-        name: &'static str,
-        requests: Vec<(SocketAddr, Vec<u8>)>,
-        processes: Vec<(&'static str, u32)>,
-    ) -> Outcome<Self> {
+impl Served {
+    fn new(load: Load, processes: Vec<(&'static str, u32)>) -> Outcome<Self> {
         Ok(Self {
-            name,
-            requests,
+            load,
             processes,
-            rates: Vec::new(),
-            waits: [Histogram::new(3)?, Histogram::new(3)?],
+            quiet: Histogram::new(3)?,
             costs: BTreeMap::new(),
         })
     }
@@ -81,44 +74,21 @@ impl Load {
         Ok(sums)
     }
 
-    /// Sends at full speed on all connections; returns the sends per second.
-    async fn saturate(&mut self, span: Duration) -> Outcome<f64> {
-        let (mut tasks, began) = (Vec::new(), Instant::now());
+    async fn measure(&mut self, span: Duration) -> Outcome<()> {
         let before = self.processor()?;
-        for (door, request) in &self.requests {
-            let mut connection = Connection::open(*door).await?;
-            let request = request.clone();
-            tasks.push(tokio::spawn(async move {
-                let mut waits = Vec::new();
-                while began.elapsed() < span {
-                    let sent = Instant::now();
-                    send(&mut connection, &request).await?;
-                    waits.push(micros(sent.elapsed()));
-                }
-                Outcome::Ok(waits)
-            }));
-        }
-        let mut sends = 0_u32;
-        for task in tasks {
-            for wait in task.await?? {
-                self.waits[0].record(wait)?;
-                sends += 1;
-            }
-        }
-        let rate = f64::from(sends) / began.elapsed().as_secs_f64();
+        let sends = self.load.saturate(span).await?;
         for (what, seconds) in self.processor()? {
             let spent = seconds - before.get(what).copied().unwrap_or_default();
             let cost = spent * 1_000_000.0 / f64::from(sends);
             self.costs.entry(what).or_default().push(cost);
         }
-        self.rates.push(rate);
-        Ok(rate)
+        pace(&self.load.requests[..1], QUIET, span, &mut self.quiet).await
     }
 }
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
-    let folder = Folder::new(&args.turns.folder)?;
+    let folder = Folder::new(&args.folder)?;
     let data = folder.0.join("alone").to_string_lossy().into_owned();
     let alone = Server::start_with(&["--data", &data]).await?;
     let single = Nats::start(1, &folder.0.join("single")).await?;
@@ -133,31 +103,25 @@ pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
     loads.extend(by_doors(&all, &three, args).await?);
     let doors: Vec<_> = realms.iter().collect();
     loads.push(loaded("three realms, three owners", &doors, three.named(), args).await?);
-    let span = Duration::from_secs(args.turns.seconds);
-    for round in 0..args.turns.rounds {
+    for _ in 0..args.turns.rounds {
         for load in &mut loads {
-            let rate = load.saturate(span).await?;
-            let (door, request) = load.requests[0].clone();
-            pace(door, &[request], QUIET, span, &mut load.waits[1]).await?;
-            println!("round {}  {:<28} {rate:>7.0} sends/s", round + 1, load.name);
+            load.measure(args.turns.span()).await?;
         }
     }
     println!(
         "\n{:<28}{:>8}{:>21}{:>21}  processor time of a send",
         "", "sends/s", "saturated p50, p99", "quiet p50, p99"
     );
-    for load in &loads {
-        let [busy, quiet] = &load.waits;
-        let costs = load.costs.iter();
-        let costs: Vec<_> = costs
-            .map(|(what, costs)| format!("{what} {:.0} µs", median(costs.clone())))
-            .collect();
+    for Served {
+        load, quiet, costs, ..
+    } in &loads
+    {
+        let cost =
+            |(what, costs): (&&str, &Vec<f64>)| format!("{what} {:.0} µs", median(costs.clone()));
+        let costs: Vec<_> = costs.iter().map(cost).collect();
+        let (name, rate, busy, quiet) = (load.name, load.rate(), both(&load.waits), both(quiet));
         println!(
-            "{:<28}{:>8.0}{:>21}{:>21}  {}",
-            load.name,
-            median(load.rates.clone()),
-            both(busy),
-            both(quiet),
+            "{name:<28}{rate:>8.0}{busy:>21}{quiet:>21}  {}",
             costs.join(", ")
         );
     }
@@ -165,7 +129,7 @@ pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
 }
 
 /// The loads of three members of one realm: by the owner's door, by another one, and by all.
-async fn by_doors(members: &[Server], nats: &Nats, args: &ClusterArgs) -> Outcome<Vec<Load>> {
+async fn by_doors(members: &[Server], nats: &Nats, args: &ClusterArgs) -> Outcome<Vec<Served>> {
     let owner = owner_of(members).await?;
     let order = [owner, (owner + 1) % 3, (owner + 2) % 3];
     let [owner, second, third] = order.map(|number| &members[number]);
@@ -181,8 +145,9 @@ async fn by_doors(members: &[Server], nats: &Nats, args: &ClusterArgs) -> Outcom
         ("three, by all", &[owner, second, third]),
     ] {
         let doors = doors.iter().map(|door| door.address).cycle();
-        let requests = doors.zip(requests.clone()).collect();
-        loads.push(Load::new(name, requests, processes.clone())?);
+        let requests = doors.zip(requests.iter().map(|(_, request)| request.clone()));
+        let load = Load::new(name, requests.collect())?;
+        loads.push(Served::new(load, processes.clone())?);
     }
     Ok(loads)
 }
@@ -193,15 +158,14 @@ async fn loaded(
     servers: &[&Server],
     mut processes: Vec<(&'static str, u32)>,
     args: &ClusterArgs,
-) -> Outcome<Load> {
+) -> Outcome<Served> {
     let each = args.connections / servers.len();
     let mut requests = Vec::new();
     for server in servers {
-        let made = senders(server, each).await?.into_iter();
-        requests.extend(made.map(|request| (server.address, request)));
+        requests.extend(senders(server, each).await?);
         processes.push(("owner", server.id()?));
     }
-    Load::new(name, requests, processes)
+    Served::new(Load::new(name, requests)?, processes)
 }
 
 /// Starts a member of each of these realms. All are ready to take calls.
@@ -216,16 +180,13 @@ async fn members(nats: &Nats, realms: &[&str]) -> Outcome<Vec<Server>> {
         ];
         members.push(Server::member(&flags.concat()).await?);
     }
-    let one_realm = realms.iter().all(|realm| *realm == realms[0]);
-    match one_realm {
-        true => {
-            owner_of(&members).await?;
-        }
-        false => {
-            for member in &members {
-                owner_of(std::slice::from_ref(member)).await?;
-            }
-        }
+    // Each realm has an owner.
+    let together = match realms.iter().all(|realm| *realm == realms[0]) {
+        true => members.len(),
+        false => 1,
+    };
+    for members in members.chunks(together) {
+        owner_of(members).await?;
     }
     Ok(members)
 }

@@ -5,12 +5,10 @@
 
 mod entries;
 
+use chat_core::Entry;
 use chat_core::config::Matching;
-use chat_core::{Command, Entry, Implied, Operate};
 
-use crate::population::{
-    BLOCK, IDLE, PAIR, Pace, Population, ROOM, Tally, a_break, login, newcomer, operate,
-};
+use crate::population::{BLOCK, IDLE, Pace, Population, Tally};
 use entries::*;
 
 pub use entries::say;
@@ -18,15 +16,20 @@ pub use entries::say;
 /// The number of blocks in a round.
 pub const BLOCKS: usize = 100;
 
+/// Makes entries for one block.
+type Make = fn(&Population, usize) -> Vec<Entry>;
+
 /// A kind of command.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
     matching: Matching,
-    before: fn(&mut Population, usize),
-    measured: fn(&Population, usize) -> Vec<Entry>,
-    after: fn(&mut Population, usize),
+    before: &'static [Make],
+    measured: Make,
+    after: &'static [Make],
+    /// The places whose participants are replaced after it, because it leaves traces.
+    renewed: &'static [usize],
 }
 
 impl Kind {
@@ -56,7 +59,7 @@ impl Kind {
     pub fn prepare(&self, population: &mut Population) -> Vec<Entry> {
         let chosen = chosen(population);
         for block in &chosen {
-            (self.before)(population, *block);
+            carry_out(population, self.before, *block);
         }
         chosen
             .iter()
@@ -71,7 +74,10 @@ impl Kind {
     pub fn restore(&self, population: &mut Population, tally: Tally) {
         assert_eq!(tally.refused, 0, "{} is refused", self.name);
         for block in chosen(population) {
-            (self.after)(population, block);
+            carry_out(population, self.after, block);
+            for place in self.renewed {
+                population.replace(block, *place);
+            }
             for place in 0..BLOCK {
                 let read = population.read(block, place);
                 population.carry_out(&read);
@@ -86,201 +92,78 @@ fn chosen(population: &Population) -> Vec<usize> {
         .collect()
 }
 
+/// Handles the entries of each, which may depend on those before them.
+fn carry_out(population: &mut Population, makes: &[Make], block: usize) {
+    for make in makes {
+        for entry in make(population, block) {
+            population.carry_out(&entry);
+        }
+    }
+}
+
 /// All kinds of commands.
 pub const ALL: &[Kind] = &[
-    kind("enter_queue", none, enter_both, leave_pair),
+    kind("enter_queue", &[], enter_both, &[leave_pair]),
+    by_interests("enter_queue_by_interests", &[], enter_alone, &[leave_queue]),
+    by_interests("leave_queue", &[enter_alone], leave_queue, &[]),
+    kind("register", &[], newcomer_comes, &[newcomer_leaves]),
+    kind("unregister", &[newcomer_comes], newcomer_leaves, &[]),
+    kind("login", &[], idle_log_in, &[leave_rooms]),
+    kind("leave_room", &[idle_log_in], leave_rooms, &[]),
+    kind("leave_chat", &[enter_both], leave_pair, &[]),
+    kind("send_message", &[], both_say, &[]),
+    kind("talking_stick", &[], two_claim, &[second_resets, reset]),
+    kind("append", &[claim], append, &[reset]),
+    kind("undo", &[claim, append], undo, &[reset]),
+    kind("push", &[claim, append], push, &[]),
+    kind("reset", &[claim, append], reset, &[]),
+    kind("typing", &[], typing, &[]),
     Kind {
-        matching: Matching::Interests,
-        ..kind("enter_queue_by_interests", none, enter_alone, leave_line)
+        renewed: BLOCKING,
+        ..kind("block_user", &[], blocks, &[])
     },
     Kind {
-        matching: Matching::Interests,
-        ..kind(
-            "leave_queue",
-            |population, block| all(population, enter_alone, block),
-            |population, block| vec![population.call(block, IDLE[0], Command::LeaveQueue)],
-            none,
-        )
+        renewed: BLOCKING,
+        ..kind("unblock_user", &[blocks], unblocks, &[])
     },
-    kind(
-        "register",
-        none,
-        |_, block| vec![newcomer(2, block as u64, login(block, BLOCK))],
-        |population, block| all(population, newcomer_leaves, block),
-    ),
-    kind("unregister", newcomer_comes, newcomer_leaves, none),
-    kind("login", none, idle_log_in, idle_log_out),
-    kind(
-        "leave_room",
-        |population, block| all(population, idle_log_in, block),
-        leave_rooms,
-        none,
-    ),
-    kind(
-        "leave_chat",
-        |population, block| all(population, enter_both, block),
-        |population, block| {
-            vec![population.call(block, IDLE[0], Command::LeaveChat { room: None })]
-        },
-        none,
-    ),
-    kind("send_message", none, both_say, none),
-    kind(
-        "talking_stick",
-        none,
-        |population, block| {
-            vec![
-                claim(population, block, ROOM[0]),
-                claim(population, block, ROOM[1]),
-            ]
-        },
-        |population, block| {
-            carry_out(population, vec![reset(population, block, ROOM[1])]);
-            carry_out(population, vec![reset(population, block, ROOM[0])]);
-        },
-    ),
-    kind("append", holds_stick, append, resets),
-    kind("undo", has_draft, undo, resets),
-    kind("push", has_draft, push, none),
-    kind(
-        "reset",
-        has_draft,
-        |population, block| vec![reset(population, block, ROOM[0])],
-        none,
-    ),
-    kind(
-        "typing",
-        none,
-        |population, block| vec![population.call(block, PAIR[0], Command::Typing { room: None })],
-        none,
-    ),
-    kind("block_user", none, blocks, |population, block| {
-        population.replace(block, IDLE[0])
-    }),
-    kind(
-        "unblock_user",
-        |population, block| all(population, blocks, block),
-        |population, block| {
-            let user = population.user(block, IDLE[1]);
-            vec![population.call(block, IDLE[0], Command::UnblockUser { user })]
-        },
-        |population, block| population.replace(block, IDLE[0]),
-    ),
-    kind(
-        "report_user",
-        none,
-        |population, block| {
-            let user = population.user(block, IDLE[1]);
-            let reason = "was rude".into();
-            vec![population.call(block, IDLE[0], Command::ReportUser { user, reason })]
-        },
-        none,
-    ),
-    kind(
-        "take_break",
-        none,
-        |population, block| vec![population.call(block, IDLE[0], a_break())],
-        none,
-    ),
-    kind("open_stream", none, opens_stream, |population, block| {
-        all(population, closes_stream, block);
-    }),
-    kind(
-        "close_stream",
-        |population, block| all(population, opens_stream, block),
-        closes_stream,
-        none,
-    ),
-    kind(
-        "seen",
-        none,
-        |population, block| vec![population.imply(block, PAIR[0], Implied::Seen { waiting: None })],
-        none,
-    ),
-    kind(
-        "read",
-        |population, block| all(population, both_say, block),
-        |population, block| PAIR.map(|place| population.read(block, place)).to_vec(),
-        none,
-    ),
-    kind(
-        "repeated",
-        |population, block| all(population, says_with_key, block),
-        says_with_key,
-        none,
-    ),
-    kind("mute", none, mute, |population, block| {
-        all(population, unmute, block)
-    }),
-    kind(
-        "unmute",
-        |population, block| all(population, mute, block),
-        unmute,
-        none,
-    ),
-    kind("kick", none, kick, |population, block| {
-        let back = population.call(block, ROOM[3], login(block, ROOM[3]));
-        population.carry_out(&back);
-    }),
-    kind(
-        "close_room",
-        |population, block| {
-            let room = format!("closing {block}").into();
-            let username = format!("idle {block}").into();
-            let opens = population.call(block, IDLE[0], Command::Login { username, room });
-            population.carry_out(&opens);
-        },
-        |population, block| {
-            let rooms = population.hub().rooms_of(population.user(block, IDLE[0]));
-            let reason = || "enough".into();
-            let close = |room| {
-                operate(Operate::Close {
-                    room,
-                    reason: reason(),
-                })
-            };
-            rooms.iter().copied().map(close).collect()
-        },
-        none,
-    ),
+    kind("report_user", &[], reports, &[]),
+    kind("take_break", &[], takes_break, &[]),
+    kind("open_stream", &[], opens_stream, &[closes_stream]),
+    kind("close_stream", &[opens_stream], closes_stream, &[]),
+    kind("seen", &[], seen, &[]),
+    kind("read", &[both_say], both_read, &[]),
+    kind("repeated", &[says_with_key], says_with_key, &[]),
+    kind("mute", &[], mute, &[unmute]),
+    kind("unmute", &[mute], unmute, &[]),
+    kind("kick", &[], kick, &[kicked_log_in]),
+    kind("close_room", &[opens_room], close_rooms, &[]),
     kind(
         "ban_user",
-        newcomer_comes,
+        &[newcomer_comes],
         ban_newcomer,
-        |population, block| {
-            all(population, unban_newcomer, block);
-        },
+        &[unban_newcomer],
     ),
     kind(
         "unban",
-        |population, block| {
-            newcomer_comes(population, block);
-            all(population, ban_newcomer, block);
-        },
+        &[newcomer_comes, ban_newcomer],
         unban_newcomer,
-        none,
+        &[],
     ),
-    kind("mute_address", none, mute_address, |population, block| {
-        all(population, unban_address, block);
-    }),
-    kind("ban_address", none, ban_address, |population, block| {
-        all(population, unban_address, block);
-    }),
-    kind(
-        "unban_address",
-        |population, block| all(population, ban_address, block),
-        unban_address,
-        none,
-    ),
-    kind("tick", none, |_, _| vec![Entry::Tick], none),
+    kind("mute_address", &[], mute_address, &[unban_address]),
+    kind("ban_address", &[], ban_address, &[unban_address]),
+    kind("unban_address", &[ban_address], unban_address, &[]),
+    kind("tick", &[], tick, &[]),
 ];
 
-/// A kind under FIFO matching, as all but two are.
+/// The place of who blocks another.
+const BLOCKING: &[usize] = &[IDLE[0]];
+
+/// A kind under FIFO matching: what is done before it, the entries, and how they are undone.
 const fn kind(
     name: &'static str,
-    before: fn(&mut Population, usize),
-    measured: fn(&Population, usize) -> Vec<Entry>,
-    after: fn(&mut Population, usize),
+    before: &'static [Make],
+    measured: Make,
+    after: &'static [Make],
 ) -> Kind {
     Kind {
         name,
@@ -288,6 +171,20 @@ const fn kind(
         before,
         measured,
         after,
+        renewed: &[],
+    }
+}
+
+/// A kind under matching by interests.
+const fn by_interests(
+    name: &'static str,
+    before: &'static [Make],
+    measured: Make,
+    after: &'static [Make],
+) -> Kind {
+    Kind {
+        matching: Matching::Interests,
+        ..kind(name, before, measured, after)
     }
 }
 

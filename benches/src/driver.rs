@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::server::Server;
-use crate::wire::Connection;
+use crate::turns::median;
+use crate::wire::{Connection, modern_body, modern_headers};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DriverArgs {
@@ -62,14 +63,9 @@ pub(crate) async fn run(args: &DriverArgs) -> Outcome<()> {
         }
     }
     println!();
-    for route in &mut routes {
-        route.ratios.sort_by(f64::total_cmp);
-        let median = route.ratios.get(route.ratios.len() / 2).copied();
-        println!(
-            "median   {:<14} {:>5.1} % of oha's requests/s, every message checked",
-            route.name,
-            median.unwrap_or(f64::NAN)
-        );
+    for Route { name, ratios, .. } in routes {
+        let ratio = median(ratios);
+        println!("median   {name:<14} {ratio:>5.1} % of oha's requests/s, every message checked");
     }
     Ok(())
 }
@@ -77,48 +73,29 @@ pub(crate) async fn run(args: &DriverArgs) -> Outcome<()> {
 /// Both ways to send a message, with two participants in a room.
 async fn routes(server: &Server) -> Outcome<Vec<Route>> {
     let mut connection = Connection::open(server.address).await?;
-    let mut handle = String::new();
-    let mut room = String::new();
-    for name in ["speaker", "listener"] {
-        let who = json!({ "username": name, "room": "room" });
-        let answer = connection.post("/register", "", &who).await?;
-        let text = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
-        (handle, room) = (text("handle"), text("room_id"));
-    }
-    let said = json!({ "message": TEXT, "room_id": room });
-    let tool = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": {
-            "name": "send_message",
-            "arguments": { "handle": handle, "message": TEXT, "room_id": room },
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": { "name": "load", "version": "1" },
-                "io.modelcontextprotocol/clientCapabilities": {},
-            },
-        },
-    });
-    let modern = [
-        "accept: application/json, text/event-stream",
-        "mcp-protocol-version: 2026-07-28",
-        "mcp-method: tools/call",
-        "mcp-name: send_message",
-    ];
+    connection.register("listener", "room").await?;
+    let speaker = connection.register("speaker", "room").await?;
+    let (handle, room) = (speaker.handle, speaker.room);
+    let arguments = json!({ "handle": handle, "message": TEXT, "room_id": room });
+    let params = json!({ "name": "send_message", "arguments": arguments });
+    let headers = modern_headers("tools/call", "send_message");
     Ok(vec![
         Route {
             name: "POST /send",
             protocol: "http",
             path: "/send",
             headers: vec![format!("chat-handle: {handle}")],
-            body: said,
+            body: json!({ "message": TEXT, "room_id": room }),
             ratios: Vec::new(),
         },
         Route {
             name: "send_message",
             protocol: "2026-07-28",
             path: "/mcp",
-            headers: modern.map(str::to_owned).to_vec(),
-            body: tool,
+            headers: headers
+                .map(|(name, value)| format!("{name}: {value}"))
+                .to_vec(),
+            body: modern_body("tools/call", params),
             ratios: Vec::new(),
         },
     ])

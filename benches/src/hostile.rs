@@ -18,12 +18,14 @@ mod other_clients;
 use std::process::Stdio;
 use std::time::Duration;
 
+use clap::ValueEnum as _;
 use hdrhistogram::Histogram;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::Outcome;
 use crate::server::Server;
+use crate::turns::{median, ms};
 
 pub(crate) use attack::Attack;
 pub(crate) use attacker::{AttackArgs, run as attack};
@@ -57,7 +59,7 @@ const ACCEPTED: f64 = 3.0;
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &HostileArgs) -> Outcome<()> {
     let attacks = match &args.only[..] {
-        [] => Attack::ALL,
+        [] => Attack::value_variants(),
         only => only,
     };
     let mut worse = Vec::new();
@@ -99,34 +101,24 @@ impl std::fmt::Display for Measured {
     }
 }
 
-/// The 99th percentile of each round's sends, in milliseconds, from the lowest to the highest.
+/// The 99th percentile of each round's sends, in milliseconds.
 struct Rounds(Vec<f64>);
 
 impl Rounds {
     fn of(rounds: &[Histogram<u64>]) -> Self {
-        let p99 = |waits: &Histogram<u64>| waits.value_at_quantile(0.99) as f64 / 1_000.0;
-        let mut all: Vec<_> = rounds.iter().map(p99).collect();
-        all.sort_by(f64::total_cmp);
-        Self(all)
+        Self(rounds.iter().map(|waits| ms(waits, 0.99)).collect())
     }
 
-    /// The middle one, or the mean of the two in the middle.
     fn median(&self) -> f64 {
-        let (Some(low), Some(high)) = (
-            self.0.get(self.0.len().saturating_sub(1) / 2),
-            self.0.get(self.0.len() / 2),
-        ) else {
-            return f64::NAN;
-        };
-        f64::midpoint(*low, *high)
+        median(self.0.clone())
     }
 }
 
 impl std::fmt::Display for Rounds {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let end = |one: Option<&f64>| one.copied().unwrap_or(f64::NAN);
-        let (median, low, high) = (self.median(), end(self.0.first()), end(self.0.last()));
-        write!(f, "{median:>7.3} ms ({low:.3} to {high:.3})")
+        let [low, high] =
+            [f64::min, f64::max].map(|end| self.0.iter().copied().fold(f64::NAN, end));
+        write!(f, "{:>7.3} ms ({low:.3} to {high:.3})", self.median())
     }
 }
 
@@ -183,7 +175,7 @@ impl Attacker {
         let child = Command::new("nice")
             .args(["-n", "19"])
             .arg(std::env::current_exe()?)
-            .args(["attack", &server.address.to_string(), attack.name()])
+            .args(["attack", &server.address.to_string(), &attack.name()])
             .arg(connections.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -12,6 +12,7 @@ mod relay;
 mod requests;
 mod streams;
 mod turmoil;
+mod turns;
 
 use std::process::ExitCode;
 

@@ -6,16 +6,16 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::Outcome;
 use crate::server::Server;
-use crate::wire::{Connection, Events, request};
+use crate::turns::{ms, plan};
+use crate::wire::{ACCEPT, Connection, Events, Person, hello, request};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RelayArgs {
@@ -53,7 +53,6 @@ pub(crate) async fn run(args: &RelayArgs) -> Outcome<()> {
         ("MCP, 2025-11-25", Transport::Mcp),
     ] {
         let delays = measure(args, transport).await?;
-        let ms = |delays: &Histogram<u64>, share| delays.value_at_quantile(share) as f64 / 1_000.0;
         println!(
             "{name}: {} messages at {}/s",
             delays.planned.len(),
@@ -80,40 +79,24 @@ async fn measure(args: &RelayArgs, transport: Transport) -> Outcome<Delays> {
         planned: Histogram::new(3)?,
         written: Histogram::new(3)?,
     }));
-    let (arrived, mut arrivals) = mpsc::unbounded_channel();
+    let (arrived, mut arrivals) = unbounded_channel();
     let mut speakers = Vec::new();
     for n in 0..args.pairs {
         let (speaker, listener) = pair(server.address, transport, n).await?;
         speakers.push(speak(speaker, began));
-        tokio::spawn(listen(
-            listener,
-            began,
-            Arc::clone(&delays),
-            arrived.clone(),
-        ));
+        let (delays, arrived) = (Arc::clone(&delays), arrived.clone());
+        tokio::spawn(listen(listener, began, delays, arrived));
     }
-    let (rate, sends) = (args.rate, args.rate * args.seconds);
-    // A separate thread, because a runtime's timers have a resolution of a millisecond.
-    thread::spawn(move || {
-        let start = began.elapsed() + Duration::from_millis(200);
-        for n in 0..sends {
-            let due = start + Duration::from_secs(1) * n / rate;
-            if let Some(wait) = due.checked_sub(began.elapsed()) {
-                thread::sleep(wait);
-            }
-            let speaker = &speakers[n as usize % speakers.len()];
-            // A sender that has ended is noticed below.
-            let _ = speaker.send(due);
-        }
-    });
+    let span = Duration::from_secs(u64::from(args.seconds));
+    let planner = plan(speakers, f64::from(args.rate), span);
+    let sends = tokio::task::spawn_blocking(|| planner.join()).await?;
     let all = async {
-        for _ in 0..sends {
+        for _ in 0..sends.map_err(|_| "the planner panicked")? {
             arrivals.recv().await.ok_or("every listener has ended")?;
         }
         Outcome::Ok(())
     };
-    let within = Duration::from_secs(u64::from(args.seconds) + 30);
-    tokio::time::timeout(within, all)
+    tokio::time::timeout(Duration::from_secs(30), all)
         .await
         .map_err(|_| "not every message arrived")??;
     let delays = delays.lock().map_err(|_| "a listener panicked")?;
@@ -123,81 +106,63 @@ async fn measure(args: &RelayArgs, transport: Transport) -> Outcome<Delays> {
     })
 }
 
-/// A sender: its connection, and its request for each message.
+/// A sender: its connection, and what its requests are made of.
 struct Speaker {
     connection: Connection,
     transport: Transport,
     session: String,
-    handle: String,
-    room: Value,
+    person: Person,
 }
 
 /// Two participants in a room: a sender, and a listener with an open stream.
 async fn pair(address: SocketAddr, transport: Transport, n: u32) -> Outcome<(Speaker, Events)> {
     let room = format!("room {n}");
-    let mut both = Vec::new();
-    for name in ["speaker", "listener"] {
-        let mut connection = Connection::open(address).await?;
-        let username = format!("{name} {n}");
-        let (session, answer) = match transport {
-            Transport::Http => {
-                let body = json!({ "username": username, "room": room });
-                (
-                    String::new(),
-                    connection.post("/register", "", &body).await?,
-                )
-            }
-            Transport::Mcp => {
-                let session = initialize(&mut connection).await?;
-                let arguments = json!({ "username": username, "room": room });
-                let call = call(&session, "login", &arguments);
-                let answer = connection.exchange(&call).await?.json()?;
-                (session, answer["result"]["structuredContent"].clone())
-            }
-        };
-        let handle = answer["handle"].as_str().ok_or("no handle")?.to_owned();
-        both.push(Speaker {
-            connection,
-            transport,
-            session,
-            handle,
-            room: answer["room_id"].clone(),
-        });
-    }
-    let listener = both.pop().ok_or("two were made")?;
+    let speaker = join(address, transport, &format!("speaker {n}"), &room).await?;
+    let listener = join(address, transport, &format!("listener {n}"), &room).await?;
     let open = match transport {
-        Transport::Http => request(
-            "GET /events",
-            &[("Chat-Handle", &listener.handle)],
-            &Value::Null,
-        ),
+        Transport::Http => {
+            let by_handle = [("Chat-Handle", &*listener.person.handle)];
+            request("GET /events", &by_handle, &Value::Null)
+        }
         Transport::Mcp => {
-            let headers = [
-                ("Accept", "text/event-stream"),
-                ("Mcp-Session-Id", &*listener.session),
-                ("MCP-Protocol-Version", "2025-11-25"),
-            ];
+            let headers = in_session(("Accept", "text/event-stream"), &listener.session);
             request("GET /mcp", &headers, &Value::Null)
         }
     };
     let stream = Connection::open(address).await?.stream(&open).await?;
-    Ok((both.pop().ok_or("two were made")?, stream))
+    Ok((speaker, stream))
+}
+
+async fn join(
+    address: SocketAddr,
+    transport: Transport,
+    name: &str,
+    room: &str,
+) -> Outcome<Speaker> {
+    let mut connection = Connection::open(address).await?;
+    let (session, person) = match transport {
+        Transport::Http => (String::new(), connection.register(name, room).await?),
+        Transport::Mcp => {
+            let session = initialize(&mut connection).await?;
+            let arguments = json!({ "username": name, "room": room });
+            let call = call(&session, "login", &arguments);
+            let answer = connection.exchange(&call).await?.json()?;
+            let person = Person::of(&answer["result"]["structuredContent"])?;
+            (session, person)
+        }
+    };
+    Ok(Speaker {
+        connection,
+        transport,
+        session,
+        person,
+    })
 }
 
 async fn initialize(connection: &mut Connection) -> Outcome<String> {
-    let accept = ("Accept", "application/json, text/event-stream");
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": { "name": "load", "version": "1" }
-        }
-    });
-    let answer = connection
-        .exchange(&request("POST /mcp", &[accept], &hello))
-        .await?;
+    let answer = connection.exchange(&hello(&json!({}))).await?;
     let session = answer.session.ok_or("no session")?;
-    let headers = [accept, ("Mcp-Session-Id", &*session)];
+    let headers = [ACCEPT, ("Mcp-Session-Id", &*session)];
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     connection
         .exchange(&request("POST /mcp", &headers, &ready))
@@ -205,35 +170,33 @@ async fn initialize(connection: &mut Connection) -> Outcome<String> {
     Ok(session)
 }
 
+fn in_session<'a>(accept: (&'a str, &'a str), session: &'a str) -> [(&'a str, &'a str); 3] {
+    let version = ("MCP-Protocol-Version", "2025-11-25");
+    [accept, ("Mcp-Session-Id", session), version]
+}
+
 fn call(session: &str, tool: &str, arguments: &Value) -> Vec<u8> {
-    let headers = [
-        ("Accept", "application/json, text/event-stream"),
-        ("Mcp-Session-Id", session),
-        ("MCP-Protocol-Version", "2025-11-25"),
-    ];
-    let body = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": tool, "arguments": arguments }
-    });
-    request("POST /mcp", &headers, &body)
+    let params = json!({ "name": tool, "arguments": arguments });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    request("POST /mcp", &in_session(ACCEPT, session), &body)
 }
 
 /// Sends a message at each received time. The message contains its planned and its actual time.
-fn speak(mut speaker: Speaker, began: Instant) -> mpsc::UnboundedSender<Duration> {
-    let (due, mut dues) = mpsc::unbounded_channel::<Duration>();
+fn speak(mut speaker: Speaker, began: Instant) -> UnboundedSender<Instant> {
+    let (due, mut dues) = unbounded_channel::<Instant>();
     tokio::spawn(async move {
         while let Some(due) = dues.recv().await {
-            let (due, now) = (due.as_micros(), began.elapsed().as_micros());
+            let Person { handle, room, .. } = &speaker.person;
+            let (due, now) = ((due - began).as_micros(), began.elapsed().as_micros());
             let message = format!("{due} {now}");
             let request = match speaker.transport {
                 Transport::Http => {
-                    let body = json!({ "message": message, "room_id": speaker.room });
-                    request("POST /send", &[("Chat-Handle", &speaker.handle)], &body)
+                    let body = json!({ "message": message, "room_id": room });
+                    request("POST /send", &[("Chat-Handle", handle)], &body)
                 }
                 Transport::Mcp => {
-                    let arguments = json!({
-                        "handle": speaker.handle, "message": message, "room_id": speaker.room
-                    });
+                    let arguments =
+                        json!({ "handle": handle, "message": message, "room_id": room });
                     call(&speaker.session, "send_message", &arguments)
                 }
             };
@@ -249,7 +212,7 @@ async fn listen(
     mut events: Events,
     began: Instant,
     delays: Arc<Mutex<Delays>>,
-    arrived: mpsc::UnboundedSender<()>,
+    arrived: UnboundedSender<()>,
 ) -> Outcome<()> {
     loop {
         let data = events.data().await?;

@@ -53,10 +53,7 @@ impl Server {
     /// # Errors
     /// Why it did not start.
     pub async fn member(more: &[&str]) -> Outcome<Self> {
-        let mut words = vec!["--listen", "127.0.0.1:0", "--log-level", "warn"];
-        words.extend(UNBOUND);
-        words.extend(more);
-        Self::of("talking-stick", &words).await
+        Self::usual(&[&UNBOUND[..], more].concat()).await
     }
 
     /// The number of the process.
@@ -74,7 +71,10 @@ impl Server {
     pub async fn usual(more: &[&str]) -> Outcome<Self> {
         let mut words = vec!["--listen", "127.0.0.1:0", "--log-level", "warn"];
         words.extend(more);
-        if !more.contains(&"--data") {
+        let is_kept = ["--data", "--cluster"]
+            .iter()
+            .any(|flag| more.contains(flag));
+        if !is_kept {
             words.push("--in-memory");
         }
         Self::of("talking-stick", &words).await

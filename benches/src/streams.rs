@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::Outcome;
 use crate::server::Server;
-use crate::wire::{Connection, Events, request};
+use crate::wire::{Connection, Events, Person, request};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct StreamsArgs {
@@ -39,10 +39,8 @@ pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
         } else {
             n - args.streams
         };
-        let who = json!({ "username": format!("agent {n}"), "room": format!("room {room}") });
-        let answer = connection.post("/register", "", &who).await?;
-        let handle = answer["handle"].as_str().ok_or("no handle")?.to_owned();
-        people.push((handle, answer["room_id"].clone()));
+        let (name, room) = (format!("agent {n}"), format!("room {room}"));
+        people.push(connection.register(&name, &room).await?);
     }
     let registered = server.resident_kib()?;
     println!(
@@ -54,12 +52,11 @@ pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
 
     let (arrived, mut arrivals) = mpsc::unbounded_channel();
     let mut unread = Vec::new();
-    for (n, (handle, _)) in people.iter().enumerate() {
-        let open = request("GET /events", &[("Chat-Handle", handle)], &Value::Null);
-        let stream = Connection::open(server.address)
-            .await?
-            .stream(&open)
-            .await?;
+    for (n, person) in people.iter().enumerate() {
+        let by_handle = [("Chat-Handle", &*person.handle)];
+        let open = request("GET /events", &by_handle, &Value::Null);
+        let connection = Connection::open(server.address).await?;
+        let stream = connection.stream(&open).await?;
         if n < args.streams {
             tokio::spawn(listen(stream, arrived.clone()));
         } else {
@@ -84,14 +81,14 @@ pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 async fn speak(
     args: &StreamsArgs,
-    (connection, people): (&mut Connection, &[(String, Value)]),
+    (connection, people): (&mut Connection, &[Person]),
     arrivals: &mut mpsc::UnboundedReceiver<u64>,
 ) -> Outcome<()> {
     for round in 1..=args.rounds {
         let began = Instant::now();
         let speakers = people[..args.streams].iter().step_by(args.members);
         let mut owed = args.streams;
-        for (handle, room) in speakers {
+        for Person { handle, room, .. } in speakers {
             let said = json!({ "message": format!("round {round}"), "room_id": room });
             connection.post("/send", handle, &said).await?;
             owed -= 1;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use benches::worlds;
 
 use crate::Outcome;
+use crate::turns::median;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TurmoilArgs {
@@ -60,10 +61,11 @@ pub(crate) fn run(args: &TurmoilArgs) -> Outcome<()> {
             );
         }
     }
-    ratios.sort_by(f64::total_cmp);
-    if let (Some(least), Some(middle)) = (ratios.first(), ratios.get(ratios.len() / 2)) {
-        println!("{middle:.0} times as many (median; the least {least:.0})");
-    }
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    println!(
+        "{:.0} times as many (median; the least {least:.0})",
+        median(ratios)
+    );
     Ok(())
 }
 

@@ -32,7 +32,7 @@ pub struct Answer {
 
 impl Answer {
     /// Whether it is the error of a tool.
-    pub fn is_tool_error(&self) -> bool {
+    fn is_tool_error(&self) -> bool {
         let word = b"\"isError\":true";
         self.body.windows(word.len()).any(|part| part == word)
     }
@@ -73,26 +73,74 @@ pub fn request(line: &str, headers: &[(&str, &str)], body: &Value) -> Vec<u8> {
     (text + "\r\n" + &body).into_bytes()
 }
 
+/// What clients of MCP accept.
+pub const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
+
 /// A call of a tool in MCP 2026-07-28.
 pub fn modern_call(tool: &str, arguments: Value) -> Vec<u8> {
+    let params = json!({ "name": tool, "arguments": arguments });
+    modern("tools/call", tool, params)
+}
+
+/// A request in MCP 2026-07-28 about the tool or resource of this name.
+pub fn modern(method: &str, name: &str, params: Value) -> Vec<u8> {
+    let headers = modern_headers(method, name);
+    request("POST /mcp", &headers, &modern_body(method, params))
+}
+
+/// The headers of such a request.
+pub fn modern_headers<'a>(method: &'a str, name: &'a str) -> [(&'a str, &'a str); 4] {
+    let version = ("MCP-Protocol-Version", "2026-07-28");
+    [ACCEPT, version, ("Mcp-Method", method), ("Mcp-Name", name)]
+}
+
+/// The body of such a request.
+pub fn modern_body(method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "load", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {}
+    });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+}
+
+/// A request that opens a session of MCP 2025-11-25, with these capabilities.
+pub fn hello(capabilities: &Value) -> Vec<u8> {
     let body = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
         "params": {
-            "name": tool, "arguments": arguments,
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": { "name": "load", "version": "1" },
-                "io.modelcontextprotocol/clientCapabilities": {}
-            }
+            "protocolVersion": "2025-11-25", "capabilities": capabilities,
+            "clientInfo": { "name": "load", "version": "1" }
         }
     });
-    let headers = [
-        ("Accept", "application/json, text/event-stream"),
-        ("MCP-Protocol-Version", "2026-07-28"),
-        ("Mcp-Method", "tools/call"),
-        ("Mcp-Name", tool),
-    ];
-    request("POST /mcp", &headers, &body)
+    request("POST /mcp", &[ACCEPT], &body)
+}
+
+/// A participant of a room.
+#[derive(Clone, Debug)]
+pub struct Person {
+    /// Its handle.
+    pub handle: String,
+    /// The id by which others read its inbox.
+    pub reader: String,
+    /// The id of the room.
+    pub room: String,
+}
+
+impl Person {
+    /// Reads the answer to a registration.
+    ///
+    /// # Errors
+    /// It has no handle.
+    pub fn of(answer: &Value) -> Outcome<Self> {
+        let text = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
+        let handle = answer["handle"].as_str().ok_or("no handle")?.to_owned();
+        Ok(Self {
+            handle,
+            reader: text("reader_id"),
+            room: text("room_id"),
+        })
+    }
 }
 
 impl Connection {
@@ -184,6 +232,28 @@ impl Connection {
         let headers = if handle.is_empty() { &[][..] } else { &headers };
         let request = request(&format!("POST {path}"), headers, body);
         self.exchange(&request).await?.json()
+    }
+
+    /// Registers a participant with this name in this room.
+    ///
+    /// # Errors
+    /// A refusal, or the connection ended.
+    pub async fn register(&mut self, name: &str, room: &str) -> Outcome<Person> {
+        let who = json!({ "username": name, "room": room });
+        Person::of(&self.post("/register", "", &who).await?)
+    }
+
+    /// Writes a request that must be accepted, by the tool if it calls one, and reads its answer.
+    ///
+    /// # Errors
+    /// A refusal, or the connection ended.
+    pub async fn accepted(&mut self, request: &[u8]) -> Outcome<()> {
+        let answer = self.exchange(request).await?;
+        if answer.status != 200 || answer.is_tool_error() {
+            let text = String::from_utf8_lossy(&answer.body).into_owned();
+            return Err(format!("answered {}: {text}", answer.status).into());
+        }
+        Ok(())
     }
 
     /// Writes a request whose answer is a stream, and reads its head.

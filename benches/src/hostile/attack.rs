@@ -1,67 +1,38 @@
 //! The attacks of the hostile client, each repeated without pause.
 
+use clap::ValueEnum as _;
 use serde_json::{Value, json};
 
-use crate::wire::{modern_call, request};
+use crate::wire::{ACCEPT, hello, modern_call, request};
 
-macro_rules! attacks {
-    ($($(#[$doc:meta])* $variant:ident $name:literal;)*) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-        pub(crate) enum Attack {
-            $($(#[$doc])* #[value(name = $name)] $variant,)*
-        }
-
-        impl Attack {
-            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            pub(crate) const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-        }
-    };
-}
-
-attacks! {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Attack {
     /// Requests of the largest allowed size, and larger ones.
-    Bodies "large-bodies";
+    LargeBodies,
     /// Small requests with the largest allowed number of values.
-    Values "many-values";
+    ManyValues,
     /// Request bodies that never end.
-    SlowBodies "slow-bodies";
+    SlowBodies,
     /// Sessions that are never used.
-    Sessions "idle-sessions";
+    IdleSessions,
     /// Answers that are read one byte at a time.
-    SlowReaders "slow-readers";
+    SlowReaders,
     /// Invalid tokens.
-    WrongTokens "wrong-tokens";
+    WrongTokens,
     /// Small requests without a participant.
-    Calls "small-calls";
+    SmallCalls,
     /// Connections for one request each.
-    Connections "connections";
+    Connections,
     /// Participants that register and leave.
-    Registrations "registrations";
+    Registrations,
     /// Streams that are opened and closed.
-    Streams "streams";
+    Streams,
     /// Pages of history, and inboxes read as resources.
-    Answers "large-answers";
+    LargeAnswers,
     /// Waiting checks in one room whose members join and leave without pause, so that each check wakes.
-    Checks "waiting-checks";
+    WaitingChecks,
     /// Open streams in one room whose members join and leave without pause, so that each stream writes.
-    Crowd "crowd";
-}
-
-const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
-
-/// A request that opens a session, with these experimental capabilities.
-fn hello(experimental: &Value) -> Vec<u8> {
-    let body = json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25", "capabilities": { "experimental": experimental },
-            "clientInfo": { "name": "hostile", "version": "1" }
-        }
-    });
-    request("POST /mcp", &[ACCEPT], &body)
+    Crowd,
 }
 
 /// A call over plain HTTP.
@@ -70,11 +41,17 @@ pub(super) fn post(path: &str, handle: &str, body: &Value) -> Vec<u8> {
 }
 
 impl Attack {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> String {
+        let value = self.to_possible_value().expect("no attack is skipped");
+        value.get_name().to_owned()
+    }
+
     /// Whether the attack needs participants with handles.
     pub(super) const fn takes_part(self) -> bool {
         matches!(
             self,
-            Self::Streams | Self::Answers | Self::Checks | Self::Crowd
+            Self::Streams | Self::LargeAnswers | Self::WaitingChecks | Self::Crowd
         )
     }
 
@@ -83,20 +60,21 @@ impl Attack {
         let values = |count: usize| Value::Array(vec![json!([]); count]);
         let get = |path: &str| request(&format!("GET {path}"), &[], &Value::Null);
         match self {
-            Self::Bodies => {
+            Self::LargeBodies => {
                 let list = vec![json!({ "": [] }); 480];
-                let largest = hello(&json!({ "x": list, "y": "x".repeat(110_000) }));
-                vec![largest, hello(&values(300_000))]
+                let largest = json!({ "x": list, "y": "x".repeat(110_000) });
+                let experimental = |all: Value| hello(&json!({ "experimental": all }));
+                vec![experimental(largest), experimental(values(300_000))]
             }
-            Self::Values => {
+            Self::ManyValues => {
                 // Each element counts as two of the values that a body may have. A body with more
                 // would not be parsed.
                 let wide = json!({ "handle": "h_nobody", "x": values(980) });
                 vec![modern_call("check", wide)]
             }
-            Self::Sessions => vec![hello(&json!({}))],
+            Self::IdleSessions => vec![hello(&json!({ "experimental": {} }))],
             Self::SlowReaders => vec![get("/openapi.json").repeat(64)],
-            Self::Calls => {
+            Self::SmallCalls => {
                 let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
                 vec![
                     get("/users"),
@@ -112,8 +90,8 @@ impl Attack {
             | Self::WrongTokens
             | Self::Registrations
             | Self::Streams
-            | Self::Answers
-            | Self::Checks
+            | Self::LargeAnswers
+            | Self::WaitingChecks
             | Self::Crowd => Vec::new(),
         }
     }

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::attack::{Attack, post};
 use crate::Outcome;
-use crate::wire::{Connection, request};
+use crate::wire::{Connection, Person, modern, request};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AttackArgs {
@@ -75,35 +75,24 @@ pub(crate) async fn run(args: &AttackArgs) -> Outcome<()> {
 #[derive(Clone)]
 struct Member {
     name: String,
-    handle: String,
-    reader: String,
-    room: Value,
+    person: Person,
 }
 
 impl Member {
     async fn join(hostile: &Hostile, n: usize) -> Outcome<Self> {
         let mut connection = hostile.connect().await?;
         let name = format!("hostile {n}");
-        let who = json!({ "username": name, "room": ROOM });
-        let answer = connection.post("/register", "", &who).await?;
-        let text = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
-        let member = Self {
-            name,
-            handle: text("handle"),
-            reader: text("reader_id"),
-            room: answer["room_id"].clone(),
-        };
-        if n == 0 && hostile.attack == Attack::Answers {
-            let room = json!({ "room_id": member.room });
-            connection
-                .post("/talking_stick", &member.handle, &room)
-                .await?;
+        let person = connection.register(&name, ROOM).await?;
+        let Person { handle, room, .. } = &person;
+        if n == 0 && hostile.attack == Attack::LargeAnswers {
+            let claim = json!({ "room_id": room });
+            connection.post("/talking_stick", handle, &claim).await?;
             for _ in 0..SAID / 2 {
-                let said = json!({ "room_id": member.room, "message": "x".repeat(4_000) });
-                connection.post("/send", &member.handle, &said).await?;
+                let said = json!({ "room_id": room, "message": "x".repeat(4_000) });
+                connection.post("/send", handle, &said).await?;
             }
         }
-        Ok(member)
+        Ok(Self { name, person })
     }
 }
 
@@ -136,8 +125,10 @@ impl Hostile {
                 (Attack::Registrations, _) => self.register(n).await,
                 (Attack::Connections, _) => self.connect_once().await,
                 (Attack::Streams, Some(member)) => self.open_streams(member).await,
-                (Attack::Answers, Some(member)) => self.read_much(member).await,
-                (Attack::Checks, Some(member)) => self.come_and_go(member, ReceivesBy::Check).await,
+                (Attack::LargeAnswers, Some(member)) => self.read_much(member).await,
+                (Attack::WaitingChecks, Some(member)) => {
+                    self.come_and_go(member, ReceivesBy::Check).await
+                }
                 (Attack::Crowd, Some(member)) => self.come_and_go(member, ReceivesBy::Stream).await,
                 _ => self.repeat().await,
             };
@@ -202,9 +193,9 @@ impl Hostile {
 
     async fn open_streams(&self, member: &Member) -> Outcome<()> {
         self.may_go().await;
-        let by_handle = [("Chat-Handle", &*member.handle)];
+        let by_handle = [("Chat-Handle", &*member.person.handle)];
         let own = request("GET /events", &by_handle, &Value::Null);
-        let reads = format!("GET /events?reader={}", member.reader);
+        let reads = format!("GET /events?reader={}", member.person.reader);
         for request in [own, request(&reads, &[], &Value::Null)] {
             let opened = self.connect().await?.stream(&request).await;
             self.answers.fetch_add(1, Ordering::Relaxed);
@@ -215,27 +206,10 @@ impl Hostile {
 
     async fn read_much(&self, member: &Member) -> Outcome<()> {
         let mut connection = self.connect().await?;
-        let all = json!({ "room_id": member.room, "limit": 100 });
-        let history = post("/tools/history", &member.handle, &all);
-        let inbox = format!("chat://inbox/{}?after=0", member.reader);
-        let body = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "resources/read",
-            "params": {
-                "uri": inbox,
-                "_meta": {
-                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                    "io.modelcontextprotocol/clientInfo": { "name": "load", "version": "1" },
-                    "io.modelcontextprotocol/clientCapabilities": {}
-                }
-            }
-        });
-        let headers = [
-            ("Accept", "application/json, text/event-stream"),
-            ("MCP-Protocol-Version", "2026-07-28"),
-            ("Mcp-Method", "resources/read"),
-            ("Mcp-Name", &*inbox),
-        ];
-        let inbox = request("POST /mcp", &headers, &body);
+        let all = json!({ "room_id": member.person.room, "limit": 100 });
+        let history = post("/tools/history", &member.person.handle, &all);
+        let inbox = format!("chat://inbox/{}?after=0", member.person.reader);
+        let inbox = modern("resources/read", &inbox, json!({ "uri": inbox }));
         loop {
             self.exchange(&mut connection, &history).await?;
             self.exchange(&mut connection, &inbox).await?;
@@ -248,11 +222,11 @@ impl Hostile {
         let moves = async {
             let (joins, room) = (
                 json!({ "username": member.name, "room": ROOM }),
-                json!({ "room_id": member.room }),
+                json!({ "room_id": member.person.room }),
             );
-            let joins = post("/tools/login", &member.handle, &joins);
-            let leaves = post("/tools/leave_chat", &member.handle, &room);
-            let types = post("/tools/typing", &member.handle, &room);
+            let joins = post("/tools/login", &member.person.handle, &joins);
+            let leaves = post("/tools/leave_chat", &member.person.handle, &room);
+            let types = post("/tools/typing", &member.person.handle, &room);
             loop {
                 for request in [&joins, &types, &leaves] {
                     self.exchange(&mut comes, request).await?;
@@ -263,13 +237,13 @@ impl Hostile {
             match waits {
                 ReceivesBy::Check => {
                     let check = json!({ "wait_seconds": 50 });
-                    let check = post("/tools/check", &member.handle, &check);
+                    let check = post("/tools/check", &member.person.handle, &check);
                     loop {
                         self.exchange(&mut hears, &check).await?;
                     }
                 }
                 ReceivesBy::Stream => {
-                    let by_handle = [("Chat-Handle", &*member.handle)];
+                    let by_handle = [("Chat-Handle", &*member.person.handle)];
                     let opens = request("GET /events", &by_handle, &Value::Null);
                     let mut events = hears.stream(&opens).await?;
                     loop {

@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::Outcome;
-use crate::wire::{Connection, modern_call};
+use crate::turns::{micros, says};
+use crate::wire::{Connection, Person};
 
 /// Clients in pairs, each of which sends at a given rate.
 pub(super) struct OtherClients {
@@ -27,30 +28,30 @@ impl OtherClients {
     pub(super) async fn join(address: SocketAddr, count: usize, rate: u32) -> Outcome<Self> {
         let mut all = Vec::new();
         for n in 0..count / 2 {
-            let mut pair = Vec::new();
+            let (mut pair, mut room) = (Vec::new(), Value::Null);
             for side in ["a", "b"] {
                 let mut connection = Connection::open(address).await?;
                 // Only participants whose handles are in use are matched.
                 let who = connection
                     .post("/tools/take_a_break", "", &json!({}))
                     .await?;
-                let named =
-                    json!({ "handle": who["handle"], "display_name": format!("other{n}{side}") });
-                let mut answer = connection.post("/tools/enter_queue", "", &named).await?;
-                answer["handle"] = who["handle"].clone();
-                pair.push((connection, answer));
+                let name = format!("other{n}{side}");
+                let named = json!({ "handle": who["handle"], "display_name": name });
+                let matched = connection.post("/tools/enter_queue", "", &named).await?;
+                room = matched["room_id"].clone();
+                pair.push((connection, who));
             }
-            let room = pair[1].1["room_id"].clone();
-            if !room.is_string() {
-                return Err("two who wait are not paired".into());
-            }
-            for (connection, answer) in pair {
-                let arguments = json!({
-                    "handle": answer["handle"], "room_id": room, "message": "x".repeat(154)
-                });
+            let room = room
+                .as_str()
+                .ok_or("two who wait are not paired")?
+                .to_owned();
+            for (connection, who) in pair {
+                let mut speaker = Person::of(&who)?;
+                speaker.room.clone_from(&room);
+                let request = says(&speaker);
                 all.push(OtherClient {
                     connection,
-                    request: modern_call("send_message", arguments),
+                    request,
                 });
             }
         }
@@ -99,14 +100,9 @@ impl OtherClient {
             // A timer can fire up to a millisecond late, which is not a delay of the server. If the
             // answer to the previous send was late, the server delayed this one.
             let began = if answered > due { due } else { Instant::now() };
-            let answer = self.connection.exchange(&self.request).await?;
-            if answer.status != 200 || answer.is_tool_error() {
-                let text = String::from_utf8_lossy(&answer.body).into_owned();
-                return Err(format!("a send was answered with {}: {text}", answer.status).into());
-            }
+            self.connection.accepted(&self.request).await?;
             answered = Instant::now();
-            let wait = answered.duration_since(began);
-            waits.record(u64::try_from(wait.as_micros())?)?;
+            waits.record(micros(answered.duration_since(began)))?;
         }
     }
 }

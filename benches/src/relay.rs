@@ -160,7 +160,8 @@ async fn join(
 }
 
 async fn initialize(connection: &mut Connection) -> Outcome<String> {
-    let answer = connection.exchange(&hello(&json!({}))).await?;
+    let events = json!({ "experimental": { "org.talking-stick/events": {} } });
+    let answer = connection.exchange(&hello(&events)).await?;
     let session = answer.session.ok_or("no session")?;
     let headers = [ACCEPT, ("Mcp-Session-Id", &*session)];
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });

@@ -12,11 +12,11 @@ use hdrhistogram::Histogram;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
-use crate::Outcome;
 use crate::durable::{Folder, QUIET};
 use crate::server::{Server, processor_seconds};
-use crate::turns::{Load, Turns, both, median, pace, senders};
+use crate::turns::{Load, Turns, both, open, pace, senders};
 use crate::wire::{Connection, request};
+use crate::{Outcome, median};
 
 /// The program of the log's servers, below the build folder.
 const NATS: &str = "nats-server-2.15.1/bin/nats-server";
@@ -82,7 +82,9 @@ impl Served {
             let cost = spent * 1_000_000.0 / f64::from(sends);
             self.costs.entry(what).or_default().push(cost);
         }
-        pace(&self.load.requests[..1], QUIET, span, &mut self.quiet).await
+        let alone = open(&self.load.requests[..1]).await?;
+        pace(alone, QUIET, span, &mut self.quiet).await?;
+        Ok(())
     }
 }
 
@@ -178,7 +180,7 @@ async fn members(nats: &Nats, realms: &[&str]) -> Outcome<Vec<Server>> {
             &["--cluster", &servers, "--cluster-trust-servers"][..],
             &["--cluster-realm", realm, "--cluster-member", &name],
         ];
-        members.push(Server::member(&flags.concat()).await?);
+        members.push(Server::start_with(&flags.concat()).await?);
     }
     // Each realm has an owner.
     let together = match realms.iter().all(|realm| *realm == realms[0]) {

@@ -7,10 +7,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::Outcome;
 use crate::server::Server;
-use crate::turns::median;
 use crate::wire::{Connection, modern_body, modern_headers};
+use crate::{Outcome, median};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DriverArgs {

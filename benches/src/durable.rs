@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use crate::Outcome;
 use crate::server::Server;
-use crate::turns::{Load, Turns, both, median, micros, pace, senders};
-use crate::wire::Connection;
+use crate::turns::{Load, Turns, both, micros, open, pace, senders};
+use crate::{Outcome, median};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DurableArgs {
@@ -86,8 +85,9 @@ pub(crate) async fn run(args: &DurableArgs) -> Outcome<()> {
             load.saturate(span).await?;
             let [loaded, quiet] = waits;
             // 80 % of what it has reached.
-            pace(&load.requests, load.rate() * 0.8, span, loaded).await?;
-            pace(&load.requests[..1], QUIET, span, quiet).await?;
+            let senders = open(&load.requests).await?;
+            pace(senders, load.rate() * 0.8, span, loaded).await?;
+            pace(open(&load.requests[..1]).await?, QUIET, span, quiet).await?;
         }
     }
     println!(
@@ -150,11 +150,10 @@ pub(crate) async fn start(args: &StartArgs) -> Outcome<()> {
     let requests = senders(&server, 64).await?;
     let each = args.commands / requests.len() as u64;
     let mut tasks = Vec::new();
-    for (address, request) in requests {
-        let mut connection = Connection::open(address).await?;
+    for mut sender in open(&requests).await? {
         tasks.push(tokio::spawn(async move {
             for _ in 0..each {
-                connection.accepted(&request).await?;
+                sender.send(Instant::now()).await?;
             }
             Outcome::Ok(())
         }));

@@ -13,7 +13,6 @@
 
 mod attack;
 mod attacker;
-mod other_clients;
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -23,13 +22,13 @@ use hdrhistogram::Histogram;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::Outcome;
+use crate::durable::Folder;
 use crate::server::Server;
-use crate::turns::{median, ms};
+use crate::turns::{ms, open, pace, senders};
+use crate::{Outcome, median};
 
 pub(crate) use attack::Attack;
 pub(crate) use attacker::{AttackArgs, run as attack};
-use other_clients::OtherClients;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HostileArgs {
@@ -64,9 +63,7 @@ pub(crate) async fn run(args: &HostileArgs) -> Outcome<()> {
     };
     let mut worse = Vec::new();
     for attack in attacks {
-        let measured = measure(args, *attack).await?;
-        println!("{measured}");
-        if measured.ratio > ACCEPTED {
+        if measure(args, *attack).await? > ACCEPTED {
             worse.push(attack.name());
         }
     }
@@ -78,88 +75,54 @@ pub(crate) async fn run(args: &HostileArgs) -> Outcome<()> {
     Err(format!("others wait more than {ACCEPTED} times as long: {worse}").into())
 }
 
-/// The result of one attack.
-struct Measured {
-    attack: Attack,
-    quiet: Rounds,
-    attacked: Rounds,
-    ratio: f64,
-    resident_mib: u64,
-    answered: u64,
+/// The 99th percentile of each round's sends, in milliseconds: their median, the least and the largest.
+fn told(rounds: &[f64]) -> String {
+    let [low, high] = [f64::min, f64::max].map(|end| rounds.iter().copied().fold(f64::NAN, end));
+    let median = median(rounds.to_vec());
+    format!("{median:>7.3} ms ({low:.3} to {high:.3})")
 }
 
-impl std::fmt::Display for Measured {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = self.attack.name();
-        let (quiet, attacked, ratio) = (&self.quiet, &self.attacked, self.ratio);
-        let (mib, answered) = (self.resident_mib, self.answered);
-        write!(
-            f,
-            "{name:<14} p99 of others' send_message: quiet {quiet}, attacked {attacked}, ratio \
-             {ratio:>5.2}; {answered} answers/s to the attacker, the server holds {mib} MiB"
-        )
-    }
-}
-
-/// The 99th percentile of each round's sends, in milliseconds.
-struct Rounds(Vec<f64>);
-
-impl Rounds {
-    fn of(rounds: &[Histogram<u64>]) -> Self {
-        Self(rounds.iter().map(|waits| ms(waits, 0.99)).collect())
-    }
-
-    fn median(&self) -> f64 {
-        median(self.0.clone())
-    }
-}
-
-impl std::fmt::Display for Rounds {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [low, high] =
-            [f64::min, f64::max].map(|end| self.0.iter().copied().fold(f64::NAN, end));
-        write!(f, "{:>7.3} ms ({low:.3} to {high:.3})", self.median())
-    }
-}
-
-/// Starts a server with the usual settings and an attacker, and measures rounds with and without
-/// the attack.
-async fn measure(args: &HostileArgs, attack: Attack) -> Outcome<Measured> {
+/// Starts a server with the usual settings and an attacker, measures rounds with and without the attack, and
+/// returns the ratio of their medians.
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+async fn measure(args: &HostileArgs, attack: Attack) -> Outcome<f64> {
     // With a file of operators' tokens the server refuses wrong tokens and still admits clients without one.
-    let tokens = std::env::temp_dir().join(format!("tokens-{}", std::process::id()));
+    let folder = Folder::new(&std::env::temp_dir())?;
+    let tokens = folder.0.join("tokens");
     std::fs::write(&tokens, format!("operator {}\n", "0".repeat(64)))?;
-    let path = tokens.to_str().ok_or("a name in UTF-8")?;
-    let measured = measure_with(args, attack, path).await;
-    std::fs::remove_file(&tokens)?;
-    measured
-}
-
-async fn measure_with(args: &HostileArgs, attack: Attack, tokens: &str) -> Outcome<Measured> {
-    // A pair may send without a limit of turns.
-    let words = ["--operator-tokens", tokens, "--limit", "turn_limit=none"];
+    let tokens = tokens.to_str().ok_or("a name in UTF-8")?;
+    // The others send as often as they like.
+    let limits = ["--limit", "turn_limit=none", "--limit", "stick=optional"];
+    let words = [&["--operator-tokens", tokens], &limits[..]].concat();
     let server = Server::usual(&words).await?;
-    let mut others = OtherClients::join(server.address, args.others, args.rate).await?;
+    let mut others = open(&senders(&server, args.others).await?).await?;
+    let rate = f64::from(args.rate) * others.len() as f64;
+    let mut send = async |span: Duration| {
+        let mut waits = Histogram::new(3)?;
+        others = pace(std::mem::take(&mut others), rate, span, &mut waits).await?;
+        Outcome::Ok(ms(&waits, 0.99))
+    };
     let mut attacker = Attacker::start(&server, attack, args.connections).await?;
     let span = Duration::from_secs(args.seconds);
-    others.send(span / 4).await?;
-    let mut quiet = vec![others.send(span).await?];
-    let (mut attacked, mut answered) = (Vec::new(), 0);
+    send(span / 4).await?;
+    let mut quiet = vec![send(span).await?];
+    let (mut attacked, mut answers) = (Vec::new(), 0);
     for _ in 0..args.rounds {
         attacker.tell("go").await?;
-        attacked.push(others.send(span).await?);
-        answered += attacker.tell("rest").await?;
-        others.send(span / 4).await?;
-        quiet.push(others.send(span).await?);
+        attacked.push(send(span).await?);
+        answers += attacker.tell("rest").await?;
+        send(span / 4).await?;
+        quiet.push(send(span).await?);
     }
-    let (quiet, attacked) = (Rounds::of(&quiet), Rounds::of(&attacked));
-    Ok(Measured {
-        attack,
-        ratio: attacked.median() / quiet.median(),
-        quiet,
-        attacked,
-        resident_mib: server.resident_kib()? / 1_024,
-        answered: answered / (args.seconds * args.rounds as u64).max(1),
-    })
+    let (name, mib) = (attack.name(), server.resident_kib()? / 1_024);
+    let answers = answers / (args.seconds * args.rounds as u64).max(1);
+    let (before, during) = (told(&quiet), told(&attacked));
+    let ratio = median(attacked) / median(quiet);
+    println!(
+        "{name:<14} p99 of others' send_message: quiet {before}, attacked {during}, ratio {ratio:>5.2}; \
+         {answers} answers/s to the attacker, the server holds {mib} MiB"
+    );
+    Ok(ratio)
 }
 
 /// The process of the hostile client. It is killed on drop.
@@ -207,25 +170,12 @@ impl Attacker {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{median, told};
 
     #[test]
     fn a_single_slow_round_does_not_move_the_median() {
-        let round = |ms: u64| {
-            let mut waits = Histogram::new(3).unwrap();
-            waits.record_n(1_000, 98).unwrap();
-            waits.record_n(ms * 1_000, 2).unwrap();
-            waits
-        };
-        let of = |all: &[u64]| Rounds::of(&all.iter().copied().map(round).collect::<Vec<_>>());
-        let close = |rounds: &Rounds, ms: f64| (rounds.median() - ms).abs() < 0.01 * ms;
-        assert!(close(&of(&[2, 900, 3]), 3.0));
-        assert!(close(&of(&[4, 900, 2, 3]), 3.5));
-        let shown = of(&[2, 900, 3]).to_string();
-        assert!(
-            shown.trim_start().starts_with("3.0") && shown.contains("(2.0"),
-            "{shown}"
-        );
-        assert!(of(&[]).median().is_nan());
+        assert_eq!(told(&[2.0, 900.0, 3.0]), "  3.000 ms (2.000 to 900.000)");
+        assert!(told(&[4.0, 900.0, 2.0, 3.0]).starts_with("  3.500 ms"));
+        assert!(median(Vec::new()).is_nan());
     }
 }

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use benches::{Outcome, server, wire};
+use benches::{Outcome, median, server, wire};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,18 +70,17 @@ enum LoadCommand {
 
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-    {
-        Ok(runtime) => runtime,
+    match run(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
-            return ExitCode::FAILURE;
+            ExitCode::FAILURE
         }
-    };
-    let done = runtime.block_on(async {
+    }
+}
+
+fn run(cli: &Cli) -> Outcome<()> {
+    tokio::runtime::Runtime::new()?.block_on(async {
         match &cli.what {
             LoadCommand::Requests(args) => requests::run(args).await,
             LoadCommand::Relay(args) => relay::run(args).await,
@@ -95,12 +94,5 @@ fn main() -> ExitCode {
             LoadCommand::Echo => requests::echo().await,
             LoadCommand::Attack(args) => hostile::attack(args).await,
         }
-    });
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }

@@ -48,14 +48,6 @@ impl Server {
         Self::usual(&[&UNBOUND[..], more].concat()).await
     }
 
-    /// The real server as a member of a cluster, with these flags.
-    ///
-    /// # Errors
-    /// Why it did not start.
-    pub async fn member(more: &[&str]) -> Outcome<Self> {
-        Self::usual(&[&UNBOUND[..], more].concat()).await
-    }
-
     /// The number of the process.
     ///
     /// # Errors

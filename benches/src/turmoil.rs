@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 
 use benches::worlds;
 
-use crate::Outcome;
-use crate::turns::median;
+use crate::{Outcome, median};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TurmoilArgs {

@@ -8,9 +8,9 @@ use hdrhistogram::Histogram;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::Outcome;
 use crate::server::Server;
 use crate::wire::{Connection, Person, modern_call};
+use crate::{Outcome, median};
 
 /// How often, and for how long.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -56,20 +56,18 @@ impl Load {
     /// Sends at full speed on all connections, and returns the number of answers.
     #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
     pub(crate) async fn saturate(&mut self, span: Duration) -> Outcome<u32> {
-        let (mut tasks, began) = (Vec::new(), Instant::now());
-        for (address, request) in &self.requests {
-            let mut connection = Connection::open(*address).await?;
-            let request = request.clone();
-            tasks.push(tokio::spawn(async move {
+        let senders = open(&self.requests).await?.into_iter();
+        let began = Instant::now();
+        let tasks = senders.map(|mut sender| {
+            tokio::spawn(async move {
                 let mut waits = Vec::new();
                 while began.elapsed() < span {
-                    let sent = Instant::now();
-                    connection.accepted(&request).await?;
-                    waits.push(micros(sent.elapsed()));
+                    waits.push(sender.send(Instant::now()).await?);
                 }
                 Outcome::Ok(waits)
-            }));
-        }
+            })
+        });
+        let tasks: Vec<_> = tasks.collect();
         let mut answers = 0;
         for task in tasks {
             for wait in task.await?? {
@@ -96,36 +94,73 @@ impl Load {
     }
 }
 
-/// Sends at a steady rate, over the connections of these requests in turns. Waits count from the planned times.
+/// A connection, and the request that it repeats.
+pub(crate) struct Sender {
+    connection: Connection,
+    request: Vec<u8>,
+    /// The time of the last answer.
+    answered: Instant,
+}
+
+impl Sender {
+    /// Sends, and returns the wait for the answer in microseconds.
+    pub(crate) async fn send(&mut self, due: Instant) -> Outcome<u64> {
+        // A late timer is no delay of the server. If the answer to the previous send was late, the server
+        // delayed this one.
+        let began = if self.answered > due {
+            due
+        } else {
+            Instant::now()
+        };
+        self.connection.accepted(&self.request).await?;
+        self.answered = Instant::now();
+        Ok(micros(self.answered - began))
+    }
+}
+
+/// Opens a connection for each of these requests.
+pub(crate) async fn open(requests: &[(SocketAddr, Vec<u8>)]) -> Outcome<Vec<Sender>> {
+    let mut senders = Vec::new();
+    for (address, request) in requests {
+        senders.push(Sender {
+            connection: Connection::open(*address).await?,
+            request: request.clone(),
+            answered: Instant::now(),
+        });
+    }
+    Ok(senders)
+}
+
+/// Sends at a steady rate, over these connections in turns, and returns them. Waits count from the planned times.
 pub(crate) async fn pace(
-    requests: &[(SocketAddr, Vec<u8>)],
+    senders: Vec<Sender>,
     rate: f64,
     span: Duration,
     waits: &mut Histogram<u64>,
-) -> Outcome<()> {
+) -> Outcome<Vec<Sender>> {
     let (mut dues, mut tasks) = (Vec::new(), Vec::new());
-    for (address, request) in requests {
-        let mut connection = Connection::open(*address).await?;
+    for mut sender in senders {
         let (due, mut planned) = unbounded_channel::<Instant>();
-        let request = request.clone();
         dues.push(due);
         tasks.push(tokio::spawn(async move {
             let mut waits = Vec::new();
             while let Some(due) = planned.recv().await {
-                connection.accepted(&request).await?;
-                waits.push(micros(due.elapsed()));
+                waits.push(sender.send(due).await?);
             }
-            Outcome::Ok(waits)
+            Outcome::Ok((sender, waits))
         }));
     }
     let planner = plan(dues, rate, span);
+    let mut senders = Vec::new();
     for task in tasks {
-        for wait in task.await?? {
+        let (sender, all) = task.await??;
+        for wait in all {
             waits.record(wait)?;
         }
+        senders.push(sender);
     }
     planner.join().map_err(|_| "the planner panicked")?;
-    Ok(())
+    Ok(senders)
 }
 
 /// Tells each of these senders in turns when to send, at a steady rate. Returns how often it did.
@@ -193,14 +228,4 @@ pub(crate) fn ms(waits: &Histogram<u64>, quantile: f64) -> f64 {
 
 pub(crate) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
-}
-
-/// The median, or the mean of the two in the middle; not a number if there is none.
-pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);
-    f64::midpoint(
-        at(figures.len().saturating_sub(1) / 2),
-        at(figures.len() / 2),
-    )
 }

@@ -94,6 +94,23 @@ impl Member {
         }
         Ok(Self { name, person })
     }
+
+    fn calls(&self, tool: &str, arguments: &Value) -> Vec<u8> {
+        post(&format!("/tools/{tool}"), &self.person.handle, arguments)
+    }
+
+    fn opens_stream(&self) -> Vec<u8> {
+        let by_handle = [("Chat-Handle", &*self.person.handle)];
+        request("GET /events", &by_handle, &Value::Null)
+    }
+
+    /// A page of history, and the inbox as a resource.
+    fn reads(&self) -> [Vec<u8>; 2] {
+        let all = json!({ "room_id": self.person.room, "limit": 100 });
+        let inbox = format!("chat://inbox/{}?after=0", self.person.reader);
+        let inbox = modern("resources/read", &inbox, json!({ "uri": inbox }));
+        [self.calls("history", &all), inbox]
+    }
 }
 
 impl Hostile {
@@ -125,12 +142,15 @@ impl Hostile {
                 (Attack::Registrations, _) => self.register(n).await,
                 (Attack::Connections, _) => self.connect_once().await,
                 (Attack::Streams, Some(member)) => self.open_streams(member).await,
-                (Attack::LargeAnswers, Some(member)) => self.read_much(member).await,
+                (Attack::LargeAnswers, Some(member)) => self.repeat(&member.reads()).await,
                 (Attack::WaitingChecks, Some(member)) => {
-                    self.come_and_go(member, ReceivesBy::Check).await
+                    let check = member.calls("check", &json!({ "wait_seconds": 50 }));
+                    self.come_and_go(member, self.repeat(&[check])).await
                 }
-                (Attack::Crowd, Some(member)) => self.come_and_go(member, ReceivesBy::Stream).await,
-                _ => self.repeat().await,
+                (Attack::Crowd, Some(member)) => {
+                    self.come_and_go(member, self.listen(member)).await
+                }
+                _ => self.repeat(&self.requests).await,
             };
             // The result of an attack does not matter.
             drop(done);
@@ -138,10 +158,10 @@ impl Hostile {
         }
     }
 
-    async fn repeat(&self) -> Outcome<()> {
+    async fn repeat(&self, requests: &[Vec<u8>]) -> Outcome<()> {
         let mut connection = self.connect().await?;
         loop {
-            for request in &self.requests {
+            for request in requests {
                 self.exchange(&mut connection, request).await?;
             }
         }
@@ -193,10 +213,8 @@ impl Hostile {
 
     async fn open_streams(&self, member: &Member) -> Outcome<()> {
         self.may_go().await;
-        let by_handle = [("Chat-Handle", &*member.person.handle)];
-        let own = request("GET /events", &by_handle, &Value::Null);
         let reads = format!("GET /events?reader={}", member.person.reader);
-        for request in [own, request(&reads, &[], &Value::Null)] {
+        for request in [member.opens_stream(), request(&reads, &[], &Value::Null)] {
             let opened = self.connect().await?.stream(&request).await;
             self.answers.fetch_add(1, Ordering::Relaxed);
             drop(opened);
@@ -204,66 +222,30 @@ impl Hostile {
         Ok(())
     }
 
-    async fn read_much(&self, member: &Member) -> Outcome<()> {
-        let mut connection = self.connect().await?;
-        let all = json!({ "room_id": member.person.room, "limit": 100 });
-        let history = post("/tools/history", &member.person.handle, &all);
-        let inbox = format!("chat://inbox/{}?after=0", member.person.reader);
-        let inbox = modern("resources/read", &inbox, json!({ "uri": inbox }));
+    async fn listen(&self, member: &Member) -> Outcome<()> {
+        let connection = self.connect().await?;
+        let mut events = connection.stream(&member.opens_stream()).await?;
         loop {
-            self.exchange(&mut connection, &history).await?;
-            self.exchange(&mut connection, &inbox).await?;
+            events.data().await?;
+            self.answers.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Joins and leaves the room, and receives the events of the other members.
-    async fn come_and_go(&self, member: &Member, waits: ReceivesBy) -> Outcome<()> {
-        let (mut comes, mut hears) = (self.connect().await?, self.connect().await?);
-        let moves = async {
-            let (joins, room) = (
-                json!({ "username": member.name, "room": ROOM }),
-                json!({ "room_id": member.person.room }),
-            );
-            let joins = post("/tools/login", &member.person.handle, &joins);
-            let leaves = post("/tools/leave_chat", &member.person.handle, &room);
-            let types = post("/tools/typing", &member.person.handle, &room);
-            loop {
-                for request in [&joins, &types, &leaves] {
-                    self.exchange(&mut comes, request).await?;
-                }
-            }
-        };
-        let hearing = async {
-            match waits {
-                ReceivesBy::Check => {
-                    let check = json!({ "wait_seconds": 50 });
-                    let check = post("/tools/check", &member.person.handle, &check);
-                    loop {
-                        self.exchange(&mut hears, &check).await?;
-                    }
-                }
-                ReceivesBy::Stream => {
-                    let by_handle = [("Chat-Handle", &*member.person.handle)];
-                    let opens = request("GET /events", &by_handle, &Value::Null);
-                    let mut events = hears.stream(&opens).await?;
-                    loop {
-                        events.data().await?;
-                        self.answers.fetch_add(1, Ordering::Relaxed);
-                    }
-                }
-            }
-        };
-        let ended: Outcome<()> = tokio::select! {
-            moved = moves => moved,
-            heard = hearing => heard,
-        };
-        ended
+    /// Joins and leaves the room, while the member receives the events of the others.
+    async fn come_and_go(
+        &self,
+        member: &Member,
+        receives: impl Future<Output = Outcome<()>>,
+    ) -> Outcome<()> {
+        let room = json!({ "room_id": member.person.room });
+        let moves = [
+            member.calls("login", &json!({ "username": member.name, "room": ROOM })),
+            member.calls("typing", &room),
+            member.calls("leave_chat", &room),
+        ];
+        tokio::select! {
+            moved = self.repeat(&moves) => moved,
+            received = receives => received,
+        }
     }
-}
-
-/// The way in which a member receives events.
-#[derive(Clone, Copy)]
-enum ReceivesBy {
-    Check,
-    Stream,
 }

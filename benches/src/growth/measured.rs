@@ -7,7 +7,7 @@ use benches::population::{Pace, Population, a_break, by_newcomer, enter, newcome
 use chat_core::config::Matching;
 use chat_core::{Call, Entry, Reader};
 
-use crate::{Meter, in_use};
+use crate::meter::{Meter, in_use};
 
 /// Of a sequence of arrivals, the number at its end that is measured.
 const LAST: usize = 10_000;
@@ -16,7 +16,7 @@ const LAST: usize = 10_000;
 const DRAWN: usize = 1_000;
 
 /// Measures all operations with `size` participants.
-pub(super) fn all(size: usize, meter: &mut dyn Meter) {
+pub(super) fn all(size: usize, meter: &mut Meter) {
     for matching in [Matching::Fifo, Matching::Interests] {
         let kinds = commands::ALL.iter();
         let kinds: Vec<&Kind> = kinds.filter(|kind| kind.matching() == matching).collect();
@@ -30,7 +30,7 @@ pub(super) fn all(size: usize, meter: &mut dyn Meter) {
     one_by_one(size, meter);
 }
 
-fn command(kind: &Kind, population: &mut Population, meter: &mut dyn Meter) {
+fn command(kind: &Kind, population: &mut Population, meter: &mut Meter) {
     // The first round is not measured: memory that grows at first use grows in it.
     for round in 0..=meter.rounds() {
         let entries = kind.prepare(population);
@@ -39,36 +39,36 @@ fn command(kind: &Kind, population: &mut Population, meter: &mut dyn Meter) {
         if round == 0 {
             work();
         } else {
-            meter.measure(kind.name, entries.len() as u64, &mut work);
+            meter.measure(kind.name, entries.len() as u64, work);
         }
         kind.restore(population, tally.unwrap_or_default());
     }
 }
 
-fn mixed(size: usize, meter: &mut dyn Meter) {
+fn mixed(size: usize, meter: &mut Meter) {
     let mut population = Population::new(size, Matching::Fifo, Pace::Lively);
     let mut mix = Mix::default();
     mix.settle(&mut population);
     for _ in 0..meter.rounds().max(8) {
         let entries = mix.draw(&population, DRAWN);
-        meter.measure("mixed", entries.len() as u64, &mut || {
+        meter.measure("mixed", entries.len() as u64, || {
             population.handle(&entries);
         });
     }
 }
 
-fn journalled(size: usize, meter: &mut dyn Meter) {
+fn journalled(size: usize, meter: &mut Meter) {
     let (mut journalled, calls) = Journalled::new(size, LAST);
     for _ in 0..meter.rounds().min(5) {
         let mut again = calls.clone();
-        meter.measure("journalled", calls.len() as u64, &mut || {
+        meter.measure("journalled", calls.len() as u64, || {
             journalled.make(std::mem::take(&mut again));
         });
     }
 }
 
 /// Participants arrive, are matched, and open a stream each.
-fn one_by_one(size: usize, meter: &mut dyn Meter) {
+fn one_by_one(size: usize, meter: &mut Meter) {
     let numbers = || 0..size as u64;
     let mut population = Population::empty(size, Matching::Fifo, Pace::Still);
     let arrivals: Vec<Entry> = numbers().map(|n| newcomer(5, n, a_break())).collect();
@@ -90,7 +90,7 @@ fn one_by_one(size: usize, meter: &mut dyn Meter) {
         journalled.make(vec![open(n)]);
     }
     let mut last: Vec<Call> = (first as u64..size as u64).map(open).collect();
-    meter.measure("stream", last.len() as u64, &mut || {
+    meter.measure("stream", last.len() as u64, || {
         journalled.make(std::mem::take(&mut last));
     });
     drop(last);
@@ -104,13 +104,13 @@ fn handle(
     what: &'static str,
     entries: &[Entry],
     each: u64,
-    meter: &mut dyn Meter,
+    meter: &mut Meter,
 ) {
     let before = in_use();
     let (first, last) = entries.split_at(entries.len() - LAST.min(entries.len() / 10));
     let tally = population.handle(first);
     assert_eq!(tally.refused, 0, "{what}");
-    meter.measure(what, last.len() as u64 / each, &mut || {
+    meter.measure(what, last.len() as u64 / each, || {
         population.handle(last);
     });
     meter.stay(what, entries.len() as u64 / each, before);

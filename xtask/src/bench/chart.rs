@@ -41,31 +41,29 @@ pub(crate) fn page(series: &[Series]) -> String {
 }
 
 fn figure(series: &Series) -> String {
-    let first = series.points.first().map_or(1.0, |(_, cost)| *cost);
-    let last = series.points.last().map_or(0.0, |(_, cost)| *cost);
-    let costs = series.points.iter().map(|(_, cost)| *cost);
+    let [first, .., last] = series.costs;
     // Zero has no logarithm, and is drawn on the base line.
-    let ground = costs
+    let ground = { series.costs.into_iter() }
         .filter(|cost| *cost > 0.0)
         .fold(f64::INFINITY, f64::min)
         .min(1e300);
-    let place = |(size, cost): &(u64, f64)| {
-        let x = (*size as f64 / SIZES[0] as f64).log10() / 3.0 * WIDTH;
+    let place = |(size, cost): (u64, f64)| {
+        let x = (size as f64 / SIZES[0] as f64).log10() / 3.0 * WIDTH;
         let y = HEIGHT - (cost.max(ground) / ground).log10() / 2.0 * HEIGHT;
         (x, y.max(0.0))
     };
     let point = |(x, y): (f64, f64)| format!("{x:.1},{y:.1} ");
     let dot = |(x, y): (f64, f64)| format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\"/>");
     let log = |size: u64| first * (size as f64).log10() / (SIZES[0] as f64).log10();
-    let logs: String = SIZES.map(|size| point(place(&(size, log(size))))).concat();
-    let places = series.points.iter().map(place);
+    let logs: String = SIZES.map(|size| point(place((size, log(size))))).concat();
+    let places = SIZES.into_iter().zip(series.costs).map(place);
     let (costs, dots): (String, String) = places.map(|place| (point(place), dot(place))).unzip();
     let class = if series.is_too_fast() {
         "cost fast"
     } else {
         "cost"
     };
-    let (what, ratio) = (&series.what, series.per_tenfold().unwrap_or(1.0));
+    let (what, ratio) = (&series.what, series.per_tenfold());
     let (width, height, bottom) = (WIDTH + 8.0, HEIGHT + 20.0, HEIGHT + 13.0);
     format!(
         "<figure><figcaption>{what}</figcaption><small>{first:.1} → {last:.1}, × {ratio:.2} per tenfold\
@@ -87,7 +85,7 @@ mod tests {
         let of = |what: &str, cost: fn(f64) -> f64| Series {
             what: what.into(),
             unit: &UNITS[2],
-            points: SIZES.map(|size| (size, cost(size as f64))).to_vec(),
+            costs: SIZES.map(|size| cost(size as f64)),
         };
         let page = page(&[
             of("room", |_| 400.0),

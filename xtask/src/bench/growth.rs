@@ -48,38 +48,31 @@ const fn unit(key: &'static str, name: &'static str, limit: f64) -> Unit {
 pub(crate) struct Series {
     pub(crate) what: String,
     pub(crate) unit: &'static Unit,
-    /// The size, and the cost there.
-    pub(crate) points: Vec<(u64, f64)>,
+    pub(crate) costs: [f64; SIZES.len()],
 }
 
 impl Series {
     /// The factor for ten times as many participants: the slope of the line through the logarithms,
     /// by least squares.
-    pub(crate) fn per_tenfold(&self) -> Option<f64> {
-        let points = (self.points.iter())
+    pub(crate) fn per_tenfold(&self) -> f64 {
+        let points = (SIZES.iter().zip(self.costs))
             .filter(|(_, cost)| *cost > 0.0)
             .map(|(size, cost)| ((*size as f64).log10(), cost.log10()));
         let points: Vec<(f64, f64)> = points.collect();
         if points.len() < 2 {
-            return None;
+            return 1.0;
         }
         let n = points.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
         let (x, y) = (mean(|point| point.0), mean(|point| point.1));
         let both: f64 = points.iter().map(|(a, b)| (a - x) * (b - y)).sum();
         let square: f64 = points.iter().map(|(a, _)| (a - x).powi(2)).sum();
-        Some(10f64.powf(both / square))
+        10f64.powf(both / square)
     }
 
     /// Whether the cost grows faster than a logarithm.
     pub(crate) fn is_too_fast(&self) -> bool {
-        self.per_tenfold()
-            .is_some_and(|ratio| ratio > self.unit.limit)
-    }
-
-    fn at(&self, size: u64) -> Option<f64> {
-        let point = self.points.iter().find(|(at, _)| *at == size);
-        point.map(|(_, cost)| *cost)
+        self.per_tenfold() > self.unit.limit
     }
 }
 
@@ -93,26 +86,22 @@ pub(crate) fn measure(sh: &Shell, out: &mut impl Write) -> Result<bool> {
         "--package benches --no-default-features --features growth --bin growth".split(' ');
     cmd!(sh, "cargo build --profile dist {selected...}").run()?;
     let program = cargo::target(sh).join("dist/growth");
-    let mut series: Vec<Series> = Vec::new();
-    for size in SIZES {
+    let mut all: BTreeMap<_, [f64; SIZES.len()]> = BTreeMap::new();
+    for (column, size) in SIZES.into_iter().enumerate() {
         let mut costs = timed(sh, &program, size)?;
         costs.insert("instructions".into(), counted(sh, &program, size)?);
-        for unit in &UNITS {
+        for (place, unit) in UNITS.iter().enumerate() {
             for (what, cost) in costs.remove(unit.key).unwrap_or_default() {
-                let known = series
-                    .iter_mut()
-                    .find(|series| series.what == what && series.unit == unit);
-                match known {
-                    Some(series) => series.points.push((size, cost)),
-                    None => series.push(Series {
-                        what,
-                        unit,
-                        points: vec![(size, cost)],
-                    }),
-                }
+                all.entry((place, what)).or_default()[column] = cost;
             }
         }
     }
+    let series = all.into_iter().map(|((place, what), costs)| Series {
+        what,
+        unit: &UNITS[place],
+        costs,
+    });
+    let series: Vec<_> = series.collect();
     let page = cargo::scratch(sh, "")?.join("growth.html");
     sh.write_file(&page, chart::page(&series))?;
     let too_fast = series.iter().filter(|series| series.is_too_fast());
@@ -124,8 +113,7 @@ pub(crate) fn measure(sh: &Shell, out: &mut impl Write) -> Result<bool> {
 }
 
 fn told_too_fast(series: &Series) -> String {
-    let ratio = series.per_tenfold().unwrap_or_default();
-    let (what, unit) = (&series.what, series.unit.name);
+    let (what, unit, ratio) = (&series.what, series.unit.name, series.per_tenfold());
     format!(
         "{what}: {unit} grow {ratio:.2}-fold with each tenfold of participants, faster than a logarithm"
     )
@@ -134,8 +122,9 @@ fn told_too_fast(series: &Series) -> String {
 /// The promised limits that are not met.
 fn missed(series: &[Series]) -> Vec<String> {
     let find = |what: &str, key: &str| {
-        let found = series.iter().find(|s| s.what == what && s.unit.key == key);
-        found.and_then(|series| Some((series.at(SIZES[0])?, series.at(SIZES[3])?)))
+        let mut series = series.iter();
+        let found = series.find(|series| series.what == what && series.unit.key == key);
+        found.map(|series| (series.costs[0], series.costs[3]))
     };
     let mut missed = Vec::new();
     if let Some((_, bytes)) = find("participant", "bytes")
@@ -166,8 +155,11 @@ fn missed(series: &[Series]) -> Vec<String> {
 /// The costs of each operation.
 type Costs = BTreeMap<String, f64>;
 
-/// Runs the program by itself. Returns its costs by the key of their unit.
-fn timed(sh: &Shell, program: &Path, size: u64) -> Result<BTreeMap<String, Costs>> {
+/// What the program measures: costs by the key of their unit, and how often it performed each operation.
+type Measured = BTreeMap<String, Costs>;
+
+/// Runs the program by itself.
+fn timed(sh: &Shell, program: &Path, size: u64) -> Result<Measured> {
     let size = size.to_string();
     // Makes glibc use huge pages, as the server's allocator does by itself. With a million
     // participants, page misses dominate the time; and this program counts on the system's allocator.
@@ -178,7 +170,7 @@ fn timed(sh: &Shell, program: &Path, size: u64) -> Result<BTreeMap<String, Costs
     Ok(serde_json::from_str(&told)?)
 }
 
-/// Runs the program inside valgrind.
+/// Runs the program inside valgrind, and returns the instructions of each operation.
 fn counted(sh: &Shell, program: &Path, size: u64) -> Result<Costs> {
     let folder = cargo::empty_scratch(sh, "growth")?;
     let (size, profile) = (size.to_string(), folder.join("profile"));
@@ -195,11 +187,12 @@ fn counted(sh: &Shell, program: &Path, size: u64) -> Result<Costs> {
         .arg(program)
         .args(["count", &size])
         .read()?;
-    let times: BTreeMap<String, u64> = serde_json::from_str(&told)?;
+    let times = serde_json::from_str::<Measured>(&told)?.remove("times");
+    let times = times.unwrap_or_default();
     let mut costs = Costs::new();
     for path in sh.read_dir(folder)? {
         if let Some((what, count)) = read_profile(&sh.read_file(path)?) {
-            let times = times.get(&what).map_or(f64::NAN, |times| *times as f64);
+            let times = times.get(&what).copied().unwrap_or(f64::NAN);
             *costs.entry(what).or_default() += count as f64 / times;
         }
     }
@@ -222,8 +215,8 @@ fn table(series: &[Series]) -> String {
         text += "   tenfold\n";
         for series in series.iter().filter(|series| series.unit == unit) {
             let _ = write!(text, "  {:<24}", series.what);
-            text.extend(SIZES.map(|size| format!("{:>12.1}", series.at(size).unwrap_or_default())));
-            let ratio = series.per_tenfold().unwrap_or(1.0);
+            text.extend(series.costs.map(|cost| format!("{cost:>12.1}")));
+            let ratio = series.per_tenfold();
             let mark = if series.is_too_fast() {
                 "  too fast"
             } else {
@@ -240,11 +233,10 @@ mod tests {
     use super::{SIZES, Series, UNITS, read_profile};
 
     fn series(cost: impl Fn(f64) -> f64) -> Series {
-        let points = SIZES.iter().map(|size| (*size, cost(*size as f64)));
         Series {
             what: "append".into(),
             unit: &UNITS[0],
-            points: points.collect(),
+            costs: SIZES.map(|size| cost(size as f64)),
         }
     }
 
@@ -259,9 +251,9 @@ mod tests {
 
     #[test]
     fn the_slope_is_that_of_the_line_through_all_points() {
-        let ratio = series(|n| n * 7.0).per_tenfold().expect("four points");
+        let ratio = series(|n| n * 7.0).per_tenfold();
         assert!((ratio - 10.0).abs() < 1e-9, "{ratio}");
-        let ratio = series(|_| 7.0).per_tenfold().expect("four points");
+        let ratio = series(|_| 7.0).per_tenfold();
         assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
     }
 

@@ -7,7 +7,7 @@ use super::{Finding, Source, finding};
 
 /// The most lines of code of each crate, by its folder.
 const BUDGETS: [(&str, usize); 22] = [
-    ("benches", 3250),
+    ("benches", 3220),
     ("benches/turmoil", 110),
     ("book", 180),
     ("core", 7630),

@@ -24,35 +24,30 @@ pub(crate) struct Baseline {
     pub(crate) made_with: Machine,
 }
 
-/// Properties of the machine on which counts depend.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Machine {
-    pub(crate) cpu: String,
-    pub(crate) libc: String,
-    pub(crate) rustc: String,
-    pub(crate) target: String,
-    pub(crate) valgrind: String,
-}
+/// Properties of the machine on which counts depend, by name.
+pub(crate) type Machine = BTreeMap<String, String>;
 
-impl Machine {
-    /// Reads the properties of this machine.
-    fn look(sh: &Shell) -> Result<Self> {
-        let rustc = cmd!(sh, "rustc -vV").read()?;
-        let line = |key: &str| {
-            let found = rustc.lines().find_map(|line| line.strip_prefix(key));
-            found
-                .map(str::to_owned)
-                .with_context(|| format!("rustc says no {key}"))
-        };
-        let libc = cmd!(sh, "getconf GNU_LIBC_VERSION").read();
-        Ok(Self {
-            cpu: features(&sh.read_file("/proc/cpuinfo").unwrap_or_default()),
-            libc: libc.unwrap_or_else(|_| "unknown".into()),
-            rustc: line("release: ")?,
-            target: line("host: ")?,
-            valgrind: cmd!(sh, "valgrind --version").read()?,
-        })
-    }
+/// Reads the properties of this machine.
+fn machine(sh: &Shell) -> Result<Machine> {
+    let rustc = cmd!(sh, "rustc -vV").read()?;
+    let line = |key: &str| {
+        let found = rustc.lines().find_map(|line| line.strip_prefix(key));
+        found
+            .map(str::to_owned)
+            .with_context(|| format!("rustc says no {key}"))
+    };
+    let libc = cmd!(sh, "getconf GNU_LIBC_VERSION").read();
+    let cpu = features(&sh.read_file("/proc/cpuinfo").unwrap_or_default());
+    let properties = [
+        ("cpu", cpu),
+        ("libc", libc.unwrap_or_else(|_| "unknown".into())),
+        ("rustc", line("release: ")?),
+        ("target", line("host: ")?),
+        ("valgrind", cmd!(sh, "valgrind --version").read()?),
+    ];
+    Ok(properties
+        .map(|(name, what)| (name.to_owned(), what))
+        .into())
 }
 
 /// Those of `FEATURES` that the system lists.
@@ -111,10 +106,9 @@ impl Baseline {
         if let Some((name, _)) = instructions.iter().find(|(_, count)| **count == 0) {
             bail!("{name}: the function to be counted was not found");
         }
-        let made_with = Machine::look(sh)?;
         Ok(Self {
             instructions,
-            made_with,
+            made_with: machine(sh)?,
         })
     }
 }

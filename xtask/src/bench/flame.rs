@@ -6,10 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
+use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::cargo;
@@ -25,6 +24,9 @@ const SUBJECTS: [(&str, &str, &str); 3] = [
     ("node", "node/100000", BENCHER),
     ("world", "sim/world/steps", "sim_world::run"),
 ];
+
+/// The program of all benches, for `cargo bench`.
+const BENCH: [&str; 4] = ["--package", "benches", "--bench", "times"];
 
 /// The running time of each, in seconds.
 const SECONDS: &str = "10";
@@ -43,10 +45,11 @@ pub(crate) fn draw(sh: &Shell, out: &mut impl Write) -> Result<()> {
     there_or_installed(sh, &["perf"], "linux-perf")?;
     let is_there = || answers(sh, "inferno-flamegraph");
     cargo::there_or_installed(sh, is_there, ("inferno", INFERNO), &[])?;
-    let program = build(sh)?;
+    // The build is not profiled.
+    cmd!(sh, "cargo bench {BENCH...} --no-run").run()?;
     let folder = cargo::scratch(sh, "flame")?;
     for (name, bench, below) in SUBJECTS {
-        let stacks = timed(&record(sh, &program, bench, &folder)?, below);
+        let stacks = timed(&record(sh, bench, &folder)?, below);
         ensure!(!stacks.is_empty(), "perf saw nothing of `{bench}`");
         let page = folder.join(format!("{name}.svg"));
         let lines = stacks
@@ -69,32 +72,15 @@ pub(crate) fn draw(sh: &Shell, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// Builds the benches as `cargo bench` does. Returns the path of the program.
-fn build(sh: &Shell) -> Result<PathBuf> {
-    let no_run = ["--no-run", "--message-format", "json"];
-    let said = cmd!(
-        sh,
-        "cargo bench --package benches --bench times {no_run...}"
-    )
-    .read()?;
-    let messages = said
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    messages
-        .filter(|message| message["target"]["name"] == "times")
-        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .context("cargo does not say where the benches are")
-}
-
 /// Runs one bench under `perf`, and returns its samples: a line for each stack, with semicolons between its
 /// calls, and its number.
-fn record(sh: &Shell, program: &Path, bench: &str, folder: &Path) -> Result<String> {
+fn record(sh: &Shell, bench: &str, folder: &Path) -> Result<String> {
     let data = folder.join("perf.data");
     let sampled = "--quiet --freq 997 --call-graph dwarf,16384 --output".split(' ');
-    let bench = format!("^{bench}$");
+    let timed = [&format!("^{bench}$"), "--profile-time", SECONDS];
     cmd!(
         sh,
-        "perf record {sampled...} {data} {program} --bench {bench} --profile-time {SECONDS}"
+        "perf record {sampled...} {data} cargo bench {BENCH...} -- {timed...}"
     )
     .ignore_stdout()
     .run()?;

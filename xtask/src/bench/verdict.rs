@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::counting::Baseline;
+use super::counting::{Baseline, Machine};
 
 /// The tolerated change of a count, in thousandths.
 const TOLERATED: u64 = 20;
@@ -100,20 +100,11 @@ impl CountVerdict {
             now: now.instructions.get(name).copied(),
         };
         let lines = names.into_iter().map(line).collect();
-        let (there, here) = (before.made_with, now.made_with);
-        let build = [
-            ("target", there.target, here.target),
-            ("rustc", there.rustc, here.rustc),
-        ];
-        let machine = [
-            ("valgrind", there.valgrind, here.valgrind),
-            ("libc", there.libc, here.libc),
-            ("cpu", there.cpu, here.cpu),
-        ];
+        let machines = [&before.made_with, &now.made_with];
         Self {
             lines,
-            other_build: differences(&build),
-            elsewhere: differences(&machine),
+            other_build: differences(machines, &["target", "rustc"]),
+            elsewhere: differences(machines, &["valgrind", "libc", "cpu"]),
         }
     }
 
@@ -194,8 +185,12 @@ impl CountVerdict {
 }
 
 /// What differs of these properties, there and here.
-fn differences(properties: &[(&str, String, String)]) -> Option<String> {
-    let other = properties.iter().filter(|(_, there, here)| there != here);
+fn differences([there, here]: [&Machine; 2], properties: &[&str]) -> Option<String> {
+    let of = |machine: &Machine, what: &str| machine.get(what).cloned().unwrap_or_default();
+    let both = properties
+        .iter()
+        .map(|what| (what, of(there, what), of(here, what)));
+    let other = both.filter(|(_, there, here)| there != here);
     let told = other.map(|(what, there, here)| format!("{what} {there} there, {here} here"));
     let told: Vec<_> = told.collect();
     (!told.is_empty()).then(|| told.join("; "))
@@ -211,19 +206,19 @@ pub(crate) fn thousands(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::counting::{Baseline, Machine};
-    use super::{CountVerdict, thousands};
+    use super::{Baseline, CountVerdict, thousands};
 
     fn counted(counts: &[(&str, u64)]) -> Baseline {
         let of = |text: &str| text.to_owned();
+        let made_with = [
+            ("rustc", "1.95.0"),
+            ("target", "x86_64-unknown-linux-gnu"),
+            ("valgrind", "3.19.0"),
+            ("libc", "glibc 2.36"),
+            ("cpu", "avx2"),
+        ];
         Baseline {
-            made_with: Machine {
-                rustc: of("1.95.0"),
-                target: of("x86_64-unknown-linux-gnu"),
-                valgrind: of("3.19.0"),
-                libc: of("glibc 2.36"),
-                cpu: of("avx2"),
-            },
+            made_with: made_with.map(|(name, what)| (of(name), of(what))).into(),
             instructions: (counts.iter())
                 .map(|(name, count)| (of(name), *count))
                 .collect(),
@@ -271,7 +266,7 @@ mod tests {
     #[test]
     fn another_compiler_needs_another_baseline() {
         let (before, mut now) = (counted(&[("a", 1)]), counted(&[("a", 1)]));
-        now.made_with.rustc = "1.96.0".into();
+        now.made_with.insert("rustc".into(), "1.96.0".into());
         let found = CountVerdict::new(before, now).findings();
         assert!(
             found[0].contains("rustc 1.95.0 there, 1.96.0 here"),
@@ -282,7 +277,7 @@ mod tests {
     #[test]
     fn another_libc_is_reported_beside_a_change() {
         let (before, mut now) = (counted(&[("a", 100)]), counted(&[("a", 100)]));
-        now.made_with.libc = "glibc 2.40".into();
+        now.made_with.insert("libc".into(), "glibc 2.40".into());
         let verdict = CountVerdict::new(before.clone(), now.clone());
         assert_eq!(verdict.findings(), [""; 0]);
         assert!(verdict.summary().contains("libc glibc 2.36 there"));

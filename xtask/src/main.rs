@@ -100,6 +100,9 @@ fn test(only: &[Step], sh: &Shell) -> Result<bool> {
 /// Runs or lists mutants.
 fn mutate(words: &MutantsWords, sh: &Shell) -> Result<bool> {
     let (which, out) = (&words.which, &mut io::stdout());
+    if let Some(jobs) = words.jobs {
+        sh.set_var("SIM_JOBS", jobs.to_string());
+    }
     if which.list {
         mutants::list(sh, out).map(|()| true)
     } else if which.generated {

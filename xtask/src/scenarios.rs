@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use xshell::Shell;
 
@@ -43,11 +43,7 @@ struct Run {
 
 /// Runs all scenarios, and names each that failed.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
-    let shipped = files(sh, FOLDER)?;
-    if shipped.is_empty() {
-        bail!("{FOLDER} holds no scenario");
-    }
-    let mut runs = plan(shipped, files(sh, REGRESSIONS)?);
+    let mut runs = plan(shipped(sh)?, files(sh, REGRESSIONS)?);
     for file in files(sh, EVERYDAY)? {
         let exit = exit_of(&sh.read_file(&file)?);
         let seeds = SEEDS;
@@ -148,6 +144,16 @@ const fn meaning(code: Option<i32>) -> Option<&'static str> {
         Some(99) => Some("a threshold was crossed"),
         Some(_) | None => None,
     }
+}
+
+/// The files of the shipped scenarios, by name.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn shipped(sh: &Shell) -> Result<Vec<String>> {
+    let shipped = files(sh, FOLDER)?;
+    ensure!(!shipped.is_empty(), "{FOLDER} holds no scenario");
+    Ok(shipped)
 }
 
 /// The `*.yaml` files of a folder, by name; none if the folder does not exist.

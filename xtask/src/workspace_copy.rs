@@ -58,9 +58,7 @@ impl WorkspaceCopy {
         copy.sh
             .change_dir(copy.sh.create_dir(folder.join("workspace"))?);
         copy.sh.set_var("CARGO_TARGET_DIR", folder.join("target"));
-        for path in copy.sources.keys() {
-            copy.restore(path)?;
-        }
+        copy.heal()?;
         for path in below(copy.root(), "")? {
             if !copy.sources.contains_key(&path) {
                 copy.sh.remove_path(path)?;
@@ -69,25 +67,25 @@ impl WorkspaceCopy {
         Ok(copy)
     }
 
-    /// Restores one file to its state when the copy was brought up to date. It gets a new modification
-    /// time, so that Cargo does not reuse the build of the mutant.
+    /// Restores each file to its state when the copy was brought up to date. A changed one gets a new
+    /// modification time, so that Cargo does not reuse the build of the mutant.
     ///
     /// # Errors
-    /// The workspace had no such file, or it cannot be written.
-    pub(crate) fn restore(&self, path: &str) -> Result<()> {
-        let wanted = self.sources.get(path);
-        let wanted = wanted.with_context(|| format!("the workspace had no {path}"))?;
-        if fs::read(self.root().join(path)).is_ok_and(|there| there == *wanted) {
-            return Ok(());
+    /// A file that cannot be written.
+    pub(crate) fn heal(&self) -> Result<()> {
+        for (path, wanted) in &self.sources {
+            if !fs::read(self.root().join(path)).is_ok_and(|there| there == *wanted) {
+                self.sh.write_file(path, wanted)?;
+            }
         }
-        Ok(self.sh.write_file(path, wanted)?)
+        Ok(())
     }
 
     /// Applies a diff.
     ///
     /// # Errors
     /// It does not apply.
-    pub(crate) fn plant(&self, diff: &str) -> Result<()> {
+    pub(crate) fn apply(&self, diff: &str) -> Result<()> {
         let root = self.root();
         cmd!(self.sh, "git apply -")
             // Without this, git would find the repository around the copy, and resolve the paths
@@ -96,7 +94,7 @@ impl WorkspaceCopy {
             .stdin(diff)
             .quiet()
             .run()
-            .context("the patch does not apply")
+            .context("the diff does not apply")
     }
 
     /// Builds the simulator and the benches, and the programs of these packages, too.
@@ -227,7 +225,7 @@ mod tests {
         let copy = WorkspaceCopy::refresh(&sh).unwrap();
         copy.sh().write_file("a.rs", "broken").unwrap();
         sh.write_file("a.rs", "changed meanwhile").unwrap();
-        copy.restore("a.rs").unwrap();
+        copy.heal().unwrap();
         assert_eq!(copy.sh().read_file("a.rs").unwrap(), "whole");
         drop(copy);
         let next = WorkspaceCopy::refresh(&sh).unwrap();

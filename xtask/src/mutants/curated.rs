@@ -1,15 +1,15 @@
 //! The curated mutants, one after another.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
-use serde_json::Value;
 use xshell::Shell;
 
 use super::MutantsWords;
 use super::coverage::CoverageTargets;
-use super::hunt::{self, Effort};
+use super::hunt::{self, Detection};
 use super::mutant::{self, Mutant};
 use super::survivors;
 use super::verdict::{self, Row};
@@ -23,7 +23,7 @@ const CANARIES: [&str; 2] = ["hub_retry_applied_twice", "speech_stale_push_accep
 const CANARY_SEEDS: u64 = 60;
 
 /// The file of the results: of each mutant, that of its last hunt.
-const RESULTS: &str = "target/mutants/curated.json";
+pub(super) const RESULTS: &str = "target/mutants/curated.json";
 
 /// Lists the curated mutants, a line each.
 ///
@@ -57,25 +57,27 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
         none_of(&CoverageTargets::collect(sh)?.check(&all))?;
     }
     let copy = WorkspaceCopy::refresh(sh)?;
-    let rows = hunt_all(&copy, &chosen, Effort::of(words), out, |row| keep(sh, row))?;
+    let hunt = |mutant: &Mutant| hunt::hunt(&copy, mutant, words.seeds);
+    let rows = hunt_all(&copy, &chosen, hunt, out, |row| keep(sh, RESULTS, row))?;
     Ok(verdict::write_sum(&rows, out)?)
 }
 
-/// The results of the last hunts; none if they cannot be read.
-pub(super) fn results(sh: &Shell) -> Vec<Value> {
-    let text = sh.read_file(RESULTS).unwrap_or_default();
+/// The results of the last hunts in this file; none if they cannot be read.
+pub(super) fn results(sh: &Shell, file: impl AsRef<Path>) -> Vec<Row> {
+    let text = sh.read_file(file).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
 /// Keeps the result of a hunt in place of the mutant's last one.
-fn keep(sh: &Shell, row: &Row) -> Result<()> {
-    let mut all = results(sh);
-    all.retain(|kept| kept["mutant"] != *row.mutant);
-    all.push(verdict::to_json(row));
-    Ok(sh.write_file(RESULTS, format!("{:#}\n", Value::Array(all)))?)
+pub(super) fn keep(sh: &Shell, file: impl AsRef<Path>, row: &Row) -> Result<()> {
+    let mut all = results(sh, &file);
+    all.retain(|kept| kept.mutant != row.mutant);
+    all.push(row.clone());
+    Ok(sh.write_file(file, serde_json::to_string_pretty(&all)? + "\n")?)
 }
 
-fn choose<'a>(all: &'a [Mutant], only: &[String]) -> Result<Vec<&'a Mutant>> {
+/// The mutants with these names; all if there are none.
+pub(super) fn choose<'a>(all: &'a [Mutant], only: &[String]) -> Result<Vec<&'a Mutant>> {
     if only.is_empty() {
         return Ok(all.iter().collect());
     }
@@ -88,10 +90,14 @@ fn choose<'a>(all: &'a [Mutant], only: &[String]) -> Result<Vec<&'a Mutant>> {
     only.iter().map(named).collect()
 }
 
-fn hunt_all(
+/// Plants and hunts these mutants, one after another, and writes the table of their fates.
+///
+/// # Errors
+/// The copy cannot be restored, or `out` or a result not written.
+pub(super) fn hunt_all(
     copy: &WorkspaceCopy,
     mutants: &[&Mutant],
-    effort: Effort,
+    hunt: impl Fn(&Mutant) -> Result<Vec<Detection>>,
     out: &mut impl Write,
     keep: impl Fn(&Row) -> Result<()>,
 ) -> Result<Vec<Row>> {
@@ -105,14 +111,10 @@ fn hunt_all(
             mutants.len(),
             mutant.name
         ));
-        // It is removed again in any case.
-        let hunted = mutant
-            .plant(copy)
-            .and_then(|()| copy.build(&[]))
-            .and_then(|()| hunt::hunt(copy, &mutant.hunt, &mutant.caught_by, effort));
-        mutant.heal(copy)?;
+        let hunted = mutant.plant(copy).and_then(|()| hunt(mutant));
+        copy.heal()?;
         show("");
-        let row = Row::new(mutant, hunted, started.elapsed());
+        let row = Row::new(mutant, hunted, started.elapsed().as_secs_f64());
         keep(&row)?;
         verdict::write_row(&row, out)?;
         out.flush()?;
@@ -140,12 +142,9 @@ pub(crate) fn canary(sh: &Shell) -> Result<()> {
         findings.extend(wrong.map(|why| format!("{}: {why:#}", mutant.name)));
     }
     let chosen = choose(&all, &CANARIES.map(str::to_owned))?;
-    let effort = Effort {
-        seeds: CANARY_SEEDS,
-        jobs: None,
-    };
     let copy = WorkspaceCopy::refresh(sh)?;
-    for row in hunt_all(&copy, &chosen, effort, &mut io::stdout(), |_| Ok(()))? {
+    let hunt = |mutant: &Mutant| hunt::hunt(&copy, mutant, CANARY_SEEDS);
+    for row in hunt_all(&copy, &chosen, hunt, &mut io::stdout(), |_| Ok(()))? {
         if !row.is_good() {
             let (name, fate) = (row.mutant, row.fate);
             findings.push(format!(

@@ -4,20 +4,20 @@
 //!
 //! A run takes hours, and can be stopped at any time: the next run continues it.
 
-use std::collections::BTreeMap;
-use std::io::{self, IsTerminal as _, Write};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use xshell::{Shell, cmd};
 
 use super::MutantsWords;
-use super::hunt::{self, Effort};
-use super::mutant::Hunt;
+use super::mutant::Mutant;
 use super::survivors::{self, Keys};
+use super::verdict::{Fate, Row};
+use super::{curated, hunt};
 use crate::cargo;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -29,16 +29,6 @@ const PACKAGE: &str = "chat-core";
 
 /// Exit codes of `cargo mutants` with complete results: all caught, some missed, some timed out.
 const DONE: [i32; 3] = [0, 2, 3];
-
-/// A mutant that survived the core's tests.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-struct Missed {
-    name: String,
-    file: String,
-    /// The path of its diff, from the folder of the results.
-    #[serde(skip)]
-    diff: String,
-}
 
 /// Generates mutants, hunts survivors of the tests, and compares the rest with the list. Returns
 /// whether they agree.
@@ -61,8 +51,11 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
     .read()?;
     let all = survivors::keys(&all);
     mutate(sh, &folder, words)?;
-    let outcomes = sh.read_file(folder.join("mutants.out/outcomes.json"))?;
-    let missed = missed(&serde_json::from_str(&outcomes)?)?;
+    let missed = missed(sh, &folder)?;
+    if let Some(Mutant { name, .. }) = missed.iter().find(|one| !all.contains_key(&one.name)) {
+        let folder = folder.display();
+        bail!("{name} is of an older core: remove {folder} and begin again");
+    }
     let survived = hunt_all(sh, (&folder, &missed), (&all, words), out)?;
     let findings = survivors::compare(&listed, &survived, &all);
     for finding in &findings {
@@ -78,56 +71,41 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
     Ok(findings == 0)
 }
 
-/// One way to run the core's tests on the mutants that were not caught before.
-struct Pass {
-    environment: &'static [(&'static str, &'static str)],
-    /// Arguments for `cargo mutants`.
-    words: &'static [&'static str],
-    /// Arguments for the test programs.
-    test_words: &'static [&'static str],
-}
-
-/// A quick pass: few random journals in a build that takes half the time catch nearly all mutants.
-const QUICK: Pass = Pass {
-    environment: &[
-        ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
-        ("PROPTEST_CASES", "12"),
-    ],
-    words: &["--timeout", "30"],
-    test_words: &["--skip", "random_journals_reach"],
-};
-
-/// The whole pass for the rest. Mutants that hung before are not run again.
-const WHOLE: Pass = Pass {
-    environment: &[],
-    words: &[],
-    test_words: &[],
-};
-
 /// Runs the core's tests on each mutant that was not caught before.
 fn mutate(sh: &Shell, folder: &Path, words: &MutantsWords) -> Result<()> {
-    run_pass(sh, folder, &[], words, &QUICK)?;
+    let jobs = words.jobs.unwrap_or(1).to_string();
+    // Few random journals in a build that takes half the time catch nearly all mutants.
+    let quick = [
+        ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
+        ("PROPTEST_CASES", "12"),
+    ];
+    let few = ["--skip", "random_journals_reach"];
+    run_pass(
+        sh,
+        folder,
+        &["--jobs", &jobs, "--timeout", "30"],
+        &few,
+        &quick,
+    )?;
+    // The whole pass for the rest. Mutants that hung are not run again.
     let hung = sh.read_file(folder.join("mutants.out/timeout.txt"))?;
     let hung: Vec<_> = hung.lines().map(exactly).collect();
-    run_pass(sh, folder, &hung, words, &WHOLE)
+    let hung = hung.iter().flat_map(|name| ["--exclude-re", name]);
+    let more: Vec<_> = ["--jobs", &jobs].into_iter().chain(hung).collect();
+    run_pass(sh, folder, &more, &[], &[])
 }
 
 fn run_pass(
     sh: &Shell,
     folder: &Path,
-    hung: &[String],
-    words: &MutantsWords,
-    pass: &Pass,
+    more: &[&str],
+    test_words: &[&str],
+    environment: &[(&str, &str)],
 ) -> Result<()> {
-    let jobs = words.jobs.unwrap_or(1).to_string();
-    let hung = hung.iter().flat_map(|name| ["--exclude-re", name]);
-    let (more, test_words) = (pass.words, pass.test_words);
     let mutants = cmd!(
         sh,
-        "cargo mutants --package {PACKAGE} --iterate --jobs {jobs} --output {folder}"
+        "cargo mutants --package {PACKAGE} --iterate --output {folder} {more...}"
     )
-    .args(more)
-    .args(hung)
     // Documentation tests repeat other tests, and need to be linked one by one.
     .args(["--", "--lib", "--tests", "--"])
     .args(test_words)
@@ -138,7 +116,7 @@ fn run_pass(
     .env("CARGO_PROFILE_DEV_DEBUG", "0")
     // Shrinking a failing journal would only cost time.
     .env("PROPTEST_MAX_SHRINK_ITERS", "0")
-    .envs(pass.environment.iter().copied());
+    .envs(environment.iter().copied());
     let said = mutants.to_string();
     let status = Command::from(mutants).status()?;
     if !status.code().is_some_and(|code| DONE.contains(&code)) {
@@ -157,76 +135,53 @@ fn exactly(text: &str) -> String {
 }
 
 /// The mutants that survived the core's tests.
-fn missed(outcomes: &Value) -> Result<Vec<Missed>> {
+fn missed(sh: &Shell, folder: &Path) -> Result<Vec<Mutant>> {
+    let results = folder.join("mutants.out");
+    let outcomes: Value = serde_json::from_str(&sh.read_file(results.join("outcomes.json"))?)?;
     let outcomes = outcomes["outcomes"].as_array();
     let outcomes = outcomes.context("the results of cargo mutants have no outcomes")?;
     let lives = outcomes
         .iter()
         .filter(|outcome| outcome["summary"] == "MissedMutant");
     let missed = lives.map(|outcome| {
-        let mutant: Missed = serde_json::from_value(outcome["scenario"]["Mutant"].clone())?;
-        let diff = outcome["diff_path"]
-            .as_str()
-            .context("an outcome has no diff")?
-            .to_owned();
-        Ok(Missed { diff, ..mutant })
+        let mutant = &outcome["scenario"]["Mutant"];
+        let texts = [&mutant["name"], &mutant["file"], &outcome["diff_path"]];
+        let [Some(name), Some(file), Some(diff)] = texts.map(Value::as_str) else {
+            bail!("an outcome has no name, file or diff: {outcome}");
+        };
+        // The second header line names the replacement instead of the file.
+        let diff = with_heads(&sh.read_file(results.join(diff))?, file);
+        Ok(Mutant::generated(name.to_owned(), diff))
     });
     missed.collect()
 }
 
 /// Runs the simulator on each, and returns the keys of the survivors. Results of earlier hunts are
-/// recalled by the mutant's diff.
+/// recalled.
 fn hunt_all(
     sh: &Shell,
-    (folder, missed): (&Path, &[Missed]),
+    (folder, missed): (&Path, &[Mutant]),
     (all, words): (&Keys, &MutantsWords),
     out: &mut impl Write,
 ) -> Result<Vec<String>> {
+    let file = folder.join("hunted.json");
+    let known = curated::results(sh, &file);
+    let is_new = |mutant: &&Mutant| !known.iter().any(|row| row.mutant == mutant.name);
+    let new: Vec<_> = missed.iter().filter(is_new).collect();
     let copy = WorkspaceCopy::refresh(sh)?;
-    let mut known = Known::read(sh, folder.join("hunted.json"));
-    let mut survived = Vec::new();
-    for (index, mutant) in missed.iter().enumerate() {
-        let (name, folder) = (&mutant.name, folder.display());
-        let key = all.get(name);
-        let key = key.with_context(|| {
-            format!("{name} is of an older core: remove {folder} and begin again")
-        })?;
-        // The second header line names the replacement instead of the file.
-        let diff = sh.read_file(format!("{folder}/mutants.out/{}", mutant.diff))?;
-        let diff = with_heads(&diff, &mutant.file);
-        let seen = match known.by_diff.get(&diff) {
-            Some(seen) => seen.clone(),
-            None => {
-                if io::stderr().is_terminal() {
-                    writeln!(out, "[{}/{}] {key}", index + 1, missed.len())?;
-                }
-                let seen = hunt_one(&copy, mutant, &diff, Effort::of(words))?;
-                known.add(sh, diff, seen.clone())?;
-                seen
-            }
-        };
-        match seen {
-            Some(property) => writeln!(out, "{property:<21} {key}")?,
-            None => survived.push(key.clone()),
-        }
-    }
-    Ok(survived)
-}
-
-/// The simulator's first finding; none if it has none.
-fn hunt_one(
-    copy: &WorkspaceCopy,
-    mutant: &Missed,
-    diff: &str,
-    effort: Effort,
-) -> Result<Option<String>> {
-    let hunted = copy
-        .plant(diff)
-        .and_then(|()| copy.build(&[]))
-        .and_then(|()| hunt::hunt(copy, &Hunt::Explore(Vec::new()), &[], effort));
-    copy.restore(&mutant.file)?;
-    let finds = hunted.with_context(|| mutant.name.clone())?;
-    Ok(finds.into_iter().next().map(|find| find.property))
+    let hunt = |mutant: &Mutant| hunt::hunt(&copy, mutant, words.seeds);
+    let keep = |row: &Row| match &row.fate {
+        Fate::Broken(why) => bail!("{}: {why}", row.mutant),
+        Fate::Caught | Fate::Misread | Fate::Missed => curated::keep(sh, &file, row),
+    };
+    let hunted = curated::hunt_all(&copy, &new, hunt, out, keep)?;
+    let rows = known.iter().chain(&hunted);
+    let survived = rows.filter(|row| row.fate == Fate::Missed);
+    let survived: BTreeSet<_> = survived.map(|row| &row.mutant).collect();
+    let survived = missed
+        .iter()
+        .filter(|mutant| survived.contains(&mutant.name));
+    Ok(survived.map(|mutant| all[&mutant.name].clone()).collect())
 }
 
 fn with_heads(diff: &str, file: &str) -> String {
@@ -234,31 +189,12 @@ fn with_heads(diff: &str, file: &str) -> String {
     format!("--- a/{file}\n+++ b/{file}\n{hunks}")
 }
 
-/// Recorded results of earlier hunts, by diff.
-struct Known {
-    file: PathBuf,
-    by_diff: BTreeMap<String, Option<String>>,
-}
-
-impl Known {
-    /// Reads the record; empty if the file is missing or invalid.
-    fn read(sh: &Shell, file: PathBuf) -> Self {
-        let text = sh.read_file(&file).unwrap_or_default();
-        let by_diff = serde_json::from_str(&text).unwrap_or_default();
-        Self { file, by_diff }
-    }
-
-    fn add(&mut self, sh: &Shell, diff: String, seen: Option<String>) -> Result<()> {
-        self.by_diff.insert(diff, seen);
-        Ok(sh.write_file(&self.file, json!(self.by_diff).to_string())?)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use xshell::Shell;
 
-    use super::{Missed, exactly, missed, with_heads};
+    use super::{Mutant, exactly, missed, with_heads};
 
     #[test]
     fn excluded_names_are_matched_exactly() {
@@ -279,6 +215,9 @@ mod tests {
 
     #[test]
     fn surviving_mutants_are_those_missed() {
+        let sh = Shell::new().expect("a folder");
+        let folder = sh.create_temp_dir().expect("a folder");
+        let results = folder.path().join("mutants.out");
         let outcome = |name: &str, summary: &str| {
             json!({ "scenario": { "Mutant": { "name": name, "file": "core/src/a.rs" } },
                     "summary": summary, "diff_path": "diff/a.diff" })
@@ -291,13 +230,14 @@ mod tests {
             outcome("c", "Timeout"),
             outcome("d", "Unviable"),
         ];
-        let expected = Missed {
-            name: "b".into(),
-            file: "core/src/a.rs".into(),
-            diff: "diff/a.diff".into(),
-        };
-        let found = missed(&json!({ "outcomes": all })).expect("outcomes");
-        assert_eq!(found, [expected]);
-        assert!(missed(&json!({})).is_err());
+        let diff = "--- core/src/a.rs\n+++ replace a with b\n@@ -1 +1 @@\n-a\n+b\n";
+        let written = |name: &str, text: String| sh.write_file(results.join(name), text);
+        written("diff/a.diff", diff.to_owned()).expect("it is written");
+        written("outcomes.json", json!({ "outcomes": all }).to_string()).expect("it is written");
+        let diff = with_heads(diff, "core/src/a.rs");
+        let found = missed(&sh, folder.path()).expect("outcomes");
+        assert_eq!(found, [Mutant::generated("b".into(), diff)]);
+        written("outcomes.json", "{}".to_owned()).expect("it is written");
+        assert!(missed(&sh, folder.path()).is_err());
     }
 }

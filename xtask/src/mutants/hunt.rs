@@ -1,14 +1,11 @@
 //! Hunts a planted mutant: runs the simulator until it finds something, and counts the seeds.
 
-use std::fs::{self, File};
-use std::process::{Command, Stdio};
-
-use anyhow::{Context as _, Result, anyhow, bail};
-use serde::Deserialize;
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use xshell::cmd;
 
-use super::MutantsWords;
-use super::mutant::Hunt;
+use super::mutant::{Hunt, Mutant};
 use crate::exhaust::CLUSTER_DEPTH;
 use crate::scenarios;
 use crate::workspace_copy::WorkspaceCopy;
@@ -22,25 +19,8 @@ const PATIENCE_S: &str = "1200";
 /// The number of further failures that are tried for one that can be shrunk.
 const MORE: usize = 8;
 
-/// The effort of a hunt.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Effort {
-    pub(crate) seeds: u64,
-    /// The number of parallel jobs; none for the simulator's default.
-    pub(crate) jobs: Option<u64>,
-}
-
-impl Effort {
-    pub(crate) const fn of(words: &MutantsWords) -> Self {
-        Self {
-            seeds: words.seeds,
-            jobs: words.jobs,
-        }
-    }
-}
-
-/// A finding of the simulator.
-#[derive(Clone, Debug, PartialEq)]
+/// A finding of the simulator, or of the judge of real processes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Detection {
     pub(crate) property: String,
     pub(crate) detail: String,
@@ -53,33 +33,23 @@ pub(crate) struct Detection {
     pub(crate) steps: Option<u64>,
 }
 
-/// Hunts the mutant that is planted in the copy. Returns all findings in order. The hunt continues
-/// until a finding is in `wanted`; if that is empty, the first finding ends it.
+/// Builds the copy, and hunts the mutant that is planted in it. Returns all findings in order. The hunt
+/// continues until a finding is of a property that the mutant names; if it names none, the first finding
+/// ends it.
 ///
 /// # Errors
-/// Why the simulator could not be run.
-pub(crate) fn hunt(
-    copy: &WorkspaceCopy,
-    hunt: &Hunt,
-    wanted: &[String],
-    effort: Effort,
-) -> Result<Vec<Detection>> {
-    match hunt {
-        Hunt::Explore(files) => explore(copy, files, wanted, effort),
-        Hunt::Run(files) => run(copy, files, wanted, effort),
-        Hunt::Exhaust => exhaust(copy, effort),
+/// It does not build, or why the simulator could not be run.
+pub(crate) fn hunt(copy: &WorkspaceCopy, mutant: &Mutant, seeds: u64) -> Result<Vec<Detection>> {
+    copy.build(&[])?;
+    match &mutant.hunt {
+        Hunt::Explore(files) => explore(copy, files, &mutant.caught_by, seeds),
+        Hunt::Run(files) => run(copy, files, mutant, seeds),
+        Hunt::Exhaust => {
+            // Every interleaving of two members and their log.
+            let words = ["exhaust", "--world", "cluster", "--depth", CLUSTER_DEPTH];
+            finds_of_explore(&sim_json(copy, &words)?)
+        }
     }
-}
-
-/// Tries every interleaving of two members and their log.
-fn exhaust(copy: &WorkspaceCopy, effort: Effort) -> Result<Vec<Detection>> {
-    let words = ["exhaust", "--world", "cluster", "--depth", CLUSTER_DEPTH];
-    finds_of_explore(&sim_json(copy, &words, effort)?)
-}
-
-/// Whether this finding ends the hunt.
-fn is_wanted(find: &Detection, wanted: &[String]) -> bool {
-    wanted.is_empty() || wanted.contains(&find.property)
 }
 
 /// Runs `sim explore`, which draws the configuration from the seed, until a wanted property is
@@ -88,15 +58,10 @@ fn explore(
     copy: &WorkspaceCopy,
     files: &[String],
     wanted: &[String],
-    effort: Effort,
+    seeds: u64,
 ) -> Result<Vec<Detection>> {
-    let (shipped, seeds) = (shipped(copy)?, effort.seeds.to_string());
-    let (files, flows) = match files {
-        [] => (&shipped[..], &["--flows"][..]),
-        _ => (files, &[][..]),
-    };
-    let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let anything = [&["explore"], &files[..], flows, &["--seeds", &seeds]].concat();
+    let seeds = seeds.to_string();
+    let anything = ["--seeds", &seeds];
     // The others are rules of the judge of real processes.
     let wanted = wanted.iter().map(String::as_str);
     let wanted: Vec<_> = wanted
@@ -104,68 +69,68 @@ fn explore(
         .collect();
     let property = wanted.join(",");
     let words = match &property[..] {
-        "" => anything.clone(),
+        "" => anything.to_vec(),
         property => [&anything[..], &["--property", property]].concat(),
     };
-    let mut found = finds_of_explore(&sim_json(copy, &words, effort)?)?;
-    if let Some(first) = found.first_mut()
-        && first.steps.is_none()
-    {
-        first.steps = shrunk_later(copy, &words, first.seed, effort)?;
+    let finds = |words: &[&str]| finds_of_explore(&explored(copy, files, words)?);
+    let mut found = finds(&words)?;
+    let Some(first) = found.first_mut() else {
+        return match &wanted[..] {
+            [] => Ok(found),
+            _ => finds(&anything),
+        };
+    };
+    // Some runs do not fail any more when they are written as steps.
+    let (mut seed, mut tries) = (first.seed, 0..MORE);
+    while first.steps.is_none() && tries.next().is_some() {
+        let next = (seed + 1).to_string();
+        let later = finds(&[&words[..], &["--seed", &next]].concat())?;
+        let Some(later) = later.first() else { break };
+        (seed, first.steps) = (later.seed, later.steps);
     }
-    if !found.is_empty() || wanted.is_empty() {
-        return Ok(found);
-    }
-    finds_of_explore(&sim_json(copy, &anything, effort)?)
+    Ok(found)
 }
 
-/// The steps of the first later failure that can be shrunk: some runs do not fail any more when
-/// they are written as steps.
-fn shrunk_later(
-    copy: &WorkspaceCopy,
-    words: &[&str],
-    mut seed: u64,
-    effort: Effort,
-) -> Result<Option<u64>> {
-    for _ in 0..MORE {
-        let next = (seed + 1).to_string();
-        let words = [words, &["--seed", &next]].concat();
-        let found = finds_of_explore(&sim_json(copy, &words, effort)?)?;
-        let Some(first) = found.first() else {
-            break;
-        };
-        if first.steps.is_some() {
-            return Ok(first.steps);
-        }
-        seed = first.seed;
+/// Explores these files with these words; if there are none, the shipped scenarios with drawn flows.
+pub(super) fn explored(copy: &WorkspaceCopy, files: &[String], words: &[&str]) -> Result<Value> {
+    let flows = files.is_empty().then_some("--flows");
+    let files = files_or_shipped(copy, files)?;
+    let files = files.iter().map(String::as_str);
+    let all = ["explore"].into_iter().chain(flows).chain(files);
+    let all: Vec<_> = all.chain(words.iter().copied()).collect();
+    sim_json(copy, &all)
+}
+
+/// These files; if there are none, the shipped scenarios that are not too large.
+fn files_or_shipped(copy: &WorkspaceCopy, files: &[String]) -> Result<Vec<String>> {
+    if !files.is_empty() {
+        return Ok(files.to_vec());
     }
-    Ok(None)
+    let mut shipped = scenarios::shipped(copy.sh())?;
+    shipped.retain(|file| !HEAVY.contains(&file.as_str()));
+    Ok(shipped)
 }
 
 /// Runs `sim run` on a few seeds of each scenario, then on more and more.
 fn run(
     copy: &WorkspaceCopy,
     files: &[String],
-    wanted: &[String],
-    effort: Effort,
+    mutant: &Mutant,
+    most: u64,
 ) -> Result<Vec<Detection>> {
-    let files = match files {
-        [] => shipped(copy)?,
-        _ => files.to_vec(),
-    };
+    let files = files_or_shipped(copy, files)?;
     let (mut finds, mut tried, mut first, mut chunk) = (Vec::new(), 0, 1, 1);
-    while tried < effort.seeds {
+    while tried < most {
         for file in &files {
-            let count = chunk.min(effort.seeds - tried);
+            let count = chunk.min(most - tried);
             if count == 0 {
                 break;
             }
             let [seed, seeds] = [first, count].map(|number| number.to_string());
             let words = [file, "--seed", &seed, "--seeds", &seeds, "--quiet"];
-            let result = sim_json(copy, &words, effort)?;
-            finds.extend(finds_of_run(&result, file, first, tried));
+            finds.extend(finds_of_run(&sim_json(copy, &words)?, file, first, tried));
             tried += count;
-            if finds.iter().any(|find| is_wanted(find, wanted)) {
+            if finds.iter().any(|find| mutant.names(&find.property)) {
                 return Ok(finds);
             }
         }
@@ -176,31 +141,16 @@ fn run(
 }
 
 /// Runs the simulator and parses its JSON output.
-pub(super) fn sim_json(copy: &WorkspaceCopy, words: &[&str], effort: Effort) -> Result<Value> {
-    let said = format!("sim {}", words.join(" "));
-    let [json, errors] = ["hunt.json", "hunt.err"].map(|name| copy.root().with_file_name(name));
-    let _ = fs::remove_file(&json);
-    let mut command = Command::new("timeout");
-    command
-        .arg(PATIENCE_S)
-        .arg(copy.program("sim"))
-        .args(words)
-        .arg("--json")
-        .arg(&json);
-    if let Some(jobs) = effort.jobs {
-        command.args(["--jobs", &jobs.to_string()]);
-    }
-    command.current_dir(copy.root()).stdin(Stdio::null());
-    let status = command
-        .stdout(Stdio::null())
-        .stderr(File::create(&errors)?)
-        .status()?;
-    let text = fs::read_to_string(&json).unwrap_or_default();
-    serde_json::from_str(&text).map_err(|error| {
-        let said_last = fs::read_to_string(&errors).unwrap_or_default();
-        let lines: Vec<&str> = said_last.trim().lines().collect();
+pub(super) fn sim_json(copy: &WorkspaceCopy, words: &[&str]) -> Result<Value> {
+    let sim = copy.program("sim");
+    let run = cmd!(copy.sh(), "timeout {PATIENCE_S} {sim} {words...} --json -");
+    let output = run.quiet().ignore_status().output()?;
+    serde_json::from_slice(&output.stdout).with_context(|| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<&str> = said.trim().lines().collect();
         let last = lines[lines.len().saturating_sub(5)..].join("\n");
-        anyhow!("`{said}`: {status}, and it wrote no JSON ({error}):\n{last}")
+        let (words, status) = (words.join(" "), output.status);
+        format!("`sim {words}`: {status}, and it wrote no JSON:\n{last}")
     })
 }
 
@@ -242,66 +192,40 @@ fn finds_of_explore(result: &Value) -> Result<Vec<Detection>> {
 /// The findings of `sim run` over the seeds from `first`, after `tried` earlier seeds: the first of each
 /// property.
 fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Detection> {
-    let of = |property: String, detail: String, seed: &Value| {
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let list = |key: &str| result[key].as_array().into_iter().flatten();
+    let violations = list("violations").map(|one| {
+        let (property, detail) = (text(one, "property"), text(one, "detail"));
+        (property, detail, &one["seed"])
+    });
+    // A threshold that is crossed is no violation, and breaks a property.
+    let crossed = list("thresholds").find(|threshold| threshold["met"] == false);
+    let crossed = crossed.unwrap_or(&Value::Null);
+    let judged = result["properties"].as_object().into_iter().flatten();
+    let broken = judged.filter(|(_, judged)| judged["held"] == false);
+    let broken = broken.map(|(property, _)| {
+        let threshold = [text(crossed, "metric"), text(crossed, "expression")];
+        (property.clone(), threshold.join(" "), &crossed["seed"])
+    });
+    let mut finds: Vec<Detection> = Vec::new();
+    for (property, detail, seed) in violations.chain(broken) {
+        if finds.iter().any(|find| find.property == property) {
+            continue;
+        }
         let seed = seed.as_u64().unwrap_or(first);
-        Detection {
+        // The shrunk failure is the first one.
+        let steps = result["shrunk"]["steps"].as_u64();
+        finds.push(Detection {
             property,
             detail,
             scenario: file.to_owned(),
             seed,
             seeds: tried + seed.saturating_sub(first) + 1,
-            steps: None,
-        }
-    };
-    let violations = result["violations"].as_array().into_iter().flatten();
-    let violations = violations.map(|violation| {
-        let detail = text(&violation["detail"]);
-        of(text(&violation["property"]), detail, &violation["seed"])
-    });
-    let crossed = crossed(result);
-    let properties = result["properties"].as_object().into_iter().flatten();
-    let broken = properties.filter(|(_, judged)| judged["held"] == Value::Bool(false));
-    let broken = broken.map(|(property, _)| {
-        let (metric, expression) = (text(&crossed["metric"]), text(&crossed["expression"]));
-        of(
-            property.clone(),
-            format!("{metric} {expression}"),
-            &crossed["seed"],
-        )
-    });
-    let mut finds: Vec<Detection> = Vec::new();
-    for mut find in violations.chain(broken) {
-        if !finds.iter().any(|other| other.property == find.property) {
-            // The shrunk failure is the first one.
-            let steps = result["shrunk"]["steps"].as_u64();
-            find.steps = steps.filter(|_| finds.is_empty());
-            finds.push(find);
-        }
+            steps: steps.filter(|_| finds.is_empty()),
+        });
     }
     finds.sort_by_key(|find| find.seeds);
     finds
-}
-
-/// The first threshold that was crossed; null if none was.
-fn crossed(result: &Value) -> &Value {
-    let mut thresholds = result["thresholds"].as_array().into_iter().flatten();
-    thresholds
-        .find(|threshold| threshold["met"] == Value::Bool(false))
-        .unwrap_or(&Value::Null)
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
-/// The files of the shipped scenarios.
-pub(super) fn shipped(copy: &WorkspaceCopy) -> Result<Vec<String>> {
-    let mut files = scenarios::files(copy.sh(), scenarios::FOLDER)?;
-    files.retain(|file| !HEAVY.contains(&file.as_str()));
-    if files.is_empty() {
-        bail!("{}/ holds no scenario", scenarios::FOLDER);
-    }
-    Ok(files)
 }
 
 #[cfg(test)]

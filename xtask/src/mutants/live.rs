@@ -4,11 +4,12 @@
 
 use std::io::Write;
 
-use anyhow::{Context as _, Result};
-use serde_json::Value;
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
 use xshell::Shell;
 
-use super::hunt::{Effort, sim_json};
+use super::curated::choose;
+use super::hunt::sim_json;
 use super::mutant::{self, Mutant};
 use crate::live::SCENARIO;
 use crate::server::{FOR_ONE_ADDRESS, Server};
@@ -23,34 +24,21 @@ const LAST: &str = "40";
 /// Leases are so short that many pushes meet their end.
 const SHORT_LEASES: [&str; 2] = ["--limit", "stick_lease=100ms"];
 
-/// The simulator runs a seed at a time.
-const ONCE: Effort = Effort {
-    seeds: 1,
-    jobs: None,
-};
-
-/// Plants the race, and follows it from the load to the scenario. Returns whether all failed and
-/// passed as they should.
+/// Plants the race, and follows it from the load to the scenario. Returns whether the scenario passes
+/// without the race.
 ///
 /// # Errors
-/// Why the run could not be done.
+/// Why the run could not be done, or what did not fail as it should.
 pub(crate) fn run(sh: &Shell, out: &mut impl Write) -> Result<bool> {
     let all = mutant::read_all(sh)?;
-    let mutant = all.iter().find(|mutant| mutant.name == MUTANT);
-    let mutant = mutant.with_context(|| format!("there is no mutant {MUTANT}"))?;
+    let mutant = choose(&all, &[MUTANT.to_owned()])?[0];
     let copy = WorkspaceCopy::refresh(sh)?;
     let followed = follow(&copy, mutant, out);
-    mutant.heal(&copy)?;
-    let scenario = match followed? {
-        Ok(scenario) => scenario,
-        Err(why) => {
-            writeln!(out, "FAIL: {why}")?;
-            return Ok(false);
-        }
-    };
+    copy.heal()?;
+    let scenario = followed?;
     copy.build(&[])?;
-    let found = sim_json(&copy, &[&scenario], ONCE)?;
-    let is_sound = found["violations"] == Value::Array(Vec::new());
+    let found = sim_json(&copy, &[&scenario])?;
+    let is_sound = found["violations"] == json!([]);
     match is_sound {
         true => writeln!(
             out,
@@ -61,15 +49,11 @@ pub(crate) fn run(sh: &Shell, out: &mut impl Write) -> Result<bool> {
     Ok(is_sound)
 }
 
-/// Returns the path of the scenario, or what went otherwise than it should.
+/// Returns the path of the scenario.
 ///
 /// # Errors
-/// Why it could not be done.
-fn follow(
-    copy: &WorkspaceCopy,
-    mutant: &Mutant,
-    out: &mut impl Write,
-) -> Result<std::result::Result<String, &'static str>> {
+/// Why it could not be done, or what did not fail as it should.
+fn follow(copy: &WorkspaceCopy, mutant: &Mutant, out: &mut impl Write) -> Result<String> {
     mutant.plant(copy)?;
     copy.build(&["server"])?;
     let folder = copy.root().with_file_name("race");
@@ -83,46 +67,31 @@ fn follow(
     let limits = [&FOR_ONE_ADDRESS[..], &SHORT_LEASES].concat();
     let server = Server::with_journal(&program, &data, &limits)?;
     let (data, program) = (data.to_string_lossy(), program.to_string_lossy());
-    let live = [
-        SCENARIO,
-        "--target",
-        server.url(),
-        "--journal",
-        &data,
-        "--server",
-        &program,
-    ];
-    let found = sim_json(copy, &live, ONCE)?;
+    let by_server = ["--server", &program];
+    let live = [SCENARIO, "--target", server.url(), "--journal", &data];
+    let found = sim_json(copy, &[&live[..], &by_server].concat())?;
     writeln!(out, "live      {}", told(&found["violations"][0]))?;
     drop(server);
-    let replay = ["replay", &data, "--server", &program];
-    let found = sim_json(copy, &replay, ONCE)?;
-    let violation = &found["violation"];
-    let is_wanted = |found: &Value| {
-        let property = found["property"].as_str().unwrap_or_default();
-        mutant.caught_by.iter().any(|wanted| wanted == property)
+    let mut is_accused = |by: &str, violation: &Value| {
+        writeln!(out, "{by:<9} {}", told(violation))?;
+        let property = violation["property"].as_str().unwrap_or_default();
+        let is_wanted = mutant.names(&property.to_owned());
+        ensure!(
+            is_wanted,
+            "the {by} does not fail by {}",
+            mutant.caught_by.join(" or ")
+        );
+        Ok(())
     };
-    writeln!(out, "replay    {}", told(violation))?;
-    if !is_wanted(violation) {
-        return Ok(Err("the replay of the journal does not accuse it"));
-    }
-    let position = violation["position"].to_string();
-    let to = [
-        "--until",
-        &position,
-        "--last",
-        LAST,
-        "--to-scenario",
-        &scenario,
-    ];
-    sim_json(copy, &[&replay[..], &to].concat(), ONCE)?;
-    let found = sim_json(copy, &[&scenario], ONCE)?;
-    let violation = &found["violations"][0];
-    writeln!(out, "scenario  {}", told(violation))?;
-    if !is_wanted(violation) {
-        return Ok(Err("the scenario does not fail by the same property"));
-    }
-    Ok(Ok(scenario))
+    let replay = [&["replay", &data][..], &by_server].concat();
+    let found = sim_json(copy, &replay)?;
+    is_accused("replay", &found["violation"])?;
+    let position = found["violation"]["position"].to_string();
+    let to = ["--last", LAST, "--to-scenario", &scenario];
+    sim_json(copy, &[&replay[..], &["--until", &position], &to].concat())?;
+    let found = sim_json(copy, &[&scenario])?;
+    is_accused("scenario", &found["violations"][0])?;
+    Ok(scenario)
 }
 
 fn told(violation: &Value) -> String {

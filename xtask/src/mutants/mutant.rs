@@ -17,11 +17,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use xshell::Shell;
 
-use crate::outcome::none_of;
 use crate::scenarios::files;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -58,7 +57,7 @@ impl Default for Hunt {
 }
 
 /// One bug to plant.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mutant {
     /// The key of its row.
@@ -73,6 +72,9 @@ pub(crate) struct Mutant {
     #[serde(default)]
     pub(crate) nemesis: Vec<String>,
     edits: Vec<Edit>,
+    /// The change of a generated mutant, in place of edits.
+    #[serde(skip)]
+    pub(crate) diff: String,
 }
 
 /// A text of a source, and what takes its place.
@@ -96,22 +98,16 @@ struct FileOfMutants {
 /// Reads every file of the folder. The mutants are in the order of their names.
 ///
 /// # Errors
-/// All files that cannot be read, a line each.
+/// The first file that cannot be read.
 pub(crate) fn read_all(sh: &Shell) -> Result<Vec<Mutant>> {
-    let (mut mutants, mut wrong) = (BTreeMap::new(), Vec::new());
+    let mut mutants = BTreeMap::new();
     for path in files(sh, FOLDER)? {
-        match read(&sh.read_file(&path)?) {
-            Ok(read) => {
-                for mutant in read {
-                    if let Some(other) = mutants.insert(mutant.name.clone(), mutant) {
-                        wrong.push(format!("{path}: {} stands twice", other.name));
-                    }
-                }
+        for mutant in read(&sh.read_file(&path)?).with_context(|| path.clone())? {
+            if let Some(other) = mutants.insert(mutant.name.clone(), mutant) {
+                bail!("{path}: {} stands twice", other.name);
             }
-            Err(why) => wrong.push(format!("{path}: {why:#}")),
         }
     }
-    none_of(&wrong)?;
     ensure!(!mutants.is_empty(), "{FOLDER}/ holds no mutant");
     Ok(mutants.into_values().collect())
 }
@@ -163,25 +159,32 @@ impl Mutant {
         Ok(sources)
     }
 
+    /// A mutant that `cargo mutants` made. Whatever property is violated, catches it.
+    pub(crate) fn generated(name: String, diff: String) -> Self {
+        Self {
+            name,
+            diff,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a violation of this property catches it.
+    pub(crate) fn names(&self, property: &String) -> bool {
+        self.caught_by.is_empty() || self.caught_by.contains(property)
+    }
+
     /// Plants it.
     ///
     /// # Errors
     /// As of `changed`, or a file that cannot be written.
     pub(crate) fn plant(&self, copy: &WorkspaceCopy) -> Result<()> {
+        if !self.diff.is_empty() {
+            return copy.apply(&self.diff);
+        }
         for (file, source) in self.changed(copy.sh())? {
             copy.sh().write_file(file, source)?;
         }
         Ok(())
-    }
-
-    /// Removes it again.
-    ///
-    /// # Errors
-    /// A file that cannot be read or written.
-    pub(crate) fn heal(&self, copy: &WorkspaceCopy) -> Result<()> {
-        self.files()
-            .into_iter()
-            .try_for_each(|file| copy.restore(file))
     }
 }
 

@@ -4,12 +4,14 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use xshell::Shell;
 
+use super::curated::hunt_all;
+use super::hunt::Detection;
 use super::mutant::{self, Mutant};
+use super::verdict::Row;
 use crate::cluster::{self, ClusterWords};
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -25,87 +27,43 @@ const SEEDS: [u64; 3] = [1, 2, 3];
 /// The line before the rules that the judge of the nemesis finds broken.
 const JUDGED: &str = "the judge accuses:";
 
-/// The end of a run of the nemesis.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Verdict {
-    Passed,
-    /// The rules that the judge finds broken.
-    Accused(Vec<String>),
-    /// It failed elsewhere, with these words.
-    Failed(String),
-}
-
 /// Plants each of these mutants, and plays the faults that it names. Returns whether all were
 /// caught by their rules, and the server without them passed.
 ///
 /// # Errors
 /// Why the run could not be done.
 pub(crate) fn run(sh: &Shell, out: &mut impl Write) -> Result<bool> {
+    cluster::install(sh)?;
     let all = mutant::read_all(sh)?;
     let chosen: Vec<_> = all
         .iter()
         .filter(|mutant| !mutant.nemesis.is_empty())
         .collect();
     let copy = WorkspaceCopy::refresh(sh)?;
-    let program = copy.program("talking-stick");
-    let mut is_good = true;
-    for mutant in &chosen {
-        let began = Instant::now();
-        let played = mutant
-            .plant(&copy)
-            .and_then(|()| copy.build_alone("server", FEATURE))
-            .and_then(|()| play(sh, &program, &mutant.nemesis, &SEEDS));
-        mutant.heal(&copy)?;
-        let (verdict, seconds) = (played?, began.elapsed().as_secs());
-        is_good &= is_caught(mutant, &verdict);
-        writeln!(out, "{}", line(mutant, &verdict, seconds))?;
-    }
-    copy.build_alone("server", FEATURE)?;
-    let faults: Vec<_> = chosen
-        .iter()
-        .flat_map(|mutant| &mutant.nemesis)
-        .cloned()
-        .collect();
-    let began = Instant::now();
-    let verdict = play(sh, &program, &faults, &SEEDS[..1])?;
-    let seconds = began.elapsed().as_secs();
-    match verdict {
-        Verdict::Passed => writeln!(out, "PASS: {ROUNDS} faults without a bug, in {seconds} s")?,
-        Verdict::Accused(_) | Verdict::Failed(_) => {
-            writeln!(out, "FAIL: without a bug: {verdict:?}, in {seconds} s")?;
-        }
-    }
-    Ok(is_good && verdict == Verdict::Passed)
-}
-
-fn is_caught(mutant: &Mutant, verdict: &Verdict) -> bool {
-    let Verdict::Accused(rules) = verdict else {
-        return false;
+    let hunt = |faults: &[String], seeds: &[u64]| {
+        copy.build_alone("server", FEATURE)?;
+        play(sh, &copy.program("talking-stick"), faults, seeds)
     };
-    rules.iter().any(|rule| mutant.caught_by.contains(rule))
-}
-
-fn line(mutant: &Mutant, verdict: &Verdict, seconds: u64) -> String {
-    let name = &mutant.name;
-    match verdict {
-        Verdict::Accused(rules) if is_caught(mutant, verdict) => {
-            format!(
-                "PASS: {name} is caught by {}, in {seconds} s",
-                rules.join(", ")
-            )
-        }
-        Verdict::Accused(_) | Verdict::Passed | Verdict::Failed(_) => {
-            let wanted = mutant.caught_by.join(" or ");
-            format!("FAIL: {name}: {verdict:?}, not {wanted}, in {seconds} s")
-        }
+    let hunt_mutant = |mutant: &Mutant| hunt(&mutant.nemesis, &SEEDS);
+    let rows = hunt_all(&copy, &chosen, hunt_mutant, out, |_| Ok(()))?;
+    let faults = chosen.iter().flat_map(|mutant| mutant.nemesis.clone());
+    let accused = hunt(&faults.collect::<Vec<_>>(), &SEEDS[..1]);
+    match &accused {
+        Ok(rules) if rules.is_empty() => writeln!(out, "PASS: {ROUNDS} faults without a bug")?,
+        accused => writeln!(out, "FAIL: without a bug: {accused:?}")?,
     }
+    let is_sound = accused.is_ok_and(|rules| rules.is_empty());
+    Ok(is_sound && rows.iter().all(Row::is_good))
 }
 
 /// Lets the nemesis make these faults of members that are this program, with each seed until one says
-/// something of the rules.
-fn play(sh: &Shell, program: &Path, faults: &[String], seeds: &[u64]) -> Result<Verdict> {
-    let mut verdict = Verdict::Passed;
-    for seed in seeds {
+/// something of the rules. Returns the rules that its judge finds broken; none if all passed.
+///
+/// # Errors
+/// The last run failed elsewhere.
+fn play(sh: &Shell, program: &Path, faults: &[String], seeds: &[u64]) -> Result<Vec<Detection>> {
+    let mut played = Ok(Vec::new());
+    for (seed, tried) in seeds.iter().zip(1..) {
         let words = ClusterWords {
             rounds: ROUNDS,
             seed: *seed,
@@ -117,29 +75,33 @@ fn play(sh: &Shell, program: &Path, faults: &[String], seeds: &[u64]) -> Result<
         sh.remove_path(&folder)?;
         sh.create_dir(&folder)?;
         let (has_passed, said) = cluster::play(sh, &words, (program, &folder))?;
-        verdict = verdict_of(has_passed, &said);
-        if !matches!(verdict, Verdict::Failed(_)) {
+        played = accused(has_passed, &said, *seed, tried);
+        if played.is_ok() {
             break;
         }
     }
-    Ok(verdict)
+    played
 }
 
-fn verdict_of(has_passed: bool, said: &str) -> Verdict {
-    let lines = said.lines().skip_while(|line| *line != JUDGED).skip(1);
-    let rules = lines
-        .map_while(|line| line.split_once(": "))
-        .map(|(rule, _)| rule);
-    let mut rules: Vec<_> = rules
-        .take_while(|rule| rule.starts_with("cluster_"))
-        .map(str::to_owned)
-        .collect();
-    rules.dedup();
-    match (has_passed, rules.is_empty()) {
-        (true, _) => Verdict::Passed,
-        (false, false) => Verdict::Accused(rules),
-        (false, true) => Verdict::Failed(panic_of(said)),
+/// The rules that the judge of a failed run finds broken, each once.
+fn accused(has_passed: bool, said: &str, seed: u64, seeds: u64) -> Result<Vec<Detection>> {
+    if has_passed {
+        return Ok(Vec::new());
     }
+    let lines = said.lines().skip_while(|line| *line != JUDGED).skip(1);
+    let rules = lines.map_while(|line| line.split_once(": "));
+    let rules = rules.take_while(|(rule, _)| rule.starts_with("cluster_"));
+    let rules = rules.map(|(rule, detail)| Detection {
+        property: rule.to_owned(),
+        detail: detail.to_owned(),
+        seed,
+        seeds,
+        ..Detection::default()
+    });
+    let mut rules: Vec<_> = rules.collect();
+    rules.dedup_by(|later, first| later.property == first.property);
+    ensure!(!rules.is_empty(), "{}", panic_of(said));
+    Ok(rules)
 }
 
 /// What the first panic said.
@@ -152,18 +114,21 @@ fn panic_of(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Verdict, verdict_of};
+    use super::accused;
 
     #[test]
     fn only_the_judge_of_a_failed_run_accuses() {
         let judged = "thread panicked at x.rs:1:\nthe judge accuses:\n\
                       cluster_refused: write 1 was refused\ncluster_refused: write 2 was refused\n\
                       cluster_agreement: members differ\nthe logs are kept in /tmp/x\n";
-        let rules = ["cluster_refused", "cluster_agreement"].map(str::to_owned);
-        assert_eq!(verdict_of(false, judged), Verdict::Accused(rules.to_vec()));
+        let found = accused(false, judged, 2, 1).expect("the judge's word");
+        let told = |n: usize| (&*found[n].property, &*found[n].detail, found[n].seed);
+        assert_eq!(found.len(), 2);
+        assert_eq!(told(0), ("cluster_refused", "write 1 was refused", 2));
+        assert_eq!(told(1), ("cluster_agreement", "members differ", 2));
         let elsewhere = "thread panicked at x.rs:1:\nno owner: cluster_one_owner: []\n";
-        let words = "no owner: cluster_one_owner: []".to_owned();
-        assert_eq!(verdict_of(false, elsewhere), Verdict::Failed(words));
-        assert_eq!(verdict_of(true, elsewhere), Verdict::Passed);
+        let why = accused(false, elsewhere, 1, 1).expect_err("no rule is broken");
+        assert_eq!(why.to_string(), "no owner: cluster_one_owner: []");
+        assert_eq!(accused(true, elsewhere, 1, 1).expect("it passed"), []);
     }
 }

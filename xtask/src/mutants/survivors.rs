@@ -38,12 +38,7 @@ pub(crate) fn keys(list: &str) -> Keys {
 /// `core/src/a.rs:7:12: replace …` without the numbers.
 fn bare(name: &str) -> Option<String> {
     let (place, what) = name.split_once(": ")?;
-    let mut parts = place.rsplitn(3, ':');
-    let numbers = [parts.next()?, parts.next()?];
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    let file = parts
-        .next()
-        .filter(|_| numbers.into_iter().all(is_number))?;
+    let (file, _line_and_column) = place.split_once(':')?;
     Some(format!("{file}: {what}"))
 }
 

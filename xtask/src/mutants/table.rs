@@ -6,14 +6,14 @@ use std::io::Write;
 
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use xshell::Shell;
 
 use super::MutantsWords;
-use super::curated::results;
-use super::hunt::{self, Effort, sim_json};
+use super::curated::{RESULTS, results};
+use super::hunt::{Detection, explored};
 use super::mutant;
-use super::verdict::median_and_most;
+use super::verdict::{Fate, Row, median_and_most};
 use crate::bench::thousands;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -62,7 +62,6 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
     let names: Vec<_> = names.collect();
     let copy = WorkspaceCopy::refresh(sh)?;
     copy.build(&[])?;
-    let effort = Effort::of(words);
     let program = sh.read_binary_file(copy.program("sim"))?;
     let digest = BuildHasherDefault::<DefaultHasher>::default().hash_one(program);
     let kept = sh.read_file(EXPLORED).unwrap_or_default();
@@ -70,16 +69,9 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
     while all.seeds < words.seeds {
         let count = CHUNK.min(words.seeds - all.seeds);
         let first = (all.seeds + 1).to_string();
-        let numbers = ["--seed", &first, "--seeds", &count.to_string()];
-        let files = hunt::shipped(&copy)?;
-        let files: Vec<&str> = files.iter().map(String::as_str).collect();
-        let words = [
-            &["explore", "--flows", "--keep-going"],
-            &numbers[..],
-            &files,
-        ]
-        .concat();
-        let found = sim_json(&copy, &words, effort)?;
+        let seeds = count.to_string();
+        let words = ["--keep-going", "--seed", &first, "--seeds", &seeds];
+        let found = explored(&copy, &[], &words)?;
         let tried = found["seeds"].as_u64().unwrap_or(0);
         let virtual_ms = found["virtual_ms"].as_f64();
         all.virtual_ms += virtual_ms.context("the exploration has no virtual time")?;
@@ -91,7 +83,7 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
         );
         sh.write_file(EXPLORED, json!(all).to_string())?;
     }
-    let table = table(all, &results(sh), &names);
+    let table = table(all, &results(sh, RESULTS), &names);
     write!(out, "{table}")?;
     sh.write_file(DOCUMENT, replaced(&sh.read_file(DOCUMENT)?, &table)?)?;
     Ok(all.failures == 0)
@@ -106,15 +98,13 @@ fn replaced(document: &str, table: &str) -> Result<String> {
     Ok([before, BEGIN, "\n", table, "\n", END, after].concat())
 }
 
-fn table(explored: Explored, results: &[Value], names: &[String]) -> String {
-    let is_there = |row: &&Value| names.iter().any(|name| row["mutant"] == **name);
+fn table(explored: Explored, results: &[Row], names: &[String]) -> String {
+    let is_there = |row: &&Row| names.contains(&row.mutant);
     let hunted: Vec<_> = results.iter().filter(is_there).collect();
-    let caught: Vec<_> = hunted
-        .iter()
-        .filter(|row| row["fate"] == "caught")
-        .collect();
-    let spread = |figure: &str| {
-        let figures = caught.iter().filter_map(|row| row[figure].as_u64());
+    let caught = hunted.iter().filter(|row| row.fate == Fate::Caught);
+    let caught: Vec<_> = caught.filter_map(|row| row.find.as_ref()).collect();
+    let spread = |figure: fn(&Detection) -> Option<u64>| {
+        let figures = caught.iter().filter_map(|find| figure(find));
         median_and_most(figures).map_or_else(
             || "–".to_owned(),
             |(median, most)| format!("{}, at most {}", thousands(median), thousands(most)),
@@ -140,8 +130,14 @@ fn table(explored: Explored, results: &[Value], names: &[String]) -> String {
             "caught by a property that the bug breaks",
             format!("{caught} of {hunted}"),
         ),
-        ("seeds until a bug is caught, median", spread("seeds")),
-        ("steps of its shrunk failure, median", spread("steps")),
+        (
+            "seeds until a bug is caught, median",
+            spread(|find| Some(find.seeds)),
+        ),
+        (
+            "steps of its shrunk failure, median",
+            spread(|find| find.steps),
+        ),
     ];
     let rows = rows.map(|(figure, value)| format!("| {figure} | {value} |\n"));
     format!("| figure | value |\n|---|---|\n{}", rows.concat())
@@ -149,16 +145,26 @@ fn table(explored: Explored, results: &[Value], names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BEGIN, END, Explored, json, replaced, table};
+    use super::{BEGIN, Detection, END, Explored, Fate, Row, json, replaced, table};
 
     #[test]
     fn the_table_counts_the_mutants_that_are_still_there() {
-        let row = |name: &str, fate: &str, seeds: u64| json!({ "mutant": name, "fate": fate, "seeds": seeds, "steps": 2 });
+        let row = |name: &str, fate: Fate, seeds: u64| Row {
+            mutant: name.into(),
+            wanted: Vec::new(),
+            fate,
+            find: Some(Detection {
+                seeds,
+                steps: Some(2),
+                ..Detection::default()
+            }),
+            seconds: 1.0,
+        };
         let results = [
-            row("a", "caught", 4),
-            row("b", "caught", 1_200),
-            row("c", "missed", 9),
-            row("gone", "caught", 1),
+            row("a", Fate::Caught, 4),
+            row("b", Fate::Caught, 1_200),
+            row("c", Fate::Misread, 9),
+            row("gone", Fate::Caught, 1),
         ];
         let explored = Explored {
             digest: 0,

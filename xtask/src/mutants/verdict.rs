@@ -1,10 +1,9 @@
-//! The fates of the curated mutants: a line for each, the medians, and JSON.
+//! The fates of mutants: a line for each, and the medians.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::hunt::Detection;
 use super::mutant::Mutant;
@@ -14,7 +13,8 @@ const STEPS_MEDIAN: u64 = 8;
 const STEPS_MOST: u64 = 25;
 
 /// The fate of one mutant.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "fate", content = "why")]
 pub(crate) enum Fate {
     /// A property that it names caught it.
     Caught,
@@ -26,25 +26,26 @@ pub(crate) enum Fate {
     Broken(String),
 }
 
-/// One line of the table.
-#[derive(Clone, Debug)]
+/// One line of the table, and the record of a hunt in the file of results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) mutant: String,
     pub(crate) wanted: Vec<String>,
+    #[serde(flatten)]
     pub(crate) fate: Fate,
     /// What caught it, if anything did.
+    #[serde(flatten)]
     pub(crate) find: Option<Detection>,
-    pub(crate) took: Duration,
+    pub(crate) seconds: f64,
 }
 
 impl Row {
     /// The row of a mutant that was hunted with these findings, in order.
-    pub(crate) fn new(mutant: &Mutant, hunted: Result<Vec<Detection>>, took: Duration) -> Self {
-        let wanted = mutant.caught_by.clone();
+    pub(crate) fn new(mutant: &Mutant, hunted: Result<Vec<Detection>>, seconds: f64) -> Self {
         let (fate, find) = match hunted {
             Err(why) => (Fate::Broken(format!("{why:#}")), None),
             Ok(finds) => {
-                let caught = finds.iter().find(|find| wanted.contains(&find.property));
+                let caught = finds.iter().find(|find| mutant.names(&find.property));
                 match (caught, finds.first()) {
                     (Some(find), _) => (Fate::Caught, Some(find.clone())),
                     (None, Some(find)) => (Fate::Misread, Some(find.clone())),
@@ -54,10 +55,10 @@ impl Row {
         };
         Self {
             mutant: mutant.name.clone(),
-            wanted,
+            wanted: mutant.caught_by.clone(),
             fate,
             find,
-            took,
+            seconds,
         }
     }
 
@@ -84,7 +85,10 @@ pub(crate) fn write_head(out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// When `out` cannot be written.
 pub(crate) fn write_row(row: &Row, out: &mut impl Write) -> io::Result<()> {
-    let wanted = row.wanted.join(" or ");
+    let wanted = match &row.wanted[..] {
+        [] => "a property".to_owned(),
+        wanted => wanted.join(" or "),
+    };
     let property = row.find.as_ref().map_or("", |find| &find.property);
     let (by, note) = match &row.fate {
         Fate::Caught => (property, String::new()),
@@ -98,7 +102,7 @@ pub(crate) fn write_row(row: &Row, out: &mut impl Write) -> io::Result<()> {
     let figure = |figure: Option<u64>| figure.map_or_else(|| "-".to_owned(), |n| n.to_string());
     let seeds = figure(row.find.as_ref().map(|find| find.seeds));
     let steps = figure(row.find.as_ref().and_then(|find| find.steps));
-    let (mutant, seconds) = (&row.mutant, row.took.as_secs_f64());
+    let (mutant, seconds) = (&row.mutant, row.seconds);
     writeln!(
         out,
         "{mutant:<34} {by:<21} {seeds:>6} {steps:>6} {seconds:>8.1}"
@@ -157,38 +161,12 @@ pub(crate) fn median_and_most(figures: impl Iterator<Item = u64>) -> Option<(u64
     Some((*figures.get(figures.len() / 2)?, *figures.last()?))
 }
 
-/// A row as JSON.
-pub(crate) fn to_json(row: &Row) -> Value {
-    let (fate, why) = match &row.fate {
-        Fate::Caught => ("caught", None),
-        Fate::Misread => ("misread", None),
-        Fate::Missed => ("missed", None),
-        Fate::Broken(why) => ("broken", Some(why)),
-    };
-    let find = row.find.as_ref();
-    json!({
-        "mutant": row.mutant,
-        "wanted": row.wanted,
-        "fate": fate,
-        "why": why,
-        "property": find.map(|find| &find.property),
-        "detail": find.map(|find| &find.detail),
-        "scenario": find.map(|find| &find.scenario),
-        "seed": find.map(|find| find.seed),
-        "seeds": find.map(|find| find.seeds),
-        "steps": find.and_then(|find| find.steps),
-        "seconds": row.took.as_secs_f64(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use anyhow::{Result, anyhow};
 
     use super::super::mutant::tests::mutant;
-    use super::{Detection, Fate, Row, median_and_most, to_json, write_row, write_sum};
+    use super::{Detection, Fate, Row, median_and_most, write_row, write_sum};
 
     fn find(property: &str, seeds: u64, steps: Option<u64>) -> Detection {
         Detection {
@@ -203,7 +181,7 @@ mod tests {
 
     fn row(name: &str, hunted: Result<Vec<Detection>>) -> Row {
         let mutant = mutant(name, "core/src/queue.rs", "bounded, panic");
-        Row::new(&mutant, hunted, Duration::from_millis(1_500))
+        Row::new(&mutant, hunted, 1.5)
     }
 
     fn summed(rows: &[Row]) -> (bool, String) {
@@ -281,9 +259,29 @@ mod tests {
     }
 
     #[test]
-    fn the_json_equals_the_table() {
-        let one = to_json(&row("one", Ok(vec![find("bounded", 2, Some(6))])));
-        assert_eq!((&one["fate"], &one["steps"]), (&"caught".into(), &6.into()));
-        assert_eq!(one["seconds"], 1.5);
+    fn a_row_is_kept_as_json_with_its_finding_and_read_back() {
+        let caught = row("one", Ok(vec![find("bounded", 2, Some(6))]));
+        let json = serde_json::to_value(&caught).expect("it is JSON");
+        assert_eq!(
+            (&json["fate"], &json["steps"]),
+            (&"caught".into(), &6.into())
+        );
+        assert_eq!(
+            (&json["mutant"], &json["seconds"]),
+            (&"one".into(), &1.5.into())
+        );
+        for row in [
+            caught,
+            row("two", Ok(vec![])),
+            row("three", Err(anyhow!("it does not build"))),
+        ] {
+            let json = serde_json::to_string(&row).expect("it is JSON");
+            assert_eq!(serde_json::from_str::<Row>(&json).expect("a row"), row);
+        }
+        let nulls = r#"{ "mutant": "a", "wanted": [], "fate": "missed", "why": null, "property": null,
+                         "detail": null, "scenario": null, "seed": null, "seeds": null, "steps": null,
+                         "seconds": 2.0 }"#;
+        let read: Row = serde_json::from_str(nulls).expect("a row that an earlier build wrote");
+        assert_eq!((read.fate, read.find), (Fate::Missed, None));
     }
 }

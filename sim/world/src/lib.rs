@@ -5,9 +5,9 @@
 //!
 //! `event_queue.rs` holds the clock and the event queue, and `in_flight.rs` the requests, answers
 //! and streams between clients and server. `clients.rs` is the users' side, `network.rs` and
-//! `streams.rs` are the network, and `race_schedule.rs` perturbs the order of packets. `server.rs`
-//! is the Node with its disk and its service times; `cluster.rs` has several servers in its place. `faults.rs` performs planned faults, and
-//! `mishaps.rs` adds faults after turns of a recipe. `script.rs` performs the steps form,
+//! `streams.rs` are the network, and `race_schedule.rs` perturbs the order of packets. `host.rs`
+//! drives a node and tells what it does, `server.rs` gives it a disk and service times, and `cluster.rs` has
+//! several servers in its place. `faults.rs` performs planned faults, and `mishaps.rs` adds faults after turns of a recipe. `script.rs` performs the steps form,
 //! `observers.rs` passes on all records, and `branch.rs` rekeys randomness.
 
 pub mod abstraction;
@@ -18,6 +18,7 @@ mod core_coverage;
 mod disk;
 mod event_queue;
 mod faults;
+pub mod host;
 mod in_flight;
 mod mishaps;
 mod network;

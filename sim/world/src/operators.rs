@@ -154,7 +154,6 @@ impl World<'_, '_> {
         (verb, user, room): (&'static str, Option<User>, Option<Room>),
         act: Operate,
     ) {
-        let now = self.server_now();
         if self.server.node().is_none() {
             return;
         }
@@ -165,7 +164,7 @@ impl World<'_, '_> {
             operator: "operator".into(),
             act,
         };
-        self.submit(now, slot, Address(u64::MAX), &Arc::new(call));
+        self.submit(slot, Address(u64::MAX), &Arc::new(call));
     }
 
     /// Draws a registered user to whom the act can apply. One act in four is against the user that

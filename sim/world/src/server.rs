@@ -5,7 +5,7 @@ mod commits;
 
 use std::sync::Arc;
 
-use chat_core::{Address, Call, Counters, Earlier, Node, Output, Position, Reject, Response};
+use chat_core::{Address, Call, Counters, Earlier, Node, Position, Reject};
 use chat_types::{Config, Span, Time, mix};
 use sim_model::cluster::ClusterFact;
 use sim_model::server::ServerRecord;
@@ -15,6 +15,8 @@ use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
 use super::{START, World};
 use crate::cluster::Cluster;
 use crate::disk::{Disk, Keep};
+use crate::host::{Sent, ServerHost};
+use crate::observers::Observers;
 use crate::translate;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{NetworkRecord, Observer};
@@ -145,14 +147,6 @@ impl Server {
         self.cluster.as_ref()?.owner_paused_until(now)
     }
 
-    /// The node, while the server is up and its process is not suspended.
-    pub(super) fn running_node(&mut self, now: Time) -> Option<&mut Node> {
-        if self.is_paused(now) {
-            return None;
-        }
-        self.node_mut()
-    }
-
     pub(super) fn is_paused(&self, now: Time) -> bool {
         self.paused_until(now).is_some()
     }
@@ -213,7 +207,7 @@ fn tells_posted(plan: &Plan, seed: u64) -> bool {
     }
 }
 
-impl World<'_, '_> {
+impl<'o> World<'_, 'o> {
     /// The time of the server's clock.
     pub(super) fn server_now(&self) -> Time {
         self.now() + self.server.clock_ahead
@@ -293,7 +287,6 @@ impl World<'_, '_> {
     }
 
     pub(super) fn request_served(&mut self, slot: Slot) {
-        let now = self.server_now();
         let Some(slot) = self.whose_turn(slot) else {
             return;
         };
@@ -334,7 +327,7 @@ impl World<'_, '_> {
         self.server.queued = self.server.queued.saturating_sub(1);
         let from = self.address_of(origin.agent());
         if let Some(ask) = ask {
-            self.submit(now, slot, from, &ask);
+            self.submit(slot, from, &ask);
         }
     }
 
@@ -345,21 +338,22 @@ impl World<'_, '_> {
     }
 
     /// Submits a call to the node.
-    pub(super) fn submit(&mut self, now: Time, slot: Slot, from: Address, ask: &Arc<Call>) {
+    pub(super) fn submit(&mut self, slot: Slot, from: Address, ask: &Arc<Call>) {
         if self.server.cluster.is_some() {
             return self.submit_to_owner(slot, from, ask);
         }
-        let Some(node) = self.server.node_mut() else {
-            return;
-        };
-        node.submit(now, slot.ticket(), from, Call::clone(ask));
-        self.observers.observe_server(&ServerRecord::Asked {
-            at: now,
-            ticket: slot.ticket(),
-            from: from.0,
-            ask,
-        });
-        self.pump();
+        if let Some(mut host) = self.host() {
+            host.submit(slot.ticket(), from, ask);
+            self.pump();
+        }
+    }
+
+    /// The node at the present instant, with its observers, while the server is up.
+    pub(super) fn host(&mut self) -> Option<ServerHost<'_, Observers<'o>>> {
+        let at = self.server_now();
+        let node = self.server.node_mut()?;
+        let observer = &mut self.observers;
+        Some(ServerHost { node, observer, at })
     }
 
     /// Handles a dropped connection at the server.
@@ -399,55 +393,18 @@ impl World<'_, '_> {
 
     /// Sends the node's outputs to its clients.
     pub(super) fn hand_out(&mut self) {
-        while let Some(output) = self.server.node_mut().and_then(Node::poll_output) {
-            self.hand_out_one(output);
+        while let Some(sent) = self.host().and_then(|mut host| host.poll()) {
+            self.hand_out_one(sent);
         }
     }
 
-    /// Sends one output of the node to its client.
-    pub(super) fn hand_out_one(&mut self, output: Output) {
-        match output {
-            Output::Reply { ticket, outcome } => {
-                let outcome = translate::outcome(outcome);
-                let at = self.server_now();
-                if let Ok(Response::Streaming) = outcome {
-                    let node = self.server.node();
-                    let cursor = node.and_then(|node| node.stream_cursor(ticket));
-                    self.observers.observe_server(&ServerRecord::StreamOpened {
-                        at,
-                        ticket,
-                        cursor: cursor.map(|cursor| cursor.0),
-                    });
-                } else {
-                    let outcome = &outcome;
-                    self.observers.observe_server(&ServerRecord::Answered {
-                        at,
-                        ticket,
-                        outcome,
-                    });
-                }
-                self.answer(Slot::of(ticket), outcome);
-            }
-            Output::StreamReady(ticket) => self.push(Slot::of(ticket)),
-            Output::StreamClosed(ticket) => {
-                let at = self.server_now();
-                self.observers
-                    .observe_server(&ServerRecord::StreamEnded { at, ticket });
-                self.break_stream(Slot::of(ticket));
-            }
-            // The simulator's clients ignore notices.
-            Output::Notice {
-                stream,
-                room,
-                notice,
-            } => {
-                let at = self.server_now();
-                self.observers.observe_server(&ServerRecord::Noticed {
-                    at,
-                    ticket: stream,
-                    notice: (room, &notice),
-                });
-            }
+    /// Sends an output of the node to its client.
+    pub(super) fn hand_out_one(&mut self, sent: Sent) {
+        match sent {
+            Sent::Answer(ticket, outcome) => self.answer(Slot::of(ticket), outcome),
+            Sent::Ready(ticket) => self.push(Slot::of(ticket)),
+            Sent::End(ticket) => self.break_stream(Slot::of(ticket)),
+            Sent::Notice => {}
         }
     }
 

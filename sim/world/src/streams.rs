@@ -11,7 +11,7 @@ use super::server::WRITE_STALL;
 use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::Delivery;
-use sim_model::protocol::{Agent, PUSH_MAX};
+use sim_model::protocol::Agent;
 
 /// The time after which the server notices a cut link.
 pub(super) const CUT_NOTICED: Span = Span::secs(1);
@@ -217,24 +217,16 @@ impl World<'_, '_> {
                 self.events.schedule(at, Event::Stalled(slot));
                 return;
             }
-            let Some(node) = self.server.running_node(self.events.now()) else {
-                return;
-            };
-            let Some(page) = node.read_stream(slot.ticket(), PUSH_MAX) else {
-                return;
-            };
-            if page.is_empty() {
+            if self.server.is_paused(self.events.now()) {
                 return;
             }
-            let more = page.unread > 0;
-            let at = self.events.now() + self.server.clock_ahead;
-            let ticket = slot.ticket();
-            let pushed = ServerRecord::Pushed {
-                at,
-                ticket,
-                page: &page,
+            let page = self
+                .host()
+                .and_then(|mut host| host.read_stream(slot.ticket()));
+            let Some(page) = page else {
+                return;
             };
-            self.observers.observe_server(&pushed);
+            let more = page.unread > 0;
             let fate = self.fate_of_push(agent);
             let pushed = NetworkRecord::Pushed {
                 first_seq: page.first().0,

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use chat_core::{Address, Call, Caller, Reader, RequestKey, SecretHash, Seq};
 
 use sim_model::protocol::{Op, ReadBy};
-use sim_model::server::BatchEntry;
 use sim_user::Credential;
 
 /// A stand-in for a cryptographic hash, which only needs to be free of collisions: the hash of the
@@ -70,15 +69,4 @@ pub fn open_stream(who: Credential, by: ReadBy, after: Option<u64>) -> Arc<Call>
         reader: reader(handle(secret), by),
         after: after.map(Seq),
     })
-}
-
-/// The batch in flight, in the judges' type.
-#[must_use]
-pub fn batch(node: &chat_core::Node) -> Vec<BatchEntry> {
-    node.batch()
-        .map(|(written, ticket)| match ticket {
-            Some(ticket) => BatchEntry::Call(ticket),
-            None => BatchEntry::Own(written.clone()),
-        })
-        .collect()
 }

@@ -25,9 +25,9 @@ const BUDGETS: [(&str, usize); 22] = [
     ("sim/model", 5060),
     ("sim/report", 9410),
     ("sim/scenario", 4890),
-    ("sim/search", 9260),
+    ("sim/search", 9210),
     ("sim/user", 2830),
-    ("sim/world", 6540),
+    ("sim/world", 6600),
     ("xtask", 4930),
 ];
 

@@ -292,9 +292,7 @@ impl Tiny {
     fn disconnect(&mut self, user: u8) {
         if let Some(stream) = self.clients[usize::from(user)].stream.take() {
             self.record(user, ClientEvent::StreamClosed);
-            let (at, ticket) = (self.now, stream);
-            self.show(&ServerRecord::Gone { at, ticket });
-            self.node.close_stream(stream);
+            self.host().close_stream(stream);
             self.settle();
         }
     }
@@ -323,8 +321,7 @@ impl Tiny {
         let at = self.now.max(Time(due.0 / GRAIN * GRAIN + fine));
         self.now = at;
         self.show(&ServerRecord::Excused { at });
-        self.show(&ServerRecord::Woken { at });
-        self.node.handle_timeout(at);
+        self.host().wake();
         self.settle();
     }
 

@@ -8,16 +8,15 @@ use chat_cluster::{CALL_PATIENCE, Member};
 use chat_core::{Address, Call, Earlier, Reject, RequestKey, Ticket};
 use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
-use sim_model::history::Observer as _;
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, OwnerReads};
 use sim_model::protocol::{Code, Outcome, Read};
-use sim_model::server::ServerRecord;
 
 use super::Cluster;
 use super::chance::Purpose;
 use super::turns::Deferred;
 use crate::event_queue::Event;
+use crate::host;
 use crate::in_flight::{InFlight, RequestStage, Slot};
 use crate::translate;
 use crate::{START, World};
@@ -172,12 +171,7 @@ impl World<'_, '_> {
         }
         let (at, ticket) = (self.server_now(), slot.ticket());
         if self.cluster().owner == Some(target) {
-            self.observers.observe_server(&ServerRecord::Asked {
-                at,
-                ticket,
-                from: from.0,
-                ask,
-            });
+            host::asked(&mut self.observers, at, ticket, from, ask);
         } else {
             self.observers.reach(Point::FormerOwnerAsked);
         }

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_cluster::{AppendId, Member, Now, Output, Refusal};
-use chat_core::{
-    Address, Call, Counters, Earlier, Entry, Hub, Output as NodeOutput, Position, Ticket,
-};
+use chat_core::{Address, Call, Counters, Earlier, Hub, Output as NodeOutput, Position, Ticket};
 use chat_types::{Continuity, Span, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClusterEvent, Observer as _, RunEvent, WorldRecord};
@@ -16,6 +14,7 @@ use sim_model::server::ServerRecord;
 
 use super::applied::applied;
 use crate::World;
+use crate::host;
 use crate::in_flight::Slot;
 use crate::translate;
 
@@ -176,7 +175,10 @@ impl World<'_, '_> {
                         });
                     }
                     if is_owner && (is_answer || !is_lost) {
-                        self.hand_out_one(output);
+                        let (at, node) = (self.server_now(), self.server.node());
+                        let cursor = |ticket| node.and_then(|node| node.stream_cursor(ticket));
+                        let sent = host::sent(&mut self.observers, at, output, cursor);
+                        self.hand_out_one(sent);
                     }
                 }
                 Output::Admitted(ticket) => {
@@ -312,13 +314,10 @@ impl World<'_, '_> {
             self.server.append_began = now;
             let member = self.server.cluster.as_deref();
             let member = member.and_then(|cluster| cluster.sites[site].member.as_ref());
-            if let Some(node) = member.and_then(Member::owned_node) {
-                if node.batch().any(|(entry, _)| matches!(entry, Entry::Tick)) {
-                    self.observers.reach(Point::TimerFired);
-                }
-                let batch = &translate::batch(node);
-                self.observers
-                    .observe_server(&ServerRecord::Appending { at, batch });
+            if let Some(node) = member.and_then(Member::owned_node)
+                && host::appending(&mut self.observers, at, node)
+            {
+                self.observers.reach(Point::TimerFired);
             }
         }
         if before.begins_other(after) {

@@ -1,17 +1,14 @@
 //! Batches of the journal: from the node to the disk, and their outcomes back.
 
-use chat_core::Entry;
-
 use chat_types::{Span, mix};
 use sim_model::history::{Observer as _, RunEvent};
 use sim_model::outcome::Point;
-use sim_model::server::ServerRecord;
 
 use crate::World;
 use crate::core_coverage::count_core_work;
 use crate::disk::Unsynced;
 use crate::event_queue::Event;
-use crate::translate;
+use crate::host::ServerHost;
 
 impl World<'_, '_> {
     pub(super) fn append(&mut self) {
@@ -25,15 +22,10 @@ impl World<'_, '_> {
         else {
             return;
         };
-        if batch.iter().any(|entry| matches!(entry, Entry::Tick)) {
+        self.server.disk.begin(batch);
+        if self.host().is_some_and(|mut host| host.begin_append()) {
             self.observers.reach(Point::TimerFired);
         }
-        self.server.disk.begin(batch);
-        let batch = &translate::batch(node);
-        self.observers.observe_server(&ServerRecord::Appending {
-            at: server_now,
-            batch,
-        });
         self.server.appending = true;
         self.server.append_is_unknown = false;
         self.server.append_began = now;
@@ -53,11 +45,8 @@ impl World<'_, '_> {
     }
 
     pub(crate) fn node_due(&mut self) {
-        let now = self.server_now();
-        if let Some(node) = self.server.alone.as_mut() {
-            self.observers
-                .observe_server(&ServerRecord::Woken { at: now });
-            node.handle_timeout(now);
+        if let Some(mut host) = self.host() {
+            host.wake();
         }
         self.pump();
     }
@@ -68,47 +57,28 @@ impl World<'_, '_> {
         if append != self.server.appends || !self.server.appending {
             return;
         }
-        let (now, server_now) = (self.now(), self.server_now());
-        let Some(node) = self.server.alone.as_mut() else {
-            return;
-        };
+        let (now, at) = (self.now(), self.server_now());
         let failure = self.active_faults.disk_fails(now);
         let is_lost =
             self.server.append_is_unknown && mix(self.seed, append.into()).is_multiple_of(2);
+        let (observer, tells_posted) = (&mut self.observers, self.server.tells_posted);
+        let Some(node) = self.server.alone.as_mut() else {
+            return;
+        };
+        let mut host = ServerHost { node, observer, at };
         match failure.or(is_lost.then_some(Unsynced::Lost)) {
             Some(Unsynced::Written) => {
                 // The outcome is unknown until the fault ends.
                 self.server.append_is_unknown = true;
-                node.append_unknown();
-                self.observers
-                    .observe_server(&ServerRecord::AppendUnknown { at: server_now });
-                return;
+                return host.append_unknown();
             }
             Some(Unsynced::Lost) => {
                 self.server.disk.abandon();
-                self.observers
-                    .observe_server(&ServerRecord::AppendFailed { at: server_now });
-                node.append_failed(server_now);
+                host.append_failed();
             }
             None => {
-                let first = node.hub().position().next();
-                let at = self.server.batch_at.unwrap_or(server_now);
-                let (observers, disk) = (&mut self.observers, &mut self.server.disk);
-                let tells_posted = self.server.tells_posted;
-                let mut position = first;
-                node.committed_and(first, (at, server_now), |entry, ticket, outcome, posted| {
-                    disk.commit(at, outcome);
-                    observers.observe_server(&ServerRecord::Committed {
-                        position: position.0,
-                        at,
-                        since: server_now,
-                        entry,
-                        ticket,
-                        said: translate::decided(outcome),
-                        posted: tells_posted.then_some(posted),
-                    });
-                    position = position.next();
-                });
+                let (at, disk) = (self.server.batch_at.unwrap_or(at), &mut self.server.disk);
+                host.committed(at, tells_posted, |outcome| disk.commit(at, outcome));
                 self.server.reported = node.hub().position();
                 self.server.disk.compact(node.hub());
                 self.count_commit();

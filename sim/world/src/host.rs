@@ -1,0 +1,197 @@
+//! A server's border as its judges see it: whoever drives a node, alone or in a group of servers, in a
+//! world or in an exhaustive search, lets it act here, where each act makes its record.
+
+use std::sync::Arc;
+
+use chat_core::{Address, Entry, Node, Output, Page, Reject, Reply, Ticket};
+use chat_types::{Seq, Time};
+use sim_model::history::Observer;
+use sim_model::protocol::{Outcome, PUSH_MAX, Response};
+use sim_model::server::{BatchEntry, Call, ServerRecord};
+
+use crate::translate;
+
+/// A node at an instant of its clock, and the observer of what it does.
+#[derive(Debug)]
+pub struct ServerHost<'a, O> {
+    /// The node.
+    pub node: &'a mut Node,
+    /// The observer.
+    pub observer: &'a mut O,
+    /// The instant.
+    pub at: Time,
+}
+
+/// What the border sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The answer to a call, or that its stream is open.
+    Answer(Ticket, Outcome),
+    /// The stream has something to read.
+    Ready(Ticket),
+    /// The stream ended.
+    End(Ticket),
+    /// A notice, which simulated clients ignore.
+    Notice,
+}
+
+impl<O: Observer> ServerHost<'_, O> {
+    /// A call arrives.
+    pub fn submit(&mut self, ticket: Ticket, from: Address, call: &Arc<Call>) {
+        self.node.submit(self.at, ticket, from, Call::clone(call));
+        asked(self.observer, self.at, ticket, from, call);
+    }
+
+    /// The client of a stream is gone.
+    pub fn close_stream(&mut self, ticket: Ticket) {
+        let at = self.at;
+        self.tell(&ServerRecord::Gone { at, ticket });
+        self.node.close_stream(ticket);
+    }
+
+    /// The node looks at its timers.
+    pub fn wake(&mut self) {
+        self.tell(&ServerRecord::Woken { at: self.at });
+        self.node.handle_timeout(self.at);
+    }
+
+    /// The batch in flight begins its way into the journal. Returns whether the node wrote entries of
+    /// its timers into it.
+    pub fn begin_append(&mut self) -> bool {
+        appending(self.observer, self.at, self.node)
+    }
+
+    /// The batch in flight is not in the journal.
+    pub fn append_failed(&mut self) {
+        self.tell(&ServerRecord::AppendFailed { at: self.at });
+        self.node.append_failed(self.at);
+    }
+
+    /// Whether the batch in flight is in the journal is unknown.
+    pub fn append_unknown(&mut self) {
+        self.node.append_unknown();
+        self.tell(&ServerRecord::AppendUnknown { at: self.at });
+    }
+
+    /// The batch in flight is in the journal, written at the instant `at`. `each` receives its
+    /// decisions; the judges receive the events that they post if the server `tells_posted`.
+    pub fn committed(
+        &mut self,
+        at: Time,
+        tells_posted: bool,
+        mut each: impl FnMut(&Result<Reply, Reject>),
+    ) {
+        let (since, first) = (self.at, self.node.hub().position().next());
+        let (observer, mut position) = (&mut *self.observer, first);
+        self.node
+            .committed_and(first, (at, since), |entry, ticket, outcome, posted| {
+                each(outcome);
+                observer.observe_server(&ServerRecord::Committed {
+                    position: position.0,
+                    at,
+                    since,
+                    entry,
+                    ticket,
+                    said: translate::decided(outcome),
+                    posted: tells_posted.then_some(posted),
+                });
+                position = position.next();
+            });
+    }
+
+    /// The next output.
+    pub fn poll(&mut self) -> Option<Sent> {
+        let output = self.node.poll_output()?;
+        let cursor = |ticket| self.node.stream_cursor(ticket);
+        Some(sent(self.observer, self.at, output, cursor))
+    }
+
+    /// The next page of a stream; none if all of it is read.
+    pub fn read_stream(&mut self, ticket: Ticket) -> Option<Page> {
+        let page = self.node.read_stream(ticket, PUSH_MAX);
+        let page = page.filter(|page| !page.is_empty())?;
+        self.tell(&ServerRecord::Pushed {
+            at: self.at,
+            ticket,
+            page: &page,
+        });
+        Some(page)
+    }
+
+    fn tell(&mut self, record: &ServerRecord<'_>) {
+        self.observer.observe_server(record);
+    }
+}
+
+/// Tells of a call that arrives.
+pub(crate) fn asked(
+    observer: &mut impl Observer,
+    at: Time,
+    ticket: Ticket,
+    from: Address,
+    call: &Arc<Call>,
+) {
+    observer.observe_server(&ServerRecord::Asked {
+        at,
+        ticket,
+        from: from.0,
+        ask: call,
+    });
+}
+
+/// Tells of the batch in flight. Returns whether it has entries of the node's timers.
+pub(crate) fn appending(observer: &mut impl Observer, at: Time, node: &Node) -> bool {
+    let batch: Vec<BatchEntry> = node
+        .batch()
+        .map(|(written, ticket)| match ticket {
+            Some(ticket) => BatchEntry::Call(ticket),
+            None => BatchEntry::Own(written.clone()),
+        })
+        .collect();
+    let batch = &batch;
+    observer.observe_server(&ServerRecord::Appending { at, batch });
+    batch.contains(&BatchEntry::Own(Entry::Tick))
+}
+
+/// Tells of an output. `cursor` is where an open stream begins.
+pub(crate) fn sent(
+    observer: &mut impl Observer,
+    at: Time,
+    output: Output,
+    cursor: impl Fn(Ticket) -> Option<Seq>,
+) -> Sent {
+    match output {
+        Output::Reply { ticket, outcome } => {
+            let outcome = translate::outcome(outcome);
+            observer.observe_server(&if let Ok(Response::Streaming) = outcome {
+                let cursor = cursor(ticket).map(|cursor| cursor.0);
+                ServerRecord::StreamOpened { at, ticket, cursor }
+            } else {
+                let outcome = &outcome;
+                ServerRecord::Answered {
+                    at,
+                    ticket,
+                    outcome,
+                }
+            });
+            Sent::Answer(ticket, outcome)
+        }
+        Output::StreamReady(ticket) => Sent::Ready(ticket),
+        Output::StreamClosed(ticket) => {
+            observer.observe_server(&ServerRecord::StreamEnded { at, ticket });
+            Sent::End(ticket)
+        }
+        Output::Notice {
+            stream,
+            room,
+            notice,
+        } => {
+            observer.observe_server(&ServerRecord::Noticed {
+                at,
+                ticket: stream,
+                notice: (room, &notice),
+            });
+            Sent::Notice
+        }
+    }
+}

@@ -74,6 +74,9 @@ fn compare(files: &[Source], budgets: &[(&str, usize)]) -> Vec<Finding> {
     all.collect()
 }
 
+/// How items begin that end with a semicolon.
+const ITEMS: [&str; 5] = ["mod ", "pub", "use ", "const ", "static "];
+
 /// The lines of code of a file.
 fn lines(text: &str) -> usize {
     let (mut count, mut is_test, mut is_comment) = (0, false, false);
@@ -82,9 +85,9 @@ fn lines(text: &str) -> usize {
         if line == "#[cfg(test)]" {
             is_test = true;
         } else if is_test {
-            // Until the module ends that the attribute belongs to.
-            is_test = line != "}"
-                && !(line.starts_with(|first: char| first != ' ') && line.ends_with(';'));
+            // Until the item ends that the attribute belongs to. A text in it may begin at the margin.
+            let is_item = ITEMS.iter().any(|item| line.starts_with(item));
+            is_test = line != "}" && !(is_item && line.ends_with(';'));
         } else if is_comment || code.starts_with("/*") || code.starts_with("<!--") {
             is_comment = !code.ends_with("*/") && !code.ends_with("-->");
         } else if !code.is_empty() && !code.starts_with("//") {
@@ -102,7 +105,7 @@ mod tests {
     #[test]
     fn code_counts_and_tests_comments_and_blank_lines_do_not() {
         let text = "//! A file.\n\nuse a::b;\n\n/// A function.\nfn f() {\n    // Why.\n    g(); // 1\n}\n\n\
-                    #[cfg(test)]\nuse x::y;\n\n#[cfg(test)]\nmod tests {\n    fn t() {\n    }\n}\nfn g() {}\n";
+                    #[cfg(test)]\nuse x::y;\n\n#[cfg(test)]\nmod tests {\n    const A: &str = \"\nb:\n\";\n    fn t() {\n    }\n}\nfn g() {}\n";
         assert_eq!(lines(text), 5);
         assert_eq!(lines("/* a\n b */\na {\n}\n<!-- c -->\n"), 2);
     }

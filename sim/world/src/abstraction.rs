@@ -222,7 +222,7 @@ fn wrong(world: &World<'_, '_>) -> u64 {
     let cluster = world.server.cluster.as_ref();
     let has_trouble = cluster.is_some_and(|cluster| cluster.has_trouble(now));
     let others = [
-        any(&|client| client.cut_until > now),
+        world.network.is_any_cut(now),
         any(&|client| client.asleep_until > now),
         any(&|client| client.slow_until > now),
         world.phase != Phase::Safety,

@@ -76,11 +76,8 @@ impl<'a> World<'a, '_> {
         let draw = |actor| Draw::new(key, actor);
         self.server.rekey(draw(Actor::Server), draw(Actor::Cluster));
         self.active_faults.rekey(draw(Actor::Faults));
-        if let Some(race) = &mut self.race {
-            race.rekey(draw(Actor::Schedule));
-        }
-        for (agent, client) in (0..).zip(&mut self.clients) {
-            client.link = draw(Actor::Link(agent));
+        self.network.rekey(draw);
+        for client in &mut self.clients {
             client.user.rekey(key);
         }
         let later = self.arrivals.as_mut_slice();
@@ -110,7 +107,7 @@ impl<'a> World<'a, '_> {
             active_faults: self.active_faults.clone(),
             faults: Arc::clone(&self.faults),
             mishaps: self.mishaps.clone(),
-            race: self.race.clone(),
+            network: self.network.clone(),
             observers: self.observers.with(observer),
             timeline: self.timeline.clone(),
             swaps: self.swaps.clone(),

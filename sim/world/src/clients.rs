@@ -12,7 +12,6 @@ use super::in_flight::{InFlight, RequestOrigin, Slot};
 use super::race_schedule::Direction;
 use super::streams::CUT_NOTICED;
 use crate::translate;
-use sim_model::draw::Draw;
 use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net, Opening};
@@ -30,12 +29,8 @@ pub(super) struct Client {
     pub(super) user: VirtualUser,
     /// The number of the server that it is connected to, if there are several.
     pub(super) door: usize,
-    /// Draws what the network does to this client's packets.
-    pub(super) link: Draw,
     /// The instant at which the user's timer is scheduled. The timer may have moved later since.
     timer_at: Time,
-    /// The client's network is cut until then.
-    pub(super) cut_until: Time,
     /// The client's process is stopped until then.
     pub(super) asleep_until: Time,
     /// The events that arrived meanwhile, in order.
@@ -71,13 +66,11 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(user: VirtualUser, link: Draw, door: usize) -> Self {
+    pub(super) fn new(user: VirtualUser, door: usize) -> Self {
         Self {
             user,
             door,
-            link,
             timer_at: Time::MAX,
-            cut_until: Time(0),
             asleep_until: Time(0),
             kept: VecDeque::new(),
             read: None,
@@ -288,12 +281,10 @@ impl World<'_, '_> {
     /// Lets the server notice a closed connection: soon, or after the silence of a cut link.
     fn drop_connection(&mut self, agent: u32, slot: Slot) {
         let latency = self.latency(agent, Direction::Server);
-        let client = &self.clients[agent as usize];
         let now = self.events.now();
-        let cut = if client.cut_until > now {
-            CUT_NOTICED
-        } else {
-            Span::ZERO
+        let cut = match self.network.is_cut(agent, now) {
+            true => CUT_NOTICED,
+            false => Span::ZERO,
         };
         self.events
             .schedule(now + latency + cut, Event::GoneAtServer(slot));

@@ -305,8 +305,8 @@ impl World<'_, '_> {
         self.active_faults.slow_disk = (now, 1);
         self.active_faults.fail_disk.0 = now;
         self.server.disk.restore();
+        self.network.heal(now);
         for client in &mut self.clients {
-            client.cut_until = client.cut_until.min(now);
             client.slow_until = client.slow_until.min(now);
         }
         self.restart();

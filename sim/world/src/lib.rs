@@ -4,8 +4,9 @@
 //! scheduling. One step handles one event. Only events advance time.
 //!
 //! `event_queue.rs` holds the clock and the event queue, and `in_flight.rs` the requests, answers
-//! and streams between clients and server. `clients.rs` is the users' side, `network.rs` and
-//! `streams.rs` are the network, and `race_schedule.rs` perturbs the order of packets. `host.rs`
+//! and streams between clients and server. `clients.rs` is the users' side, `traffic.rs` and
+//! `streams.rs` are what is between. `network.rs` says what becomes of each packet, and `race_schedule.rs`
+//! perturbs their order. `host.rs`
 //! drives a node and tells what it does, `server.rs` gives it a disk and service times, and `cluster.rs` has
 //! several servers in its place. `faults.rs` performs planned faults, and `mishaps.rs` adds faults after turns of a recipe. `script.rs` performs the steps form,
 //! `observers.rs` passes on all records, and `branch.rs` rekeys randomness.
@@ -31,6 +32,7 @@ mod server;
 mod split;
 mod streams;
 mod swaps;
+mod traffic;
 pub mod translate;
 
 use std::cell::RefCell;
@@ -53,8 +55,8 @@ pub use cluster::{applied, log};
 use event_queue::{Event, EventQueue};
 use faults::ActiveFaults;
 use in_flight::InFlightTable;
+use network::Network;
 use observers::{Observers, alone};
-use race_schedule::RaceSchedule;
 use server::Server;
 pub use split::Split;
 use swaps::swap_every;
@@ -88,7 +90,7 @@ struct World<'a, 'o> {
     faults: Arc<[Fault]>,
     /// Faults in addition to those of the plan.
     mishaps: Vec<Fault>,
-    race: Option<RaceSchedule>,
+    network: Network,
     observers: Observers<'o>,
     timeline: Timeline,
     swaps: Draw,
@@ -187,7 +189,7 @@ impl<'a, 'o> World<'a, 'o> {
             active_faults: ActiveFaults::new(seed),
             faults: plan.faults_of(seed).into(),
             mishaps: Vec::new(),
-            race: RaceSchedule::new(plan, seed),
+            network: Network::new(plan, seed),
             observers,
             timeline: Timeline::new(bucket),
             swaps: Draw::new(seed, swaps),
@@ -352,7 +354,8 @@ impl<'a, 'o> World<'a, 'o> {
             self.random_key.key(),
             name,
         );
-        self.clients.push(Client::new(user, link, agent as usize));
+        self.network.connect(link);
+        self.clients.push(Client::new(user, agent as usize));
         self.busy += 1;
         self.clients[agent as usize]
             .user

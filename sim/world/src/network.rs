@@ -1,223 +1,257 @@
-//! The network: it loses, duplicates and delays requests and answers.
+//! The network between clients and servers: it says what becomes of each packet, and knows nothing else of
+//! the world.
 
-use std::sync::Arc;
+use chat_types::{Span, Time};
+use sim_model::draw::{Actor, Draw, Ratio};
+use sim_model::plan::{Delivery, Network as Laws, Plan};
 
-use chat_core::Earlier;
-use chat_types::Span;
+use super::race_schedule::{Leg, RaceSchedule};
 
-use super::event_queue::Event;
-use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot, scripted_reply};
-use super::race_schedule::Direction;
-use super::{Phase, World};
-use sim_model::draw::Ratio;
-use sim_model::history::{NetworkRecord, Observer as _};
-use sim_model::outcome::Point;
-use sim_model::plan::{Delivery, Net};
-use sim_model::protocol::{Agent, Outcome, Refusal};
-use sim_model::server::Call;
+/// The network.
+#[derive(Clone, Debug)]
+pub(super) struct Network {
+    laws: Laws,
+    links: Vec<Link>,
+    race: Option<RaceSchedule>,
+    /// Whether it only delays: it loses, doubles and breaks nothing any more.
+    is_healed: bool,
+}
 
-impl World<'_, '_> {
-    /// The latency of the client's next packet.
-    pub(super) fn latency(&mut self, agent: u32, direction: Direction) -> Span {
-        if let Some(latency) = self.race_latency(agent, direction) {
-            return latency;
+/// The link of a client.
+#[derive(Clone, Debug)]
+struct Link {
+    draw: Draw,
+    cut_until: Time,
+}
+
+impl Network {
+    pub(super) fn new(plan: &Plan, seed: u64) -> Self {
+        Self {
+            laws: plan.network.clone(),
+            links: Vec::new(),
+            race: RaceSchedule::new(plan, seed),
+            is_healed: false,
         }
-        Span(
-            self.plan
-                .network
-                .latency
-                .draw(&mut self.clients[agent as usize].link),
-        )
     }
 
-    /// Draws whether something with this probability happens to the client's packet. After the heal
-    /// the network only delays.
-    pub(super) fn draw_fault(&mut self, agent: u32, chance: Ratio) -> bool {
-        self.phase == Phase::Safety && self.clients[agent as usize].link.chance(chance)
+    /// Connects the next client, whose packets are drawn so.
+    pub(super) fn connect(&mut self, draw: Draw) {
+        let cut_until = Time(0);
+        self.links.push(Link { draw, cut_until });
     }
 
-    /// The fate of one packet, drawn unless it is scripted.
+    /// Draws what becomes of packets from other generators from here on.
+    pub(super) fn rekey(&mut self, draw: impl Fn(Actor) -> Draw) {
+        if let Some(race) = &mut self.race {
+            race.rekey(draw(Actor::Schedule));
+        }
+        for (agent, link) in (0..).zip(&mut self.links) {
+            link.draw = draw(Actor::Link(agent));
+        }
+    }
+
+    /// How long a packet takes. `due` is the next deadline where it goes, with which it may race.
+    pub(super) fn delay(&mut self, leg: Leg, due: impl FnOnce() -> Option<Time>) -> Span {
+        let latency = &self.laws.latency;
+        match &mut self.race {
+            Some(race) if !self.is_healed => race.delay(leg, latency, due),
+            _ => Span(latency.draw(&mut self.links[leg.agent as usize].draw)),
+        }
+    }
+
+    /// What becomes of a packet; drawn, unless it is scripted.
     pub(super) fn fate(
         &mut self,
-        agent: u32,
-        direction: Direction,
+        leg: Leg,
         scripted: Option<Delivery>,
+        due: impl FnOnce() -> Option<Time>,
     ) -> Delivery {
-        if self.clients[agent as usize].cut_until > self.events.now() {
+        if self.is_cut(leg.agent, leg.at) {
             return Delivery::Lost;
         }
-        match scripted {
-            // Nothing is lost after the heal, also not by script.
-            Some(Delivery::Lost) if self.phase != Phase::Safety => {}
-            Some(delivery) => return delivery,
-            None => {}
+        // Nothing is lost after the heal, also not by script.
+        let scripted = scripted.filter(|fate| *fate != Delivery::Lost || !self.is_healed);
+        if let Some(scripted) = scripted {
+            return scripted;
         }
-        if self.draw_fault(agent, self.plan.network.loss) {
+        if self.happens(leg.agent, self.laws.loss) {
             return Delivery::Lost;
         }
-        Delivery::After(self.latency(agent, direction))
+        Delivery::After(self.delay(leg, due))
     }
 
-    /// Sends a request, which may be lost or duplicated. Returns its fate, and that of a copy.
-    pub(super) fn send(
-        &mut self,
-        origin: RequestOrigin,
-        ask: Arc<Call>,
-    ) -> (Delivery, Option<Delivery>) {
-        let agent = origin.agent();
-        let net = self.clients[agent as usize].net.take();
-        let (scripted, copied) = net
-            .as_ref()
-            .map_or((None, None), |net| (net.request, net.duplicate));
-        let doubled = copied.is_some()
-            || matches!(origin, RequestOrigin::Call { .. })
-                && scripted.is_none()
-                && self.draw_fault(agent, self.plan.network.duplicate);
-        let of_copy = net.as_ref().filter(|_| doubled).map(|net| {
-            Box::new(Net {
-                reply: net.duplicate_reply,
-                push: net.push.clone(),
-                ..Net::default()
-            })
-        });
-        let second = || self.send_one(origin.duplicate(), Arc::clone(&ask), of_copy, copied);
-        let copy = doubled.then(second);
-        let fate = self.send_one(origin, ask, net, scripted);
-        (fate, copy)
+    /// Whether the client's next request is doubled.
+    pub(super) fn doubles(&mut self, agent: u32) -> bool {
+        self.happens(agent, self.laws.duplicate)
     }
 
-    fn send_one(
-        &mut self,
-        origin: RequestOrigin,
-        ask: Arc<Call>,
-        net: Option<Box<Net>>,
-        scripted: Option<Delivery>,
-    ) -> Delivery {
-        let agent = origin.agent();
-        let fate = self.fate(agent, Direction::Server, scripted);
-        match fate {
-            Delivery::Lost => {
-                if let RequestOrigin::Stream { agent, stream } = origin {
-                    // A connection that cannot be opened is noticed as late as a lost answer.
-                    let at = self.now() + self.plan.client.timeout;
-                    self.events
-                        .schedule(at, Event::StreamDown { agent, stream });
-                }
-            }
-            Delivery::After(latency) => {
-                let slot = self.in_flight.insert(InFlight::Request {
-                    origin,
-                    ask: Some(ask),
-                    net,
-                    stage: RequestStage::InNetwork,
-                    tried_until: None,
-                    earlier: None,
-                });
-                let client = &mut self.clients[agent as usize];
-                match origin {
-                    RequestOrigin::Call { call, attempt, .. } => {
-                        client.in_flight.push((call, attempt, slot));
-                    }
-                    RequestOrigin::Stream { .. } => client.stream_slot = Some(slot),
-                }
-                self.events
-                    .schedule(self.events.now() + latency, Event::AtServer(slot));
-            }
-        }
-        fate
+    /// Whether the client's stream breaks at its next push.
+    pub(super) fn breaks(&mut self, agent: u32) -> bool {
+        self.happens(agent, self.laws.stream_break)
     }
 
-    /// Sends the server's answer to a request.
-    pub(super) fn answer(&mut self, slot: Slot, outcome: Outcome) {
-        if let (
-            Some(InFlight::Request {
-                origin: RequestOrigin::Stream { agent, stream },
-                net,
-                ..
-            }),
-            Ok(_),
-        ) = (self.in_flight.get_mut(slot), &outcome)
-        {
-            let (agent, stream) = (*agent, *stream);
-            let scripted = scripted_reply(net.as_deref());
-            self.stream_opened(slot, (agent, stream), scripted);
-            return;
+    fn happens(&mut self, agent: u32, chance: Ratio) -> bool {
+        !self.is_healed && self.links[agent as usize].draw.chance(chance)
+    }
+
+    /// Cuts the client's link.
+    pub(super) fn cut(&mut self, agent: u32, until: Time) {
+        let link = &mut self.links[agent as usize];
+        link.cut_until = link.cut_until.max(until);
+    }
+
+    pub(super) fn is_cut(&self, agent: u32, at: Time) -> bool {
+        self.links[agent as usize].cut_until > at
+    }
+
+    /// Whether any link is cut.
+    pub(super) fn is_any_cut(&self, at: Time) -> bool {
+        self.links.iter().any(|link| link.cut_until > at)
+    }
+
+    /// Ends all cuts, losses and races.
+    pub(super) fn heal(&mut self, at: Time) {
+        self.is_healed = true;
+        for link in &mut self.links {
+            link.cut_until = link.cut_until.min(at);
         }
-        if let Err(refusal) = &outcome {
-            self.observers.coverage().record_refusal(refusal.code);
-            self.reach_refusal_point(refusal);
+    }
+
+    /// Which of the requests that wait is served next; none if they are served as they come.
+    pub(super) fn next_of(&mut self, waiting: usize) -> Option<usize> {
+        let race = self.race.as_mut()?;
+        Some(match self.is_healed {
+            true => 0,
+            false => race.next_of(waiting),
+        })
+    }
+
+    /// Whether requests that wait may overtake each other.
+    pub(super) const fn races(&self) -> bool {
+        self.race.is_some()
+    }
+
+    /// Takes a draw from everything, as an additional packet would.
+    #[cfg(test)]
+    pub(super) fn disturb(&mut self) {
+        for link in &mut self.links {
+            link.draw.bits();
         }
-        if self.is_for_next_owner(slot, &outcome) {
-            return self.back_to_door(slot, Earlier::Unasked);
+        self.next_of(7);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sim_model::plan::{Race, Schedule};
+
+    use super::*;
+    use crate::race_schedule::Direction;
+
+    const PACKETS: u64 = 400;
+
+    fn plan(loss: &str, schedule: Schedule) -> Plan {
+        let text = format!(
+            "name: n\nnetwork: {{ latency: {{ p50: 20ms, p99: 30ms }}, loss: {loss} }}\n\
+             phases: [{{ duration: 1s, arrival_count: 1 }}]\nscenarios: [{{ name: a, flow: [enter_queue] }}]\n"
+        );
+        let plan = sim_scenario::parse("n", &text).expect("a scenario");
+        Plan { schedule, ..plan }
+    }
+
+    fn network(plan: &Plan, seed: u64) -> Network {
+        let mut network = Network::new(plan, seed);
+        for agent in 0..3 {
+            network.connect(Draw::new(seed, Actor::Link(agent)));
         }
-        let (origin, net) = match self.in_flight.remove(slot) {
-            Some(InFlight::Request { origin, net, .. }) => (origin, net),
-            Some(InFlight::Operator { verb, user, room }) => {
-                if outcome.is_ok() {
-                    self.record_act(verb, user, room);
-                    self.report_collections();
-                }
-                return;
-            }
-            _ => return,
+        network
+    }
+
+    fn leg(agent: u32, at: u64) -> Leg {
+        let (direction, at) = (Direction::Server, Time(1_000_000 + at));
+        Leg {
+            agent,
+            direction,
+            at,
+        }
+    }
+
+    fn fates(network: &mut Network, agent: u32) -> Vec<Delivery> {
+        let fate = |at| network.fate(leg(agent, at), None, || None);
+        (0..PACKETS).map(fate).collect()
+    }
+
+    #[test]
+    fn one_seed_has_one_network_and_no_link_changes_another() {
+        let plan = plan("1/4", Schedule::Plain);
+        let (mut one, mut other) = (network(&plan, 7), network(&plan, 7));
+        let alone = fates(&mut one, 1);
+        fates(&mut other, 0);
+        assert_eq!(alone, fates(&mut other, 1));
+        assert_ne!(alone, fates(&mut network(&plan, 8), 1));
+    }
+
+    #[test]
+    fn packets_are_lost_by_their_share_until_the_heal() {
+        let mut network = network(&plan("1/4", Schedule::Plain), 7);
+        let lost = |fates: &[Delivery]| fates.iter().filter(|it| **it == Delivery::Lost).count();
+        assert!((50..150).contains(&lost(&fates(&mut network, 0))));
+        network.heal(Time(0));
+        assert_eq!(lost(&fates(&mut network, 0)), 0);
+    }
+
+    #[test]
+    fn a_script_decides_except_for_losses_after_the_heal() {
+        let mut network = network(&plan("0", Schedule::Plain), 7);
+        let mut scripted = |fate| network.fate(leg(0, 0), Some(fate), || None);
+        let late = Delivery::After(Span::secs(9));
+        assert_eq!(scripted(late), late);
+        assert_eq!(scripted(Delivery::Lost), Delivery::Lost);
+        network.heal(Time(0));
+        let mut scripted = |fate| network.fate(leg(0, 0), Some(fate), || None);
+        assert_eq!(scripted(late), late);
+        assert_ne!(scripted(Delivery::Lost), Delivery::Lost);
+    }
+
+    #[test]
+    fn a_cut_link_loses_all_packets_until_it_ends_or_is_healed() {
+        let mut network = network(&plan("0", Schedule::Plain), 7);
+        let at = |network: &mut Network, agent, at| {
+            network.fate(leg(agent, at), Some(Delivery::After(Span(1))), || None)
         };
-        let agent = origin.agent();
-        let client = &mut self.clients[agent as usize];
-        match origin {
-            RequestOrigin::Call { .. } => {
-                if let Some(at) = client.in_flight.iter().position(|entry| entry.2 == slot) {
-                    client.in_flight.swap_remove(at);
-                }
-            }
-            RequestOrigin::Stream { .. } => client.stream_slot = None,
-        }
-        let by_fault = self.active_faults.answer_fate();
-        let scripted = by_fault.or(scripted_reply(net.as_deref()));
-        let fate = self.fate(agent, Direction::Client, scripted);
-        if let RequestOrigin::Call {
-            call,
-            attempt,
-            copy,
-            ..
-        } = origin
-        {
-            let replied = NetworkRecord::Replied {
-                call,
-                attempt,
-                copy,
-                refused: outcome.as_ref().err().map(|refusal| refusal.code),
-                fate,
-            };
-            let now = self.now();
-            self.observers.observe_network(now, Agent(agent), &replied);
-        }
-        self.send_answer(origin, fate, outcome);
+        network.cut(0, leg(0, 10).at);
+        network.cut(0, leg(0, 5).at);
+        assert!(network.is_any_cut(leg(0, 9).at));
+        assert_eq!(at(&mut network, 0, 9), Delivery::Lost);
+        assert_eq!(at(&mut network, 1, 9), Delivery::After(Span(1)));
+        assert_eq!(at(&mut network, 0, 10), Delivery::After(Span(1)));
+        network.heal(leg(0, 3).at);
+        assert_eq!(at(&mut network, 0, 3), Delivery::After(Span(1)));
+        assert!(!network.is_any_cut(leg(0, 3).at));
     }
 
-    fn send_answer(&mut self, origin: RequestOrigin, fate: Delivery, outcome: Outcome) {
-        match self.through_door(origin.agent(), fate) {
-            Delivery::After(latency) => {
-                let slot = self.in_flight.insert(InFlight::Answer { origin, outcome });
-                let at = self.now() + latency;
-                self.events.schedule(at, Event::AtClient(slot));
-            }
-            Delivery::Lost => {
-                if let RequestOrigin::Stream { agent, stream } = origin {
-                    let at = self.now() + self.plan.client.timeout;
-                    self.events
-                        .schedule(at, Event::StreamDown { agent, stream });
-                }
-            }
+    #[test]
+    fn a_race_meets_deadlines_and_stays_within_the_latencies() {
+        let plan = plan("0", Schedule::Race(Race::default()));
+        let (latency, mut network) = (&plan.network.latency, network(&plan, 7));
+        let (mut met, mut least, mut most) = (0, Span(u64::MAX), Span::ZERO);
+        for at in 0..PACKETS {
+            let sent = leg(2, at);
+            let due = sent.at + Span::millis(20);
+            let delay = network.delay(sent, || Some(due));
+            met += u64::from(sent.at + delay == due);
+            (least, most) = (least.min(delay), most.max(delay));
         }
-    }
-
-    /// Counts a refusal that clients retry without recording it in their history.
-    pub(super) fn reach_refusal_point(&mut self, refusal: &Refusal) {
-        match refusal.code {
-            "rate_limited" => self.observers.reach(Point::RateLimited),
-            "overloaded" => self.observers.reach(Point::Overloaded),
-            "storage_unavailable" => self.observers.reach(Point::StorageUnavailable),
-            _ => {}
-        }
+        assert!(
+            met > 10,
+            "{met} of {PACKETS} packets arrived at the deadline"
+        );
+        let allowed = Span(latency.at(0))..=Span(latency.max());
+        assert!(
+            allowed.contains(&least) && allowed.contains(&most),
+            "{least} to {most}"
+        );
+        network.heal(Time(0));
+        assert_eq!(network.next_of(5), Some(0));
     }
 }

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use chat_types::{Span, Time};
 
-use super::{Phase, START, World};
+use super::START;
 use sim_model::draw::{Actor, Draw, Quantiles};
 use sim_model::plan::{Plan, Race, Schedule};
 
@@ -33,11 +33,23 @@ pub(super) enum Direction {
     Client,
 }
 
+/// The way of a packet that leaves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leg {
+    /// The client that sends or receives it.
+    pub(super) agent: u32,
+    pub(super) direction: Direction,
+    /// The instant.
+    pub(super) at: Time,
+}
+
 /// The state of the race schedule.
 #[derive(Clone, Debug)]
 pub(super) struct RaceSchedule {
     draw: Draw,
     race: Race,
+    /// How long before a deadline a request may have to arrive.
+    lead: u64,
     /// For each client, its priority: the position of its packets' latencies among all, from 0
     /// (shortest) to `u64::MAX`.
     priorities: Vec<u64>,
@@ -65,6 +77,7 @@ impl RaceSchedule {
         Some(Self {
             draw,
             race,
+            lead: (plan.capacity.service.max() + plan.capacity.commit.max()) / 4,
             priorities: Vec::new(),
             changes,
             recent_deliveries: VecDeque::new(),
@@ -128,50 +141,37 @@ impl RaceSchedule {
     pub(super) fn next_of(&mut self, waiting: usize) -> usize {
         usize::try_from(self.draw.below(waiting as u64)).unwrap_or(0)
     }
-}
 
-impl World<'_, '_> {
-    /// The latency of the client's next packet by the race schedule, if there is one.
-    pub(super) fn race_latency(&mut self, agent: u32, direction: Direction) -> Option<Span> {
-        if self.phase != Phase::Safety {
-            return None;
-        }
-        let now = self.events.now();
-        let latency = &self.plan.network.latency;
-        let race = self.race.as_mut()?;
+    /// How long a packet takes. `due` is the next deadline where it goes.
+    pub(super) fn delay(
+        &mut self,
+        Leg {
+            agent,
+            direction,
+            at: now,
+        }: Leg,
+        latency: &Quantiles,
+        due: impl FnOnce() -> Option<Time>,
+    ) -> Span {
         let mut delay = None;
-        if race.draw.chance(race.race.hug) {
-            let others = race.recent_deliveries.iter().filter(|(of, _)| *of != agent);
+        if self.draw.chance(self.race.hug) {
+            let others = self.recent_deliveries.iter().filter(|(of, _)| *of != agent);
             let mut moments: Vec<Time> = others.map(|(_, at)| *at).collect();
-            let mut lead = 0;
-            match direction {
-                Direction::Server => {
-                    let capacity = &self.plan.capacity;
-                    lead = (capacity.service.max() + capacity.commit.max()) / 4;
-                    let due = self
-                        .server
-                        .node_mut()
-                        .and_then(chat_core::Node::poll_timeout);
-                    let ahead = self.server.clock_ahead;
-                    // One deadline weighs as much as all deliveries together.
-                    let due = due.map(|due| Time(due.0.saturating_sub(ahead.0)));
-                    let weight = moments.len().max(1);
-                    moments.extend(
-                        due.into_iter()
-                            .flat_map(|due| std::iter::repeat_n(due, weight)),
-                    );
-                }
-                Direction::Client => {
-                    moments.extend(self.clients[agent as usize].user.poll_timeout());
-                }
+            let (weight, lead) = match direction {
+                // One deadline weighs as much as all deliveries together.
+                Direction::Server => (moments.len().max(1), self.lead),
+                Direction::Client => (1, 0),
+            };
+            if let Some(due) = due() {
+                moments.extend(std::iter::repeat_n(due, weight));
             }
-            delay = race.latency_near(now, latency, &moments, lead);
+            delay = self.latency_near(now, latency, &moments, lead);
         }
-        let delay = delay.unwrap_or_else(|| race.latency_by_priority(agent, now, latency));
-        if race.recent_deliveries.len() == REMEMBERED {
-            race.recent_deliveries.pop_front();
+        let delay = delay.unwrap_or_else(|| self.latency_by_priority(agent, now, latency));
+        if self.recent_deliveries.len() == REMEMBERED {
+            self.recent_deliveries.pop_front();
         }
-        race.recent_deliveries.push_back((agent, now + delay));
-        Some(delay)
+        self.recent_deliveries.push_back((agent, now + delay));
+        delay
     }
 }

@@ -260,7 +260,7 @@ impl<'o> World<'_, 'o> {
         let took = Span(self.plan.capacity.service.draw(&mut self.server.draw));
         self.server.busy_until = self.server.busy_until.max(self.now() + hop) + took;
         self.server.queued += 1;
-        if self.race.is_some() {
+        if self.network.races() {
             self.server.line.push(slot);
             self.server.turns.push(slot);
         }
@@ -270,17 +270,14 @@ impl<'o> World<'_, 'o> {
 
     /// The request to serve at the end of this turn: under a race schedule, any waiting one.
     fn whose_turn(&mut self, slot: Slot) -> Option<Slot> {
-        let Some(race) = &mut self.race else {
+        if !self.network.races() {
             return Some(slot);
-        };
+        }
         let server = &mut self.server;
         // A crash removes the turns of waiting requests.
         let turn = server.turns.iter().position(|turn| *turn == slot)?;
         server.turns.remove(turn);
-        let chosen = match self.phase {
-            super::Phase::Safety => race.next_of(server.line.len()),
-            super::Phase::Liveness | super::Phase::Over => 0,
-        };
+        let chosen = self.network.next_of(server.line.len())?;
         let next = server.line.remove(chosen);
         self.hash = chat_types::mix(self.hash, u64::from(next.index));
         Some(next)

@@ -39,7 +39,7 @@ impl World<'_, '_> {
             };
         }
         let client = &self.clients[agent as usize];
-        if client.stream_slot != Some(slot) || client.cut_until > now {
+        if client.stream_slot != Some(slot) || self.network.is_cut(agent, now) {
             self.break_stream(slot);
             return;
         }
@@ -174,8 +174,8 @@ impl World<'_, '_> {
 
     /// Cuts the network between a client and the server.
     pub(super) fn cut(&mut self, agent: u32, until: Time) {
-        let client = &mut self.clients[agent as usize];
-        client.cut_until = client.cut_until.max(until);
+        self.network.cut(agent, until);
+        let client = &self.clients[agent as usize];
         let older = client.older.iter().map(|old| old.1);
         let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
         for slot in streams {
@@ -185,7 +185,7 @@ impl World<'_, '_> {
 
     /// The fate of one push: it arrives, or the stream breaks.
     fn fate_of_push(&mut self, agent: u32) -> Delivery {
-        if self.draw_fault(agent, self.plan.network.stream_break) {
+        if self.network.breaks(agent) {
             return Delivery::Lost;
         }
         match self.clients[agent as usize].next_push.take() {

@@ -134,12 +134,7 @@ fn a_planted_difference_is_reported_at_its_first_step() {
     in_lock_step(&plan, 5, u64::MAX, |_| {});
     let broken = catch_unwind(AssertUnwindSafe(|| {
         in_lock_step(&plan, 5, 300, |twin| {
-            for client in &mut twin.clients {
-                client.link.bits();
-            }
-            if let Some(race) = &mut twin.race {
-                race.next_of(7);
-            }
+            twin.network.disturb();
         });
     }));
     let panic = broken.unwrap_err();

@@ -1,0 +1,218 @@
+//! Requests and answers on their way through the network.
+
+use std::sync::Arc;
+
+use chat_core::Earlier;
+use chat_types::{Span, Time};
+
+use super::World;
+use super::event_queue::Event;
+use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot, scripted_reply};
+use super::network::Network;
+use super::race_schedule::{Direction, Leg};
+use sim_model::history::{NetworkRecord, Observer as _};
+use sim_model::outcome::Point;
+use sim_model::plan::{Delivery, Net};
+use sim_model::protocol::{Agent, Outcome, Refusal};
+use sim_model::server::Call;
+
+impl World<'_, '_> {
+    /// The network, a packet that leaves now, and the next deadline where it goes.
+    fn leg(
+        &mut self,
+        agent: u32,
+        direction: Direction,
+    ) -> (&mut Network, Leg, impl FnOnce() -> Option<Time>) {
+        let at = self.events.now();
+        let (server, user) = (&mut self.server, &self.clients[agent as usize].user);
+        let due = move || match direction {
+            Direction::Server => {
+                let ahead = server.clock_ahead;
+                let due = server.node_mut()?.poll_timeout()?;
+                Some(Time(due.0.saturating_sub(ahead.0)))
+            }
+            Direction::Client => user.poll_timeout(),
+        };
+        let leg = Leg {
+            agent,
+            direction,
+            at,
+        };
+        (&mut self.network, leg, due)
+    }
+
+    /// How long the client's next packet takes.
+    pub(super) fn latency(&mut self, agent: u32, direction: Direction) -> Span {
+        let (network, leg, due) = self.leg(agent, direction);
+        network.delay(leg, due)
+    }
+
+    /// What becomes of the client's next packet.
+    fn fate(&mut self, agent: u32, direction: Direction, scripted: Option<Delivery>) -> Delivery {
+        let (network, leg, due) = self.leg(agent, direction);
+        network.fate(leg, scripted, due)
+    }
+
+    /// Sends a request, which may be lost or duplicated. Returns its fate, and that of a copy.
+    pub(super) fn send(
+        &mut self,
+        origin: RequestOrigin,
+        ask: Arc<Call>,
+    ) -> (Delivery, Option<Delivery>) {
+        let agent = origin.agent();
+        let net = self.clients[agent as usize].net.take();
+        let (scripted, copied) = net
+            .as_ref()
+            .map_or((None, None), |net| (net.request, net.duplicate));
+        let doubled = copied.is_some()
+            || matches!(origin, RequestOrigin::Call { .. })
+                && scripted.is_none()
+                && self.network.doubles(agent);
+        let of_copy = net.as_ref().filter(|_| doubled).map(|net| {
+            Box::new(Net {
+                reply: net.duplicate_reply,
+                push: net.push.clone(),
+                ..Net::default()
+            })
+        });
+        let second = || self.send_one(origin.duplicate(), Arc::clone(&ask), of_copy, copied);
+        let copy = doubled.then(second);
+        let fate = self.send_one(origin, ask, net, scripted);
+        (fate, copy)
+    }
+
+    fn send_one(
+        &mut self,
+        origin: RequestOrigin,
+        ask: Arc<Call>,
+        net: Option<Box<Net>>,
+        scripted: Option<Delivery>,
+    ) -> Delivery {
+        let agent = origin.agent();
+        let fate = self.fate(agent, Direction::Server, scripted);
+        match fate {
+            Delivery::Lost => {
+                if let RequestOrigin::Stream { agent, stream } = origin {
+                    // A connection that cannot be opened is noticed as late as a lost answer.
+                    let at = self.now() + self.plan.client.timeout;
+                    self.events
+                        .schedule(at, Event::StreamDown { agent, stream });
+                }
+            }
+            Delivery::After(latency) => {
+                let slot = self.in_flight.insert(InFlight::Request {
+                    origin,
+                    ask: Some(ask),
+                    net,
+                    stage: RequestStage::InNetwork,
+                    tried_until: None,
+                    earlier: None,
+                });
+                let client = &mut self.clients[agent as usize];
+                match origin {
+                    RequestOrigin::Call { call, attempt, .. } => {
+                        client.in_flight.push((call, attempt, slot));
+                    }
+                    RequestOrigin::Stream { .. } => client.stream_slot = Some(slot),
+                }
+                self.events
+                    .schedule(self.events.now() + latency, Event::AtServer(slot));
+            }
+        }
+        fate
+    }
+
+    /// Sends the server's answer to a request.
+    pub(super) fn answer(&mut self, slot: Slot, outcome: Outcome) {
+        if let (
+            Some(InFlight::Request {
+                origin: RequestOrigin::Stream { agent, stream },
+                net,
+                ..
+            }),
+            Ok(_),
+        ) = (self.in_flight.get_mut(slot), &outcome)
+        {
+            let (agent, stream) = (*agent, *stream);
+            let scripted = scripted_reply(net.as_deref());
+            self.stream_opened(slot, (agent, stream), scripted);
+            return;
+        }
+        if let Err(refusal) = &outcome {
+            self.observers.coverage().record_refusal(refusal.code);
+            self.reach_refusal_point(refusal);
+        }
+        if self.is_for_next_owner(slot, &outcome) {
+            return self.back_to_door(slot, Earlier::Unasked);
+        }
+        let (origin, net) = match self.in_flight.remove(slot) {
+            Some(InFlight::Request { origin, net, .. }) => (origin, net),
+            Some(InFlight::Operator { verb, user, room }) => {
+                if outcome.is_ok() {
+                    self.record_act(verb, user, room);
+                    self.report_collections();
+                }
+                return;
+            }
+            _ => return,
+        };
+        let agent = origin.agent();
+        let client = &mut self.clients[agent as usize];
+        match origin {
+            RequestOrigin::Call { .. } => {
+                if let Some(at) = client.in_flight.iter().position(|entry| entry.2 == slot) {
+                    client.in_flight.swap_remove(at);
+                }
+            }
+            RequestOrigin::Stream { .. } => client.stream_slot = None,
+        }
+        let by_fault = self.active_faults.answer_fate();
+        let scripted = by_fault.or(scripted_reply(net.as_deref()));
+        let fate = self.fate(agent, Direction::Client, scripted);
+        if let RequestOrigin::Call {
+            call,
+            attempt,
+            copy,
+            ..
+        } = origin
+        {
+            let replied = NetworkRecord::Replied {
+                call,
+                attempt,
+                copy,
+                refused: outcome.as_ref().err().map(|refusal| refusal.code),
+                fate,
+            };
+            let now = self.now();
+            self.observers.observe_network(now, Agent(agent), &replied);
+        }
+        self.send_answer(origin, fate, outcome);
+    }
+
+    fn send_answer(&mut self, origin: RequestOrigin, fate: Delivery, outcome: Outcome) {
+        match self.through_door(origin.agent(), fate) {
+            Delivery::After(latency) => {
+                let slot = self.in_flight.insert(InFlight::Answer { origin, outcome });
+                let at = self.now() + latency;
+                self.events.schedule(at, Event::AtClient(slot));
+            }
+            Delivery::Lost => {
+                if let RequestOrigin::Stream { agent, stream } = origin {
+                    let at = self.now() + self.plan.client.timeout;
+                    self.events
+                        .schedule(at, Event::StreamDown { agent, stream });
+                }
+            }
+        }
+    }
+
+    /// Counts a refusal that clients retry without recording it in their history.
+    pub(super) fn reach_refusal_point(&mut self, refusal: &Refusal) {
+        match refusal.code {
+            "rate_limited" => self.observers.reach(Point::RateLimited),
+            "overloaded" => self.observers.reach(Point::Overloaded),
+            "storage_unavailable" => self.observers.reach(Point::StorageUnavailable),
+            _ => {}
+        }
+    }
+}

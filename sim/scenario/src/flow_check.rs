@@ -116,17 +116,17 @@ impl Possibilities {
     }
 }
 
-/// The requirement of a call: most need a room, or a participant met in one.
+/// The requirement of a call: a room, or a participant met in one, if it names one.
 fn needs(verb: &Verb) -> Need {
     let kind = verb.kind();
     if kind.registers() {
         Need::Nothing
-    } else if matches!(kind, OpKind::Check | OpKind::Mood | OpKind::Unregister) {
-        Need::Handle
     } else if kind == OpKind::LeaveQueue {
         Need::PlaceInQueue
-    } else {
+    } else if kind.is_among_others() {
         Need::Room
+    } else {
+        Need::Handle
     }
 }
 

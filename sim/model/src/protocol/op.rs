@@ -99,6 +99,15 @@ macro_rules! types {
                 }
             }
 
+            /// Whether the operation takes place in a room, or concerns another participant.
+            #[must_use]
+            pub const fn is_among_others(self) -> bool {
+                match self {
+                    $(Self::$kind => !concat!($(stringify!($room))? $(stringify!($user))?).is_empty(),)*
+                    $(Self::$read => !concat!($(stringify!($read_room))?).is_empty(),)*
+                }
+            }
+
             /// The operation with the caller's values; none for a verb that takes more.
             fn filled(self, at_hand: &mut impl ArgumentSource) -> Option<Op> {
                 match self {
@@ -255,10 +264,10 @@ impl Op {
     /// The name of the server's tool.
     #[must_use]
     pub const fn tool(&self) -> &'static str {
-        if let Self::Command(command) = self {
-            return OpKind::tool_of(command);
+        match self {
+            Self::Command(command) => OpKind::tool_of(command),
+            Self::Read { .. } => self.verb(),
         }
-        self.kind().tool()
     }
 
     /// Whether the operation only reads. Reads take no request key.

@@ -41,50 +41,41 @@ const WITHOUT: [(&str, &str); 8] = [
     ("core/src/node/output.rs", "types alone"),
 ];
 
-/// The properties and files to cover.
-#[derive(Debug)]
-pub(crate) struct CoverageTargets {
-    pub(crate) properties: Vec<String>,
-    pub(crate) files: Vec<String>,
+/// The uncovered properties of the table and files of the core, and unknown names.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn check(sh: &Shell, mutants: &[Mutant]) -> Result<Vec<String>> {
+    let text = sh.read_file(ARCHITECTURE)?;
+    let mut properties = table(&text, "\n## Properties\n");
+    properties.extend(table(&text, "\n### Rules of a cluster\n"));
+    ensure!(
+        !properties.is_empty(),
+        "{ARCHITECTURE} has no table of properties"
+    );
+    let files = below(sh.current_dir(), "core/src")?;
+    Ok(uncovered(&properties, &files, mutants))
 }
 
-impl CoverageTargets {
-    /// The properties of the table, and the files of the core.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
-    pub(crate) fn collect(sh: &Shell) -> Result<Self> {
-        let text = sh.read_file(ARCHITECTURE)?;
-        let mut properties = table(&text, "\n## Properties\n");
-        properties.extend(table(&text, "\n### Rules of a cluster\n"));
-        ensure!(
-            !properties.is_empty(),
-            "{ARCHITECTURE} has no table of properties"
+fn uncovered(properties: &[String], files: &[String], mutants: &[Mutant]) -> Vec<String> {
+    let mut found = Vec::new();
+    for Mutant {
+        name, caught_by, ..
+    } in mutants
+    {
+        let is_unknown = |property: &&String| *property != PANIC && !properties.contains(property);
+        found.extend(
+            caught_by.iter().filter(is_unknown).map(|property| {
+                format!("{name}: `{property}` is not a property of {ARCHITECTURE}")
+            }),
         );
-        let files = below(sh.current_dir(), "core/src")?;
-        Ok(Self { properties, files })
     }
-
-    /// The uncovered properties and files, and unknown names.
-    pub(crate) fn check(&self, mutants: &[Mutant]) -> Vec<String> {
-        let is_known = |name: &String| name == PANIC || self.properties.contains(name);
-        let unknown = mutants.iter().flat_map(|mutant| {
-            let names = mutant.caught_by.iter().filter(|name| !is_known(name));
-            names.map(|name| {
-                format!(
-                    "{}: `{name}` is not a property of {ARCHITECTURE}",
-                    mutant.name
-                )
-            })
-        });
-        let caught = mutants.iter().flat_map(|mutant| &mutant.caught_by);
-        let caught: BTreeSet<&str> = caught.map(String::as_str).collect();
-        let changed: BTreeSet<&str> = mutants.iter().flat_map(Mutant::files).collect();
-        let mut found: Vec<_> = unknown.collect();
-        found.extend(compare("property", &self.properties, &caught, &[]));
-        found.extend(compare("file", &self.files, &changed, &WITHOUT));
-        found
-    }
+    let caught = mutants.iter().flat_map(|mutant| &mutant.caught_by);
+    let caught: BTreeSet<&str> = caught.map(String::as_str).collect();
+    let changed: BTreeSet<&str> = mutants.iter().flat_map(Mutant::files).collect();
+    found.extend(compare("property", properties, &caught, &[]));
+    found.extend(compare("file", files, &changed, &WITHOUT));
+    found
 }
 
 fn compare(
@@ -127,25 +118,25 @@ fn table(markdown: &str, heading: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::mutant::tests::mutant;
-    use super::{CoverageTargets, WITHOUT, compare, table};
+    use super::{Mutant, WITHOUT, compare, table, uncovered};
 
-    fn targets() -> CoverageTargets {
+    /// What these mutants leave uncovered of one property and one file.
+    fn found(mutants: &[Mutant]) -> Vec<String> {
         let mut files: Vec<String> = WITHOUT.map(|(file, _)| file.to_owned()).to_vec();
         files.push("core/src/queue.rs".into());
-        let properties = vec!["bounded".to_owned()];
-        CoverageTargets { properties, files }
+        uncovered(&["bounded".to_owned()], &files, mutants)
     }
 
     #[test]
     fn full_coverage_has_no_findings() {
         let one = mutant("a", "core/src/queue.rs", "bounded, panic");
-        assert_eq!(targets().check(&[one]), [""; 0]);
+        assert_eq!(found(&[one]), [""; 0]);
     }
 
     #[test]
     fn a_property_or_file_without_a_mutant_is_found() {
         assert_eq!(
-            targets().check(&[]),
+            found(&[]),
             [
                 "no curated mutant covers the property bounded",
                 "no curated mutant covers the file core/src/queue.rs",
@@ -157,7 +148,7 @@ mod tests {
     fn an_unknown_property_is_found() {
         let one = mutant("a", "core/src/queue.rs", "bounded, bonded");
         assert_eq!(
-            targets().check(&[one]),
+            found(&[one]),
             ["a: `bonded` is not a property of ARCHITECTURE.md"]
         );
     }

@@ -7,12 +7,10 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use xshell::Shell;
 
-use super::MutantsWords;
-use super::coverage::CoverageTargets;
 use super::hunt::{self, Detection};
 use super::mutant::{self, Mutant};
-use super::survivors;
 use super::verdict::{self, Row};
+use super::{MutantsWords, coverage, survivors};
 use crate::outcome::none_of;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -54,7 +52,7 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
     let all = mutant::read_all(sh)?;
     let chosen = choose(&all, &words.only)?;
     if words.only.is_empty() {
-        none_of(&CoverageTargets::collect(sh)?.check(&all))?;
+        none_of(&coverage::check(sh, &all)?)?;
     }
     let copy = WorkspaceCopy::refresh(sh)?;
     let hunt = |mutant: &Mutant| hunt::hunt(&copy, mutant, words.seeds);
@@ -135,7 +133,7 @@ fn show(progress: &str) {
 /// the simulator catches some mutants that are quick to find.
 pub(crate) fn canary(sh: &Shell) -> Result<()> {
     let all = mutant::read_all(sh)?;
-    let mut findings = CoverageTargets::collect(sh)?.check(&all);
+    let mut findings = coverage::check(sh, &all)?;
     findings.extend(survivors::load(sh).err().map(|why| why.to_string()));
     for mutant in &all {
         let wrong = mutant.changed(sh).err();

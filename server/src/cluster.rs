@@ -240,7 +240,7 @@ pub(crate) async fn start(
             ReadsRule::Strict => Reads::Strict,
         },
     };
-    let reader = log.reader();
+    let reader = log.reader().clone();
     let start = beginning::choose(&reader, &origin, limits, own.as_mut()).await?;
     let clock = Clock::start_after(start.hub().now());
     let now = Now {
@@ -253,10 +253,10 @@ pub(crate) async fn start(
     };
     let history = keeper.as_ref().map(|keeper| keeper.history().clone());
     let member = Member::restored(settings, start, now)?;
-    let calls = log.calls();
+    let calls = log.reader().calls();
     let metrics = Metrics::new(server.realm_label()).with_member(&cluster.realm);
     let metrics = Arc::new(metrics);
-    let state = log.state_reader();
+    let state = log.reader().clone();
     let (engine, standing) = MemberEngine::new(member, (log, keeper), origin, Arc::clone(&metrics));
     let resignation = engine.resignation();
     let (local, running) = driver::start_engine(Box::new(engine), clock, Arc::clone(&metrics));

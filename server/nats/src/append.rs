@@ -1,9 +1,10 @@
 //! Appends with a comparison, and what the servers' answers say of their fate.
 
 use async_nats::header::HeaderMap;
+use async_nats::jetstream::publish::PublishAck;
+use async_nats::jetstream::response::Response;
 use async_nats::{Client, Request, RequestErrorKind};
 use chat_cluster::Outcome;
-use serde::Deserialize;
 use std::time::Duration;
 
 /// The header that an append is compared by: the last sequence of the whole stream. The comparison
@@ -20,46 +21,24 @@ const TOO_LONG: u64 = 10_054;
 /// it nevertheless: the servers may be far.
 const LATEST: Duration = Duration::from_secs(4);
 
-#[derive(Deserialize)]
-struct Acknowledgement {
-    #[serde(default)]
-    seq: u64,
-    error: Option<ApiError>,
-}
-
-/// An error of JetStream.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct ApiError {
-    #[serde(default)]
-    pub(crate) err_code: u64,
-    #[serde(default)]
-    pub(crate) description: String,
-}
-
 /// What the answer to an append says of its fate. Nothing, if the record may be in the log, or may
 /// still reach it.
 ///
 /// An error counts as a refusal only if it is known that the server checks it before it proposes
 /// the record, or that all replicas decide it alike. A failure to store it, or a full disk, may concern
 /// one replica of three.
-#[must_use]
-pub fn outcome_of(answer: &[u8]) -> Option<Outcome> {
-    let Acknowledgement { seq, error } = serde_json::from_slice(answer).ok()?;
-    match error {
-        None if seq > 0 => Some(Outcome::Acknowledged(seq)),
-        None => None,
-        Some(error) if WRONG_LAST.contains(&error.err_code) => Some(Outcome::WrongLast),
-        Some(error) if error.err_code == TOO_LONG => Some(Outcome::Rejected),
-        Some(error) => {
-            let ApiError {
-                err_code,
-                description,
-            } = error;
-            tracing::warn!(
-                err_code,
-                description,
-                "an append failed, and may have an effect"
-            );
+fn outcome_of(answer: &[u8]) -> Option<Outcome> {
+    let error = match serde_json::from_slice(answer).ok()? {
+        Response::Ok(PublishAck { sequence, .. }) => {
+            return (sequence > 0).then_some(Outcome::Acknowledged(sequence));
+        }
+        Response::Err { error } => error,
+    };
+    match error.error_code().0 {
+        code if WRONG_LAST.contains(&code) => Some(Outcome::WrongLast),
+        TOO_LONG => Some(Outcome::Rejected),
+        _ => {
+            tracing::warn!(%error, "an append failed, and may have an effect");
             None
         }
     }

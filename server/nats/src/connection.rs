@@ -1,16 +1,18 @@
-//! The connection to the servers.
+//! The connection to the servers, and what reads the log over it.
 
 use std::future::{Ready, ready};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use async_nats::jetstream::{self, Context};
 use async_nats::{
     Client, ConnectErrorKind, ConnectOptions, Event, ReconnectToServer, Server, ServerInfo,
 };
 use tokio::time::{Instant, sleep};
 
-use crate::options::LogOptions;
-use crate::streams::OpenError;
+use crate::calls::Calls;
+use crate::open_error::OpenError;
+use crate::options::{LogOptions, RealmName};
 
 /// How often the connection is tested. The default of the library is a minute, for which a server
 /// that is paused would look alive.
@@ -32,13 +34,44 @@ const AGAIN: Duration = Duration::from_millis(250);
 const KEY_FILE: &str = "-----BEGIN NATS USER JWT-----";
 
 /// The time limit of requests that set no other.
-pub(crate) const REQUEST: Duration = Duration::from_secs(3);
+const REQUEST: Duration = Duration::from_secs(3);
+
+/// A reader of the log. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct LogReader {
+    pub(crate) client: Client,
+    pub(crate) context: Context,
+    pub(crate) realm: RealmName,
+}
+
+impl LogReader {
+    /// Connects to the servers, and makes nothing there.
+    ///
+    /// # Errors
+    /// No server can be reached.
+    pub async fn open(options: &LogOptions) -> Result<Self, OpenError> {
+        let client = connect(options).await?;
+        let mut context = jetstream::new(client.clone());
+        context.set_timeout(REQUEST);
+        Ok(Self {
+            client,
+            context,
+            realm: options.realm.clone(),
+        })
+    }
+
+    /// The calls between members over the same connection.
+    #[must_use]
+    pub fn calls(&self) -> Calls {
+        Calls::new(self.client.clone(), self.realm.clone())
+    }
+}
 
 /// Connects to one of the servers, and again whenever the connection is lost.
 ///
 /// # Errors
 /// No server answers, or all refuse.
-pub(crate) async fn connect(options: &LogOptions) -> Result<Client, OpenError> {
+async fn connect(options: &LogOptions) -> Result<Client, OpenError> {
     let settings = ConnectOptions::new()
         .name("talking-stick")
         .ping_interval(PING)

@@ -1,15 +1,13 @@
-//! The connection with its realm, and where reports go.
+//! Where reports go.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_nats::Client;
-use async_nats::jetstream::Context;
 use chat_cluster::{AppendId, Outcome, ReadId};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::connection::LogReader;
 use crate::isolation::Isolation;
-use crate::options::RealmName;
 
 /// The largest number of records that wait for the member.
 const WAITING: usize = 64;
@@ -55,43 +53,23 @@ pub struct Credit(#[expect(dead_code, reason = "its drop gives it back")] OwnedS
 /// Where reports go.
 pub(crate) type Tell = Arc<dyn Fn(Report) + Send + Sync>;
 
-/// The connection with its realm, for tasks.
+/// A reader of the log, and where its reports go, for tasks.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
-    client: Client,
-    context: Context,
-    realm: RealmName,
-    tell: Tell,
+    pub(crate) reader: LogReader,
+    pub(crate) tell: Tell,
     waiting: Arc<Semaphore>,
     isolation: Arc<Isolation>,
 }
 
 impl Endpoint {
-    pub(crate) fn new(client: Client, context: Context, realm: RealmName) -> Self {
+    pub(crate) fn new(reader: LogReader) -> Self {
         Self {
-            client,
-            context,
-            realm,
+            reader,
             tell: Arc::new(|_| {}),
             waiting: Arc::new(Semaphore::new(WAITING)),
             isolation: Arc::default(),
         }
-    }
-
-    pub(crate) fn attach(&mut self, tell: Tell) {
-        self.tell = tell;
-    }
-
-    pub(crate) const fn client(&self) -> &Client {
-        &self.client
-    }
-
-    pub(crate) const fn context(&self) -> &Context {
-        &self.context
-    }
-
-    pub(crate) const fn realm(&self) -> &RealmName {
-        &self.realm
     }
 
     pub(crate) fn tell(&self, report: Report) {
@@ -104,7 +82,7 @@ impl Endpoint {
         if self.isolation.is_likely(has_answered, Instant::now()) {
             tracing::warn!("the server does not reach the log: connecting to another one");
             // The connection is closed only when the process ends.
-            let _ = self.client.force_reconnect().await;
+            let _ = self.reader.client.force_reconnect().await;
         }
     }
 

@@ -5,20 +5,18 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::jetstream;
 use chat_cluster::{AppendId, Outcome, PUBLISH_TIMEOUT, ReadId, Source};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::calls::Calls;
+use crate::connection::LogReader;
 use crate::endpoint::{Endpoint, Report};
+use crate::open_error::OpenError;
 use crate::options::LogOptions;
-use crate::read::{Found, by_leader, by_replica};
-use crate::reader::LogReader;
-use crate::snapshots::{self, StoredSnapshot};
-use crate::state::StateReader;
-use crate::streams::{AGAIN, OpenError, PATIENCE, SettingFault};
-use crate::{append, connection, follow, monitor, streams};
+use crate::read::RecordCopy;
+use crate::retried::{AGAIN, PATIENCE};
+use crate::snapshots::StoredSnapshot;
+use crate::{append, follow, monitor, streams};
 
 /// The shared log of one realm.
 pub struct Log {
@@ -30,7 +28,7 @@ pub struct Log {
 
 impl fmt::Debug for Log {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Log({})", self.endpoint.realm())
+        write!(f, "Log({})", self.reader().realm)
     }
 }
 
@@ -41,16 +39,13 @@ impl Log {
     /// No server can be reached, or they do not keep what they acknowledge, or the streams have
     /// other settings.
     pub async fn open(options: &LogOptions) -> Result<Self, OpenError> {
-        let client = connection::connect(options).await?;
-        monitor::check_connected(&client)?;
-        let mut context = jetstream::new(client.clone());
-        context.set_timeout(connection::REQUEST);
-        let replicas = streams::make(&client, &context, &options.realm).await?;
-        monitor::check_all(&context, options).await?;
+        let reader = LogReader::open(options).await?;
+        monitor::check_connected(&reader.client)?;
+        let replicas = streams::make(&reader).await?;
+        monitor::check_all(&reader.context, options).await?;
         tracing::info!(realm = %options.realm, replicas, "the cluster's log is open");
-        let endpoint = Endpoint::new(client, context, options.realm.clone());
         Ok(Self {
-            endpoint,
+            endpoint: Endpoint::new(reader),
             following: None,
             storing: Arc::default(),
         })
@@ -58,7 +53,7 @@ impl Log {
 
     /// Sets where reports go. Before, they are dropped.
     pub fn attach(&mut self, tell: impl Fn(Report) + Send + Sync + 'static) {
-        self.endpoint.attach(Arc::new(tell));
+        self.endpoint.tell = Arc::new(tell);
     }
 
     /// The identity of the realm: `drawn`, if it has none yet. All members receive the same one.
@@ -66,27 +61,24 @@ impl Log {
     /// # Errors
     /// The servers do not answer.
     pub async fn identity(&self, drawn: &[u8]) -> Result<Vec<u8>, OpenError> {
-        let (client, realm) = (self.endpoint.client(), self.endpoint.realm());
-        let stream = realm.identity_stream();
-        let subject = realm.subject("identity");
+        let reader = self.reader();
+        let subject = reader.realm.subject("identity");
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             // Whatever the fate of this is: the record that is there is the identity.
-            let _ = append::append(client, &subject, 0, drawn.to_vec()).await;
-            if let Some(Found::Record(bytes)) = by_leader(client, &stream, 1).await {
+            let _ = append::append(&reader.client, &subject, 0, drawn.to_vec()).await;
+            if let Some(bytes) = reader.identity().await? {
                 return Ok(bytes);
             }
-            // The stream's first leader may not be elected yet.
             sleep(AGAIN).await;
         }
-        let fault = SettingFault::Unmade("its leader does not answer".into());
-        Err(OpenError::Stream { stream, fault })
+        Err(reader.unidentified())
     }
 
-    /// A second reader of the log.
+    /// A reader of the log over the same connection.
     #[must_use]
-    pub fn reader(&self) -> LogReader {
-        LogReader::new(self.endpoint.clone())
+    pub const fn reader(&self) -> &LogReader {
+        &self.endpoint.reader
     }
 
     /// Stores the snapshot that a log without records continues.
@@ -94,31 +86,17 @@ impl Log {
     /// # Errors
     /// It cannot be stored.
     pub async fn found(&self, snapshot: StoredSnapshot) -> Result<(), OpenError> {
-        snapshots::store(self.endpoint.context(), self.endpoint.realm(), snapshot).await
-    }
-
-    /// The calls between members over the same connection.
-    #[must_use]
-    pub fn calls(&self) -> Calls {
-        Calls::new(
-            self.endpoint.client().clone(),
-            self.endpoint.realm().clone(),
-        )
-    }
-
-    /// A reader of the log's state, for operators.
-    #[must_use]
-    pub fn state_reader(&self) -> StateReader {
-        StateReader::new(self.endpoint.clone())
+        self.reader().store(snapshot).await
     }
 
     /// Appends the bytes if the log's last sequence is `expected`.
     pub fn publish(&self, id: AppendId, expected: u64, bytes: &[u8]) {
         let (endpoint, bytes) = (self.endpoint.clone(), bytes.to_vec());
         tokio::spawn(async move {
-            let subject = endpoint.realm().subject("log");
+            let LogReader { client, realm, .. } = &endpoint.reader;
+            let subject = realm.subject("log");
             let began = Instant::now();
-            let appending = append::append(endpoint.client(), &subject, expected, bytes);
+            let appending = append::append(client, &subject, expected, bytes);
             let mut appending = pin!(appending);
             let patience = Duration::from_micros(PUBLISH_TIMEOUT.0);
             let in_time = timeout(patience, &mut appending).await;
@@ -134,19 +112,19 @@ impl Log {
     pub fn read(&self, id: ReadId, sequence: u64, source: Source) {
         let endpoint = self.endpoint.clone();
         tokio::spawn(async move {
-            let (client, realm) = (endpoint.client(), endpoint.realm());
+            let reader = &endpoint.reader;
             let found = match source {
                 Source::Leader => {
-                    let found = by_leader(client, &realm.stream(), sequence).await;
-                    endpoint.ended(found.is_some()).await;
+                    let found = reader.by_leader(&reader.realm.stream(), sequence).await;
+                    endpoint.ended(found != RecordCopy::Unanswered).await;
                     found
                 }
-                Source::Replica(_) => by_replica(client, realm, sequence).await,
+                Source::Replica(_) => reader.by_replica(sequence).await,
             };
             let bytes = match found {
-                Some(Found::Record(bytes)) => Some(bytes),
-                Some(Found::Nothing) => None,
-                None => return,
+                RecordCopy::There(bytes) => Some(bytes),
+                RecordCopy::Absent => None,
+                RecordCopy::Unanswered => return,
             };
             endpoint.tell(Report::Found { id, bytes });
         });
@@ -169,7 +147,7 @@ impl Log {
             let StoredSnapshot {
                 sequence, position, ..
             } = snapshot;
-            match snapshots::store(endpoint.context(), endpoint.realm(), snapshot).await {
+            match endpoint.reader.store(snapshot).await {
                 Ok(()) => tracing::info!(sequence, position, "a snapshot is stored"),
                 Err(why) => tracing::error!(sequence, %why, "a snapshot is not stored"),
             }
@@ -188,7 +166,7 @@ impl Log {
     pub fn fetch_snapshot(&self) {
         let endpoint = self.endpoint.clone();
         tokio::spawn(async move {
-            match snapshots::newest(endpoint.context(), endpoint.realm()).await {
+            match endpoint.reader.newest_snapshot().await {
                 Ok(Some(bytes)) => endpoint.tell(Report::Snapshot(bytes)),
                 Ok(None) => tracing::error!("the log lacks records, and no snapshot is stored"),
                 Err(why) => tracing::warn!(%why, "no snapshot can be read now"),

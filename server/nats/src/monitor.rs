@@ -10,6 +10,7 @@ use hyper::body::Bytes;
 use hyper_util::client::legacy;
 use hyper_util::rt::TokioExecutor;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::options::{LARGEST_MESSAGE, LogOptions, Vouching};
 
@@ -53,18 +54,8 @@ pub enum ServerFault {
 struct Varz {
     server_name: String,
     version: String,
-    jetstream: Option<JetStream>,
-}
-
-#[derive(Deserialize)]
-struct JetStream {
-    config: Option<JetStreamConfig>,
-}
-
-#[derive(Deserialize)]
-struct JetStreamConfig {
     #[serde(default)]
-    sync_always: bool,
+    jetstream: Value,
 }
 
 /// Checks the server that this process is connected to.
@@ -140,15 +131,11 @@ async fn asked(monitor: &str) -> Result<String, ServerFault> {
 
 /// The names of the servers that have a replica. A server that is alone names none.
 async fn replicas(context: &Context, options: &LogOptions) -> Vec<String> {
-    let Ok(mut stream) = context.get_stream(options.realm.stream()).await else {
-        return Vec::new();
-    };
-    let cluster = stream
-        .info()
-        .await
+    let stream = context.get_stream(options.realm.stream()).await;
+    let Some(cluster) = stream
         .ok()
-        .and_then(|info| info.cluster.clone());
-    let Some(cluster) = cluster else {
+        .and_then(|stream| stream.cached_info().cluster.clone())
+    else {
         return Vec::new();
     };
     let others = cluster.replicas.into_iter().map(|peer| peer.name);
@@ -158,8 +145,8 @@ async fn replicas(context: &Context, options: &LogOptions) -> Vec<String> {
 /// Checks one server, and returns its name.
 fn check_server(varz: Varz) -> Result<String, ServerFault> {
     check_version(&varz.version)?;
-    let config = varz.jetstream.and_then(|jetstream| jetstream.config);
-    match config.is_some_and(|config| config.sync_always) {
+    let syncs = varz.jetstream.pointer("/config/sync_always");
+    match syncs == Some(&Value::Bool(true)) {
         true => Ok(varz.server_name),
         false => Err(ServerFault::Unsynced {
             server: varz.server_name,

@@ -2,72 +2,74 @@
 
 use std::time::Duration;
 
-use async_nats::{Client, Request};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use async_nats::StatusCode;
+use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind};
 use chat_cluster::READ_TIMEOUT;
-use serde::Deserialize;
+use tokio::time::timeout;
 
-use crate::options::RealmName;
+use crate::connection::LogReader;
 
-/// The header of a record that a replica answers with.
-const SEQUENCE: &str = "Nats-Sequence";
+/// The time limit of one read.
+pub(crate) const PATIENCE: Duration = Duration::from_micros(READ_TIMEOUT.0);
 
-/// A record, by the leader of the stream: `None` if there is no answer.
-///
-/// The fate of an append is read only in this way: a replica may lag behind.
-pub(crate) async fn by_leader(client: &Client, stream: &str, sequence: u64) -> Option<Found> {
-    #[derive(Deserialize)]
-    struct Answer {
-        message: Option<Message>,
-    }
-    #[derive(Deserialize)]
-    struct Message {
-        seq: u64,
-        #[serde(default)]
-        data: String,
-    }
-    let answer = ask(
-        client,
-        &format!("$JS.API.STREAM.MSG.GET.{stream}"),
-        sequence,
-    )
-    .await?;
-    let Answer { message } = serde_json::from_slice(&answer.payload).ok()?;
-    Some(match message {
-        Some(message) if message.seq == sequence => {
-            let data = STANDARD.decode(&message.data);
-            data.map_or(Found::Nothing, Found::Record)
-        }
-        Some(_) | None => Found::Nothing,
-    })
-}
-
-/// A record, by any replica of the stream.
-pub(crate) async fn by_replica(client: &Client, realm: &RealmName, sequence: u64) -> Option<Found> {
-    let subject = format!("$JS.API.DIRECT.GET.{}", realm.stream());
-    let answer = ask(client, &subject, sequence).await?;
-    let found = answer
-        .headers
-        .as_ref()
-        .and_then(|headers| headers.get(SEQUENCE));
-    let is_it = found.is_some_and(|found| found.as_str() == sequence.to_string());
-    Some(match is_it {
-        true => Found::Record(answer.payload.to_vec()),
-        false => Found::Nothing,
-    })
-}
-
-/// The result of a read that was answered.
+/// A record at one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    Record(Vec<u8>),
-    Nothing,
+pub enum RecordCopy {
+    /// The bytes.
+    There(Vec<u8>),
+    /// The source has no such record.
+    Absent,
+    /// The source does not answer.
+    Unanswered,
 }
 
-async fn ask(client: &Client, subject: &str, sequence: u64) -> Option<async_nats::Message> {
-    let request = Request::new()
-        .payload(format!("{{\"seq\":{sequence}}}").into())
-        .timeout(Some(Duration::from_micros(READ_TIMEOUT.0)));
-    client.send_request(subject.to_owned(), request).await.ok()
+impl LogReader {
+    /// A record, by the leader of the stream.
+    ///
+    /// The fate of an append is read only in this way: a replica may lag behind.
+    pub(crate) async fn by_leader(&self, stream: &str, sequence: u64) -> RecordCopy {
+        let Ok(stream) = self.context.get_stream_no_info(stream).await else {
+            return RecordCopy::Unanswered;
+        };
+        let answer = timeout(PATIENCE, stream.get_raw_message(sequence)).await;
+        let Ok(answer) = answer else {
+            return RecordCopy::Unanswered;
+        };
+        match answer.map_err(|error| error.kind()) {
+            Ok(found) if found.sequence == sequence => RecordCopy::There(found.payload.into()),
+            Ok(_)
+            | Err(
+                RawMessageErrorKind::NoMessageFound
+                | RawMessageErrorKind::InvalidSubject
+                | RawMessageErrorKind::JetStream(_),
+            ) => RecordCopy::Absent,
+            Err(RawMessageErrorKind::Other) => RecordCopy::Unanswered,
+        }
+    }
+
+    /// A record of the log, by any replica.
+    pub(crate) async fn by_replica(&self, sequence: u64) -> RecordCopy {
+        let Ok(stream) = self.context.get_stream_no_info(self.realm.stream()).await else {
+            return RecordCopy::Unanswered;
+        };
+        let answer = timeout(PATIENCE, stream.direct_get(sequence)).await;
+        let Ok(answer) = answer else {
+            return RecordCopy::Unanswered;
+        };
+        match answer.map_err(|error| error.kind()) {
+            Ok(found) if found.sequence == sequence => RecordCopy::There(found.payload.into()),
+            Err(
+                DirectGetErrorKind::ErrorResponse(StatusCode::NO_RESPONDERS, _)
+                | DirectGetErrorKind::TimedOut
+                | DirectGetErrorKind::Request
+                | DirectGetErrorKind::Other,
+            ) => RecordCopy::Unanswered,
+            Ok(_)
+            | Err(
+                DirectGetErrorKind::NotFound
+                | DirectGetErrorKind::InvalidSubject
+                | DirectGetErrorKind::ErrorResponse(..),
+            ) => RecordCopy::Absent,
+        }
+    }
 }

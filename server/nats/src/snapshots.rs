@@ -1,12 +1,11 @@
 //! Snapshots in the object store, and purges of the log below them.
 
-use async_nats::jetstream::Context;
 use async_nats::jetstream::object_store::{ObjectMetadata, ObjectStore};
 use futures_util::TryStreamExt as _;
 use tokio::io::AsyncReadExt as _;
 
-use crate::options::RealmName;
-use crate::streams::OpenError;
+use crate::connection::LogReader;
+use crate::open_error::OpenError;
 
 /// The number of snapshots that are kept. The log is purged below the oldest of them, so that a
 /// damaged one costs nothing.
@@ -27,111 +26,96 @@ pub struct StoredSnapshot {
     pub bytes: Vec<u8>,
 }
 
-/// Stores a snapshot, deletes all but the newest ones, and purges the log below them.
-pub(crate) async fn store(
-    context: &Context,
-    realm: &RealmName,
-    snapshot: StoredSnapshot,
-) -> Result<(), OpenError> {
-    let failed = |error: String| OpenError::Snapshots {
-        bucket: realm.bucket(),
-        why: error,
-    };
-    let bucket = bucket(context, realm).await?;
-    let facts = [
-        ("position", snapshot.position.to_string()),
-        ("digest", format!("{:016x}", snapshot.digest)),
-        ("version", snapshot.version.into()),
-    ];
-    let facts = facts.map(|(name, fact)| (name.to_owned(), fact));
-    let metadata = ObjectMetadata {
-        name: name_of(snapshot.sequence),
-        metadata: facts.into(),
-        ..ObjectMetadata::default()
-    };
-    let put = bucket.put(metadata, &mut &*snapshot.bytes).await;
-    put.map_err(|error| failed(error.to_string()))?;
-    let mut stored = sequences(&bucket, realm).await?;
-    let kept = stored.split_off(stored.len().saturating_sub(KEPT));
-    for old in stored {
-        let deleted = bucket.delete(name_of(old)).await;
-        deleted.map_err(|error| failed(error.to_string()))?;
-    }
-    if let [oldest, _] = kept[..] {
-        let stream = context.get_stream_no_info(realm.stream()).await;
-        let stream = stream.map_err(|error| failed(error.to_string()))?;
-        // A purge removes the messages before this sequence.
-        let purged = stream.purge().sequence(oldest + 1).await;
-        purged.map_err(|error| failed(error.to_string()))?;
-    }
-    Ok(())
-}
-
 /// The bytes of a stored snapshot, or why they cannot be read.
 pub type StoredBytes = Result<Vec<u8>, String>;
 
-/// All snapshots with their sequences, in ascending order.
-pub(crate) async fn all(
-    context: &Context,
-    realm: &RealmName,
-) -> Result<Vec<(u64, StoredBytes)>, OpenError> {
-    let bucket = bucket(context, realm).await?;
-    let mut found = Vec::new();
-    for sequence in sequences(&bucket, realm).await? {
-        found.push((sequence, read(&bucket, sequence).await));
+impl LogReader {
+    /// The stored snapshots with their sequences, in ascending order.
+    ///
+    /// # Errors
+    /// The object store cannot be read.
+    pub async fn snapshots(&self) -> Result<Vec<(u64, StoredBytes)>, OpenError> {
+        let bucket = self.bucket().await.map_err(self.failed())?;
+        let mut found = Vec::new();
+        for sequence in sequences(&bucket).await.map_err(self.failed())? {
+            let bytes = read(&bucket, sequence).await;
+            found.push((sequence, bytes.map_err(|error| error.to_string())));
+        }
+        Ok(found)
     }
-    Ok(found)
-}
 
-/// The newest snapshot that can be read; none if there is none.
-pub(crate) async fn newest(
-    context: &Context,
-    realm: &RealmName,
-) -> Result<Option<Vec<u8>>, OpenError> {
-    let bucket = bucket(context, realm).await?;
-    for sequence in sequences(&bucket, realm).await?.into_iter().rev() {
-        match read(&bucket, sequence).await {
-            Ok(bytes) => return Ok(Some(bytes)),
-            Err(why) => tracing::error!(sequence, why, "a snapshot cannot be read"),
+    /// The newest snapshot that can be read; none if there is none.
+    ///
+    /// # Errors
+    /// The object store cannot be read.
+    pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, OpenError> {
+        let bucket = self.bucket().await.map_err(self.failed())?;
+        let sequences = sequences(&bucket).await.map_err(self.failed())?;
+        for sequence in sequences.into_iter().rev() {
+            match read(&bucket, sequence).await {
+                Ok(bytes) => return Ok(Some(bytes)),
+                Err(why) => tracing::error!(sequence, %why, "a snapshot cannot be read"),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Stores a snapshot, deletes all but the newest ones, and purges the log below them.
+    pub(crate) async fn store(&self, snapshot: StoredSnapshot) -> Result<(), OpenError> {
+        self.put(snapshot).await.map_err(self.failed())
+    }
+
+    async fn put(&self, snapshot: StoredSnapshot) -> Result<(), async_nats::Error> {
+        let bucket = self.bucket().await?;
+        let facts = [
+            ("position", snapshot.position.to_string()),
+            ("digest", format!("{:016x}", snapshot.digest)),
+            ("version", snapshot.version.into()),
+        ];
+        let facts = facts.map(|(name, fact)| (name.to_owned(), fact));
+        let metadata = ObjectMetadata {
+            name: name_of(snapshot.sequence),
+            metadata: facts.into(),
+            ..ObjectMetadata::default()
+        };
+        bucket.put(metadata, &mut &*snapshot.bytes).await?;
+        let mut stored = sequences(&bucket).await?;
+        let kept = stored.split_off(stored.len().saturating_sub(KEPT));
+        for old in stored {
+            bucket.delete(name_of(old)).await?;
+        }
+        if let [oldest, _] = kept[..] {
+            let stream = self.context.get_stream_no_info(self.realm.stream()).await?;
+            // A purge removes the messages before this sequence.
+            stream.purge().sequence(oldest + 1).await?;
+        }
+        Ok(())
+    }
+
+    async fn bucket(&self) -> Result<ObjectStore, async_nats::Error> {
+        Ok(self.context.get_object_store(self.realm.bucket()).await?)
+    }
+
+    fn failed(&self) -> impl FnOnce(async_nats::Error) -> OpenError {
+        |error| OpenError::Snapshots {
+            bucket: self.realm.bucket(),
+            why: error.to_string(),
         }
     }
-    Ok(None)
 }
 
-async fn read(bucket: &ObjectStore, sequence: u64) -> Result<Vec<u8>, String> {
-    let object = bucket.get(name_of(sequence)).await;
-    let mut object = object.map_err(|error| error.to_string())?;
+async fn read(bucket: &ObjectStore, sequence: u64) -> Result<Vec<u8>, async_nats::Error> {
+    let mut object = bucket.get(name_of(sequence)).await?;
     let mut bytes = Vec::new();
-    let read = object.read_to_end(&mut bytes).await;
-    read.map_err(|error| error.to_string())?;
+    object.read_to_end(&mut bytes).await?;
     Ok(bytes)
 }
 
-async fn bucket(context: &Context, realm: &RealmName) -> Result<ObjectStore, OpenError> {
-    let found = context.get_object_store(realm.bucket()).await;
-    found.map_err(|error| OpenError::Snapshots {
-        bucket: realm.bucket(),
-        why: error.to_string(),
-    })
-}
-
 /// The sequences of the stored snapshots, in ascending order.
-async fn sequences(bucket: &ObjectStore, realm: &RealmName) -> Result<Vec<u64>, OpenError> {
-    let failed = |why: String| OpenError::Snapshots {
-        bucket: realm.bucket(),
-        why,
-    };
-    let list = bucket
-        .list()
-        .await
-        .map_err(|error| failed(error.to_string()))?;
-    let found: Vec<_> = list.try_collect().await.map_err(
-        |error: async_nats::jetstream::object_store::ListerError| failed(error.to_string()),
-    )?;
-    let mut sequences: Vec<u64> = found
-        .iter()
-        .filter_map(|info| info.name.parse().ok())
-        .collect();
+async fn sequences(bucket: &ObjectStore) -> Result<Vec<u64>, async_nats::Error> {
+    let found: Vec<_> = bucket.list().await?.try_collect().await?;
+    let sequences = found.iter().filter_map(|info| info.name.parse().ok());
+    let mut sequences: Vec<u64> = sequences.collect();
     sequences.sort_unstable();
     Ok(sequences)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_nats::connection::State as Connection;
 use async_nats::jetstream::stream::State;
 
-use crate::endpoint::Endpoint;
+use crate::connection::LogReader;
 
 /// What the log holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,31 +21,19 @@ pub struct LogState {
     pub snapshot_at: Duration,
 }
 
-/// Reads the state of one realm's log.
-#[derive(Clone)]
-pub struct StateReader {
-    endpoint: Endpoint,
-}
-
-impl StateReader {
-    pub(crate) const fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint }
-    }
-
+impl LogReader {
     /// How often the connection was made again; none while there is no connection.
     #[must_use]
     pub fn reconnects(&self) -> Option<u64> {
-        let client = self.endpoint.client();
-        let connects = client.statistics().connects.load(Ordering::Relaxed);
-        let is_connected = client.connection_state() == Connection::Connected;
+        let connects = self.client.statistics().connects.load(Ordering::Relaxed);
+        let is_connected = self.client.connection_state() == Connection::Connected;
         is_connected.then(|| connects.saturating_sub(1))
     }
 
     /// The state of the log; none if the servers do not answer.
-    pub async fn read(&self) -> Option<LogState> {
-        let realm = self.endpoint.realm();
-        let log = self.state_of(realm.stream()).await?;
-        let snapshots = self.state_of(realm.snapshot_stream()).await?;
+    pub async fn state(&self) -> Option<LogState> {
+        let log = self.state_of(self.realm.stream()).await?;
+        let snapshots = self.state_of(self.realm.snapshot_stream()).await?;
         let seconds = match snapshots.messages {
             0 => 0,
             _ => snapshots.last_timestamp.unix_timestamp(),
@@ -59,7 +47,7 @@ impl StateReader {
     }
 
     async fn state_of(&self, stream: String) -> Option<State> {
-        let stream = self.endpoint.context().get_stream(stream).await.ok()?;
+        let stream = self.context.get_stream(stream).await.ok()?;
         Some(stream.cached_info().state.clone())
     }
 }

@@ -1,15 +1,15 @@
 //! The streams of a realm: made with the settings that the log needs, or refused with others.
 
-use std::time::Duration;
-
 use async_nats::Client;
-use async_nats::jetstream::context::CreateStreamErrorKind;
+use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
+use async_nats::jetstream::object_store;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
-use async_nats::jetstream::{Context, object_store};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
-use crate::monitor::ServerFault;
+use crate::connection::LogReader;
+use crate::open_error::{OpenError, SettingFault};
 use crate::options::{LARGEST_MESSAGE, RealmName};
+use crate::retried::{AGAIN, retried};
 
 /// The replicas of a stream on several servers.
 const REPLICAS: usize = 3;
@@ -20,73 +20,23 @@ const ALONE: u64 = 10_074;
 /// JetStream's error for a stream that exists with other settings.
 const DIFFERENT: u64 = 10_058;
 
-/// How long servers that just started have until they make a stream.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The pause between two attempts.
-pub(crate) const AGAIN: Duration = Duration::from_millis(500);
-
-/// Why the log cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
-pub enum OpenError {
-    #[error("--cluster: no server of {servers} can be used: {why}")]
-    Unreachable { servers: String, why: String },
-    #[error("--cluster-credentials: the key file is not usable: {why}")]
-    Credentials { why: String },
-    #[error("--cluster: {0}")]
-    Server(#[from] ServerFault),
-    #[error("--cluster: the stream {stream} {fault}")]
-    Stream { stream: String, fault: SettingFault },
-    #[error("--cluster: the snapshots in {bucket} cannot be read: {why}")]
-    Snapshots { bucket: String, why: String },
-}
-
-/// What is wrong with a stream.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettingFault {
-    /// It exists with other settings.
-    #[error(
-        "exists with other settings than this server makes it with; `nats stream edit` changes \
-         them, or --cluster-realm names another realm"
-    )]
-    Different,
-    /// It does not exist.
-    #[error("does not exist: no member has made it, or the servers have lost it")]
-    Absent,
-    /// It cannot be made.
-    #[error("cannot be made: {0}")]
-    Unmade(String),
-    /// It holds what no member of this version wrote.
-    #[error("holds what is no identity of a realm")]
-    Identity,
-}
-
 /// Makes the streams of a realm, or finds them, and returns the number of their replicas.
-pub(crate) async fn make(
-    client: &Client,
-    context: &Context,
-    realm: &RealmName,
-) -> Result<usize, OpenError> {
-    let place = (client, context);
-    let replicas = match create(place, log_config(realm, REPLICAS)).await {
-        Err(Unmade::Alone) => {
-            let alone = create(place, log_config(realm, 1)).await;
-            alone.map_err(|unmade| unmade.of(realm.stream()))?;
-            1
-        }
-        other => {
-            other.map_err(|unmade| unmade.of(realm.stream()))?;
-            REPLICAS
-        }
-    };
+pub(crate) async fn make(place: &LogReader) -> Result<usize, OpenError> {
+    let LogReader { realm, context, .. } = place;
+    let mut replicas = REPLICAS;
+    let mut made = create(place, log_config(realm, replicas)).await;
+    if made.as_ref().err().and_then(code_of) == Some(ALONE) {
+        replicas = 1;
+        made = create(place, log_config(realm, replicas)).await;
+    }
+    made.map_err(|error| unmade(realm.stream(), &error))?;
     let identity = Config {
         max_messages: 1,
         deny_purge: true,
         ..config(realm.identity_stream(), realm.subject("identity"), replicas)
     };
     let made = create(place, identity).await;
-    made.map_err(|unmade| unmade.of(realm.identity_stream()))?;
+    made.map_err(|error| unmade(realm.identity_stream(), &error))?;
     let bucket = object_store::Config {
         bucket: realm.bucket(),
         storage: StorageType::File,
@@ -94,26 +44,13 @@ pub(crate) async fn make(
         max_bytes: -1,
         ..object_store::Config::default()
     };
-    create_bucket(place, bucket).await?;
+    let create = || context.create_object_store(bucket.clone());
+    let made = retried(create, |_| false, || try_another(&place.client)).await;
+    made.map_err(|error| OpenError::Snapshots {
+        bucket: realm.bucket(),
+        why: error.to_string(),
+    })?;
     Ok(replicas)
-}
-
-/// Makes the bucket of the snapshots, or finds it.
-async fn create_bucket(
-    (client, context): (&Client, &Context),
-    config: object_store::Config,
-) -> Result<(), OpenError> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let Err(error) = context.create_object_store(config.clone()).await else {
-            return Ok(());
-        };
-        if Instant::now() >= until {
-            let (bucket, why) = (config.bucket, error.to_string());
-            return Err(OpenError::Snapshots { bucket, why });
-        }
-        try_another(client).await;
-    }
 }
 
 /// Connects to another server after a while. This one may be cut off from the others.
@@ -150,38 +87,26 @@ fn config(name: String, subject: String, replicas: usize) -> Config {
     }
 }
 
-enum Unmade {
-    Alone,
-    Fault(SettingFault),
-}
-
-impl Unmade {
-    fn of(self, stream: String) -> OpenError {
-        let fault = match self {
-            Self::Alone => SettingFault::Unmade("the server is alone".into()),
-            Self::Fault(fault) => fault,
-        };
-        OpenError::Stream { stream, fault }
-    }
-}
-
 /// Makes a stream. One with the same settings is as good as made.
-async fn create((client, context): (&Client, &Context), config: Config) -> Result<(), Unmade> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let Err(error) = context.create_stream(config.clone()).await else {
-            return Ok(());
-        };
-        if let CreateStreamErrorKind::JetStream(error) = error.kind() {
-            match error.error_code().0 {
-                ALONE => return Err(Unmade::Alone),
-                DIFFERENT => return Err(Unmade::Fault(SettingFault::Different)),
-                _ => {}
-            }
-        }
-        if Instant::now() >= until {
-            return Err(Unmade::Fault(SettingFault::Unmade(error.to_string())));
-        }
-        try_another(client).await;
+async fn create(place: &LogReader, config: Config) -> Result<(), CreateStreamError> {
+    let is_final = |error: &_| matches!(code_of(error), Some(ALONE | DIFFERENT));
+    let create = || place.context.create_stream(config.clone());
+    let made = retried(create, is_final, || try_another(&place.client));
+    made.await.map(|_| ())
+}
+
+/// JetStream's number of this error, if it is one of JetStream.
+fn code_of(error: &CreateStreamError) -> Option<u64> {
+    if let CreateStreamErrorKind::JetStream(error) = error.kind() {
+        return Some(error.error_code().0);
     }
+    None
+}
+
+fn unmade(stream: String, error: &CreateStreamError) -> OpenError {
+    let fault = match code_of(error) {
+        Some(DIFFERENT) => SettingFault::Different,
+        Some(_) | None => SettingFault::Unmade(error.to_string()),
+    };
+    OpenError::Stream { stream, fault }
 }

@@ -235,7 +235,7 @@ async fn the_log_is_purged_below_the_last_two_snapshots() {
 async fn a_call_reaches_the_member_that_serves_it_or_nobody_at_once() {
     let servers = shared();
     let bench = Bench::open(&options(&servers, "calls")).await;
-    let calls = bench.log.calls();
+    let calls = bench.log.reader().calls();
     let unserved = calls.ask("call", b"hello".to_vec(), PATIENCE).await;
     assert_eq!(unserved, Err(CallError::NoOwner));
     let mut serving = calls.serve("call").await.expect("a connection");

@@ -7,7 +7,7 @@ use chat_cluster::{Alarm, Outcome};
 use chat_core::Reject;
 use server_chat::driver::Answered;
 use server_chat::metrics::{Metrics, Row};
-use server_nats::{LogOptions, StateReader};
+use server_nats::{LogOptions, LogReader};
 use tokio::time::sleep;
 
 use super::standing::Standings;
@@ -32,12 +32,12 @@ pub(super) async fn watch_servers(options: LogOptions, standing: Standings, metr
 }
 
 /// Measures the log and the connection to it, until the driver has stopped.
-pub(super) async fn watch(reader: StateReader, standing: Standings, metrics: Arc<Metrics>) {
+pub(super) async fn watch(reader: LogReader, standing: Standings, metrics: Arc<Metrics>) {
     while standing.has_changed().is_ok() {
         let reconnects = reader.reconnects();
         metrics.set(Row::ClusterConnected, "", reconnects.is_some().into());
         metrics.raise(Row::ClusterReconnects, "", reconnects.unwrap_or(0));
-        if let Some(log) = reader.read().await {
+        if let Some(log) = reader.state().await {
             let behind = log.last.saturating_sub(standing.borrow().sequence);
             for (row, number) in [
                 (Row::ClusterBehind, behind),

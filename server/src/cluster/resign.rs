@@ -100,7 +100,7 @@ async fn answer_all(
 /// The log cannot be opened, there is no owner, or no member takes over.
 pub(crate) async fn resign(cluster: &ClusterSettings) -> Result<String, ClusterError> {
     let log = Log::open(&options(cluster)?).await?;
-    let calls = log.calls();
+    let calls = log.reader().calls();
     let answer = calls.ask(RESIGN, encode(&()), ANSWER).await;
     let answer = answer.map_err(|error| match error {
         CallError::NoOwner => ClusterError::NoOwner,

@@ -53,7 +53,7 @@ pub(crate) async fn status(
     is_json: bool,
 ) -> Result<String, ClusterError> {
     let log = Log::open(&options(cluster)?).await?;
-    let members = members(&log.calls()).await;
+    let members = members(&log.reader().calls()).await;
     Ok(match is_json {
         true => json(&members),
         false => table(&members),

@@ -223,7 +223,7 @@ pub(crate) async fn start(
     let limits = &server.limits;
     let found = server.journal.as_ref();
     let mut own = found
-        .map(|given| journal::find(&given.into(), limits))
+        .map(|given| journal::find(given, limits))
         .transpose()?;
     let log_options = options(cluster)?;
     let log = Log::open(&log_options).await?;

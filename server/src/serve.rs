@@ -121,7 +121,7 @@ impl Core {
         let mut history = None;
         let (node, journal, secrets) = match &settings.journal {
             Some(options) => {
-                let opened = journal::open(&options.into(), &settings.limits)?;
+                let opened = journal::open(options, &settings.limits)?;
                 let secrets = Secrets::new(&opened.identity.secret);
                 let end = opened.node.hub().position();
                 let history_options = HistoryOptions {

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use chat_journal::RecoveryError;
 use server_settings::os_error::{advice, reason};
-use server_storage::journal::{DatabaseError, ReadError, database_in, is_no_folder};
+use server_storage::journal::{DatabaseError, database_in};
+use server_storage::private::is_no_folder;
 
 pub use copy::{backup, restore};
 pub use export::export;
@@ -50,7 +51,7 @@ pub enum UpkeepError {
     #[error("{}: {error}", path.display())]
     Recovery {
         path: PathBuf,
-        error: Box<RecoveryError<ReadError>>,
+        error: Box<RecoveryError<DatabaseError>>,
     },
     #[error("{}: {problems}", path.display())]
     Damaged { path: PathBuf, problems: String },

@@ -15,7 +15,7 @@ use server_chat::driver::{
 };
 use server_chat::view::View;
 use server_storage::clock::{Clock, MachineClocks};
-use server_storage::journal::{Append, Fate, FateReporter, Journal, NoWrite};
+use server_storage::journal::{Fate, FateReporter, Journal, NoWrite};
 
 /// A journal that does nothing by itself: the test decides the outcome of each batch.
 #[derive(Clone, Default)]
@@ -35,15 +35,15 @@ impl Journal for ManualJournal {
         self.held().later = Some(later);
     }
 
-    fn append(&mut self, now: Time, entries: &[Entry]) -> Append {
+    fn append(&mut self, now: Time, entries: &[Entry]) -> Option<Fate> {
         let mut held = self.held();
         if held.loose {
             let first = Position(held.last + 1);
             held.last += entries.len() as u64;
-            return Append::Settled(Fate::Committed { first, at: now });
+            return Some(Fate::Committed { first, at: now });
         }
         held.batches.push((now, entries.to_vec()));
-        Append::Pending
+        None
     }
 
     fn close(&mut self, _: &Hub) -> Result<(), NoWrite> {

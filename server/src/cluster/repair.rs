@@ -11,11 +11,10 @@ use std::time::Duration;
 
 use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Config, Position};
-use chat_journal::{Identity, Loss};
+use chat_journal::Identity;
 use server_nats::{Extent, Log, LogReader, OpenError, SettingFault, StoredSnapshot};
-use server_settings::ClusterSettings;
-use server_settings::Durability;
-use server_storage::journal::{self, FoundJournal, Options};
+use server_settings::{ClusterSettings, Durability, JournalSettings, LossRule};
+use server_storage::journal::{self, FoundJournal};
 
 use super::wire::{STATUS, encode};
 use super::{ClusterError, options};
@@ -38,7 +37,7 @@ pub(crate) enum Repair {
 /// The log has records, or is of another realm, or members run, or the journal is not usable.
 pub(crate) async fn repair(
     cluster: &ClusterSettings,
-    (from, loss): (&Path, Loss),
+    (from, loss): (&Path, LossRule),
     repair: Repair,
 ) -> Result<String, ClusterError> {
     let own = read(from, loss)?;
@@ -84,13 +83,13 @@ pub(crate) async fn repair(
 }
 
 /// Locks the folder, and reads its journal.
-fn read(from: &Path, loss: Loss) -> Result<FoundJournal, ClusterError> {
+fn read(from: &Path, loss: LossRule) -> Result<FoundJournal, ClusterError> {
     if !journal::database_in(from).exists() {
         return Err(ClusterError::NoEntries {
             folder: from.display().to_string(),
         });
     }
-    let options = Options {
+    let settings = JournalSettings {
         folder: from.into(),
         durability: Durability::default(),
         loss,
@@ -98,7 +97,7 @@ fn read(from: &Path, loss: Loss) -> Result<FoundJournal, ClusterError> {
         bytes: None,
         reserve: None,
     };
-    let own = journal::find(&options, &Config::default())?;
+    let own = journal::find(&settings, &Config::default())?;
     match own.last() {
         Position(0) => Err(ClusterError::NoEntries {
             folder: from.display().to_string(),

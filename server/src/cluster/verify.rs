@@ -100,7 +100,7 @@ impl Compared {
                 path: folder.into(),
                 error: Box::new(error),
             })?;
-        let first = reader.first().map_err(|error| wrong(error.into()))?;
+        let first = reader.first().map_err(wrong)?;
         Ok(Self {
             reader,
             path,

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use chat_journal::Loss;
 use server_chat::render_text;
 use server_settings::cli::ClusterCommand;
 use server_settings::cli::{ClusterArgs, ClusterRepairArgs, ServeArgs};
@@ -42,16 +41,16 @@ pub(super) fn perform(command: ClusterCommand) -> ExitCode {
 
 /// Makes a log from a journal.
 fn repair(args: ClusterRepairArgs) -> ExitCode {
-    let loss = match args.accept_loss {
-        true => Loss::Accepted,
-        false => Loss::Refused,
-    };
     let kind = match args.dry_run {
         true => Repair::DryRun,
         false => Repair::Made,
     };
     with_cluster(args.cluster, Level::WARN, |runtime, cluster| {
-        print(&runtime.block_on(cluster::repair(cluster, (&args.from, loss), kind))?)
+        print(&runtime.block_on(cluster::repair(
+            cluster,
+            (&args.from, args.accept_loss.into()),
+            kind,
+        ))?)
     })
 }
 

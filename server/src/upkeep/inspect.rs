@@ -9,7 +9,7 @@ use chat_core::{Position, VERSION};
 use chat_journal::{Broken, Chain, FORMAT, Link, Marks, Origin, Snapshot};
 use serde::Serialize;
 use server_storage::history;
-use server_storage::journal::JournalReader;
+use server_storage::journal::{DatabaseError, JournalReader};
 
 use super::{UpkeepError, check_journal, no_journal};
 
@@ -92,7 +92,7 @@ fn report(data: &Path, reader: &JournalReader, origin: &Origin) -> Result<Report
         .filter(|snapshot| !snapshot.usable)
         .map(|snapshot| format!("snapshot {} cannot be used", snapshot.position))
         .collect();
-    let chain = verify(reader, origin, &links).map_err(UpkeepError::sqlite(data))?;
+    let chain = verify(reader, origin, &links).map_err(UpkeepError::database(data))?;
     problems.extend(chain.problem);
     let recovered = reader.recover(origin);
     let starts = recovered.is_ok();
@@ -159,7 +159,11 @@ struct Verified {
 }
 
 /// Follows the chain from the first record, or from the first snapshot that continues it.
-fn verify(reader: &JournalReader, origin: &Origin, links: &Links) -> rusqlite::Result<Verified> {
+fn verify(
+    reader: &JournalReader,
+    origin: &Origin,
+    links: &Links,
+) -> Result<Verified, DatabaseError> {
     let first = reader.first()?;
     let mut found = Verified {
         first: first.unwrap_or(Position(0)),

@@ -23,7 +23,7 @@ pub fn records(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     // The marks are read first: the journal only grows.
     let marks = reader.marks().map_err(UpkeepError::file(data))?;
     bundle.marks(&marks, &mut bytes);
-    let first = reader.first().map_err(UpkeepError::sqlite(data))?;
+    let first = reader.first().map_err(UpkeepError::database(data))?;
     let needed_from = Position(first.map_or(0, |first| first.0 - 1));
     let mut is_whole = needed_from == Position(0) && first.is_some();
     let snapshots = reader.snapshots().map_err(UpkeepError::file(data))?;
@@ -46,7 +46,7 @@ pub fn records(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     loop {
         out.write_all(&bytes)?;
         bytes.clear();
-        let batch = reader.batch(after).map_err(UpkeepError::sqlite(data))?;
+        let batch = reader.batch(after).map_err(UpkeepError::database(data))?;
         let Some((last, _)) = batch.last() else {
             break;
         };

@@ -34,7 +34,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chat_core::{Config, Position, RoomId, RoomSeq};
+use chat_core::{Config, Position};
 use chat_journal::Origin;
 use server_settings::{Retention, ServerUrl};
 
@@ -49,7 +49,7 @@ use tables::Tables;
 
 pub use checks::{DAMAGED, contents, has_sums};
 pub use followed::Followed;
-pub use past::{Found, Past, PastReading};
+pub use past::{Past, PastQuery, PastReading};
 pub use sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, is_damage, open_to_read};
 pub use words::QueryWords;
 
@@ -76,7 +76,6 @@ pub struct History(Arc<HistoryParts>);
 struct HistoryParts {
     folder: PathBuf,
     progress: Arc<Progress>,
-    path: PathBuf,
     /// Each with the number of damaged files before the one that it reads.
     readers: Readers<(u64, PastReader)>,
     /// The copy that is read first.
@@ -124,11 +123,11 @@ pub struct DiskUse {
 
 /// The answer to a read.
 #[derive(Debug)]
-pub struct Timed<T> {
+pub struct Timed {
     /// How long the read took, without waiting.
     pub took: Duration,
     /// The answer, or why there is none.
-    pub answer: Result<T, PastError>,
+    pub answer: Result<Option<Past>, PastError>,
 }
 
 /// Why the past cannot be read now.
@@ -159,42 +158,25 @@ impl History {
         config: &Config,
         options: &HistoryOptions,
     ) -> std::io::Result<(Self, Receiver<()>)> {
-        let HistoryOptions {
-            origin,
-            end,
-            retention,
-            ..
-        } = *options;
         let tables = path_in(folder);
         if !tables.exists() {
             // Commands on the folder find tables once the server answers. The follower opens the
             // file again, and reports why it cannot.
-            let _ = Tables::open(&tables, origin.realm);
+            let _ = Tables::open(&tables, options.origin.realm);
         }
-        let progress = Arc::new(Progress::new(end));
+        let progress = Arc::new(Progress::new(options.end));
         #[cfg(feature = "postgres")]
-        let shared = options.server.as_ref().map(|url| {
-            let age = retention.age;
-            let copied = postgres::Copied {
-                file: tables.clone(),
-                folder: folder.into(),
-                copiers: options.copiers,
-                realm: origin.realm,
-                end,
-                age,
-            };
-            postgres::SharedHistory::start(url, copied, Arc::clone(&progress))
-        });
+        let shared = postgres::SharedHistory::start(folder, options, &progress);
         #[cfg(feature = "postgres")]
-        let copied = shared.as_ref().map(postgres::SharedHistory::copied);
+        let copied = shared.as_ref().map(|shared| shared.reached.clone());
         #[cfg(not(feature = "postgres"))]
         let copied = None;
         let follower = Follower {
             folder: folder.into(),
             copied,
-            origin,
+            origin: options.origin,
             config: config.clone(),
-            retention,
+            retention: options.retention,
             clock: Clock::start(),
             progress: Arc::clone(&progress),
         };
@@ -213,7 +195,6 @@ impl History {
         let shared = HistoryParts {
             folder: folder.into(),
             progress,
-            path: path_in(folder),
             readers: Readers::new(),
             #[cfg(feature = "postgres")]
             shared,
@@ -231,7 +212,7 @@ impl History {
     #[must_use]
     pub fn copy_lag(&self) -> Option<u64> {
         #[cfg(feature = "postgres")]
-        return self.0.shared.as_ref().map(postgres::SharedHistory::lag);
+        return Some(self.0.shared.as_ref()?.lag());
         #[cfg(not(feature = "postgres"))]
         None
     }
@@ -256,47 +237,17 @@ impl History {
         }
     }
 
-    /// The room's messages before `before`, the newest first. None if the reader never was a member.
-    /// A read that takes too long answers with what it found so far.
-    pub async fn room(
-        &self,
-        room: RoomId,
-        before: Option<RoomSeq>,
-        reading: PastReading,
-    ) -> Timed<Option<Past>> {
+    /// Reads the messages before this, when the history has everything that is committed now. None if
+    /// the reader never was a member of the room. A read that takes too long answers with what it found
+    /// so far.
+    pub async fn read(&self, query: PastQuery, before: Option<u64>, reading: PastReading) -> Timed {
         #[cfg(feature = "postgres")]
         if let Some(shared) = &self.0.shared
-            && let Some(read) = shared.room(room, before, &reading).await
+            // Boxed, because the compiler nests the states of futures only so deep.
+            && let Some(read) = Box::pin(shared.read(&query, before, &reading)).await
         {
             return read;
         }
-        self.read(move |past| past.room(room, before, &reading, &mut Work::default()))
-            .await
-    }
-
-    /// The messages with all of these words, the newest first, of one room or of all. None if the
-    /// reader never was a member of the room. A read that takes too long answers as that of a room.
-    pub async fn search(
-        &self,
-        words: QueryWords,
-        place: (Option<RoomId>, Option<u64>),
-        reading: PastReading,
-    ) -> Timed<Option<Found>> {
-        #[cfg(feature = "postgres")]
-        if let Some(shared) = &self.0.shared
-            && let Some(read) = shared.search(&words, place, &reading).await
-        {
-            return read;
-        }
-        self.read(move |past| past.search(&words, place, &reading, &mut Work::default()))
-            .await
-    }
-
-    /// Reads when the history has everything that is committed now.
-    async fn read<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&PastReader) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Timed<T> {
         let (files, _) = self.0.progress.damage();
         let refused = |why| Timed {
             took: Duration::ZERO,
@@ -314,7 +265,9 @@ impl History {
         let parts = Arc::clone(&self.0);
         let read = blocking(move || {
             let began = Instant::now();
-            let read = parts.read(files, work);
+            let read = parts.read(files, |past| {
+                past.read(&query, before, &reading, &mut Work::default())
+            });
             (began.elapsed(), read)
         });
         let (took, read) = match read.await {
@@ -341,15 +294,15 @@ impl History {
 
 impl HistoryParts {
     /// Reads the file after `files` damaged ones.
-    fn read<T>(
+    fn read(
         &self,
         files: u64,
-        work: impl FnOnce(&PastReader) -> rusqlite::Result<T>,
-    ) -> rusqlite::Result<T> {
+        work: impl FnOnce(&PastReader) -> rusqlite::Result<Option<Past>>,
+    ) -> rusqlite::Result<Option<Past>> {
         let free = self.readers.take().filter(|(of, _)| *of == files);
         let mut reader = match free {
             Some((_, reader)) => reader,
-            None => PastReader::open(&self.path)?,
+            None => PastReader::open(&path_in(&self.folder))?,
         };
         reader.until(Instant::now() + READ)?;
         let read = work(&reader);

@@ -16,14 +16,12 @@ use chat_core::{Entry, Hub, Position, Time};
 
 pub use database::{DatabaseError, new_identity};
 pub use durable::DurableJournal;
-pub use folder::{FolderError, database_in, is_no_folder};
+pub use folder::database_in;
 #[cfg(feature = "cluster")]
 pub use kept::{FoundJournal, KeepError, KeptBatch, KeptJournal, find};
 pub use memory::MemoryJournal;
-pub use opening::{OpenError, Opened, Options, note_lost_life, open};
-#[cfg(feature = "postgres")]
-pub use reader::LinkAt;
-pub use reader::{JournalReader, ReadError, marks_in, snapshot_in};
+pub use opening::{OpenError, Opened, note_lost_life, open};
+pub use reader::{JournalReader, marks_in, snapshot_in};
 pub use space::NoWrite;
 
 /// The fate of a batch.
@@ -45,15 +43,6 @@ pub enum Fate {
     Refused,
     /// The writer has panicked, or has no thread: no batch has a fate any more.
     Lost,
-}
-
-/// The immediate result of an append.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Append {
-    /// The fate is known.
-    Settled(Fate),
-    /// The append continues. Its fate is reported through [`FateReporter`].
-    Pending,
 }
 
 /// Reports the fate of a pending batch, from any thread.
@@ -88,8 +77,9 @@ pub trait Journal: Send {
     /// Receives, once, the reporter for fates that are not known at once.
     fn attach(&mut self, later: FateReporter);
 
-    /// Appends all of these entries, or none. `now` is the instant of the request.
-    fn append(&mut self, now: Time, entries: &[Entry]) -> Append;
+    /// Appends all of these entries, or none. `now` is the instant of the request. Without a fate the
+    /// append continues, and its fate is reported through [`FateReporter`].
+    fn append(&mut self, now: Time, entries: &[Entry]) -> Option<Fate>;
 
     /// Flushes buffered data and closes files; no append follows. `hub` is the state after the last
     /// batch with a reported outcome.

@@ -8,6 +8,7 @@ pub mod journal;
 mod lock;
 pub mod priority;
 pub mod private;
+mod sqlite;
 
 pub use blocking::blocking;
 pub use lock::lock;

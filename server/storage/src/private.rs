@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, ffi};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{geteuid, umask};
-use server_settings::os_error::reason;
+use server_settings::os_error::{advice, reason};
 
 const PRIVATE_FILE: u32 = 0o600;
 const PRIVATE_FOLDER: u32 = 0o700;
@@ -45,7 +45,7 @@ const REALMS: &str = "realms";
 #[derive(Debug, thiserror::Error)]
 pub enum NotPrivate {
     /// It cannot be read or changed.
-    #[error("{}: {}", path.display(), reason(error))]
+    #[error("{}: {}", path.display(), unusable(error))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -93,6 +93,35 @@ impl NotPrivate {
     }
 }
 
+/// Why a folder cannot be used, and what to do.
+fn unusable(error: &io::Error) -> String {
+    use io::ErrorKind;
+    if is_no_folder(error) {
+        return "it is no folder; --data takes the folder of the journal, which the server makes if \
+                it is absent"
+            .into();
+    }
+    let known = [
+        (
+            ErrorKind::PermissionDenied,
+            "the user as whom the server runs must own the folder, or choose another with --data",
+        ),
+        (
+            ErrorKind::NotFound,
+            "no folder can be made there; choose another with --data",
+        ),
+    ];
+    let advice = advice(error, &known, "choose another folder with --data");
+    format!("{}; {advice}", reason(error))
+}
+
+/// Whether there is a file instead of a folder.
+#[must_use]
+pub fn is_no_folder(error: &io::Error) -> bool {
+    use io::ErrorKind;
+    [ErrorKind::AlreadyExists, ErrorKind::NotADirectory].contains(&error.kind())
+}
+
 /// Makes private what libraries make from now on, in this whole process.
 pub fn restrict_new_files() {
     umask(Mode::RWXG | Mode::RWXO);
@@ -104,7 +133,7 @@ pub fn restrict_new_files() {
 ///
 /// # Errors
 /// It cannot be created, or others can change it.
-pub fn folder(path: &Path) -> Result<(), NotPrivate> {
+pub(crate) fn folder(path: &Path) -> Result<(), NotPrivate> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(PRIVATE_FOLDER);
     let created = builder.create(path).and_then(|()| fs::metadata(path));
@@ -144,7 +173,7 @@ fn restrict(path: &Path, mode: u32, rights: u32) -> Result<(), NotPrivate> {
 ///
 /// # Errors
 /// One is a link, or another user's.
-pub fn restrict_files(folder: &Path) -> Result<(), NotPrivate> {
+pub(crate) fn restrict_files(folder: &Path) -> Result<(), NotPrivate> {
     for (path, name) in entries(folder)? {
         let Some(found) = found(&path)? else {
             continue;

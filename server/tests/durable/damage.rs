@@ -6,9 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use chat_core::{Config, mix};
-use chat_journal::Loss;
-use server_settings::Durability;
-use server_storage::journal::{OpenError, Options, open};
+use server_settings::{Durability, JournalSettings, LossRule};
+use server_storage::journal::{OpenError, open};
 
 use crate::client::{Server, rounds};
 
@@ -135,15 +134,15 @@ fn write(folder: &Path, files: &Files) {
 
 /// The digest of the state that a start recovers.
 fn start(folder: &Path) -> Result<u64, OpenError> {
-    let options = Options {
+    let settings = JournalSettings {
         folder: folder.into(),
         durability: Durability::Os,
-        loss: Loss::Refused,
+        loss: LossRule::Refused,
         entries: None,
         bytes: None,
         reserve: None,
     };
-    let opened = open(&options, &Config::default())?;
+    let opened = open(&settings, &Config::default())?;
     Ok(opened.node.hub().digest())
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use chat_core::{Address, Call, Node, Ticket};
 use server_storage::clock::Clock;
-use server_storage::journal::{Append, Fate, FateReporter, Journal, NoWrite};
+use server_storage::journal::{Fate, FateReporter, Journal, NoWrite};
 
 use super::engine::{Engine, EngineOutput, Wake};
 use crate::metrics::{Metrics, Row};
@@ -96,13 +96,11 @@ impl Engine for Alone {
             return false;
         };
         self.appended = Some(Instant::now());
-        match self.journal.append(now, batch) {
-            Append::Settled(fate) => {
-                self.learn(clock, fate);
-                true
-            }
-            Append::Pending => false,
-        }
+        let Some(fate) = self.journal.append(now, batch) else {
+            return false;
+        };
+        self.learn(clock, fate);
+        true
     }
 
     fn poll_output(&mut self) -> Option<EngineOutput> {

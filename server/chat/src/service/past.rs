@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chat_core::{Answer, Body, Event, Read, Reject, Response, RoomId, RoomSeq, UserId};
-use server_storage::history::{Found, Past, PastError, PastReading, QueryWords, Timed};
+use server_storage::history::{Past, PastError, PastQuery, PastReading, QueryWords, Timed};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -73,12 +73,13 @@ impl Service {
         reading.limit = reading.limit.saturating_sub(kept.len());
         reading.used = kept.iter().map(|event| length(event)).sum();
         let before = kept.first().map(|event| event.room_seq).or(page.before);
-        let read = async move { history.room(room, before, reading).await };
+        let before = before.map(|seq| seq.0);
+        let read = async move { history.read(PastQuery::Room(room), before, reading).await };
         let past = match self.read_past(source, read).await {
             // The next page asks again.
             Err(_) if !kept.is_empty() => Past {
-                messages: Vec::new(),
                 next: before,
+                ..Past::default()
             },
             past => match past? {
                 Some(past) => past,
@@ -89,7 +90,7 @@ impl Service {
         messages.reverse();
         messages.extend(kept);
         if let Some(next) = past.next {
-            answered.context.more = AnswerFacts::Before(next);
+            answered.context.more = AnswerFacts::Before(RoomSeq(next));
         }
         answered.outcome = Ok(Response::Read(Answer::History {
             room,
@@ -106,7 +107,7 @@ impl Service {
         known: &IdentifiedCaller,
         search: &Search,
         origin: &RequestOrigin,
-    ) -> (Result<(Found, Option<String>), Refusal>, CallerContext) {
+    ) -> (Result<(Past, Option<String>), Refusal>, CallerContext) {
         // A read of the node makes the caller present, counts against its rate, and says who it is.
         let answered = self
             .call(origin.address, read_call(&known.caller, Read::Mood))
@@ -125,7 +126,7 @@ impl Service {
         user: UserId,
         search: &Search,
         source: Source,
-    ) -> Result<(Found, Option<String>), Refusal> {
+    ) -> Result<(Past, Option<String>), Refusal> {
         let history = self.history.clone().ok_or_else(Refusal::unsearchable)?;
         let words = QueryWords::new(&search.query).ok_or_else(|| {
             let most = QueryWords::MOST;
@@ -143,9 +144,9 @@ impl Service {
                 )
             })
         });
-        let place = (search.room, before.transpose()?);
+        let (query, before) = (PastQuery::Search(words, search.room), before.transpose()?);
         let reading = self.reading(user, search.limit).await?;
-        let read = async move { history.search(words, place, reading).await };
+        let read = async move { history.read(query, before, reading).await };
         let found = match self.read_past(source, read).await? {
             Some(found) => found,
             None => self.nowhere(user, search.room).await?,
@@ -155,21 +156,21 @@ impl Service {
     }
 
     /// What a participant finds in a room in which it never was.
-    async fn nowhere(&self, user: UserId, room: Option<RoomId>) -> Result<Found, Refusal> {
+    async fn nowhere(&self, user: UserId, room: Option<RoomId>) -> Result<Past, Refusal> {
         let read = self.node.look(move |view| {
             let none = Some(RoomSeq(0));
             view.hub().read_history(user, room, none, 0).map(|_| ())
         });
         let read = read.await.ok_or_else(|| unread(PastError::Behind))?;
-        Ok(read.map(|()| Found::default())?)
+        Ok(read.map(|()| Past::default())?)
     }
 
     /// Reads the archive in the turn of this source, whose rate pays for the time.
-    async fn read_past<T: Send + 'static>(
+    async fn read_past(
         &self,
         source: Source,
-        read: impl Future<Output = Timed<T>> + Send + 'static,
-    ) -> Result<T, Refusal> {
+        read: impl Future<Output = Timed> + Send + 'static,
+    ) -> Result<Option<Past>, Refusal> {
         let capacity = std::sync::Arc::clone(&self.capacity);
         let began = Instant::now();
         let turn = capacity.archive_turns.take(source);

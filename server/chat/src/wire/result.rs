@@ -2,7 +2,7 @@
 
 use chat_core::{Answer, Attendance, MessageId, Reply, Response, RoomId, Time, UserId, WasWaiting};
 use serde::Serialize;
-use server_storage::history::{Found, QueryWords};
+use server_storage::history::{Past, QueryWords};
 
 use super::break_words::{Spoken, spoken};
 use super::event::{Event, Notice, Payload, events, notices, payload};
@@ -464,7 +464,7 @@ fn read(answer: &Answer, context: &CallerContext, part: MemberPart) -> Said {
 /// The result of a search for this query, with the place before which the next page begins, if there
 /// is one.
 #[must_use]
-pub fn found(found: &Found, query: &str, before: Option<String>, me: Option<&Me>) -> Done {
+pub fn found(found: &Past, query: &str, before: Option<String>, me: Option<&Me>) -> Done {
     let reader = me.map_or(UserId(0), |me| me.who.id);
     let message = |event: &std::sync::Arc<chat_core::Event>| FoundMessage {
         room_id: event.room.to_string(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, corrupt, define, is_damage, open_to_read};
+use super::sums::{KINDS, Kind, PLACE, corrupt, define, is_damage, open_to_read};
 use super::tables::{FORMAT, INDEX, SCHEMA};
 
 /// What is in the file of a history.
@@ -85,16 +85,14 @@ fn verify_rows(connection: &Connection) -> rusqlite::Result<()> {
     let mut right = schema(connection)? == schema(&sound)?;
     let whole: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     right &= whole == "ok";
-    for (table, sums) in [
-        ("place", PLACE),
-        ("rooms", ROOM),
-        ("memberships", MEMBERSHIP),
-        ("messages", MESSAGE),
-    ] {
-        // Each row is read.
+    // Each row is read.
+    let count = |table: &str, sums: &str| -> rusqlite::Result<i64> {
         let all = format!("SELECT count(*) FROM {table} WHERE {sums}");
-        let count: i64 = connection.query_row(&all, [], |row| row.get(0))?;
-        right &= table != "place" || count == 1;
+        connection.query_row(&all, [], |row| row.get(0))
+    };
+    right &= count("place", PLACE)? == 1;
+    for Kind { table, sums, .. } in &KINDS {
+        count(table, sums)?;
     }
     match right {
         true => Ok(()),

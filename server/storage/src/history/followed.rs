@@ -8,7 +8,7 @@ use std::time::Instant;
 use chat_core::{Entry, Hub, Position, Time};
 
 use super::{History, LAST_WRITES};
-use crate::journal::{Append, Fate, FateReporter, Journal, NoWrite};
+use crate::journal::{Fate, FateReporter, Journal, NoWrite};
 
 /// A journal that reports its commits to a history.
 pub struct Followed {
@@ -76,10 +76,10 @@ impl Journal for Followed {
         }));
     }
 
-    fn append(&mut self, now: Time, batch: &[Entry]) -> Append {
+    fn append(&mut self, now: Time, batch: &[Entry]) -> Option<Fate> {
         self.entries.store(batch.len() as u64, Ordering::Relaxed);
         let appended = self.journal.append(now, batch);
-        if let Append::Settled(fate) = appended {
+        if let Some(fate) = appended {
             self.history.note(fate, batch.len() as u64);
             self.history.0.progress.wake();
         }

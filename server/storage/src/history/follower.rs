@@ -126,8 +126,8 @@ impl Follower {
                     why,
                     "the history cannot follow the records"
                 );
-                let next = self.skip(&found.journal, &mut found.tables, after)?;
-                found.set(next);
+                self.skip(found, after)?;
+                found.hub.collect_posted();
                 FEW
             }
             records => records?,
@@ -163,30 +163,21 @@ impl Follower {
         }
         let place = tables.place()?;
         self.progress.reached(place.position);
-        let (chain, hub) = self.start(&journal, &mut tables, place.position)?;
+        let (chain, hub) = self.beginning();
         let mut following = Following {
             journal,
             tables,
             chain,
             hub,
         };
+        self.start(&mut following, place.position)?;
         match following.replay_to(&place)? {
             Replayed::There => {}
-            Replayed::Unreadable => {
-                let Following {
-                    journal, tables, ..
-                } = &mut following;
-                let next = self.skip(journal, tables, place.position)?;
-                following.set(next);
-            }
+            Replayed::Unreadable => self.skip(&mut following, place.position)?,
             Replayed::Elsewhere => {
                 tracing::error!("the history is of another journal, and is built anew");
-                let Following {
-                    journal, tables, ..
-                } = &mut following;
-                tables.create(self.origin.realm)?;
-                let next = self.start(journal, tables, Position(0))?;
-                following.set(next);
+                following.tables.create(self.origin.realm)?;
+                self.start(&mut following, Position(0))?;
             }
         }
         following.hub.collect_posted();
@@ -195,17 +186,19 @@ impl Follower {
         Ok(following)
     }
 
-    /// A state from which records lead to this position, or beyond it if they are gone.
-    fn start(
-        &self,
-        journal: &JournalReader,
-        tables: &mut Tables,
-        position: Position,
-    ) -> Result<(Chain, Hub), FollowError> {
-        match self.before(journal, position)? {
-            Some(found) => Ok(found),
-            None => self.skip(journal, tables, position),
+    /// The state before the first record.
+    fn beginning(&self) -> (Chain, Hub) {
+        let hub = Hub::new(self.config.clone(), self.origin.seed);
+        (Chain::new(&self.origin), hub)
+    }
+
+    /// Continues from a state from which records lead to this position, or beyond it if they are gone.
+    fn start(&self, following: &mut Following, position: Position) -> Result<(), FollowError> {
+        match self.before(&following.journal, position)? {
+            Some(state) => (following.chain, following.hub) = state,
+            None => self.skip(following, position)?,
         }
+        Ok(())
     }
 
     /// The newest state at or before this position from which records lead to it.
@@ -221,14 +214,11 @@ impl Follower {
                 return Ok(Some(found));
             }
         }
-        let is_whole = match journal.first().map_err(DatabaseError::from)? {
+        let is_whole = match journal.first()? {
             Some(first) => first == Position(1),
             None => journal.snapshots()?.is_empty(),
         };
-        Ok(is_whole.then(|| {
-            let hub = Hub::new(self.config.clone(), self.origin.seed);
-            (Chain::new(&self.origin), hub)
-        }))
+        Ok(is_whole.then(|| self.beginning()))
     }
 
     /// The state of a snapshot, unless it is damaged, or was replaced meanwhile.
@@ -251,27 +241,24 @@ impl Follower {
     }
 
     /// Continues at the oldest snapshot after this position, because the records before it are gone.
-    fn skip(
-        &self,
-        journal: &JournalReader,
-        tables: &mut Tables,
-        after: Position,
-    ) -> Result<(Chain, Hub), FollowError> {
-        for position in journal.snapshots()?.into_iter().rev() {
+    fn skip(&self, following: &mut Following, after: Position) -> Result<(), FollowError> {
+        for position in following.journal.snapshots()?.into_iter().rev() {
             if position > after
-                && let Some((chain, hub)) = self.snapshot(journal, position)?
+                && let Some((chain, hub)) = self.snapshot(&following.journal, position)?
             {
                 let rooms: Vec<_> = hub.kept_rooms().collect();
                 let [aside, ..] = &self.named(ASIDE);
                 // Whatever follows the position of the tables is not older than they are.
                 let is_new = after == Position(0) && aside.exists();
-                tables.skip_to(&rooms, &place_of(&chain), is_new.then_some(aside))?;
+                let aside = is_new.then_some(&**aside);
+                following.tables.skip_to(&rooms, &place_of(&chain), aside)?;
                 tracing::warn!(
                     after = after.0,
                     to = position.0,
                     "records are gone: the history has what a snapshot held of them"
                 );
-                return Ok((chain, hub));
+                (following.chain, following.hub) = (chain, hub);
+                return Ok(());
             }
         }
         Err(FollowError::Gap {
@@ -333,17 +320,10 @@ impl Follower {
 }
 
 impl Following {
-    /// Continues from another state.
-    fn set(&mut self, (chain, hub): (Chain, Hub)) {
-        (self.chain, self.hub) = (chain, hub);
-        self.hub.collect_posted();
-    }
-
     /// Replays the records up to this place, which the tables have.
     fn replay_to(&mut self, place: &Reached) -> Result<Replayed, FollowError> {
         while self.chain.last() < place.position {
-            let batch = self.journal.batch(self.chain.last());
-            let batch = batch.map_err(DatabaseError::from)?;
+            let batch = self.journal.batch(self.chain.last())?;
             if batch.is_empty() {
                 return Ok(Replayed::Unreadable);
             }
@@ -354,11 +334,8 @@ impl Following {
                 let Ok(record) = self.chain.follow(&bytes) else {
                     return Ok(Replayed::Unreadable);
                 };
-                for entry in &record.entries {
-                    // The outcome reached its caller, or nobody.
-                    let _ = self.hub.handle(record.at, entry);
-                    while self.hub.poll_effect().is_some() {}
-                }
+                // The state does not collect events yet: the tables have them.
+                self.apply(&record, &mut Vec::new());
             }
         }
         let link = self.chain.tip().to_bytes();
@@ -372,8 +349,7 @@ impl Following {
 
     /// Writes the events of the next records. Returns the number of records.
     fn step(&mut self) -> Result<usize, FollowError> {
-        let batch = self.journal.batch(self.chain.last());
-        let batch = batch.map_err(DatabaseError::from)?;
+        let batch = self.journal.batch(self.chain.last())?;
         if batch.is_empty() {
             return Ok(0);
         }

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use chat_core::{Event, KeptRoom, Position, Time};
+use chat_core::{Event, KeptRoom, Position, RoomSeq, Time};
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::salvage::salvage;
-use super::tables::{Reached, Tables, add_message, remove_after, set_place, signed, unsigned};
+use super::tables::{Reached, Tables, add_message, add_room, count, join, remove_after, set_place};
+use crate::sqlite::{signed, unsigned};
 
 impl Tables {
     /// Continues at a snapshot whose records are gone: adds what its rooms still keep, and corrects
@@ -45,10 +46,9 @@ impl Tables {
             end = Position(id.0.saturating_sub(1));
         }
         set_place(&transaction, place)?;
-        let count = "SELECT count(*) FROM messages";
-        let count = transaction.query_row(count, [], |row| row.get(0))?;
+        let messages = count(&transaction)?;
         transaction.commit()?;
-        self.messages = unsigned(count);
+        self.messages = messages;
         Ok(())
     }
 }
@@ -118,16 +118,18 @@ fn open_kept(
     position: Position,
 ) -> rusqlite::Result<()> {
     let id = room.id.0;
-    let began = room.members.iter().map(|(_, since)| since.0).min();
-    let insert = "INSERT INTO rooms (room, name, position, at) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT DO UPDATE SET ended_position = NULL, ended_at = NULL";
-    let began = signed(began.unwrap_or(0));
-    let row = params![id, room.name.as_deref(), signed(position.0), began];
-    transaction.execute(insert, row)?;
+    let began = room.members.iter().map(|(_, since)| *since).min();
+    let began = began.unwrap_or(Time(0));
+    add_room(
+        transaction,
+        room.id,
+        room.name.as_deref(),
+        (position, began),
+    )?;
+    let reopen = "UPDATE rooms SET ended_position = NULL, ended_at = NULL
+         WHERE room = ?1 AND ended_position IS NOT NULL";
+    transaction.prepare_cached(reopen)?.execute([id])?;
     let open = "SELECT 1 FROM memberships WHERE user = ?1 AND room = ?2 AND to_seq IS NULL";
-    let insert = "INSERT INTO memberships
-         (user, chosen_id, name, room, from_seq, from_position, from_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     for (who, since) in &room.members {
         let mut open = transaction.prepare_cached(open)?;
         if open.exists(params![who.id.0, id])? {
@@ -137,22 +139,11 @@ fn open_kept(
         let before = room.messages.iter().rev().find(|event| event.at <= *since);
         let first = room.messages.first();
         let from = match (before, first) {
-            (Some(before), _) => before.room_seq.0,
-            (None, Some(first)) => first.room_seq.0.saturating_sub(1),
-            (None, None) => room.last.0,
+            (Some(before), _) => before.room_seq,
+            (None, Some(first)) => RoomSeq(first.room_seq.0.saturating_sub(1)),
+            (None, None) => room.last,
         };
-        transaction.execute(
-            insert,
-            params![
-                who.id.0,
-                who.chosen_id,
-                who.name,
-                id,
-                signed(from),
-                signed(position.0),
-                signed(since.0)
-            ],
-        )?;
+        join(transaction, who, (room.id, from), (position, *since))?;
     }
     Ok(())
 }

@@ -9,8 +9,8 @@ use chat_core::{Body, Epoch, Event, RoomId, RoomSeq, Time, UserId, Who};
 use rusqlite::{Connection, ErrorCode, Row, params};
 
 use super::sums::{corrupt, open_to_read};
-use super::tables::{signed, unsigned};
 use super::words::QueryWords;
+use crate::sqlite::{signed, unsigned};
 
 /// The number of SQLite's instructions between two looks at the clock.
 const INSTRUCTIONS: i32 = 1_000;
@@ -39,23 +39,34 @@ pub struct PastReading {
     pub used: usize,
 }
 
-/// Messages of a room, the newest first.
+/// What a read is for.
+#[derive(Clone, Debug)]
+pub enum PastQuery {
+    /// The messages of this room.
+    Room(RoomId),
+    /// Those with all of these words, of this room or of all.
+    Search(QueryWords, Option<RoomId>),
+}
+
+impl PastQuery {
+    /// The room, if it is one.
+    pub(super) const fn room(&self) -> Option<RoomId> {
+        match self {
+            Self::Room(room) => Some(*room),
+            Self::Search(_, room) => *room,
+        }
+    }
+}
+
+/// Messages of the past, the newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Past {
     /// The messages.
     pub messages: Vec<Arc<Event>>,
-    /// The place before which there may be older ones. None if there are none.
-    pub next: Option<RoomSeq>,
-}
-
-/// Messages that a search found, the newest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// The messages.
-    pub messages: Vec<Arc<Event>>,
-    /// The position before which there may be older ones. None if there are none.
+    /// The place in the room before which there may be older ones; the position, if it was a search. None
+    /// if there are none.
     pub next: Option<u64>,
-    /// When the reader joined the first of the rooms.
+    /// When the reader joined the first of the rooms of a search.
     pub since: Option<Time>,
 }
 
@@ -132,38 +143,46 @@ impl PastReader {
         select.exists(params![user.0, room.0])
     }
 
-    /// The room's messages before `before`. None if the reader never was a member. When the work or
+    /// The messages before `before`. None if the reader never was a member of the room. When the work or
     /// the time is used up, the answer is what was found so far.
-    pub(super) fn room(
+    pub(super) fn read(
         &self,
-        room: RoomId,
-        before: Option<RoomSeq>,
+        query: &PastQuery,
+        before: Option<u64>,
         reading: &PastReading,
         work: &mut Work,
     ) -> rusqlite::Result<Option<Past>> {
-        if !self.was_in(reading.user, room)? {
-            return Ok(None);
-        }
-        let start = before.map_or(i64::MAX, |seq| signed(seq.0));
-        let mut answer = PageBuilder::new(reading);
-        let mut done = start;
-        let is_whole = match self.add_stays(room, &mut done, &mut answer, work) {
-            Err(error) if is_late(&error) && done < start => false,
+        let rooms = match query.room() {
+            Some(room) if !self.was_in(reading.user, room)? => return Ok(None),
+            Some(room) => vec![room],
+            None => self.rooms_of(reading.user)?,
+        };
+        let mut page = PageBuilder::new(reading, before);
+        let added = match query {
+            PastQuery::Room(room) => self.add_stays(*room, &mut page, work),
+            PastQuery::Search(words, _) => {
+                let mut stays = Vec::new();
+                for room in rooms {
+                    self.add_stays_of(room, &mut stays, &mut page)?;
+                }
+                if let Some(newest) = stays.iter().map(|stay| stay.last).max() {
+                    page.begin_before(newest.saturating_add(1));
+                }
+                self.add_matches(words, stays, &mut page, work)
+            }
+        };
+        let is_whole = match added {
+            Err(error) if is_late(&error) && page.has_moved() => false,
             ended => ended?,
         };
-        Ok(Some(Past {
-            messages: answer.messages,
-            next: (!is_whole).then(|| RoomSeq(unsigned(done))),
-        }))
+        Ok(Some(page.finish(is_whole)))
     }
 
-    /// Adds messages before `done`, which becomes the place of the last one that was looked at.
-    /// False if there may be more.
+    /// Adds messages of a room. False if there may be more.
     fn add_stays(
         &self,
         room: RoomId,
-        done: &mut i64,
-        answer: &mut PageBuilder<'_>,
+        page: &mut PageBuilder<'_>,
         work: &mut Work,
     ) -> rusqlite::Result<bool> {
         let stays = format!(
@@ -172,95 +191,59 @@ impl PastReader {
             is_sound("?1", "?2")
         );
         let mut stays = self.connection.prepare_cached(&stays)?;
-        let mut stays = stays.query(params![answer.reading.user.0, room.0, *done])?;
+        let mut stays = stays.query(params![page.reading.user.0, room.0, page.done])?;
         let keys = "SELECT id, seq, user FROM messages WHERE room = ?1 AND seq > ?2 AND seq < ?3
              ORDER BY seq DESC";
         while let Some(stay) = stays.next()? {
             let (from, to): (i64, i64) = (stay.get(0)?, stay.get(1)?);
             let mut keys = self.connection.prepare_cached(keys)?;
-            let mut keys = keys.query(params![room.0, from, to.min(*done)])?;
+            let mut keys = keys.query(params![room.0, from, to.min(page.done)])?;
             while let Some(key) = keys.next()? {
                 let (id, seq, user): (i64, i64, u64) = (key.get(0)?, key.get(1)?, key.get(2)?);
-                if seq <= from || to.min(*done) <= seq {
+                if seq <= from || to.min(page.done) <= seq {
                     return Err(corrupt());
                 }
                 if !work.visit() {
                     return Ok(false);
                 }
-                if !answer.reading.hidden.contains(&UserId(user)) {
+                if !page.reading.hidden.contains(&UserId(user)) {
                     let message = self.message(id)?;
                     if (message.room, signed(message.room_seq.0)) != (room, seq) {
                         return Err(corrupt());
                     }
-                    if !answer.try_add(message) {
+                    if !page.try_add(message) {
                         return Ok(false);
                     }
                 }
-                *done = seq;
+                page.done = seq;
             }
         }
         Ok(true)
     }
 
-    /// The messages with all of these words, of one room or of all. None if the reader never was a
-    /// member of the room. When the work or the time is used up, the answer is what was found so far.
-    pub(super) fn search(
-        &self,
-        words: &QueryWords,
-        (room, before): (Option<RoomId>, Option<u64>),
-        reading: &PastReading,
-        work: &mut Work,
-    ) -> rusqlite::Result<Option<Found>> {
-        let rooms = match room {
-            Some(room) if !self.was_in(reading.user, room)? => return Ok(None),
-            Some(room) => vec![room],
-            None => self.rooms_of(reading.user)?,
-        };
-        let mut since: Option<Time> = None;
-        let mut stays = Vec::new();
-        for room in rooms {
-            self.add_stays_of(reading.user, room, &mut stays, &mut since)?;
-        }
-        let start = before.map_or(i64::MAX, signed);
-        let newest = stays.iter().map(|stay| stay.last).max();
-        let start = newest.map_or(start, |newest| start.min(newest.saturating_add(1)));
-        let mut done = start;
-        let mut answer = PageBuilder::new(reading);
-        let is_whole = match self.add_matches(words, stays, &mut done, (&mut answer, work)) {
-            Err(error) if is_late(&error) && done < start => false,
-            ended => ended?,
-        };
-        Ok(Some(Found {
-            messages: answer.messages,
-            next: (!is_whole).then(|| unsigned(done)),
-            since,
-        }))
-    }
-
-    /// Adds matches before `done`, the newest of all stays first. `done` becomes the position before
-    /// which there may be more. False if there may be.
+    /// Adds matches, the newest of all stays first. False if there may be more.
     fn add_matches(
         &self,
         words: &QueryWords,
         mut stays: Vec<Stay>,
-        done: &mut i64,
-        (answer, work): (&mut PageBuilder<'_>, &mut Work),
+        page: &mut PageBuilder<'_>,
+        work: &mut Work,
     ) -> rusqlite::Result<bool> {
         // Each stay with the position of its next match, or one that no later match of it has.
-        let next = |(index, stay): (usize, &Stay)| (stay.last.min(*done - 1), index);
+        let next = |(index, stay): (usize, &Stay)| (stay.last.min(page.done - 1), index);
         let mut places: BinaryHeap<_> = stays.iter().enumerate().map(next).collect();
         while let Some((place, index)) = places.pop() {
             let stay = &mut stays[index];
             if place < stay.first {
                 continue;
             }
-            *done = place + 1;
+            page.done = place + 1;
             let Some(id) = stay.matches.pop_front() else {
                 self.find_in(stay, words, place)?;
                 places.extend(stay.matches.front().map(|id| (*id, index)));
                 continue;
             };
-            if !work.visit() || !self.try_add_match(id, stay, words, answer)? {
+            if !work.visit() || !self.try_add_match(id, stay, words, page)? {
                 return Ok(false);
             }
             places.push((stay.matches.front().copied().unwrap_or(id - 1), index));
@@ -290,12 +273,12 @@ impl PastReader {
         id: i64,
         stay: &Stay,
         words: &QueryWords,
-        answer: &mut PageBuilder<'_>,
+        page: &mut PageBuilder<'_>,
     ) -> rusqlite::Result<bool> {
         let user = "SELECT user FROM messages WHERE id = ?1";
         let mut user = self.connection.prepare_cached(user)?;
         let user = UserId(user.query_row([id], |row| row.get(0))?);
-        if answer.reading.hidden.contains(&user) {
+        if page.reading.hidden.contains(&user) {
             return Ok(true);
         }
         let message = self.message(id)?;
@@ -306,7 +289,7 @@ impl PastReader {
         let Body::Message { text, .. } = &message.body else {
             return Ok(true);
         };
-        Ok(!words.follow_in(text) || answer.try_add(message))
+        Ok(!words.follow_in(text) || page.try_add(message))
     }
 
     fn rooms_of(&self, user: UserId) -> rusqlite::Result<Vec<RoomId>> {
@@ -320,14 +303,13 @@ impl PastReader {
         rooms.collect()
     }
 
-    /// Adds what the participant was there for in this room. Within a room, positions ascend with
+    /// Adds what the reader was there for in this room. Within a room, positions ascend with
     /// places.
     fn add_stays_of(
         &self,
-        user: UserId,
         room: RoomId,
         stays: &mut Vec<Stay>,
-        since: &mut Option<Time>,
+        page: &mut PageBuilder<'_>,
     ) -> rusqlite::Result<()> {
         let select = format!(
             "SELECT from_seq, coalesce(to_seq, ?3), from_at,
@@ -339,10 +321,10 @@ impl PastReader {
             is_sound("?1", "?2")
         );
         let mut select = self.connection.prepare_cached(&select)?;
-        let mut rows = select.query(params![user.0, room.0, i64::MAX])?;
+        let mut rows = select.query(params![page.reading.user.0, room.0, i64::MAX])?;
         while let Some(row) = rows.next()? {
             let at = Time(unsigned(row.get(2)?));
-            *since = Some(since.map_or(at, |since| since.min(at)));
+            page.since = Some(page.since.map_or(at, |since| since.min(at)));
             let (first, last): (Option<i64>, Option<i64>) = (row.get(3)?, row.get(4)?);
             if let (Some(first), Some(last)) = (first, last) {
                 stays.push(Stay {
@@ -373,17 +355,46 @@ fn is_late(error: &rusqlite::Error) -> bool {
 
 /// An answer while messages are added to it.
 pub(super) struct PageBuilder<'r> {
-    reading: &'r PastReading,
-    pub(super) messages: Vec<Arc<Event>>,
+    pub(super) reading: &'r PastReading,
+    messages: Vec<Arc<Event>>,
     bytes: usize,
+    /// Where the page begins.
+    start: i64,
+    /// The place or position before which there may be more.
+    pub(super) done: i64,
+    pub(super) since: Option<Time>,
 }
 
 impl<'r> PageBuilder<'r> {
-    pub(super) const fn new(reading: &'r PastReading) -> Self {
+    pub(super) fn new(reading: &'r PastReading, before: Option<u64>) -> Self {
+        let start = before.map_or(i64::MAX, signed);
         Self {
             reading,
             messages: Vec::new(),
             bytes: reading.used,
+            start,
+            done: start,
+            since: None,
+        }
+    }
+
+    /// Begins not after this: the reader has nothing there.
+    pub(super) fn begin_before(&mut self, end: i64) {
+        self.start = self.start.min(end);
+        self.done = self.start;
+    }
+
+    /// Whether there is an answer without what follows.
+    pub(super) const fn has_moved(&self) -> bool {
+        self.done < self.start
+    }
+
+    /// The answer. It is whole if there is nothing more.
+    pub(super) fn finish(self, is_whole: bool) -> Past {
+        Past {
+            messages: self.messages,
+            next: (!is_whole).then(|| unsigned(self.done)),
+            since: self.since,
         }
     }
 
@@ -406,22 +417,31 @@ impl<'r> PageBuilder<'r> {
 
 /// The message of a row.
 fn message(row: &Row<'_>) -> rusqlite::Result<Event> {
+    let numbers = [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
+    let (chosen_id, name): (Option<String>, String) = (row.get(4)?, row.get(5)?);
     let text: String = row.get(7)?;
-    let chosen_id: Option<String> = row.get(4)?;
-    let name: String = row.get(5)?;
-    let epoch: Option<i64> = row.get(6)?;
-    Ok(Event {
-        room: RoomId(row.get(0)?),
-        room_seq: RoomSeq(unsigned(row.get(1)?)),
-        at: Time(unsigned(row.get(2)?)),
+    let sender = (chosen_id.as_deref(), &*name);
+    Ok(said(numbers, sender, (row.get(6)?, &text)))
+}
+
+/// The message with these columns: its room, place, instant and sender first.
+pub(super) fn said(
+    [room, seq, at, user]: [i64; 4],
+    (chosen_id, name): (Option<&str>, &str),
+    (epoch, text): (Option<i64>, &str),
+) -> Event {
+    Event {
+        room: RoomId(unsigned(room)),
+        room_seq: RoomSeq(unsigned(seq)),
+        at: Time(unsigned(at)),
         body: Body::Message {
             sender: Arc::new(Who {
-                id: UserId(row.get(3)?),
+                id: UserId(unsigned(user)),
                 chosen_id: chosen_id.map(Into::into),
                 name: name.into(),
             }),
             text: text.into(),
             epoch: epoch.map(|epoch| Epoch(unsigned(epoch))),
         },
-    })
+    }
 }

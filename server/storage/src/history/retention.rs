@@ -3,7 +3,8 @@
 use chat_core::{Position, Time};
 use server_settings::{Bytes, Keep, Retention};
 
-use super::tables::{Tables, signed, unsigned};
+use super::tables::Tables;
+use crate::sqlite::{bytes, signed, unsigned};
 
 /// The largest number of rows that one transaction deletes.
 const BATCH: u64 = 500;
@@ -45,7 +46,7 @@ impl Tables {
             Keep::All => 0,
         };
         let over = match retention.bytes {
-            Keep::UpTo(Bytes(most)) if self.bytes()? > most => BATCH,
+            Keep::UpTo(Bytes(most)) if bytes(&self.connection)? > most => BATCH,
             Keep::UpTo(_) | Keep::All => over,
         };
         let old = match retention.age {
@@ -80,14 +81,6 @@ impl Tables {
         transaction.commit()?;
         self.messages -= deleted as u64;
         Ok(deleted as u64 == BATCH)
-    }
-
-    /// The size of the tables. Deleted rows leave room for new ones.
-    fn bytes(&self) -> rusqlite::Result<u64> {
-        let bytes = "SELECT (page_count - freelist_count) * page_size
-             FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
-        let mut bytes = self.connection.prepare_cached(bytes)?;
-        Ok(unsigned(bytes.query_row([], |row| row.get(0))?))
     }
 
     /// The number of messages before this instant, at most a batch.

@@ -6,44 +6,9 @@ use chat_core::Position;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction, params_from_iter};
 
-use super::sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, open_to_read};
-use super::tables::{BEFORE, signed};
-
-/// A table with rows to take.
-struct Kind {
-    table: &'static str,
-    /// The key, by which it is read.
-    key: &'static str,
-    /// The column with the position of the entry that caused it.
-    position: &'static str,
-    columns: &'static str,
-    sums: &'static str,
-}
-
-const KINDS: [Kind; 3] = [
-    Kind {
-        table: "rooms",
-        key: "room",
-        position: "position",
-        columns: "room, name, position, at, ended_position, ended_at",
-        sums: ROOM,
-    },
-    Kind {
-        table: "memberships",
-        key: "id",
-        position: "from_position",
-        columns: "id, user, chosen_id, name, room, from_seq, from_position, from_at, to_seq,
-             to_position, to_at",
-        sums: MEMBERSHIP,
-    },
-    Kind {
-        table: "messages",
-        key: "id",
-        position: "id",
-        columns: "id, room, seq, at, user, chosen_id, name, epoch, text, sum",
-        sums: MESSAGE,
-    },
-];
+use super::sums::{KINDS, Kind, PLACE, open_to_read};
+use super::tables::BEFORE;
+use crate::sqlite::signed;
 
 /// Copies the sound rows of the damaged file up to this position into empty tables, and counts in
 /// `place` those that are lost. An unreadable part counts as one row.

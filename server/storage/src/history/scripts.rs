@@ -30,12 +30,9 @@ pub(super) fn spaced(text: &str) -> Cow<'_, str> {
         let alone = BLOCKS
             .iter()
             .any(|(first, last)| (*first..=*last).contains(&c));
-        if alone {
-            out.push(' ');
-        }
-        out.push(c);
-        if alone {
-            out.push(' ');
+        match alone {
+            true => out.extend([' ', c, ' ']),
+            false => out.push(c),
         }
     }
     Cow::Owned(out)

@@ -35,6 +35,44 @@ pub const MEMBERSHIP: &str =
 /// The condition for the row of the place in the journal.
 pub const PLACE: &str = "checked(sum, format, realm, position, link, lost)";
 
+/// A table whose rows are what the journal caused.
+#[derive(Debug)]
+pub(super) struct Kind {
+    pub(super) table: &'static str,
+    /// The key, by which it is read.
+    pub(super) key: &'static str,
+    /// The column with the position of the entry that caused a row.
+    pub(super) position: &'static str,
+    /// All columns but those that triggers fill.
+    pub(super) columns: &'static str,
+    pub(super) sums: &'static str,
+}
+
+pub(super) const KINDS: [Kind; 3] = [
+    Kind {
+        table: "rooms",
+        key: "room",
+        position: "position",
+        columns: "room, name, position, at, ended_position, ended_at",
+        sums: ROOM,
+    },
+    Kind {
+        table: "memberships",
+        key: "id",
+        position: "from_position",
+        columns: "id, user, chosen_id, name, room, from_seq, from_position, from_at, to_seq, \
+                  to_position, to_at",
+        sums: MEMBERSHIP,
+    },
+    Kind {
+        table: "messages",
+        key: "id",
+        position: "id",
+        columns: "id, room, seq, at, user, chosen_id, name, epoch, text, sum",
+        sums: MESSAGE,
+    },
+];
+
 /// Opens the file read-only.
 ///
 /// # Errors
@@ -57,6 +95,12 @@ pub(super) fn define(connection: &Connection) -> rusqlite::Result<()> {
     connection.create_scalar_function("vector", 2, flags, |call| {
         let (room, text) = (call.get_raw(0).as_i64()?, call.get_raw(1).as_str()?);
         Ok(super::words::vector(room, text))
+    })?;
+    #[cfg(feature = "postgres")]
+    connection.create_scalar_function("printable", 1, flags, |call| {
+        // PostgreSQL's texts cannot have the character NUL: its symbol stands in.
+        let text = call.get_raw(0).as_str_or_null()?;
+        Ok(text.map(|text| text.replace('\0', "\u{2400}")))
     })?;
     connection.create_scalar_function("row_sum", -1, flags, |call| Ok(sum_from(call, 0)))?;
     connection.create_scalar_function("checked", -1, flags, |call| {

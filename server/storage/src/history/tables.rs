@@ -5,14 +5,16 @@
 //! once, after any crash.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::{Body, Event, Position, Who};
+use chat_core::{Body, Event, Position, RoomId, RoomSeq, Time, Who};
 use rusqlite::{Connection, Transaction, params};
 
 use super::checks::has_sums;
 use super::sums::{self, PLACE};
 use crate::private::{self, Access};
+use crate::sqlite::{empty_wal, signed, unsigned};
 
 /// The version of the tables. Another version is built anew from the journal.
 pub(super) const FORMAT: i64 = 5;
@@ -103,6 +105,14 @@ const NO_INDEX: &str = "
     DROP TABLE IF EXISTS words; DROP VIEW IF EXISTS spoken;
 ";
 
+/// The statements, of SQLite and of PostgreSQL, that remove all of rooms and memberships after a position.
+pub(super) const CUTS: [&str; 4] = [
+    "DELETE FROM memberships WHERE from_position > $1",
+    "DELETE FROM rooms WHERE position > $1",
+    "UPDATE memberships SET to_seq = NULL, to_position = NULL, to_at = NULL WHERE to_position > $1",
+    "UPDATE rooms SET ended_position = NULL, ended_at = NULL WHERE ended_position > $1",
+];
+
 /// How far the tables follow the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reached {
@@ -116,9 +126,9 @@ pub(super) struct Reached {
 #[derive(Clone, Debug)]
 pub(super) struct Fact {
     pub(super) position: Position,
-    pub(super) event: std::sync::Arc<Event>,
+    pub(super) event: Arc<Event>,
     /// The name of the room, if it has one and the event may be its first.
-    pub(super) room_name: Option<std::sync::Arc<str>>,
+    pub(super) room_name: Option<Arc<str>>,
 }
 
 /// The tables, open for writing.
@@ -150,9 +160,7 @@ impl Tables {
             Some(BEFORE) => tables.index_anew()?,
             Some(_) | None => tables.create(realm)?,
         }
-        let count = "SELECT count(*) FROM messages";
-        let count: i64 = tables.connection.query_row(count, [], |row| row.get(0))?;
-        tables.messages = u64::try_from(count).unwrap_or(0);
+        tables.messages = count(&tables.connection)?;
         Ok(tables)
     }
 
@@ -222,8 +230,7 @@ impl Tables {
     /// Empties the WAL, which still has deleted texts.
     pub(super) fn rest(&self) -> rusqlite::Result<()> {
         // If a reader prevents it, the next one does it.
-        let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
-        self.connection.query_row(truncate, [], |_| Ok(()))
+        empty_wal(&self.connection).map(|_| ())
     }
 
     /// Removes everything after this position: the journal was cut there.
@@ -239,6 +246,12 @@ impl Tables {
         self.messages -= removed;
         Ok(())
     }
+}
+
+/// The number of messages.
+pub(super) fn count(connection: &Connection) -> rusqlite::Result<u64> {
+    let count = "SELECT count(*) FROM messages";
+    Ok(unsigned(connection.query_row(count, [], |row| row.get(0))?))
 }
 
 /// The version of the tables, if they are of this journal.
@@ -262,13 +275,7 @@ pub(super) fn remove_after(
 ) -> rusqlite::Result<u64> {
     let end = signed(position.0);
     let removed = transaction.execute("DELETE FROM messages WHERE id > ?1", [end])?;
-    for change in [
-        "DELETE FROM memberships WHERE from_position > ?1",
-        "DELETE FROM rooms WHERE position > ?1",
-        "UPDATE memberships SET to_seq = NULL, to_position = NULL, to_at = NULL
-         WHERE to_position > ?1",
-        "UPDATE rooms SET ended_position = NULL, ended_at = NULL WHERE ended_position > ?1",
-    ] {
+    for change in CUTS {
         transaction.execute(change, [end])?;
     }
     Ok(removed as u64)
@@ -289,16 +296,8 @@ fn apply(transaction: &Transaction<'_>, fact: &Fact) -> rusqlite::Result<u64> {
     } = fact;
     match &event.body {
         Body::Message { .. } => return add_message(transaction, *position, event),
-        Body::Found([a, b]) => {
-            add_room(transaction, fact)?;
-            for who in [a, b] {
-                join(transaction, fact, who)?;
-            }
-        }
-        Body::Joined(who) => {
-            add_room(transaction, fact)?;
-            join(transaction, fact, who)?;
-        }
+        Body::Found([a, b]) => enter(transaction, fact, &[a, b])?,
+        Body::Joined(who) => enter(transaction, fact, &[who])?,
         Body::Left(who) | Body::Kicked { user: who, .. } => {
             leave(transaction, fact, Some(who))?;
         }
@@ -347,20 +346,37 @@ pub(super) fn add_message(
     Ok(added as u64)
 }
 
-fn add_room(transaction: &Transaction<'_>, fact: &Fact) -> rusqlite::Result<()> {
-    let insert = "INSERT INTO rooms (room, name, position, at) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT DO NOTHING";
-    let mut insert = transaction.prepare_cached(insert)?;
-    insert.execute(params![
-        fact.event.room.0,
-        fact.room_name.as_deref(),
-        signed(fact.position.0),
-        signed(fact.event.at.0),
-    ])?;
+/// Writes that these have entered a room, which may be its beginning.
+fn enter(transaction: &Transaction<'_>, fact: &Fact, who: &[&Arc<Who>]) -> rusqlite::Result<()> {
+    let (room, at) = (fact.event.room, (fact.position, fact.event.at));
+    add_room(transaction, room, fact.room_name.as_deref(), at)?;
+    for who in who {
+        join(transaction, who, (room, fact.event.room_seq), at)?;
+    }
     Ok(())
 }
 
-fn join(transaction: &Transaction<'_>, fact: &Fact, who: &Who) -> rusqlite::Result<()> {
+/// Writes a room that began there, unless it is known.
+pub(super) fn add_room(
+    transaction: &Transaction<'_>,
+    room: RoomId,
+    name: Option<&str>,
+    (position, at): (Position, Time),
+) -> rusqlite::Result<()> {
+    let insert = "INSERT INTO rooms (room, name, position, at) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING";
+    let mut insert = transaction.prepare_cached(insert)?;
+    insert.execute(params![room.0, name, signed(position.0), signed(at.0)])?;
+    Ok(())
+}
+
+/// Writes a membership that began there.
+pub(super) fn join(
+    transaction: &Transaction<'_>,
+    who: &Who,
+    (room, seq): (RoomId, RoomSeq),
+    (position, at): (Position, Time),
+) -> rusqlite::Result<()> {
     let insert = "INSERT INTO memberships
          (user, chosen_id, name, room, from_seq, from_position, from_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -369,10 +385,10 @@ fn join(transaction: &Transaction<'_>, fact: &Fact, who: &Who) -> rusqlite::Resu
         who.id.0,
         who.chosen_id,
         who.name,
-        fact.event.room.0,
-        signed(fact.event.room_seq.0),
-        signed(fact.position.0),
-        signed(fact.event.at.0),
+        room.0,
+        signed(seq.0),
+        signed(position.0),
+        signed(at.0),
     ])?;
     Ok(())
 }
@@ -391,14 +407,4 @@ fn leave(transaction: &Transaction<'_>, fact: &Fact, who: Option<&Who>) -> rusql
     let mut end = transaction.prepare_cached(end)?;
     end.execute(params![position, at, room])?;
     Ok(())
-}
-
-/// SQLite's integers are signed; positions, places and instants never become that large.
-pub(super) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// A stored number; a negative one was never written, and becomes 0.
-pub(super) fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }

@@ -12,10 +12,11 @@ use chat_core::{Body, Event, KeptRoom, Position, RoomId, RoomSeq, Time, UserId, 
 use rusqlite::Connection;
 
 use super::checks::{contents, verify};
-use super::past::{PastReader, PastReading, Work};
+use super::past::{PastQuery, PastReader, PastReading, Work};
 use super::sums::is_damage;
-use super::tables::{BEFORE, Fact, Reached, Tables, signed};
+use super::tables::{BEFORE, Fact, Reached, Tables};
 use super::words::QueryWords;
+use crate::sqlite::signed;
 
 const REALM: u128 = 7;
 
@@ -97,6 +98,10 @@ fn reading<const N: usize>(user: u64, hidden: [u64; N]) -> PastReading {
     }
 }
 
+fn search(words: &str, room: Option<RoomId>) -> PastQuery {
+    PastQuery::Search(QueryWords::new(words).unwrap(), room)
+}
+
 /// What one participant reads in one place.
 type Page = Vec<Arc<Event>>;
 
@@ -111,12 +116,11 @@ fn pages(path: &Path) -> Vec<rusqlite::Result<Page>> {
         let reading = reading(user, []);
         let mut work = Work::default();
         for room in ROOMS {
-            let past = reader.room(RoomId(room), None, &reading, &mut work);
+            let past = reader.read(&PastQuery::Room(RoomId(room)), None, &reading, &mut work);
             pages.push(past.map(|past| past.unwrap_or_default().messages));
         }
         for query in QUERIES {
-            let words = QueryWords::new(query).unwrap();
-            let found = reader.search(&words, (None, None), &reading, &mut work);
+            let found = reader.read(&search(query, None), None, &reading, &mut work);
             pages.push(found.map(|found| found.unwrap_or_default().messages));
         }
     }
@@ -318,32 +322,20 @@ fn a_read_gives_what_it_found_within_its_work_and_the_next_one_goes_on() {
     let said = [(1, 1, 1, "own word"), (1, 2, 300, "hidden word")];
     let reader = spoken(&folder.path().join("history.db"), &said);
     let reading = reading(1, [2]);
-    let words = QueryWords::new("word").unwrap();
-    let (mut reads, mut before) = (0, None);
-    loop {
-        let mut work = Work { left: 100 };
-        let past = reader.room(RoomId(1), before, &reading, &mut work);
-        let past = past.unwrap().expect("she is there");
-        reads += 1;
-        if past.next.is_none() {
-            assert_eq!((past.messages.len(), reads), (1, 4));
-            break;
+    for query in [PastQuery::Room(RoomId(1)), search("word", None)] {
+        let (mut reads, mut before) = (0, None);
+        loop {
+            let mut work = Work { left: 100 };
+            let past = reader.read(&query, before, &reading, &mut work);
+            let past = past.unwrap().expect("she is there");
+            reads += 1;
+            if past.next.is_none() {
+                assert_eq!((past.messages.len(), reads), (1, 4));
+                break;
+            }
+            assert_eq!((past.messages.len(), work.left), (0, 0));
+            before = past.next;
         }
-        assert_eq!((past.messages.len(), work.left), (0, 0));
-        before = past.next;
-    }
-    let (mut reads, mut before) = (0, None);
-    loop {
-        let mut work = Work { left: 100 };
-        let found = reader.search(&words, (None, before), &reading, &mut work);
-        let found = found.unwrap().expect("she is there");
-        reads += 1;
-        if found.next.is_none() {
-            assert_eq!((found.messages.len(), reads), (1, 4));
-            break;
-        }
-        assert_eq!((found.messages.len(), work.left), (0, 0));
-        before = found.next;
     }
 }
 
@@ -365,19 +357,19 @@ fn an_interrupted_read_gives_what_it_found() {
     let said = [(1, 1, 500, "word")];
     let mut reader = spoken(&folder.path().join("history.db"), &said);
     let reading = reading(1, []);
-    let words = QueryWords::new("word").unwrap();
+    let room = PastQuery::Room(RoomId(1));
     limited(&mut reader, 5_000);
-    let past = reader.room(RoomId(1), None, &reading, &mut Work::default());
+    let past = reader.read(&room, None, &reading, &mut Work::default());
     let past = past.unwrap().expect("she is there");
     let count = past.messages.len() as u64;
-    assert!((1..500).contains(&count) && past.next == Some(RoomSeq(502 - count)));
+    assert!((1..500).contains(&count) && past.next == Some(502 - count));
     limited(&mut reader, 5_000);
-    let found = reader.search(&words, (None, None), &reading, &mut Work::default());
+    let found = reader.read(&search("word", None), None, &reading, &mut Work::default());
     let found = found.unwrap().expect("she is there");
     let count = found.messages.len() as u64;
     assert!((1..500).contains(&count) && found.next == Some(502 - count));
     limited(&mut reader, 0);
-    let none = reader.room(RoomId(1), None, &reading, &mut Work::default());
+    let none = reader.read(&room, None, &reading, &mut Work::default());
     assert!(none.is_err(), "it did not come forward");
 }
 
@@ -394,10 +386,8 @@ fn a_search_does_no_work_in_rooms_of_others() {
         let mut reader = spoken(&path(name), &said);
         let mut of = |query: &str, room: Option<u64>| {
             let steps = limited(&mut reader, u64::MAX);
-            let words = QueryWords::new(query).unwrap();
-            let mut work = Work::default();
-            let place = (room.map(RoomId), None);
-            let found = reader.search(&words, place, &reading(1, []), &mut work);
+            let query = search(query, room.map(RoomId));
+            let found = reader.read(&query, None, &reading(1, []), &mut Work::default());
             let found = found.unwrap().map(|found| found.messages.len());
             (steps.load(Ordering::Relaxed), found)
         };

@@ -12,12 +12,16 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chat_core::{Continuity, Position, Time};
+use chat_core::{Continuity, Entry, Position, Time};
 use chat_journal::Identity;
-use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
+#[cfg(feature = "cluster")]
+use chat_journal::Record;
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, ToSql, params};
 use server_settings::Durability;
 
+use super::kinds::kinds;
 use crate::private::{self, Access};
+use crate::sqlite::{bytes, empty_wal, signed, unsigned};
 
 /// The oldest SQLite in which a WAL reset loses nothing (3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
@@ -39,18 +43,6 @@ const SCHEMA: &str = "
     COMMIT;
 ";
 
-/// The one row says up to which place in the log of a cluster the journal is a copy of it.
-#[cfg(feature = "cluster")]
-const LOG_PLACE: &str = "CREATE TABLE IF NOT EXISTS log_place (
-    one INTEGER PRIMARY KEY CHECK (one = 1), place BLOB NOT NULL
-) STRICT;";
-
-/// The one row says where the journal ended when a life of the server was lost: at a restore, or when
-/// the loss of what came behind was accepted. A journal that has gone on since has passed its numbers.
-const LOST_LIFE: &str = "CREATE TABLE IF NOT EXISTS lost_life (
-    one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL
-) STRICT;";
-
 /// The size that the file of the WAL has from the first batch on. A write that does not make a file
 /// longer is synced without the file system's own journal, which takes several times as long, and up
 /// to a hundred times while all cores are in use.
@@ -68,23 +60,15 @@ pub enum DatabaseError {
     /// An error of SQLite.
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
+    /// A file beside it cannot be read.
+    #[error("{}", server_settings::os_error::reason(_0))]
+    File(#[from] io::Error),
     /// The stored identity is incomplete.
     #[error("the row that says which journal it is has been lost or damaged")]
     Identity,
     /// The system provides no randomness for a new identity.
     #[error("the machine has no randomness to make secrets of: {0}")]
     Randomness(#[from] getrandom::Error),
-}
-
-/// A record of a cluster's log, to be kept.
-#[cfg(feature = "cluster")]
-#[derive(Clone, Debug)]
-pub(super) struct KeptRow {
-    pub(super) first: Position,
-    pub(super) record: std::sync::Arc<[u8]>,
-    /// Its instant, and the kinds of its entries.
-    pub(super) at: Time,
-    pub(super) kinds: String,
 }
 
 /// An open database.
@@ -124,6 +108,21 @@ impl Database {
         Ok(Self::of(connection))
     }
 
+    /// Opens the file as [`Database::open_to_read`], or a new one in memory if it is absent, or a crash
+    /// ended its creation before its tables were committed.
+    pub(super) fn open_to_read_or_empty(path: &Path) -> Result<Self, DatabaseError> {
+        if path.exists() {
+            let database = Self::open_to_read(path)?;
+            let tables = "SELECT 1 FROM sqlite_schema";
+            if database.connection.prepare(tables)?.exists([])? {
+                return Ok(database);
+            }
+        }
+        let connection = Connection::open_in_memory()?;
+        connection.execute_batch(SCHEMA)?;
+        Ok(Self::of(connection))
+    }
+
     const fn of(connection: Connection) -> Self {
         Self {
             connection,
@@ -131,13 +130,9 @@ impl Database {
         }
     }
 
-    /// The size of the records, and of what belongs to them. Deleted ones leave room for new ones.
+    /// The size of the records, and of what belongs to them.
     pub(super) fn bytes(&self) -> rusqlite::Result<u64> {
-        let bytes = "SELECT (page_count - freelist_count) * page_size
-             FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
-        let mut bytes = self.connection.prepare_cached(bytes)?;
-        let bytes: i64 = bytes.query_row([], |row| row.get(0))?;
-        Ok(u64::try_from(bytes).unwrap_or(0))
+        bytes(&self.connection)
     }
 
     /// Writes zeros behind the end of the WAL, up to its usual size, of which a small disk with so much
@@ -173,42 +168,27 @@ impl Database {
         bytes.is_some_and(|wal| wal.len() > 2 * WAL_BYTES)
     }
 
-    /// Whether a crash ended the creation of the file before its tables were committed.
-    pub(super) fn is_empty(&self) -> Result<bool, rusqlite::Error> {
-        let tables = "SELECT count(*) FROM sqlite_schema";
-        let tables: i64 = self.connection.query_row(tables, [], |row| row.get(0))?;
-        Ok(tables == 0)
-    }
-
     /// The identity of the journal; none if a crash ended its creation.
     pub(super) fn identity(&self) -> Result<Option<Identity>, DatabaseError> {
+        use rusqlite::Error;
         let read = "SELECT realm, seed, secret FROM identity";
-        let found = self
-            .connection
-            .query_row(read, [], |row| {
-                Ok((
-                    row.get::<_, Vec<u8>>(0)?,
-                    row.get::<_, Vec<u8>>(1)?,
-                    row.get::<_, Vec<u8>>(2)?,
-                ))
+        let found = self.connection.query_row(read, [], |row| {
+            Ok(Identity {
+                realm: u128::from_le_bytes(row.get(0)?),
+                seed: u64::from_le_bytes(row.get(1)?),
+                secret: row.get(2)?,
             })
-            .optional()?;
-        let Some((realm, seed, secret)) = found else {
+        });
+        match found {
             // A journal with records must have an identity.
-            return match self.last_first()? {
-                Some(_) => Err(DatabaseError::Identity),
-                None => Ok(None),
-            };
-        };
-        let whole = |(realm, seed, secret): (Vec<u8>, Vec<u8>, Vec<u8>)| {
-            Some(Identity {
-                realm: u128::from_le_bytes(realm.try_into().ok()?),
-                seed: u64::from_le_bytes(seed.try_into().ok()?),
-                secret: secret.try_into().ok()?,
-            })
-        };
-        let identity = whole((realm, seed, secret)).ok_or(DatabaseError::Identity)?;
-        Ok(Some(identity))
+            Err(Error::QueryReturnedNoRows) if self.first_after(Position(0))?.is_none() => Ok(None),
+            Err(
+                Error::QueryReturnedNoRows
+                | Error::FromSqlConversionFailure(..)
+                | Error::InvalidColumnType(..),
+            ) => Err(DatabaseError::Identity),
+            found => Ok(Some(found?)),
+        }
     }
 
     /// Stores the identity of a new journal.
@@ -220,40 +200,44 @@ impl Database {
         Ok(())
     }
 
-    /// The key of the last record.
-    pub(super) fn last_first(&self) -> Result<Option<Position>, rusqlite::Error> {
-        let last = "SELECT max(first) FROM journal";
-        let found: Option<i64> = self.connection.query_row(last, [], |row| row.get(0))?;
-        Ok(found.map(position))
+    /// The key of the first record after this position.
+    pub(super) fn first_after(&self, after: Position) -> rusqlite::Result<Option<Position>> {
+        let first = "SELECT min(first) FROM journal WHERE first > ?1";
+        let first = self
+            .connection
+            .query_row(first, [signed(after.0)], |row| row.get(0));
+        first.map(|first: Option<i64>| first.map(|first| Position(unsigned(first))))
     }
 
-    /// Appends a record, in a separate transaction. `at` and `kinds` repeat its instant and the
-    /// kinds of its entries.
+    /// Appends a record, in a separate transaction, and beside it its instant and the kinds of its
+    /// entries.
     pub(super) fn append(
         &self,
         first: Position,
         record: &[u8],
-        (at, kinds): (Time, &str),
+        (at, entries): (Time, &[Entry]),
     ) -> Result<(), rusqlite::Error> {
         let insert = "INSERT INTO journal (first, record, at, kinds) VALUES (?1, ?2, ?3, ?4)";
         let mut insert = self.connection.prepare_cached(insert)?;
-        let at = i64::try_from(at.0).unwrap_or(i64::MAX);
-        insert.execute(params![key(first), record, at, kinds])?;
+        insert.execute(params![
+            signed(first.0),
+            record,
+            signed(at.0),
+            kinds(entries)
+        ])?;
         Ok(())
     }
 
     /// Appends records of a cluster's log, and replaces the place in it, in one transaction.
     #[cfg(feature = "cluster")]
-    pub(super) fn append_kept(&self, rows: &[KeptRow], place: &[u8]) -> rusqlite::Result<()> {
+    pub(super) fn append_kept(
+        &self,
+        records: &[(Record, &[u8])],
+        place: &[u8],
+    ) -> rusqlite::Result<()> {
         let transaction = self.connection.unchecked_transaction()?;
-        for KeptRow {
-            first,
-            record,
-            at,
-            kinds,
-        } in rows
-        {
-            self.append(*first, record, (*at, kinds))?;
+        for (record, bytes) in records {
+            self.append(record.first, bytes, (record.at, &record.entries))?;
         }
         self.set_log_place(place)?;
         transaction.commit()
@@ -262,11 +246,7 @@ impl Database {
     /// Replaces the place in the log of a cluster.
     #[cfg(feature = "cluster")]
     pub(super) fn set_log_place(&self, place: &[u8]) -> rusqlite::Result<()> {
-        self.connection.execute_batch(LOG_PLACE)?;
-        let replace = "INSERT INTO log_place (one, place) VALUES (1, ?1)
-             ON CONFLICT DO UPDATE SET place = excluded.place";
-        self.connection.execute(replace, [place])?;
-        Ok(())
+        self.set_one("log_place", "place BLOB", &place)
     }
 
     /// The place in the log of a cluster, of which the journal is a copy; none if it is not.
@@ -297,12 +277,22 @@ impl Database {
         self.connection.prepare(table)?.exists([name])
     }
 
-    /// Notes that a life was lost behind this position.
+    /// Notes that a life was lost behind this position: at a restore, or when the loss of what came
+    /// behind was accepted. A journal that has gone on since has passed its numbers.
     pub(super) fn set_lost_life(&self, position: Position) -> rusqlite::Result<()> {
-        self.connection.execute_batch(LOST_LIFE)?;
-        let replace = "INSERT INTO lost_life (one, position) VALUES (1, ?1)
-             ON CONFLICT DO UPDATE SET position = excluded.position";
-        self.connection.execute(replace, [key(position)])?;
+        self.set_one("lost_life", "position INTEGER", &signed(position.0))
+    }
+
+    /// Replaces the only row of this table, which is made if it is absent, with this column.
+    fn set_one(&self, table: &str, column: &str, value: &dyn ToSql) -> rusqlite::Result<()> {
+        let create = format!(
+            "CREATE TABLE IF NOT EXISTS {table} (
+                 one INTEGER PRIMARY KEY CHECK (one = 1), {column} NOT NULL
+             ) STRICT"
+        );
+        self.connection.execute(&create, [])?;
+        let replace = format!("INSERT OR REPLACE INTO {table} VALUES (1, ?1)");
+        self.connection.execute(&replace, [value])?;
         Ok(())
     }
 
@@ -312,7 +302,7 @@ impl Database {
             return Ok(Continuity::Whole);
         }
         let lost = "SELECT 1 FROM lost_life WHERE position = ?1";
-        let lost = self.connection.prepare(lost)?.exists([key(end)])?;
+        let lost = self.connection.prepare(lost)?.exists([signed(end.0)])?;
         Ok(match lost {
             true => Continuity::Broken,
             false => Continuity::Whole,
@@ -323,7 +313,7 @@ impl Database {
     pub(super) fn record(&self, first: Position) -> Result<Option<Vec<u8>>, rusqlite::Error> {
         let select = "SELECT record FROM journal WHERE first = ?1";
         self.connection
-            .query_row(select, [key(first)], |row| row.get(0))
+            .query_row(select, [signed(first.0)], |row| row.get(0))
             .optional()
     }
 
@@ -332,7 +322,7 @@ impl Database {
     pub(super) fn record_of(&self, position: Position) -> rusqlite::Result<Option<Vec<u8>>> {
         let select = "SELECT record FROM journal WHERE first <= ?1 ORDER BY first DESC LIMIT 1";
         self.connection
-            .query_row(select, [key(position)], |row| row.get(0))
+            .query_row(select, [signed(position.0)], |row| row.get(0))
             .optional()
     }
 
@@ -344,9 +334,9 @@ impl Database {
     ) -> Result<(), rusqlite::Error> {
         let select = "SELECT first, record FROM journal WHERE first > ?1 ORDER BY first";
         let mut select = self.connection.prepare(select)?;
-        let mut rows = select.query([key(after)])?;
+        let mut rows = select.query([signed(after.0)])?;
         while let Some(row) = rows.next()? {
-            let first = position(row.get(0)?);
+            let first = Position(unsigned(row.get(0)?));
             let record = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
             if take(first, record).is_break() {
                 break;
@@ -359,11 +349,10 @@ impl Database {
     pub(super) fn delete_to(&self, end: Position, most: u64) -> Result<u64, rusqlite::Error> {
         let delete = "DELETE FROM journal WHERE first IN
              (SELECT first FROM journal WHERE first <= ?1 ORDER BY first LIMIT ?2)";
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
         let deleted = self
             .connection
             .prepare_cached(delete)?
-            .execute(params![key(end), most])?;
+            .execute([signed(end.0), signed(most)])?;
         Ok(deleted as u64)
     }
 
@@ -376,7 +365,7 @@ impl Database {
              INSERT INTO {aside} SELECT first, record FROM journal WHERE first >= {from};
              DELETE FROM journal WHERE first >= {from};
              COMMIT;",
-            from = key(from),
+            from = signed(from.0),
         ))
     }
 
@@ -397,10 +386,8 @@ impl Database {
     }
 
     /// Copies the whole WAL into the database and empties it. False if a reader prevented it.
-    pub(super) fn truncate(&self) -> Result<bool, rusqlite::Error> {
-        let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let busy: i64 = self.connection.query_row(truncate, [], |row| row.get(0))?;
-        Ok(busy == 0)
+    pub(super) fn truncate(&self) -> rusqlite::Result<bool> {
+        empty_wal(&self.connection)
     }
 }
 
@@ -426,14 +413,4 @@ pub(super) fn is_certain(error: &rusqlite::Error) -> bool {
         error.sqlite_error_code(),
         Some(ErrorCode::DiskFull | ErrorCode::ReadOnly | ErrorCode::DatabaseBusy)
     )
-}
-
-/// SQLite's integers are signed; positions never become that large.
-fn key(position: Position) -> i64 {
-    i64::try_from(position.0).unwrap_or(i64::MAX)
-}
-
-/// A key below 1 is no position, and becomes 0, which no record has.
-fn position(key: i64) -> Position {
-    Position(u64::try_from(key).unwrap_or(0))
 }

@@ -1,22 +1,22 @@
 //! The durable journal: a separate thread writes it, and another makes snapshots.
 
+use std::io;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use chat_core::{Config, Entry, Hub, Position, Time};
-use chat_journal::{Chain, Loss, Mark, Origin, Snapshot, recover};
-use server_settings::Durability;
+use chat_journal::{Chain, Loss, Mark, Origin, Snapshot};
 use server_settings::os_error::reason;
+use server_settings::{Durability, JournalSettings};
 
 use super::database::{Database, DatabaseError, is_certain};
 use super::folder::{self, Folder, MarkFile};
 use super::forgetting::Forgetting;
-use super::kinds::kinds;
-use super::reader::Stored;
-use super::space::{NoWrite, OpenedFolder};
-use super::{Append, Fate, FateReporter, Journal};
+use super::reader::JournalReader;
+use super::space::{self, NoWrite};
+use super::{Fate, FateReporter, Journal};
 
 /// The number of entries between two snapshots.
 const SNAPSHOT_EVERY: u64 = 50_000;
@@ -74,7 +74,6 @@ impl Journal for DurableJournal {
             .name("journal".into())
             .spawn(move || {
                 let mut writer = writer;
-                writer.reserve();
                 writer.run(&queue, &later);
                 // A shutdown that has timed out no longer receives.
                 let _ = end.send(writer);
@@ -85,13 +84,11 @@ impl Journal for DurableJournal {
         }
     }
 
-    fn append(&mut self, now: Time, entries: &[Entry]) -> Append {
+    fn append(&mut self, now: Time, entries: &[Entry]) -> Option<Fate> {
         let entries = entries.to_vec();
         match &self.0 {
-            State::Running { jobs, .. } if jobs.send(Job { at: now, entries }).is_ok() => {
-                Append::Pending
-            }
-            State::Running { .. } | State::Opened(_) | State::Closed => Append::Settled(Fate::Lost),
+            State::Running { jobs, .. } if jobs.send(Job { at: now, entries }).is_ok() => None,
+            State::Running { .. } | State::Opened(_) | State::Closed => Some(Fate::Lost),
         }
     }
 
@@ -112,30 +109,59 @@ impl Journal for DurableJournal {
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) folder: Folder,
-    pub(super) opened: OpenedFolder,
     /// Why the folder takes nothing, as far as was seen.
-    pub(super) refused: Option<NoWrite>,
-    pub(super) durability: Durability,
+    refused: Option<NoWrite>,
+    durability: Durability,
     /// `None` while it must be opened again.
     pub(super) database: Option<Database>,
     pub(super) origin: Origin,
-    pub(super) config: Config,
+    config: Config,
     pub(super) chain: Chain,
     pub(super) marks: MarkFile,
     /// Records since the last checkpoint, and their size.
-    pub(super) unchecked: (u64, u64),
+    unchecked: (u64, u64),
     /// The position of the newest snapshot.
     pub(super) snapshot: Position,
     /// The size of the records since then.
-    pub(super) grown: u64,
-    pub(super) forgetting: Forgetting,
-    /// A snapshot in progress; receives its position when it is finished.
-    pub(super) snapping: Option<Receiver<Option<Position>>>,
+    grown: u64,
+    forgetting: Forgetting,
+    /// A snapshot in progress, which returns its position if it is made.
+    pub(super) snapping: Option<JoinHandle<Option<Position>>>,
 }
 
 impl Writer {
+    /// A writer of the journal with this end, and with the newest snapshot at this position.
+    pub(super) fn begin(
+        mut folder: Folder,
+        settings: &JournalSettings,
+        database: Database,
+        (origin, config): (Origin, &Config),
+        (chain, snapshot): (Chain, Position),
+    ) -> io::Result<Self> {
+        let marks = MarkFile::begin(folder.path(), &Mark::at(&chain))?;
+        folder.remember()?;
+        Ok(Self {
+            forgetting: Forgetting::new(folder.path(), settings)?,
+            folder,
+            refused: None,
+            durability: settings.durability,
+            database: Some(database),
+            origin,
+            config: config.clone(),
+            chain,
+            marks,
+            unchecked: (0, 0),
+            snapshot,
+            grown: 0,
+            snapping: None,
+        })
+    }
+
     /// Writes batches until all senders are gone.
     fn run(&mut self, queue: &Receiver<Job>, later: &FateReporter) {
+        if let Some(database) = &self.database {
+            reserve(&self.folder, database);
+        }
         loop {
             match queue.recv_timeout(self.refused.map_or(IDLE, |_| REFUSED)) {
                 Ok(job) => {
@@ -156,7 +182,7 @@ impl Writer {
 
     /// Whether the folder takes nothing.
     fn is_refused(&mut self) -> bool {
-        let refused = self.opened.check().err();
+        let refused = self.folder.check().err();
         if let Some(why) = refused.filter(|why| self.refused != Some(*why)) {
             tracing::error!("nothing is accepted by the journal: {why}");
         }
@@ -172,10 +198,7 @@ impl Writer {
         let sealed = self.chain.seal(job.at, &job.entries);
         let first = sealed.first;
         let appended = match &self.database {
-            Some(database) => {
-                let eyes = (job.at, &*kinds(&job.entries));
-                database.append(first, &sealed.bytes, eyes)
-            }
+            Some(database) => database.append(first, &sealed.bytes, (job.at, &job.entries)),
             None => Err(rusqlite::Error::InvalidQuery),
         };
         if let Err(error) = appended {
@@ -206,22 +229,18 @@ impl Writer {
         }
     }
 
-    /// Finds out whether the record was written, from pages on the disk. After a failed fsync,
-    /// pages in memory may be marked as written although they are not (Rebello et al., ATC'20).
+    /// Finds out whether the record was written.
     fn learn(&mut self, first: Position, record: &[u8]) -> bool {
         loop {
-            // The database is closed first, so that the new connection reads the files again.
             self.database = None;
-            if !self.opened.is_there() {
+            if !self.folder.is_there() {
                 return false;
             }
-            match self.reopened(first) {
-                Ok((database, found)) => {
-                    self.database = Some(database);
-                    self.reserve();
-                    tracing::warn!(found = found.is_some(), "the journal was opened again");
-                    return found.is_some_and(|found| found == record);
-                }
+            match self
+                .reopened()
+                .and_then(|database| Ok(database.record(first)?))
+            {
+                Ok(found) => return found.is_some_and(|found| found == record),
                 Err(error) => {
                     tracing::error!(%error, "the fate of a batch is unknown: the server halts");
                     thread::sleep(ASK_AGAIN);
@@ -230,28 +249,18 @@ impl Writer {
         }
     }
 
-    fn reopened(&self, first: Position) -> Result<(Database, Option<Vec<u8>>), DatabaseError> {
+    /// The database, opened again, from pages on the disk. After a failed fsync, pages in memory may be
+    /// marked as written although they are not (Rebello et al., ATC'20).
+    pub(super) fn reopened(&mut self) -> Result<&Database, DatabaseError> {
+        // The one before is closed first, so that the new connection reads the files again.
+        self.database = None;
         let database = Database::open(&self.folder.database(), self.durability)?;
         if !database.truncate()? {
             return Err(rusqlite::Error::InvalidQuery.into());
         }
-        let found = database.record(first)?;
-        Ok((database, found))
-    }
-
-    /// Makes the WAL as long as it usually becomes.
-    pub(super) fn reserve(&self) {
-        let free = self.opened.free();
-        let reserved = self
-            .database
-            .as_ref()
-            .map(|database| database.reserve(free));
-        if let Some(Err(error)) = reserved {
-            tracing::warn!(
-                error = reason(&error),
-                "the WAL grows with its records, which takes longer"
-            );
-        }
+        reserve(&self.folder, &database);
+        tracing::warn!("the journal was opened again");
+        Ok(self.database.insert(database))
     }
 
     /// Work between two batches.
@@ -262,31 +271,31 @@ impl Writer {
         {
             self.checkpoint();
         }
-        self.sync_marks();
-        self.snapshot_beside();
-        self.forget();
+        self.postponed();
     }
 
     /// Lets the next records replace those in the WAL.
     fn checkpoint(&mut self) {
         self.unchecked = (0, 0);
-        match self.database.as_ref().map(Database::checkpoint) {
-            Some(Ok(true)) => self.reserve(),
-            Some(Err(error)) => tracing::warn!(%error, "a checkpoint failed, and is tried again"),
-            Some(Ok(false)) | None => {}
+        let Some(database) = &self.database else {
+            return;
+        };
+        match database.checkpoint() {
+            Ok(true) => reserve(&self.folder, database),
+            Err(error) => tracing::warn!(%error, "a checkpoint failed, and is tried again"),
+            Ok(false) => {}
         }
     }
 
-    fn sync_marks(&mut self) {
+    /// Work that waits for a pause.
+    fn postponed(&mut self) {
         if let Err(error) = self.marks.sync_when_due() {
             tracing::error!(
                 error = reason(&error),
                 "the mark of the journal cannot be made durable"
             );
         }
-    }
-
-    fn forget(&mut self) {
+        self.snapshot_beside();
         if let Some(database) = &self.database {
             self.forgetting.some(database, self.chain.last());
         }
@@ -294,38 +303,29 @@ impl Writer {
 
     /// Work while there is nothing to write.
     pub(super) fn rest(&mut self) {
-        self.sync_marks();
         // Not one that always truncates: a WAL that must grow again makes commits slow.
         let is_long = self.database.as_ref().is_some_and(Database::is_wal_long);
         if self.unchecked.0 > 0 || is_long {
             self.checkpoint();
         }
-        self.snapshot_beside();
-        self.forget();
+        self.postponed();
     }
 
     /// Starts the next snapshot when it is due, in a thread that reads the journal from the last
     /// snapshot on, as a recovery does, so that no call waits for it.
     fn snapshot_beside(&mut self) {
-        if let Some(snapping) = &self.snapping {
-            match snapping.try_recv() {
-                Ok(made) => self.snapshot = made.unwrap_or(self.chain.last()),
-                Err(std::sync::mpsc::TryRecvError::Empty) => return,
-                Err(std::sync::mpsc::TryRecvError::Disconnected) => {
-                    self.snapshot = self.chain.last();
-                }
-            }
-            self.snapping = None;
+        if let Some(snapping) = self.snapping.take_if(|snapping| snapping.is_finished()) {
+            let made = snapping.join().ok().flatten();
+            self.snapshot = made.unwrap_or(self.chain.last());
             self.forgetting.snapshot_made(self.folder.path());
         }
         let frees_room = self.forgetting.wants_snapshot(self.grown);
         let is_due = frees_room || self.chain.last().0 - self.snapshot.0 >= SNAPSHOT_EVERY;
-        if !is_due || !self.opened.is_there() {
+        if self.snapping.is_some() || !is_due || !self.folder.is_there() {
             return;
         }
         self.grown = 0;
-        let (done, snapping) = channel();
-        let (folder, path) = (self.folder.path().to_owned(), self.folder.database());
+        let folder = self.folder.path().to_owned();
         let (origin, config) = (self.origin, self.config.clone());
         let spawned = thread::Builder::new()
             .name("snapshot".into())
@@ -334,15 +334,12 @@ impl Writer {
                 if !frees_room {
                     crate::priority::lower();
                 }
-                let made = snapshot_of(&folder, &path, &origin, &config);
-                let position = made
-                    .inspect_err(|error| tracing::error!(%error, "a snapshot could not be made"))
-                    .ok();
-                // A writer that has ended does not receive it.
-                let _ = done.send(position);
+                let made = snapshot_of(&folder, &origin, &config);
+                made.inspect_err(|error| tracing::error!(%error, "a snapshot could not be made"))
+                    .ok()
             });
         match spawned {
-            Ok(_) => self.snapping = Some(snapping),
+            Ok(snapping) => self.snapping = Some(snapping),
             Err(error) => tracing::error!(error = reason(&error), "a snapshot has no thread"),
         }
     }
@@ -352,9 +349,9 @@ impl Writer {
     pub(super) fn finish(&mut self, hub: &Hub) -> Result<(), NoWrite> {
         if let Some(snapping) = self.snapping.take() {
             // The thread ends by itself. Two snapshots at once would write the same file.
-            let _ = snapping.recv();
+            let _ = snapping.join();
         }
-        if !self.opened.is_there() {
+        if !self.folder.is_there() {
             // Another server may use the folder.
             return Err(NoWrite::Vanished);
         }
@@ -378,20 +375,24 @@ impl Writer {
     }
 }
 
+/// Makes the WAL as long as it usually becomes.
+pub(super) fn reserve(folder: &Folder, database: &Database) {
+    let free = space::free(folder.path()).map_or(u64::MAX, |(free, _)| free);
+    if let Err(error) = database.reserve(free) {
+        tracing::warn!(
+            error = reason(&error),
+            "the WAL grows with its records, which takes longer"
+        );
+    }
+}
+
 /// Makes a snapshot at the end of the journal, and returns its position.
 fn snapshot_of(
     folder: &Path,
-    database: &Path,
     origin: &Origin,
     config: &Config,
 ) -> Result<Position, Box<dyn std::error::Error>> {
-    let database = Database::open_to_read(database)?;
-    let mut stored = Stored {
-        folder,
-        database: Some(&database),
-    };
-    let look = &mut |_: &_, _, _: &_, _: &_| {};
-    let state = recover(&mut stored, origin, config, Loss::Refused, look)?;
+    let state = JournalReader::open(folder)?.recovered(origin, config, Loss::Refused)?;
     let bytes = Snapshot::write(origin, &state.chain, &state.hub);
     folder::write_snapshot(folder, state.chain.last(), &bytes)?;
     Ok(state.chain.last())

@@ -17,8 +17,9 @@ use std::time::{Duration, Instant};
 
 use chat_core::Position;
 use chat_journal::Mark;
-use server_settings::os_error::{advice, reason};
+use server_settings::JournalSettings;
 
+use super::opening::OpenError;
 use crate::private::{self, NotPrivate};
 
 /// The number of kept snapshots: the newest, and one that replaces it if it is damaged.
@@ -30,79 +31,16 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// The prefix of a snapshot's file name, before its position.
 const SNAPSHOT: &str = "snapshot-";
 
-/// Why a folder cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    /// An error of the operating system.
-    #[error("{}: {}", path.display(), unusable(error))]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// Others can change it.
-    #[error(transparent)]
-    NotPrivate(NotPrivate),
-    /// Another server uses it.
-    #[error(
-        "{} is in use by {owner}: stop that server first, or choose another folder with --data",
-        path.display()
-    )]
-    InUse {
-        /// The folder.
-        path: PathBuf,
-        /// The content of the other server's lock file.
-        owner: String,
-    },
-}
-
-impl From<NotPrivate> for FolderError {
-    fn from(why: NotPrivate) -> Self {
-        match why {
-            NotPrivate::Io { path, error } => Self::Io { path, error },
-            NotPrivate::Foreign { .. } | NotPrivate::Open { .. } | NotPrivate::Link { .. } => {
-                Self::NotPrivate(why)
-            }
-        }
-    }
-}
-
-/// Why a folder cannot be used, and what to do.
-fn unusable(error: &io::Error) -> String {
-    use io::ErrorKind;
-    if is_no_folder(error) {
-        return "it is no folder; --data takes the folder of the journal, which the server makes if \
-                it is absent"
-            .into();
-    }
-    let known = [
-        (
-            ErrorKind::PermissionDenied,
-            "the user as whom the server runs must own the folder, or choose another with --data",
-        ),
-        (
-            ErrorKind::NotFound,
-            "no folder can be made there; choose another with --data",
-        ),
-    ];
-    let advice = advice(error, &known, "choose another folder with --data");
-    format!("{}; {advice}", reason(error))
-}
-
-/// Whether there is a file instead of a folder.
-#[must_use]
-pub fn is_no_folder(error: &io::Error) -> bool {
-    use io::ErrorKind;
-    [ErrorKind::AlreadyExists, ErrorKind::NotADirectory].contains(&error.kind())
-}
-
 /// A folder that this process has locked.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
     /// Closing it unlocks the folder.
     _lock: File,
+    /// The lock and the database, each with the device and the number of its file, which another file of
+    /// the name does not have. None until the database is there.
+    pub(super) files: Vec<(PathBuf, (u64, u64))>,
+    pub(super) reserve: Option<u64>,
 }
 
 impl Folder {
@@ -110,23 +48,24 @@ impl Folder {
     ///
     /// # Errors
     /// The folder cannot be created or written, is not private, or another server uses it.
-    pub(super) fn open(path: &Path) -> Result<Self, FolderError> {
-        let wrong = |path: &Path| {
-            let path = path.to_owned();
-            move |error| FolderError::Io { path, error }
-        };
+    pub(super) fn open(settings: &JournalSettings) -> Result<Self, OpenError> {
+        let path = &settings.folder;
         private::folder(path)?;
         let file = path.join("lock");
+        let wrong = |error| NotPrivate::Io {
+            path: file.clone(),
+            error,
+        };
         let mut options = File::options();
         let lock = private::open(&file, options.read(true).write(true).create(true));
-        let mut lock = lock.map_err(wrong(&file))?;
+        let mut lock = lock.map_err(wrong)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut owner = String::new();
                 // Unreadable content is left out of the error.
                 let _ = lock.take(100).read_to_string(&mut owner);
-                return Err(FolderError::InUse {
+                return Err(OpenError::InUse {
                     path: path.into(),
                     owner: match owner.trim() {
                         "" => "another process".into(),
@@ -134,34 +73,28 @@ impl Folder {
                     },
                 });
             }
-            Err(TryLockError::Error(error)) => return Err(wrong(&file)(error)),
+            Err(TryLockError::Error(error)) => return Err(wrong(error).into()),
         }
         let written = lock
             .set_len(0)
             .and_then(|()| lock.rewind())
             .and_then(|()| writeln!(lock, "process {}", std::process::id()));
-        written.map_err(wrong(&file))?;
+        written.map_err(wrong)?;
         private::restrict_files(path)?;
         Ok(Self {
             path: path.into(),
             _lock: lock,
+            files: Vec::new(),
+            reserve: settings.reserve,
         })
     }
 
     /// The path of the folder.
-    #[must_use]
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The path of the lock.
-    #[must_use]
-    pub(super) fn lock(&self) -> PathBuf {
-        self.path.join("lock")
-    }
-
     /// The path of the database.
-    #[must_use]
     pub(super) fn database(&self) -> PathBuf {
         database_in(&self.path)
     }

@@ -4,10 +4,10 @@ use std::io;
 use std::path::Path;
 
 use chat_core::Position;
+use server_settings::JournalSettings;
 
 use super::database::Database;
 use super::folder;
-use super::opening::Options;
 
 /// The largest number of records that one transaction deletes.
 const BATCH: u64 = 500;
@@ -27,10 +27,10 @@ pub(super) struct Forgetting {
 
 impl Forgetting {
     /// For the journal in this folder.
-    pub(super) fn new(folder: &Path, options: &Options) -> io::Result<Self> {
+    pub(super) fn new(folder: &Path, settings: &JournalSettings) -> io::Result<Self> {
         Ok(Self {
-            entries: options.entries,
-            bytes: options.bytes,
+            entries: settings.entries,
+            bytes: settings.bytes,
             needed_after: folder::oldest_kept(folder)?,
             done: Position(0),
         })
@@ -50,19 +50,14 @@ impl Forgetting {
         }
     }
 
-    /// Whether the records take more bytes than they may.
-    fn is_over(&self, database: &Database) -> bool {
-        let Some(most) = self.bytes else {
-            return false;
-        };
-        database.bytes().is_ok_and(|bytes| bytes > most)
-    }
-
     /// Deletes one batch of a journal that ends at `last`, if there is something to delete.
     pub(super) fn some(&mut self, database: &Database, last: Position) {
         let by_number = self.entries.map_or(0, |most| last.0.saturating_sub(most));
         let needed = self.needed_after.0;
-        let end = match by_number < needed && self.done.0 < needed && self.is_over(database) {
+        // Whether the records take more bytes than they may.
+        let is_over = |most| database.bytes().is_ok_and(|bytes| bytes > most);
+        let is_more = by_number < needed && self.done.0 < needed;
+        let end = match is_more && self.bytes.is_some_and(is_over) {
             true => needed,
             false => by_number.min(needed),
         };

@@ -9,16 +9,15 @@ use std::sync::Arc;
 
 use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Config, Continuity, Hub, Position};
-use chat_journal::{Broken, Chain, Identity, Loss, Mark, Marks, Origin, Snapshot, recover};
+use chat_journal::{Broken, Chain, Identity, Loss, Mark, Marks, Snapshot};
+use server_settings::JournalSettings;
 
-use super::database::{Database, DatabaseError, KeptRow};
-use super::durable::Writer;
+use super::database::{Database, DatabaseError};
+use super::durable::{Writer, reserve};
 use super::folder::{self, Folder, MarkFile};
-use super::forgetting::Forgetting;
-use super::kinds::kinds;
-use super::opening::{OpenError, Options, set_aside, stored_database};
-use super::reader::Stored;
-use super::space::{NoWrite, OpenedFolder};
+use super::opening::{OpenError, loss, set_aside};
+use super::reader::JournalReader;
+use super::space::NoWrite;
 
 /// Why records are not kept.
 #[derive(Debug, thiserror::Error)]
@@ -56,11 +55,11 @@ pub struct KeptBatch {
 #[derive(Debug)]
 pub struct FoundJournal {
     folder: Folder,
-    options: Options,
+    settings: JournalSettings,
     config: Config,
     /// The identity of the journal; none in a new folder.
     pub identity: Option<Identity>,
-    /// The readable end of the journal, and the state there.
+    /// The readable end of the journal: of all of it, unless the loss of the rest is accepted.
     pub end: Option<Chain>,
     /// The state at that end.
     pub hub: Option<Hub>,
@@ -77,94 +76,58 @@ pub struct FoundJournal {
 ///
 /// # Errors
 /// The folder cannot be used, or its journal is damaged.
-pub fn find(options: &Options, config: &Config) -> Result<FoundJournal, OpenError> {
-    let folder = Folder::open(&options.folder)?;
-    let wrong = |error: DatabaseError| OpenError::Database {
-        path: folder.database(),
-        error,
-    };
-    let (mut identity, mut end, mut place) = (None, None, None);
-    let mut continuity = Continuity::Whole;
-    if let Some(database) = stored_database(&folder).map_err(wrong)? {
-        identity = database.identity().map_err(wrong)?;
-        let stored = database.log_place().map_err(|error| wrong(error.into()))?;
-        place = stored.and_then(|bytes| Place::from_bytes(&bytes));
-        if let Some(identity) = &identity {
-            let origin = identity.origin();
-            let found = (folder.path(), &database);
-            let found = state(found, &origin, (options, config), place.as_ref())?;
-            let noted = database.continuity(found.chain.last());
-            continuity = match place.is_some() || found.is_damaged {
-                true => Continuity::Broken,
-                false => noted.map_err(|error| wrong(error.into()))?,
-            };
-            end = Some(found);
-        }
-    }
-    let is_damaged = end.as_ref().is_some_and(|found| found.is_damaged);
-    let (end, hub) = end.map(|found| (found.chain, found.hub)).unzip();
-    Ok(FoundJournal {
-        hub,
-        is_damaged,
-        continuity,
+pub fn find(settings: &JournalSettings, config: &Config) -> Result<FoundJournal, OpenError> {
+    let path = &settings.folder;
+    let folder = Folder::open(settings)?;
+    let stored = JournalReader::found(path).map_err(OpenError::database(path))?;
+    let place = stored.database.log_place();
+    let place = place.map_err(OpenError::database(path))?;
+    let mut found = FoundJournal {
         folder,
-        options: options.clone(),
+        settings: settings.clone(),
         config: config.clone(),
-        identity,
-        end,
-        place,
-    })
-}
-
-/// The readable end of a journal.
-struct ReadableEnd {
-    chain: Chain,
-    hub: Hub,
-    is_damaged: bool,
-}
-
-/// The readable end of the journal: of all of it, unless the loss of the rest is accepted.
-fn state(
-    (folder, database): (&Path, &Database),
-    origin: &Origin,
-    (options, config): (&Options, &Config),
-    place: Option<&Place>,
-) -> Result<ReadableEnd, OpenError> {
-    let mut stored = Stored {
-        folder,
-        database: Some(database),
+        identity: stored.identity().map_err(OpenError::database(path))?,
+        end: None,
+        hub: None,
+        place: place.and_then(|bytes| Place::from_bytes(&bytes)),
+        is_damaged: false,
+        continuity: Continuity::Whole,
+    };
+    let Some(identity) = &found.identity else {
+        return Ok(found);
     };
     // The log has what a copy lacks at its end: its place decides, and not the mark.
-    let loss = match place {
+    let loss = match found.place {
         Some(_) => Loss::Accepted,
-        None => options.loss,
+        None => loss(settings),
     };
-    let look = &mut |_: &_, _, _: &_, _: &_| {};
-    let recovered = recover(&mut stored, origin, config, loss, look);
-    let recovered = recovered.map_err(|error| OpenError::of(error, folder))?;
+    let recovered = stored.recovered(&identity.origin(), config, loss);
+    let recovered = recovered.map_err(|error| OpenError::of(error, path))?;
     for warning in &recovered.warnings {
         tracing::warn!("{warning}");
     }
     let chain = recovered.chain;
-    let is_damaged = match place.map(Place::chain) {
-        Some(end) => Mark::at(end) != Mark::at(&chain),
+    found.is_damaged = match &found.place {
+        Some(place) => Mark::at(place.chain()) != Mark::at(&chain),
         None => recovered.cut.is_some(),
     };
-    if let Some(place) = place
-        && is_damaged
-        && options.loss == Loss::Refused
+    if let Some(place) = &found.place
+        && found.is_damaged
+        && !found.is_loss_accepted()
     {
         return Err(OpenError::Copy {
-            path: folder.into(),
+            path: path.into(),
             whole: chain.last(),
             end: place.chain().last(),
         });
     }
-    Ok(ReadableEnd {
-        chain,
-        hub: recovered.hub,
-        is_damaged,
-    })
+    let noted = stored.database.continuity(chain.last());
+    found.continuity = match found.place.is_some() || found.is_damaged {
+        true => Continuity::Broken,
+        false => noted.map_err(OpenError::database(path))?,
+    };
+    (found.end, found.hub) = (Some(chain), Some(recovered.hub));
+    Ok(found)
 }
 
 impl FoundJournal {
@@ -176,7 +139,7 @@ impl FoundJournal {
     /// Whether the operator accepts that entries are set aside.
     #[must_use]
     pub fn is_loss_accepted(&self) -> bool {
-        self.options.loss == Loss::Accepted
+        loss(&self.settings) == Loss::Accepted
     }
 
     /// The path of the folder.
@@ -200,16 +163,12 @@ impl FoundJournal {
     pub fn keep(self, identity: &Identity, start: &LogSnapshot) -> Result<KeptJournal, KeepError> {
         let Self {
             folder,
-            options,
+            settings,
             config,
             end,
             ..
         } = self;
-        let failed = |error| OpenError::File {
-            path: options.folder.clone(),
-            error,
-        };
-        let database = Database::open(&folder.database(), options.durability)?;
+        let database = Database::open(&folder.database(), settings.durability)?;
         if self.identity.is_none() {
             database.set_identity(identity)?;
         }
@@ -217,30 +176,22 @@ impl FoundJournal {
         let mut chain = end.unwrap_or_else(|| Chain::new(&origin));
         if self.is_damaged {
             // The operator accepts it.
-            set_aside(&folder, &database, Position(1))?;
+            set_aside(folder.path(), &database, Position(1))?;
             chain = Chain::new(&origin);
         }
-        let marks = MarkFile::begin(folder.path(), &Mark::at(&chain)).map_err(failed)?;
-        let forgetting = Forgetting::new(folder.path(), &options).map_err(failed)?;
-        let opened = OpenedFolder::of(&folder, options.reserve).map_err(failed)?;
-        let snapshots = folder::snapshots(folder.path()).map_err(failed)?;
-        let writer = Writer {
-            opened,
-            refused: None,
-            grown: 0,
-            folder,
-            durability: options.durability,
-            database: Some(database),
-            origin,
-            config,
-            chain,
-            marks,
-            unchecked: (0, 0),
-            snapshot: snapshots.first().copied().unwrap_or(Position(0)),
-            forgetting,
-            snapping: None,
-        };
-        writer.reserve();
+        reserve(&folder, &database);
+        let snapshots = folder::snapshots(folder.path());
+        let begun = snapshots.and_then(|snapshots| {
+            let newest = snapshots.first().copied().unwrap_or(Position(0));
+            Writer::begin(
+                folder,
+                &settings,
+                database,
+                (origin, &config),
+                (chain, newest),
+            )
+        });
+        let writer = begun.map_err(OpenError::file(&settings.folder))?;
         let place = Place::new(&origin);
         let mut kept = KeptJournal { writer, place };
         kept.continue_at(start)?;
@@ -269,19 +220,14 @@ impl KeptJournal {
         if *end == self.place {
             return Ok(());
         }
-        self.writer.opened.check()?;
+        self.writer.folder.check()?;
         let mut chain = self.writer.chain;
         let mut rows = Vec::with_capacity(batches.len());
         let mut bytes = 0;
         for KeptBatch { record, .. } in batches {
             let batch = chain.follow(record)?;
             bytes += record.len() as u64;
-            rows.push(KeptRow {
-                first: batch.first,
-                record: Arc::clone(record),
-                at: batch.at,
-                kinds: kinds(&batch.entries),
-            });
+            rows.push((batch, &**record));
         }
         self.database()?.append_kept(&rows, &end.to_bytes())?;
         self.place = end.clone();
@@ -309,47 +255,29 @@ impl KeptJournal {
     fn begin_anew(&mut self, chain: &Chain, hub: &Hub) -> Result<(), KeepError> {
         if let Some(snapping) = self.writer.snapping.take() {
             // It would make a snapshot of what is set aside.
-            let _ = snapping.recv();
+            let _ = snapping.join();
         }
-        self.database()?;
-        let Writer {
-            folder, database, ..
-        } = &self.writer;
-        let Some(database) = database else {
-            return Err(rusqlite::Error::InvalidQuery.into());
-        };
-        set_aside(folder, database, Position(1))?;
-        let path = folder.path();
-        let failed = |error| OpenError::File {
-            path: path.into(),
-            error,
-        };
+        let path = self.writer.folder.path().to_owned();
+        set_aside(&path, self.database()?, Position(1))?;
         if chain.last() > Position(0) {
             let bytes = Snapshot::write(&self.writer.origin, chain, hub);
-            folder::write_snapshot(path, chain.last(), &bytes).map_err(failed)?;
+            let written = folder::write_snapshot(&path, chain.last(), &bytes);
+            written.map_err(OpenError::file(&path))?;
         }
-        self.writer.marks = MarkFile::begin(path, &Mark::at(chain)).map_err(failed)?;
+        let marks = MarkFile::begin(&path, &Mark::at(chain));
+        self.writer.marks = marks.map_err(OpenError::file(&path))?;
         self.writer.snapshot = chain.last();
         Ok(())
     }
 
-    /// The database, which is opened again after an error, from what the disk has: after a failed
-    /// commit the pages in memory prove nothing.
+    /// The database, which is opened again after an error.
     fn database(&mut self) -> Result<&Database, KeepError> {
         if self.writer.database.is_none() {
-            let database = Database::open(&self.writer.folder.database(), self.writer.durability)?;
-            if !database.truncate()? {
-                return Err(rusqlite::Error::InvalidQuery.into());
-            }
-            if let Some(place) = database.log_place()?
-                && let Some(place) = Place::from_bytes(&place)
-            {
+            let place = self.writer.reopened()?.log_place()?;
+            if let Some(place) = place.and_then(|place| Place::from_bytes(&place)) {
                 self.writer.chain = *place.chain();
                 self.place = place;
             }
-            self.writer.database = Some(database);
-            self.writer.reserve();
-            tracing::warn!("the journal was opened again");
         }
         let database = self.writer.database.as_ref();
         database.ok_or_else(|| rusqlite::Error::InvalidQuery.into())

@@ -4,17 +4,8 @@ use chat_core::{Command, Entry, Implied, Operate};
 
 /// The kinds as a JSON list, in the order of the entries.
 pub(super) fn kinds(entries: &[Entry]) -> String {
-    let mut list = String::from("[");
-    for entry in entries {
-        if list.len() > 1 {
-            list.push(',');
-        }
-        list.push('"');
-        list.push_str(kind(entry));
-        list.push('"');
-    }
-    list.push(']');
-    list
+    let kinds: Vec<_> = entries.iter().map(kind).collect();
+    format!("[\"{}\"]", kinds.join("\",\""))
 }
 
 const fn kind(entry: &Entry) -> &'static str {

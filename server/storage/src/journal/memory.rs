@@ -2,7 +2,7 @@
 
 use chat_core::{Entry, Hub, Position, Time};
 
-use super::{Append, Fate, FateReporter, Journal, NoWrite};
+use super::{Fate, FateReporter, Journal, NoWrite};
 
 /// Numbers entries and drops them: everything is lost when the server stops.
 #[derive(Debug, Default)]
@@ -13,10 +13,10 @@ pub struct MemoryJournal {
 impl Journal for MemoryJournal {
     fn attach(&mut self, _: FateReporter) {}
 
-    fn append(&mut self, now: Time, entries: &[Entry]) -> Append {
+    fn append(&mut self, now: Time, entries: &[Entry]) -> Option<Fate> {
         let first = Position(self.last + 1);
         self.last += entries.len() as u64;
-        Append::Settled(Fate::Committed { first, at: now })
+        Some(Fate::Committed { first, at: now })
     }
 
     fn close(&mut self, _: &Hub) -> Result<(), NoWrite> {

@@ -1,26 +1,37 @@
 //! Opens the journal in a folder: recovers its state, or begins a new journal.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chat_core::{Config, Continuity, Node, Position};
-use chat_journal::{Identity, Loss, Mark, Recovered, RecoveryError, recover};
+use chat_journal::{Identity, Loss, Recovered, RecoveryError};
 use server_settings::os_error::reason;
 use server_settings::{Durability, JournalSettings, LossRule};
 
 use super::database::{Database, DatabaseError, new_identity};
 use super::durable::{DurableJournal, Writer};
-use super::folder::{self, Folder, FolderError, MarkFile};
-use super::forgetting::Forgetting;
-use super::reader::{ReadError, Stored};
-use super::space::OpenedFolder;
+use super::folder::{self, Folder};
+use super::reader::JournalReader;
+use crate::private::NotPrivate;
 
 /// Why a server cannot start from its journal.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The folder cannot be used.
+    /// The folder, or a file in it, cannot be used, or others can change it.
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    NotPrivate(#[from] NotPrivate),
+    /// Another server uses the folder.
+    #[error(
+        "{} is in use by {owner}: stop that server first, or choose another folder with --data",
+        path.display()
+    )]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+        /// The content of the other server's lock file.
+        owner: String,
+    },
     /// The database cannot be used.
     #[error(
         "{}: {error}. If the file is damaged, restore a backup of the folder",
@@ -38,7 +49,7 @@ pub enum OpenError {
         /// The folder.
         path: PathBuf,
         /// The reason.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// Another build wrote the journal, in a format that this build cannot read.
     #[error(
@@ -49,7 +60,7 @@ pub enum OpenError {
         /// The folder.
         path: PathBuf,
         /// The format.
-        error: Box<RecoveryError<ReadError>>,
+        error: Box<RecoveryError<DatabaseError>>,
     },
     /// The copy of a cluster's log is incomplete or damaged.
     #[cfg(feature = "cluster")]
@@ -77,51 +88,41 @@ pub enum OpenError {
         /// The folder.
         path: PathBuf,
         /// The defect.
-        error: Box<RecoveryError<ReadError>>,
+        error: Box<RecoveryError<DatabaseError>>,
     },
 }
 
 impl OpenError {
-    pub(super) fn of(error: RecoveryError<ReadError>, folder: &Path) -> Self {
+    pub(super) fn of(error: RecoveryError<DatabaseError>, folder: &Path) -> Self {
         let (path, error) = (folder.into(), Box::new(error));
         match error.is_of_another_build() {
             true => Self::OtherBuild { path, error },
             false => Self::Recovery { path, error },
         }
     }
-}
 
-/// The options for opening a journal.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The folder.
-    pub folder: PathBuf,
-    /// The durability of a commit.
-    pub durability: Durability,
-    /// Whether to continue a journal that has lost acknowledged entries.
-    pub loss: Loss,
-    /// The number of last entries to keep, besides those that the kept snapshots need; none to keep
-    /// all.
-    pub entries: Option<u64>,
-    /// The size of the records to keep, besides those that the kept snapshots need; none to keep all.
-    pub bytes: Option<u64>,
-    /// The free space of the disk that is left; none for as much as suits the disk.
-    pub reserve: Option<u64>,
-}
-
-impl From<&JournalSettings> for Options {
-    fn from(given: &JournalSettings) -> Self {
-        Self {
-            folder: given.folder.clone(),
-            durability: given.durability,
-            loss: match given.loss {
-                LossRule::Refused => Loss::Refused,
-                LossRule::Accepted => Loss::Accepted,
-            },
-            entries: given.entries,
-            bytes: given.bytes,
-            reserve: given.reserve,
+    /// The error of the database in this folder.
+    pub(super) fn database<E: Into<DatabaseError>>(folder: &Path) -> impl FnOnce(E) -> Self {
+        move |error| Self::Database {
+            path: folder::database_in(folder),
+            error: error.into(),
         }
+    }
+
+    /// The error of a file beside it.
+    pub(super) fn file(folder: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self::File {
+            path: folder.into(),
+            error,
+        }
+    }
+}
+
+/// Whether these settings continue a journal that has lost acknowledged entries.
+pub(super) const fn loss(settings: &JournalSettings) -> Loss {
+    match settings.loss {
+        LossRule::Refused => Loss::Refused,
+        LossRule::Accepted => Loss::Accepted,
     }
 }
 
@@ -140,72 +141,42 @@ pub struct Opened {
 ///
 /// # Errors
 /// The journal is unusable, or may have lost acknowledged entries.
-pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
-    let folder = Folder::open(&options.folder)?;
-    let wrong = |error: DatabaseError| OpenError::Database {
-        path: folder.database(),
-        error,
-    };
+pub fn open(settings: &JournalSettings, config: &Config) -> Result<Opened, OpenError> {
+    let folder = Folder::open(settings)?;
+    let path = folder.path();
     let began = Instant::now();
     // The recovery reads only: a refused start leaves the folder as it is.
-    let found = stored_database(&folder).map_err(wrong)?;
-    let known = match &found {
-        Some(database) => database.identity().map_err(wrong)?,
-        None => None,
-    };
+    let found = JournalReader::found(path).map_err(OpenError::database(path))?;
+    let known = found.identity().map_err(OpenError::database(path))?;
     let identity = match &known {
         Some(identity) => identity.clone(),
-        None => new_identity().map_err(DatabaseError::from).map_err(wrong)?,
+        None => new_identity().map_err(OpenError::database(path))?,
     };
-    let mut stored = Stored {
-        folder: folder.path(),
-        database: found.as_ref(),
-    };
-    let look = &mut |_: &_, _, _: &_, _: &_| {};
     let origin = identity.origin();
-    let recovered = recover(&mut stored, &origin, config, options.loss, look);
-    let recovered = recovered.map_err(|error| OpenError::of(error, folder.path()))?;
+    let recovered = found.recovered(&origin, config, loss(settings));
+    let recovered = recovered.map_err(|error| OpenError::of(error, path))?;
     drop(found);
-    let database = Database::open(&folder.database(), options.durability).map_err(wrong)?;
+    let database = Database::open(&folder.database(), settings.durability);
+    let database = database.map_err(OpenError::database(path))?;
     if known.is_none() {
         let set = database.set_identity(&identity);
-        set.map_err(|error| wrong(error.into()))?;
+        set.map_err(OpenError::database(path))?;
     }
     report(&recovered, began.elapsed());
-    let failed = |error| OpenError::File {
-        path: folder.path().into(),
-        error,
-    };
-    let last = recovered.chain.last();
     if let Some(from) = recovered.cut {
-        set_aside(&folder, &database, from)?;
+        set_aside(path, &database, from)?;
     }
     // Before the marks: a start that ends here finds the loss again.
+    let last = recovered.chain.last();
     let continuity = leave_lost_life(&database, last, recovered.cut.is_some());
-    let continuity = continuity.map_err(wrong)?;
-    let marks = MarkFile::begin(folder.path(), &Mark::at(&recovered.chain)).map_err(failed)?;
+    let continuity = continuity.map_err(OpenError::database(path))?;
     let node = Node::with_journal(recovered.hub, config.clone(), identity.seed, continuity);
-    let forgetting = Forgetting::new(folder.path(), options).map_err(failed)?;
-    let opened = OpenedFolder::of(&folder, options.reserve).map_err(failed)?;
-    let journal = DurableJournal::new(Writer {
-        forgetting,
-        opened,
-        refused: None,
-        grown: 0,
-        folder,
-        durability: options.durability,
-        database: Some(database),
-        origin,
-        config: config.clone(),
-        chain: recovered.chain,
-        marks,
-        unchecked: (0, 0),
-        snapshot: recovered.snapshot,
-        snapping: None,
-    });
+    let end = (recovered.chain, recovered.snapshot);
+    let writer = Writer::begin(folder, settings, database, (origin, config), end);
+    let writer = writer.map_err(OpenError::file(&settings.folder))?;
     Ok(Opened {
         node,
-        journal,
+        journal: DurableJournal::new(writer),
         identity,
     })
 }
@@ -216,12 +187,12 @@ fn leave_lost_life(
     database: &Database,
     end: Position,
     is_cut: bool,
-) -> Result<Continuity, DatabaseError> {
+) -> rusqlite::Result<Continuity> {
     if is_cut || database.is_copy_of_log()? {
         database.set_lost_life(end)?;
         database.forget_log_place()?;
     }
-    Ok(database.continuity(end)?)
+    database.continuity(end)
 }
 
 /// Notes in the folder of a journal that a life of its server was lost: it ends at this position, and
@@ -236,37 +207,18 @@ pub fn note_lost_life(folder: &Path, end: Position) -> Result<(), DatabaseError>
 
 /// Moves records and snapshots from this position on out of the journal, after an accepted loss.
 pub(super) fn set_aside(
-    folder: &Folder,
+    folder: &Path,
     database: &Database,
     from: Position,
 ) -> Result<(), OpenError> {
     let moved = database.set_aside(from);
-    moved.map_err(|error| OpenError::Database {
-        path: folder.database(),
-        error: error.into(),
-    })?;
-    let failed = |error| OpenError::File {
-        path: folder.path().into(),
-        error,
-    };
-    for position in folder::snapshots(folder.path()).map_err(failed)? {
+    moved.map_err(OpenError::database(folder))?;
+    for position in folder::snapshots(folder).map_err(OpenError::file(folder))? {
         if position >= from {
-            folder::set_aside(folder.path(), position).map_err(failed)?;
+            folder::set_aside(folder, position).map_err(OpenError::file(folder))?;
         }
     }
     Ok(())
-}
-
-/// The database of this folder, for reading; none if there is none yet.
-pub(super) fn stored_database(folder: &Folder) -> Result<Option<Database>, DatabaseError> {
-    if !folder.database().exists() {
-        return Ok(None);
-    }
-    let database = Database::open_to_read(&folder.database())?;
-    Ok(match database.is_empty()? {
-        true => None,
-        false => Some(database),
-    })
 }
 
 /// Logs the result of the recovery for operators.

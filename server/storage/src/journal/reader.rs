@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use chat_core::{Config, Position};
-use chat_journal::{Loss, Origin, Recovered, RecoveryError, Store, recover};
+use chat_journal::{Identity, Loss, Origin, Recovered, RecoveryError, Store, recover};
 
 use super::database::{Database, DatabaseError};
 use super::folder;
@@ -18,22 +18,11 @@ const RECORDS: usize = 512;
 /// The size of records after which a read ends.
 const BYTES: usize = 4 << 20;
 
-/// Why a journal cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// An error of SQLite.
-    #[error("{0}")]
-    Sqlite(#[from] rusqlite::Error),
-    /// A file cannot be read.
-    #[error("{}", server_settings::os_error::reason(_0))]
-    File(#[from] std::io::Error),
-}
-
 /// A journal, open for reading.
 #[derive(Debug)]
 pub struct JournalReader {
     folder: PathBuf,
-    database: Database,
+    pub(super) database: Database,
 }
 
 impl JournalReader {
@@ -50,17 +39,20 @@ impl JournalReader {
         })
     }
 
+    /// Opens the journal in this folder, which is empty if there is none yet.
+    pub(super) fn found(folder: &Path) -> Result<Self, DatabaseError> {
+        Ok(Self {
+            folder: folder.into(),
+            database: Database::open_to_read_or_empty(&folder::database_in(folder))?,
+        })
+    }
+
     /// The key of the oldest record.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn first(&self) -> Result<Option<Position>, rusqlite::Error> {
-        let mut first = None;
-        self.database.records(Position(0), &mut |key, _| {
-            first = Some(key);
-            ControlFlow::Break(())
-        })?;
-        Ok(first)
+    pub fn first(&self) -> Result<Option<Position>, DatabaseError> {
+        Ok(self.database.first_after(Position(0))?)
     }
 
     /// The record with this key.
@@ -68,15 +60,15 @@ impl JournalReader {
     /// # Errors
     /// It cannot be read.
     #[cfg(feature = "cluster")]
-    pub fn record(&self, first: Position) -> Result<Option<Vec<u8>>, rusqlite::Error> {
-        self.database.record(first)
+    pub fn record(&self, first: Position) -> Result<Option<Vec<u8>>, DatabaseError> {
+        Ok(self.database.record(first)?)
     }
 
     /// The next records after this position, with their keys.
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn batch(&self, after: Position) -> Result<Vec<(Position, Vec<u8>)>, rusqlite::Error> {
+    pub fn batch(&self, after: Position) -> Result<Vec<(Position, Vec<u8>)>, DatabaseError> {
         let mut batch = Vec::new();
         let mut bytes = 0;
         self.database.records(after, &mut |key, record| {
@@ -90,27 +82,19 @@ impl JournalReader {
         Ok(batch)
     }
 
-    /// The link of the record that ends at this position.
+    /// Whether the record that ends at this position has this link. None if the journal does not have the
+    /// position, or ends there.
     ///
     /// # Errors
     /// The journal cannot be read.
     #[cfg(feature = "postgres")]
-    pub fn link_at(&self, position: Position) -> Result<LinkAt, rusqlite::Error> {
-        let mut next = None;
-        self.database.records(position, &mut |key, _| {
-            next = Some(key);
-            ControlFlow::Break(())
-        })?;
-        let record = self.database.record_of(position)?;
-        Ok(match (next, record) {
-            // Without a later record, the end of the last one is not known.
-            (None, _) | (_, None) => LinkAt::Unknown,
-            (Some(next), Some(record)) if next == position.next() => {
-                let link = record.len().saturating_sub(size_of::<[u64; 2]>());
-                LinkAt::Known(record[link..].to_vec())
-            }
-            (Some(_), Some(_)) => LinkAt::Elsewhere,
-        })
+    pub fn has_link(&self, position: Position, link: &[u8]) -> Result<Option<bool>, DatabaseError> {
+        let next = self.database.first_after(position)?;
+        // Without a later record, the end of the last one is not known.
+        let (Some(next), Some(record)) = (next, self.database.record_of(position)?) else {
+            return Ok(None);
+        };
+        Ok(Some(next == position.next() && record.ends_with(link)))
     }
 
     /// The positions of the snapshots, newest first.
@@ -134,22 +118,32 @@ impl JournalReader {
     /// # Errors
     /// It cannot be read, or is absent.
     pub fn origin(&self) -> Result<Origin, DatabaseError> {
-        let identity = self.database.identity()?.ok_or(DatabaseError::Identity)?;
+        let identity = self.identity()?.ok_or(DatabaseError::Identity)?;
         Ok(identity.origin())
+    }
+
+    /// The identity of the journal; none of a new one.
+    pub(super) fn identity(&self) -> Result<Option<Identity>, DatabaseError> {
+        self.database.identity()
     }
 
     /// Recovers the state as a start would, and changes nothing.
     ///
     /// # Errors
     /// A start would be refused.
-    pub fn recover(&self, origin: &Origin) -> Result<Recovered, RecoveryError<ReadError>> {
-        let mut stored = Stored {
-            folder: &self.folder,
-            database: Some(&self.database),
-        };
-        let look = &mut |_: &_, _, _: &_, _: &_| {};
+    pub fn recover(&self, origin: &Origin) -> Result<Recovered, RecoveryError<DatabaseError>> {
         // The first record has the limits. Without one, nothing depends on them.
-        recover(&mut stored, origin, &Config::default(), Loss::Refused, look)
+        self.recovered(origin, &Config::default(), Loss::Refused)
+    }
+
+    pub(super) fn recovered(
+        &self,
+        origin: &Origin,
+        config: &Config,
+        loss: Loss,
+    ) -> Result<Recovered, RecoveryError<DatabaseError>> {
+        let look = &mut |_: &_, _, _: &_, _: &_| {};
+        recover(&mut &*self, origin, config, loss, look)
     }
 
     /// The content of the file of marks; empty if it is absent.
@@ -161,48 +155,26 @@ impl JournalReader {
     }
 }
 
-/// A link of the journal.
-#[cfg(feature = "postgres")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LinkAt {
-    /// The link at the position.
-    Known(Vec<u8>),
-    /// No record ends at the position.
-    Elsewhere,
-    /// The journal does not have the position, or ends there.
-    Unknown,
-}
+impl Store for &JournalReader {
+    type Error = DatabaseError;
 
-/// A folder with its database, for reading. A new folder has none.
-pub(super) struct Stored<'f> {
-    pub(super) folder: &'f Path,
-    pub(super) database: Option<&'f Database>,
-}
-
-impl Store for Stored<'_> {
-    type Error = ReadError;
-
-    fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, ReadError> {
-        let positions = folder::snapshots(self.folder)?;
-        let Some(position) = positions.get(number) else {
-            return Ok(None);
-        };
-        Ok(Some(folder::read_snapshot(self.folder, *position)?))
+    fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, DatabaseError> {
+        let positions = self.snapshots()?;
+        let position = positions.get(number);
+        let file = position.map(|position| JournalReader::snapshot(self, *position));
+        Ok(file.transpose()?)
     }
 
-    fn marks(&mut self) -> Result<Vec<u8>, ReadError> {
-        Ok(folder::read_marks(self.folder)?)
+    fn marks(&mut self) -> Result<Vec<u8>, DatabaseError> {
+        Ok(JournalReader::marks(self)?)
     }
 
     fn records(
         &mut self,
         after: Position,
         take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), ReadError> {
-        if let Some(database) = self.database {
-            database.records(after, take)?;
-        }
-        Ok(())
+    ) -> Result<(), DatabaseError> {
+        Ok(self.database.records(after, take)?)
     }
 }
 

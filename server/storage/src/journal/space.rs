@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::folder::Folder;
 
@@ -38,27 +38,14 @@ pub(crate) fn free(path: &Path) -> io::Result<(u64, u64)> {
     Ok((bytes(found.f_bavail), bytes(found.f_blocks)))
 }
 
-/// The folder as it was when it was opened.
-#[derive(Debug)]
-pub(super) struct OpenedFolder {
-    folder: PathBuf,
-    /// The device and the number of its files, which another file of the name does not have.
-    files: Vec<(PathBuf, (u64, u64))>,
-    reserve: Option<u64>,
-}
-
-impl OpenedFolder {
-    /// This folder, with a database.
-    pub(super) fn of(folder: &Folder, reserve: Option<u64>) -> io::Result<Self> {
-        let files = [folder.lock(), folder.database()].map(|path| {
+impl Folder {
+    /// Remembers which files are in it, once it has a database.
+    pub(super) fn remember(&mut self) -> io::Result<()> {
+        for path in [self.path().join("lock"), self.database()] {
             let id = id_of(&path)?;
-            Ok((path, id))
-        });
-        Ok(Self {
-            folder: folder.path().into(),
-            files: files.into_iter().collect::<io::Result<_>>()?,
-            reserve,
-        })
+            self.files.push((path, id));
+        }
+        Ok(())
     }
 
     /// Whether it is still there.
@@ -72,18 +59,13 @@ impl OpenedFolder {
         if !self.is_there() {
             return Err(NoWrite::Vanished);
         }
-        match free(&self.folder) {
+        match free(self.path()) {
             Ok((free, all)) if free < self.reserve.unwrap_or(RESERVE.min(all / SHARE)) => {
                 Err(NoWrite::Short)
             }
             // Where the system does not say, a write does.
             Ok(_) | Err(_) => Ok(()),
         }
-    }
-
-    /// The free space of its disk.
-    pub(super) fn free(&self) -> u64 {
-        free(&self.folder).map_or(u64::MAX, |(free, _)| free)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Copies the rows of `history.db` as they come.
 
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use chat_core::Position;
@@ -9,12 +10,11 @@ use server_settings::Keep;
 use tokio::sync::watch;
 use tokio_postgres::{Client, Config};
 
-use super::links::{self, Agreement};
-use super::{Copied, CopyError, RETRY, connect, rows, tables};
+use super::{CopyError, RETRY, connect, links, rows, tables};
 use crate::blocking;
 use crate::clock::wall;
-use crate::history::Copiers;
-use crate::history::tables::{signed, unsigned};
+use crate::history::{Copiers, HistoryOptions, path_in};
+use crate::sqlite::{signed, unsigned};
 
 /// The longest pause without new rows: old messages are deleted at least this often.
 const IDLE: Duration = Duration::from_secs(60);
@@ -22,7 +22,9 @@ const IDLE: Duration = Duration::from_secs(60);
 /// Copies the tables of one file.
 pub(super) struct Copier {
     pub(super) config: Config,
-    pub(super) copied: Copied,
+    /// The folder of the journal, and of the tables.
+    pub(super) folder: PathBuf,
+    pub(super) options: HistoryOptions,
     /// Where the copier shows how far it is; nowhere while it cannot copy.
     pub(super) reach: watch::Sender<Option<Position>>,
     /// The place of the copy, if this copier has moved it there.
@@ -55,9 +57,9 @@ impl Copier {
     async fn session(&mut self, is_down: &mut bool) -> Result<(), CopyError> {
         self.written = None;
         let mut client = connect(&self.config).await?;
-        let mut place = tables::open(&mut client, self.copied.realm).await?;
-        let end = signed(self.copied.end.0);
-        if place > end && self.copied.copiers == Copiers::One {
+        let mut place = tables::open(&mut client, self.options.origin.realm).await?;
+        let end = signed(self.options.end.0);
+        if place > end && self.options.copiers == Copiers::One {
             place = cut(&mut client, end).await?;
         }
         if std::mem::take(is_down) {
@@ -78,13 +80,12 @@ impl Copier {
     async fn copy(&mut self, client: &mut Client, mut place: i64) -> Result<i64, CopyError> {
         loop {
             if self.written != Some(place)
-                && let Agreement::Until(position) =
-                    links::compare(client, &self.copied.folder).await?
+                && let Some(position) = links::compare(client, &self.folder).await?
             {
                 place = cut(client, position).await?;
             }
             self.reach.send_replace(Some(Position(unsigned(place))));
-            let file = self.copied.file.clone();
+            let file = path_in(&self.folder);
             let read = blocking(move || rows::read(&file, place));
             let Some(rows) = read.await?? else {
                 return Ok(place);
@@ -92,12 +93,12 @@ impl Copier {
             place = tables::write(client, place, &rows).await?;
             self.written = (place == rows.end).then_some(place);
             // From here on, a copy that is ahead is one that another member has written.
-            self.copied.end = self.copied.end.max(Position(unsigned(place)));
+            self.options.end = self.options.end.max(Position(unsigned(place)));
         }
     }
 
     async fn trim(&self, client: &mut Client) -> Result<(), CopyError> {
-        let Keep::UpTo(age) = self.copied.age else {
+        let Keep::UpTo(age) = self.options.retention.age else {
             return Ok(());
         };
         let before = signed(wall().0.saturating_sub(age.0));

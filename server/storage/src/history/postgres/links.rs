@@ -8,55 +8,39 @@ use tokio_postgres::{Client, Transaction};
 
 use super::CopyError;
 use crate::blocking;
-use crate::history::tables::unsigned;
-use crate::journal::{JournalReader, LinkAt};
+use crate::journal::JournalReader;
+use crate::sqlite::unsigned;
 
 /// The number of links that the copy keeps: the newest.
 const KEPT: i64 = 256;
 
-/// What the journal says of the copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Agreement {
-    /// Nothing contradicts it.
-    Agrees,
-    /// The copy is of another history after this position.
-    Until(i64),
-}
-
-/// Compares the copy's links with the journal in this folder, the newest first.
+/// Compares the copy's links with the journal in this folder, the newest first. Returns the position
+/// after which the copy is of another history; none if nothing contradicts it.
 ///
 /// # Errors
 /// One of them cannot be read, or no link of several agrees.
-pub(super) async fn compare(client: &Client, folder: &Path) -> Result<Agreement, CopyError> {
+pub(super) async fn compare(client: &Client, folder: &Path) -> Result<Option<i64>, CopyError> {
     let select = "SELECT position, link FROM links ORDER BY position DESC";
     let rows = client.query(select, &[]).await?;
-    let links = rows.iter().map(|row| (row.get(0), row.get(1)));
-    let links: Vec<(i64, Vec<u8>)> = links.collect();
     let folder = PathBuf::from(folder);
-    let compared = blocking(move || compare_with(&folder, &links));
-    compared.await?
-}
-
-fn compare_with(folder: &Path, links: &[(i64, Vec<u8>)]) -> Result<Agreement, CopyError> {
-    let journal = JournalReader::open(folder)?;
-    let mut is_contradicted = false;
-    for (position, link) in links {
-        match journal.link_at(Position(unsigned(*position)))? {
-            LinkAt::Known(known) if known == *link => {
-                return Ok(match is_contradicted {
-                    true => Agreement::Until(*position),
-                    false => Agreement::Agrees,
-                });
+    let compared = blocking(move || -> Result<_, CopyError> {
+        let journal = JournalReader::open(&folder)?;
+        let mut is_contradicted = false;
+        for row in rows {
+            let (position, link): (i64, &[u8]) = (row.get(0), row.get(1));
+            match journal.has_link(Position(unsigned(position)), link)? {
+                Some(true) => return Ok(is_contradicted.then_some(position)),
+                Some(false) => is_contradicted = true,
+                // The journal is not there yet, or begins later.
+                None => {}
             }
-            LinkAt::Known(_) | LinkAt::Elsewhere => is_contradicted = true,
-            // The journal is not there yet, or begins later.
-            LinkAt::Unknown => {}
         }
-    }
-    match is_contradicted {
-        true => Err(CopyError::OtherHistory),
-        false => Ok(Agreement::Agrees),
-    }
+        match is_contradicted {
+            true => Err(CopyError::OtherHistory),
+            false => Ok(None),
+        }
+    });
+    compared.await?
 }
 
 /// Stores the link at this place of the copy.

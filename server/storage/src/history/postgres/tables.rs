@@ -2,8 +2,10 @@
 
 use tokio_postgres::{Client, Transaction};
 
-use super::rows::{Column, Rows, TABLES, Table};
+use super::rows::Rows;
 use super::{CopyError, links};
+use crate::history::sums::{KINDS, Kind};
+use crate::history::tables::CUTS;
 
 /// The version of the tables.
 const FORMAT: i32 = 2;
@@ -97,16 +99,12 @@ pub(super) async fn open(client: &mut Client, realm: u128) -> Result<i64, CopyEr
 pub(super) async fn cut(client: &mut Client, after: i64) -> Result<(), CopyError> {
     let transaction = client.transaction().await?;
     locked_place(&transaction).await?;
-    for change in [
+    let of_copy = [
         "DELETE FROM messages WHERE id > $1",
-        "DELETE FROM memberships WHERE from_position > $1",
-        "DELETE FROM rooms WHERE position > $1",
         "DELETE FROM links WHERE position > $1",
-        "UPDATE memberships SET to_seq = NULL, to_position = NULL, to_at = NULL
-         WHERE to_position > $1",
-        "UPDATE rooms SET ended_position = NULL, ended_at = NULL WHERE ended_position > $1",
         "UPDATE place SET position = $1",
-    ] {
+    ];
+    for change in of_copy.into_iter().chain(CUTS) {
         transaction.execute(change, &[&after]).await?;
     }
     transaction.commit().await?;
@@ -121,8 +119,23 @@ pub(super) async fn write(client: &mut Client, after: i64, rows: &Rows) -> Resul
         // Another member was faster.
         return Ok(place);
     }
-    for (table, columns) in TABLES.iter().zip(&rows.tables) {
-        add(&transaction, table, columns).await?;
+    for (Kind { table, .. }, list) in KINDS.iter().zip(&rows.tables) {
+        let conflict = match *table {
+            "rooms" => {
+                "(room) DO UPDATE SET ended_position = excluded.ended_position,
+                 ended_at = excluded.ended_at"
+            }
+            "memberships" => {
+                "(participant, room, from_seq) DO UPDATE SET to_seq = excluded.to_seq,
+                 to_position = excluded.to_position, to_at = excluded.to_at"
+            }
+            _ => "DO NOTHING",
+        };
+        let insert = format!(
+            "INSERT INTO {table} SELECT * FROM json_populate_recordset(NULL::{table}, $1::text::json)
+             ON CONFLICT {conflict}"
+        );
+        transaction.execute(&insert, &[list]).await?;
     }
     let update = "UPDATE place SET position = $1";
     transaction.execute(update, &[&rows.end]).await?;
@@ -159,23 +172,4 @@ pub(super) async fn trim(client: &mut Client, before: i64) -> Result<bool, CopyE
 async fn locked_place(transaction: &Transaction<'_>) -> Result<i64, CopyError> {
     let place = "SELECT position FROM place FOR UPDATE";
     Ok(transaction.query_one(place, &[]).await?.get(0))
-}
-
-/// Adds the rows of a table.
-async fn add(
-    transaction: &Transaction<'_>,
-    table: &Table,
-    columns: &[Column],
-) -> Result<(), CopyError> {
-    let values = columns.iter().zip(1..);
-    let values = values.map(|(column, number)| format!("${number}::{}", column.kind()));
-    let values: Vec<_> = values.collect();
-    let Table { name, conflict, .. } = table;
-    let insert = format!(
-        "INSERT INTO {name} SELECT * FROM unnest({}) ON CONFLICT {conflict}",
-        values.join(", ")
-    );
-    let values: Vec<_> = columns.iter().map(Column::values).collect();
-    transaction.execute(&insert, &values).await?;
-    Ok(())
 }

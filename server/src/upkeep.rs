@@ -10,9 +10,10 @@ mod records;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chat_journal::RecoveryError;
+use chat_core::Position;
+use chat_journal::{Origin, RecoveryError};
 use server_settings::os_error::{advice, reason};
-use server_storage::journal::{DatabaseError, database_in};
+use server_storage::journal::{DatabaseError, JournalReader, database_in};
 use server_storage::private::is_no_folder;
 
 pub use copy::{backup, restore};
@@ -28,13 +29,13 @@ pub enum UpkeepError {
     File { path: PathBuf, error: io::Error },
     #[error("{}: {error}", path.display())]
     Database { path: PathBuf, error: DatabaseError },
-    #[error("{}: there is no journal; --data names its folder", path.display())]
-    NoJournal { path: PathBuf },
+    #[error("{}: there is no journal; --data names its folder", _0.display())]
+    NoJournal(PathBuf),
     #[error(
         "{}: there is no backup; write the folder that `talking-stick backup` made",
-        path.display()
+        _0.display()
     )]
-    NoBackup { path: PathBuf },
+    NoBackup(PathBuf),
     #[error(
         "{}: there is no history yet; a server that starts with this folder makes it",
         path.display()
@@ -74,10 +75,7 @@ fn unread(error: &io::Error) -> String {
 }
 
 /// Checks that the folder of a journal has a journal; `none` makes the error if it has not.
-fn check_journal(
-    folder: &Path,
-    none: impl FnOnce(PathBuf) -> UpkeepError,
-) -> Result<(), UpkeepError> {
+fn check_journal(folder: &Path, none: fn(PathBuf) -> UpkeepError) -> Result<(), UpkeepError> {
     let found = database_in(folder).try_exists();
     match found.map_err(UpkeepError::file(folder))? {
         true => Ok(()),
@@ -85,9 +83,23 @@ fn check_journal(
     }
 }
 
-/// The error of a folder without a journal.
-fn no_journal(path: PathBuf) -> UpkeepError {
-    UpkeepError::NoJournal { path }
+/// Opens the journal of a folder.
+fn opened(folder: &Path) -> Result<(JournalReader, Origin), UpkeepError> {
+    check_journal(folder, UpkeepError::NoJournal)?;
+    let reader = JournalReader::open(folder).map_err(UpkeepError::database(folder))?;
+    let origin = reader.origin().map_err(UpkeepError::database(folder))?;
+    Ok((reader, origin))
+}
+
+/// The snapshots of a journal, without those that the server replaces meanwhile.
+fn snapshots(
+    reader: &JournalReader,
+) -> io::Result<impl DoubleEndedIterator<Item = io::Result<(Position, Vec<u8>)>>> {
+    let present = move |position| match reader.snapshot(position) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        file => Some(file.map(|file| (position, file))),
+    };
+    Ok(reader.snapshots()?.into_iter().filter_map(present))
 }
 
 impl UpkeepError {
@@ -96,17 +108,12 @@ impl UpkeepError {
         move |error| Self::File { path, error }
     }
 
-    fn sqlite(path: &Path) -> impl FnOnce(rusqlite::Error) -> Self + use<> {
+    pub(crate) fn database<E: Into<DatabaseError>>(path: &Path) -> impl FnOnce(E) -> Self + use<E> {
         let path = path.to_owned();
         move |error| Self::Database {
             path,
             error: error.into(),
         }
-    }
-
-    fn database(path: &Path) -> impl FnOnce(DatabaseError) -> Self + use<> {
-        let path = path.to_owned();
-        move |error| Self::Database { path, error }
     }
 }
 

@@ -212,13 +212,11 @@ impl Worker {
             KeepError::Gap(_) => {
                 tracing::info!(%error, "batches are read from the log for the journal");
             }
-            KeepError::Folder(_) => {
+            KeepError::Folder(_) | KeepError::Database(_) | KeepError::Open(_) => {
                 tracing::error!(%error, "the member's journal cannot be written; it tries again");
-                thread::sleep(IDLE);
-            }
-            KeepError::Database(_) | KeepError::Open(_) => {
-                tracing::error!(%error, "the member's journal cannot be written; it tries again");
-                self.journal.close_database();
+                if !matches!(error, KeepError::Folder(_)) {
+                    self.journal.close_database();
+                }
                 thread::sleep(IDLE);
             }
         }

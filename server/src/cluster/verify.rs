@@ -85,13 +85,9 @@ struct Compared {
 
 impl Compared {
     fn open(folder: &Path, origin: &Origin) -> Result<Self, ClusterError> {
-        let wrong = |error| UpkeepError::Database {
-            path: folder.into(),
-            error,
-        };
-        let reader = JournalReader::open(folder).map_err(wrong)?;
+        let reader = JournalReader::open(folder).map_err(UpkeepError::database(folder))?;
         let path = folder.display().to_string();
-        if reader.origin().map_err(wrong)? != *origin {
+        if reader.origin().map_err(UpkeepError::database(folder))? != *origin {
             return Err(ClusterError::Foreign { folder: path });
         }
         let recovered = reader
@@ -100,7 +96,7 @@ impl Compared {
                 path: folder.into(),
                 error: Box::new(error),
             })?;
-        let first = reader.first().map_err(wrong)?;
+        let first = reader.first().map_err(UpkeepError::database(folder))?;
         Ok(Self {
             reader,
             path,

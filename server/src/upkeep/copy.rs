@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use chat_core::Position;
 use rusqlite::backup::Backup;
 use server_storage::history;
-use server_storage::journal::{JournalReader, database_in, marks_in, note_lost_life, snapshot_in};
+use server_storage::journal::{database_in, marks_in, note_lost_life, snapshot_in};
 use server_storage::private::{self, Access};
 
-use super::{UpkeepError, check_journal, no_journal};
+use super::{UpkeepError, check_journal, opened, snapshots};
 
 /// How often a copy is made again: the server may have replaced a snapshot meanwhile.
 const ATTEMPTS: usize = 3;
@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 3;
 /// # Errors
 /// The journal cannot be read, or the copy not be written. Then there is no folder `to`.
 pub fn backup(data: &Path, to: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
-    check_journal(data, no_journal)?;
+    check_journal(data, UpkeepError::NoJournal)?;
     let position = copy(data, to, |_, _| Ok(()))?;
     let (from, to) = (data.display(), to.display());
     let position = position.0;
@@ -39,7 +39,7 @@ pub fn backup(data: &Path, to: &Path, out: &mut dyn Write) -> Result<(), UpkeepE
 /// # Errors
 /// As for a backup; a journal that cannot be recovered is not restored.
 pub fn restore(from: &Path, data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
-    check_journal(from, |path| UpkeepError::NoBackup { path })?;
+    check_journal(from, UpkeepError::NoBackup)?;
     let position = copy(from, data, |copy, end| {
         note_lost_life(copy, end).map_err(UpkeepError::database(copy))
     })?;
@@ -125,7 +125,7 @@ fn remove(path: &Path) -> Result<(), UpkeepError> {
 fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
     private::new_folder(to).map_err(UpkeepError::file(to))?;
     // The marks and the history are never ahead of a journal that is copied after them.
-    let reader = JournalReader::open(from).map_err(UpkeepError::database(from))?;
+    let (reader, _) = opened(from)?;
     let marks = reader.marks().map_err(UpkeepError::file(from))?;
     write(&marks_in(to), &marks)?;
     let past = history::path_in(from);
@@ -133,15 +133,9 @@ fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
         copy_database(&past, &history::path_in(to))?;
     }
     copy_database(&database_in(from), &database_in(to))?;
-    for position in reader.snapshots().map_err(UpkeepError::file(from))? {
-        match reader.snapshot(position) {
-            // The server has just replaced it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            file => {
-                let path = snapshot_in(to, position);
-                write(&path, &file.map_err(UpkeepError::file(&path))?)?;
-            }
-        }
+    for snapshot in snapshots(&reader).map_err(UpkeepError::file(from))? {
+        let (position, file) = snapshot.map_err(UpkeepError::file(from))?;
+        write(&snapshot_in(to, position), &file)?;
     }
     sync(to)?;
     verify(to)
@@ -149,8 +143,7 @@ fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
 
 /// Recovers the copy as a start would. Snapshots beyond the end of its journal count as damaged.
 fn verify(folder: &Path) -> Result<Position, UpkeepError> {
-    let reader = JournalReader::open(folder).map_err(UpkeepError::database(folder))?;
-    let origin = reader.origin().map_err(UpkeepError::database(folder))?;
+    let (reader, origin) = opened(folder)?;
     let recovered = reader.recover(&origin);
     let recovered = recovered.map_err(|error| UpkeepError::Recovery {
         path: folder.into(),
@@ -161,9 +154,9 @@ fn verify(folder: &Path) -> Result<Position, UpkeepError> {
 
 /// Copies a database at one moment, with what is in its WAL.
 fn copy_database(from: &Path, to: &Path) -> Result<(), UpkeepError> {
-    let source = private::database(from, Access::Read).map_err(UpkeepError::sqlite(from))?;
-    let mut target = private::database(to, Access::Write).map_err(UpkeepError::sqlite(to))?;
-    let wrong = UpkeepError::sqlite(from);
+    let source = private::database(from, Access::Read).map_err(UpkeepError::database(from))?;
+    let mut target = private::database(to, Access::Write).map_err(UpkeepError::database(to))?;
+    let wrong = UpkeepError::database(from);
     let copied = Backup::new(&source, &mut target).and_then(|backup| {
         // In one step, because a commit between two steps makes SQLite start the copy again.
         backup.step(-1)

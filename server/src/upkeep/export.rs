@@ -72,7 +72,7 @@ pub fn export(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
                 path: path.clone(),
                 problems: history::DAMAGED.into(),
             },
-            false => UpkeepError::sqlite(&path)(error),
+            false => UpkeepError::database(&path)(error),
         }
     };
     let connection = history::open_to_read(&path).map_err(wrong())?;

@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use chat_core::{Position, VERSION};
-use chat_journal::{Broken, Chain, FORMAT, Link, Marks, Origin, Snapshot};
+use chat_journal::{Broken, Chain, FORMAT, Marks, Origin, Snapshot};
 use serde::Serialize;
 use server_storage::history;
 use server_storage::journal::{DatabaseError, JournalReader};
 
-use super::{UpkeepError, check_journal, no_journal};
+use super::{UpkeepError, opened};
 
 /// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +65,7 @@ struct SnapshotReport {
 /// # Errors
 /// It cannot be read, or a server could not start from it.
 pub fn inspect(data: &Path, form: Form, out: &mut dyn Write) -> Result<(), UpkeepError> {
-    check_journal(data, no_journal)?;
-    let reader = JournalReader::open(data).map_err(UpkeepError::database(data))?;
-    let origin = reader.origin().map_err(UpkeepError::database(data))?;
+    let (reader, origin) = opened(data)?;
     let report = report(data, &reader, &origin)?;
     match form {
         Form::Json => writeln!(out, "{}", serde_json::json!(report))?,
@@ -130,12 +128,8 @@ type Links = BTreeMap<Position, Chain>;
 
 fn snapshots(reader: &JournalReader, origin: &Origin) -> io::Result<(Vec<SnapshotReport>, Links)> {
     let (mut reports, mut links) = (Vec::new(), Links::new());
-    for position in reader.snapshots()? {
-        let file = match reader.snapshot(position) {
-            // The server has just replaced it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            file => file?,
-        };
+    for snapshot in super::snapshots(reader)? {
+        let (position, file) = snapshot?;
         let read = Snapshot::read(origin, &file).ok();
         let read = read.filter(|snapshot| snapshot.chain.last() == position);
         reports.push(SnapshotReport {
@@ -216,9 +210,8 @@ fn follow(
     end.follow(bytes).map_err(|broken: Broken| {
         format!("the record at position {} is not usable: {broken}", at.0)
     })?;
-    let tip = |chain: &Chain| -> Link { chain.tip() };
     match links.get(&end.last()) {
-        Some(snapshot) if tip(snapshot) != end.tip() => Err(format!(
+        Some(snapshot) if snapshot.tip() != end.tip() => Err(format!(
             "snapshot {} is not the state of the journal there",
             end.last().0
         )),

@@ -1,13 +1,12 @@
 //! The journal as one file, to replay it elsewhere.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use chat_core::Position;
 use chat_journal::{BundleWriter, Checkpoint, Snapshot};
-use server_storage::journal::JournalReader;
 
-use super::{UpkeepError, check_journal, no_journal};
+use super::{UpkeepError, opened, snapshots};
 
 /// Writes the records of the journal in `data` as a bundle: all of them, and a snapshot to start
 /// from if the first ones are gone.
@@ -15,9 +14,7 @@ use super::{UpkeepError, check_journal, no_journal};
 /// # Errors
 /// There is no journal, or it cannot be read.
 pub fn records(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
-    check_journal(data, no_journal)?;
-    let reader = JournalReader::open(data).map_err(UpkeepError::database(data))?;
-    let origin = reader.origin().map_err(UpkeepError::database(data))?;
+    let (reader, origin) = opened(data)?;
     let mut bytes = Vec::new();
     let mut bundle = BundleWriter::begin(&origin, &mut bytes);
     // The marks are read first: the journal only grows.
@@ -26,13 +23,9 @@ pub fn records(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     let first = reader.first().map_err(UpkeepError::database(data))?;
     let needed_from = Position(first.map_or(0, |first| first.0 - 1));
     let mut is_whole = needed_from == Position(0) && first.is_some();
-    let snapshots = reader.snapshots().map_err(UpkeepError::file(data))?;
-    for position in snapshots.into_iter().rev() {
-        let file = match reader.snapshot(position) {
-            // The server has just replaced it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            file => file.map_err(UpkeepError::file(data))?,
-        };
+    let snapshots = snapshots(&reader).map_err(UpkeepError::file(data))?;
+    for snapshot in snapshots.rev() {
+        let (_, file) = snapshot.map_err(UpkeepError::file(data))?;
         let Some((position, digest)) = Snapshot::head_of(&origin, &file) else {
             continue;
         };

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use chat_cluster::CALL_PATIENCE;
 use chat_core::{
     Address, Answer as Read, Call, Earlier, Read as Reading, Reader, Reject, Response, Seq, Span,
 };
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use server_chat::driver::{Answered, NodeClient, Remote, RemoteOpening};
 use server_chat::metrics::Row;
 use server_nats::{CallError, Calls};
@@ -76,13 +75,6 @@ impl Door {
         }
     }
 
-    async fn forward(&self, from: Address, call: Call, earlier: Earlier) -> Answered {
-        let answered = self.call_owner(from, call, earlier).await;
-        let metrics = self.local.metrics();
-        metrics.count(Row::ClusterForwarded, forwarding(&answered));
-        answered
-    }
-
     async fn call_owner(&self, from: Address, call: Call, mut earlier: Earlier) -> Answered {
         let can_repeat = !matches!(call, Call::Operate { .. } | Call::Command { key: None, .. });
         let mut wait_until = Instant::now() + wait_of(&call);
@@ -124,36 +116,6 @@ impl Door {
         }
     }
 
-    async fn open(&self, from: Address, reader: Reader, after: Option<Seq>) -> RemoteOpening {
-        let until = Instant::now() + PATIENCE;
-        let question = Question::Open {
-            from,
-            reader,
-            after,
-        };
-        loop {
-            match self.ask(&question, ATTEMPT).await {
-                Ok(Answer::Opened {
-                    sequence,
-                    stream,
-                    context,
-                }) => {
-                    catch_up(&self.standing, sequence).await;
-                    let stream = DoorStream::new(self.calls.clone(), stream, self.standing.clone());
-                    return Ok((Box::new(stream), context));
-                }
-                Ok(Answer::Answered { answered, .. }) if !is_closing(&answered) => {
-                    return Err(*answered);
-                }
-                Ok(Answer::Answered { .. } | Answer::Moved(_)) | Err(_) => {}
-            }
-            if Instant::now() >= until {
-                return Err(self.refusal(Earlier::Unasked));
-            }
-            sleep(PAUSE).await;
-        }
-    }
-
     /// Asks once. An answer that this version cannot read is none. A question to an owner that is
     /// superseded meanwhile has no answer: a paused process, for one, is still subscribed.
     async fn ask(&self, question: &Question, patience: Duration) -> Result<Answer, CallError> {
@@ -181,18 +143,48 @@ impl Door {
     }
 }
 
+#[async_trait]
 impl Remote for Door {
-    fn call(&self, from: Address, call: Call, earlier: Earlier) -> BoxFuture<'_, Answered> {
-        self.forward(from, call, earlier).boxed()
+    async fn call(&self, from: Address, call: Call, earlier: Earlier) -> Answered {
+        let answered = self.call_owner(from, call, earlier).await;
+        let metrics = self.local.metrics();
+        metrics.count(Row::ClusterForwarded, forwarding(&answered));
+        answered
     }
 
-    fn open_stream(
+    async fn open_stream(
         &self,
         from: Address,
         reader: Reader,
         after: Option<Seq>,
-    ) -> BoxFuture<'_, RemoteOpening> {
-        self.open(from, reader, after).boxed()
+    ) -> RemoteOpening {
+        let until = Instant::now() + PATIENCE;
+        let question = Question::Open {
+            from,
+            reader,
+            after,
+        };
+        loop {
+            match self.ask(&question, ATTEMPT).await {
+                Ok(Answer::Opened {
+                    sequence,
+                    stream,
+                    context,
+                }) => {
+                    catch_up(&self.standing, sequence).await;
+                    let stream = DoorStream::new(self.calls.clone(), stream, self.standing.clone());
+                    return Ok((Box::new(stream), context));
+                }
+                Ok(Answer::Answered { answered, .. }) if !is_closing(&answered) => {
+                    return Err(*answered);
+                }
+                Ok(Answer::Answered { .. } | Answer::Moved(_)) | Err(_) => {}
+            }
+            if Instant::now() >= until {
+                return Err(self.refusal(Earlier::Unasked));
+            }
+            sleep(PAUSE).await;
+        }
     }
 }
 

@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use server_chat::driver::{Delivery, Ending, EventStream, RemoteStream};
 use server_nats::{Calls, Serving};
 use tokio::time::timeout;
@@ -44,8 +43,11 @@ impl DoorStream {
             received: 0,
         }
     }
+}
 
-    async fn pull(&mut self) -> Delivery {
+#[async_trait]
+impl RemoteStream for DoorStream {
+    async fn next(&mut self) -> Delivery {
         loop {
             let next = encode(&Next {
                 received: self.received,
@@ -66,12 +68,6 @@ impl DoorStream {
                 None => return Delivery::End(Ending::Closing),
             }
         }
-    }
-}
-
-impl RemoteStream for DoorStream {
-    fn next(&mut self) -> BoxFuture<'_, Delivery> {
-        self.pull().boxed()
     }
 }
 

@@ -90,22 +90,7 @@ impl NodeClient {
 
     /// Calls the node of this member, if it has it.
     pub async fn try_call(&self, from: Address, request: Request) -> Settled {
-        let ticket = self.ticket();
-        let (reply, answer) = oneshot::channel();
-        // The key of a call that never reaches the node is not looked up.
-        let earlier = match &request {
-            Request::Call(call) => call.earlier_if_refused(),
-            Request::About(..) => Earlier::Unasked,
-        };
-        let input = Input::Call {
-            ticket,
-            from,
-            request,
-            slot: None,
-            sent: Instant::now(),
-            reply,
-        };
-        self.ask(ticket, input, (answer, earlier)).await
+        self.ask(self.ticket(), (from, request), None).await
     }
 
     /// Opens an event stream of the reader's inbox: after `after`, or from its end.
@@ -141,18 +126,9 @@ impl NodeClient {
         reader: Reader,
         after: Option<Seq>,
     ) -> Result<(EventStream, CallerContext), Settled> {
-        let ticket = self.ticket();
-        let (reply, answer) = oneshot::channel();
-        let slot = Arc::new(StreamSlot::default());
-        let input = Input::Call {
-            ticket,
-            from,
-            request: Request::Call(Call::OpenStream { reader, after }),
-            slot: Some(Arc::clone(&slot)),
-            sent: Instant::now(),
-            reply,
-        };
-        match self.ask(ticket, input, (answer, Earlier::Unasked)).await {
+        let (ticket, slot) = (self.ticket(), Arc::new(StreamSlot::default()));
+        let asked = (from, Request::Call(Call::OpenStream { reader, after }));
+        match self.ask(ticket, asked, Some(Arc::clone(&slot))).await {
             Settled::Answered(answered) if answered.outcome.is_ok() => {
                 let source = StreamSource::Local {
                     ticket,
@@ -223,12 +199,27 @@ impl NodeClient {
     async fn ask(
         &self,
         ticket: Ticket,
-        input: Input,
-        (answer, earlier): (oneshot::Receiver<Settled>, Earlier),
+        (from, request): (Address, Request),
+        slot: Option<Arc<StreamSlot>>,
     ) -> Settled {
+        // The key of a call that never reaches the node is not looked up.
+        let earlier = match &request {
+            Request::Call(call) => call.earlier_if_refused(),
+            Request::About(..) => Earlier::Unasked,
+        };
         if let Err(reject) = self.reserve() {
             return Settled::Answered(self.refusal(reject.with_earlier(earlier)));
         }
+        let (reply, answer) = oneshot::channel();
+        let sent = Instant::now();
+        let input = Input::Call {
+            ticket,
+            from,
+            request,
+            slot,
+            sent,
+            reply,
+        };
         if self.inputs.send(input).is_err() {
             return Settled::Answered(self.refusal(Reject::ShuttingDown { earlier }));
         }

@@ -3,33 +3,27 @@
 use chat_core::{Address, Earlier, Reader, Seq};
 use server_chat::driver::{NodeClient, Request, Settled};
 use server_chat::task;
-use server_nats::{Calls, Incoming, Serving};
+use server_nats::{Calls, Incoming};
 
 use super::lateness::{LateBelow, late_below};
 use super::remote_stream;
-use super::standing::{MemberStanding, Standings};
+use super::standing::{Standings, serve_with_node};
 use super::wire::{self, Answer, CALL, Question, decode, encode};
 
 /// Serves calls while this member has the node. All others find nobody subscribed, or another
 /// member.
-pub(super) async fn serve(calls: Calls, local: NodeClient, mut standing: Standings) {
-    let late_below = late_below(standing.clone());
-    while standing.wait_for(MemberStanding::has_node).await.is_ok() {
-        let Some(mut serving) = calls.serve(CALL).await else {
-            return;
-        };
-        let mut changes = standing.clone();
-        let owner = Owner {
-            calls: calls.clone(),
-            local: local.clone(),
-            standing: standing.clone(),
-            late_below: late_below.clone(),
-        };
-        tokio::select! {
-            () = owner.answer_all(&mut serving) => return,
-            _ = changes.wait_for(|standing| !standing.has_node()) => {}
-        }
-    }
+pub(super) async fn serve(calls: Calls, local: NodeClient, standing: Standings) {
+    let owner = Owner {
+        late_below: late_below(standing.clone()),
+        calls: calls.clone(),
+        local,
+        standing: standing.clone(),
+    };
+    serve_with_node(calls, CALL, standing, move |call| {
+        task::spawn(owner.clone().answer(call));
+        std::future::ready(())
+    })
+    .await;
 }
 
 #[derive(Clone)]
@@ -41,12 +35,6 @@ struct Owner {
 }
 
 impl Owner {
-    async fn answer_all(&self, serving: &mut Serving) {
-        while let Some(call) = serving.next().await {
-            task::spawn(self.clone().answer(call));
-        }
-    }
-
     async fn answer(self, incoming: Incoming) {
         let answer = match decode(&incoming.bytes) {
             // Its door asks again when it has applied more.

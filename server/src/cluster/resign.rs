@@ -1,16 +1,15 @@
 //! `talking-stick cluster resign`: the owner hands the log over, and goes on as a follower.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use server_chat::driver::Wake;
-use server_nats::{CallError, Calls, Log, Serving};
+use server_nats::{CallError, Calls, Log};
 use server_settings::ClusterSettings;
 use tokio::time::Instant;
 
-use super::standing::{MemberStanding, Standings};
+use super::standing::{Standings, serve_with_node};
 use super::status::members;
 use super::wire::{RESIGN, Resigning, decode, encode};
 use super::{ClusterError, options};
@@ -29,12 +28,6 @@ pub(super) struct Resignation(Arc<Request>);
 struct Request {
     is_asked: AtomicBool,
     wake: OnceLock<Wake>,
-}
-
-impl fmt::Debug for Resignation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Resignation(…)")
-    }
 }
 
 impl Resignation {
@@ -61,36 +54,20 @@ impl Resignation {
 pub(super) async fn serve(
     calls: Calls,
     member: String,
-    mut standing: Standings,
+    standing: Standings,
     resignation: Resignation,
 ) {
-    while standing.wait_for(MemberStanding::has_node).await.is_ok() {
-        let Some(mut serving) = calls.serve(RESIGN).await else {
-            return;
-        };
-        let mut changes = standing.clone();
-        tokio::select! {
-            () = answer_all(&mut serving, &member, &standing, &resignation) => return,
-            _ = changes.wait_for(|standing| !standing.has_node()) => {}
-        }
-    }
-}
-
-async fn answer_all(
-    serving: &mut Serving,
-    member: &str,
-    standing: &Standings,
-    resignation: &Resignation,
-) {
-    while let Some(call) = serving.next().await {
+    let known = standing.clone();
+    serve_with_node(calls, RESIGN, standing, move |call| {
         let answer = Resigning {
-            member: member.into(),
-            epoch: standing.borrow().epoch,
+            member: member.clone(),
+            epoch: known.borrow().epoch,
         };
         tracing::info!("this member is asked to resign");
         resignation.ask();
-        call.answer(encode(&answer)).await;
-    }
+        call.answer(encode(&answer))
+    })
+    .await;
 }
 
 /// Asks the owner to resign, waits until a member owns the log under a later epoch, and returns a

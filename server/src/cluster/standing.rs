@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chat_cluster::{Member, Role};
+use server_nats::{Calls, Incoming};
 use tokio::sync::watch;
 
 /// What other tasks see of the member.
@@ -64,4 +65,29 @@ pub(super) async fn end_of_epoch(standing: &Standings, epoch: u64) -> EpochEnd {
 pub(super) enum EpochEnd {
     Superseded,
     Stopped,
+}
+
+/// Answers calls of this kind by `answer` for as long as the member has the node, and again when it has it
+/// once more. Ends with the connection, or with the member.
+pub(super) async fn serve_with_node<F: Future<Output = ()>>(
+    calls: Calls,
+    kind: &'static str,
+    mut standing: Standings,
+    mut answer: impl FnMut(Incoming) -> F,
+) {
+    while standing.wait_for(MemberStanding::has_node).await.is_ok() {
+        let Some(mut serving) = calls.serve(kind).await else {
+            return;
+        };
+        let mut changes = standing.clone();
+        let answer_all = async {
+            while let Some(call) = serving.next().await {
+                answer(call).await;
+            }
+        };
+        tokio::select! {
+            () = answer_all => return,
+            _ = changes.wait_for(|standing| !standing.has_node()) => {}
+        }
+    }
 }

@@ -70,16 +70,9 @@ pub(super) async fn members(calls: &Calls) -> Vec<MemberStatus> {
 
 fn json(members: &[MemberStatus]) -> String {
     let object = |member: &MemberStatus| {
-        serde_json::json!({
-            "member": member.member,
-            "role": member.role,
-            "sequence": member.sequence,
-            "epoch": member.epoch,
-            "owner": member.owner,
-            "position": member.position,
-            "digest": format!("{:016x}", member.digest),
-            "version": member.version,
-        })
+        let mut object = serde_json::json!(member);
+        object["digest"] = format!("{:016x}", member.digest).into();
+        object
     };
     let list: Vec<_> = members.iter().map(object).collect();
     format!("{}\n", json_line(&list.into()))

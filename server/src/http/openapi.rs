@@ -82,6 +82,13 @@ fn get(path: &str, summary: &str, parameters: &[&str], output: Value) -> Item {
     (path.to_owned(), json!({ "get": operation }))
 }
 
+/// The routes of these rows: method, path, summary, and what they take and give.
+macro_rules! items {
+    ($($method:ident $path:literal $summary:literal ($takes:expr, $gives:expr);)*) => {
+        vec![$($method($path, $summary, $takes, $gives)),*]
+    };
+}
+
 fn references(parameters: &[&str]) -> Vec<Value> {
     let reference = |name: &&str| json!({ "$ref": format!("#/components/parameters/{name}") });
     parameters.iter().map(reference).collect()
@@ -157,48 +164,23 @@ fn calls() -> Vec<Item> {
             properties.insert("delay".into(), wait);
         }
     });
-    let mut calls = vec![
-        post(
-            "/register",
-            "Register under a name and join a room. The answer alone has your secrets.",
-            input(Tool::Login, |_| ()),
-            object(registered()),
-        ),
-        post(
-            "/reconnect",
-            "Say that you are back.",
-            alone(),
-            object(place),
-        ),
-        post(
-            "/unregister",
-            "Leave, and be forgotten.",
-            alone(),
-            success(),
-        ),
-        post(
-            "/send",
-            "Say something in the room you are in.",
-            send,
-            output(Tool::SendMessage),
-        ),
-        post(
-            "/check_event",
-            "Read new events; wait for one up to `delay` seconds.",
-            check_event,
-            output(Tool::Check),
-        ),
-    ];
-    let (path, mut stick) = post(
-        "/talking_stick",
-        "Ask for the talking stick.",
-        input(Tool::TalkingStick, |_| ()),
-        output(Tool::TalkingStick),
-    );
-    let granted = stick["post"]["responses"]["200"].clone();
-    stick["post"]["responses"]["202"] = granted;
-    stick["post"]["responses"]["202"]["description"] = "You have a place in its line.".into();
-    calls.push((path, stick));
+    let mut calls = items! {
+        post "/register"
+            "Register under a name and join a room. The answer alone has your secrets."
+            (input(Tool::Login, |_| ()), object(registered()));
+        post "/reconnect" "Say that you are back." (alone(), object(place));
+        post "/unregister" "Leave, and be forgotten." (alone(), success());
+        post "/send" "Say something in the room you are in." (send, output(Tool::SendMessage));
+        post "/check_event" "Read new events; wait for one up to `delay` seconds."
+            (check_event, output(Tool::Check));
+        post "/talking_stick" "Ask for the talking stick."
+            (input(Tool::TalkingStick, |_| ()), output(Tool::TalkingStick));
+    };
+    if let Some((_, stick)) = calls.last_mut() {
+        let granted = stick["post"]["responses"]["200"].clone();
+        stick["post"]["responses"]["202"] = granted;
+        stick["post"]["responses"]["202"]["description"] = "You have a place in its line.".into();
+    }
     calls
 }
 
@@ -241,29 +223,15 @@ fn views() -> Vec<Item> {
         "users": { "type": "array", "items": { "$ref": "#/components/schemas/Visitor" } },
         "named_rooms": { "type": "array", "items": { "$ref": "#/components/schemas/NamedRoom" } },
     }));
-    vec![
-        events(),
-        get(
-            "/users",
-            "The names of those who are here.",
-            &["behind", "limit"],
-            users,
-        ),
-        get(
-            "/overview",
-            "Who is here, which rooms, how many wait.",
-            &[],
-            overview,
-        ),
-        get("/healthz", "Whether the process lives.", &[], status()),
-        get("/readyz", "Whether it takes calls.", &[], status()),
-        get(
-            "/openapi.json",
-            "This document.",
-            &[],
-            json!({ "type": "object" }),
-        ),
-    ]
+    let mut views = items! {
+        get "/users" "The names of those who are here." (&["behind", "limit"], users);
+        get "/overview" "Who is here, which rooms, how many wait." (&[], overview);
+        get "/healthz" "Whether the process lives." (&[], status());
+        get "/readyz" "Whether it takes calls." (&[], status());
+        get "/openapi.json" "This document." (&[], json!({ "type": "object" }));
+    };
+    views.push(events());
+    views
 }
 
 fn events() -> Item {
@@ -300,78 +268,29 @@ fn operators() -> Vec<Item> {
     let kicked = for_reason(with(whom(), "room_id"));
     let barred = for_reason(with(whom(), "address"));
     let lifted = object(json!({ "name": string(), "address": string() }));
-    let acts = [
-        (
-            "mute",
-            "Mute a participant, or all that are registered from an IP address.",
-            barred.clone(),
-        ),
-        ("unmute", "Lift a participant's own mute.", object(whom())),
-        ("kick", "Put a participant out of a room.", kicked),
-        (
-            "close",
-            "End a room.",
-            for_reason(json!({ "room_id": string() })),
-        ),
-        (
-            "ban",
-            "Bar a participant and its name, or an IP address.",
-            barred,
-        ),
-        (
-            "unban",
-            "Drop what is kept of a name or an address, muted or banned.",
-            lifted,
-        ),
-    ];
-    let acts = acts
-        .into_iter()
-        .map(|(act, summary, input)| post(&format!("/admin/{act}"), summary, input, success()));
-    views_for_operators()
-        .into_iter()
-        .chain(acts)
-        .map(for_operators)
-        .collect()
-}
-
-fn views_for_operators() -> [Item; 6] {
     let list =
         |name: &str| object(json!({ name: { "type": "array", "items": { "type": "object" } } }));
     let part = ["behind", "limit"];
-    let last = ["limit"];
-    [
-        get(
-            "/admin/overview",
-            "Counts, sizes and figures.",
-            &[],
-            json!({ "type": "object" }),
-        ),
-        get(
-            "/admin/participants",
-            "Who is registered.",
-            &part,
-            list("participants"),
-        ),
-        get("/admin/rooms", "The named rooms.", &part, list("rooms")),
-        get(
-            "/admin/reports",
-            "What was reported, newest first.",
-            &last,
-            list("reports"),
-        ),
-        get(
-            "/admin/context",
-            "The last messages of the rooms that a participant is in.",
-            &["about"],
-            list("rooms"),
-        ),
-        get(
-            "/admin/bans",
-            "Which names, handles and addresses are muted or banned.",
-            &part,
-            list("bans"),
-        ),
-    ]
+    let items = items! {
+        get "/admin/overview" "Counts, sizes and figures." (&[], json!({ "type": "object" }));
+        get "/admin/participants" "Who is registered." (&part, list("participants"));
+        get "/admin/rooms" "The named rooms." (&part, list("rooms"));
+        get "/admin/reports" "What was reported, newest first." (&["limit"], list("reports"));
+        get "/admin/context" "The last messages of the rooms that a participant is in."
+            (&["about"], list("rooms"));
+        get "/admin/bans" "Which names, handles and addresses are muted or banned."
+            (&part, list("bans"));
+        post "/admin/mute" "Mute a participant, or all that are registered from an IP address."
+            (barred.clone(), success());
+        post "/admin/unmute" "Lift a participant's own mute." (object(whom()), success());
+        post "/admin/kick" "Put a participant out of a room." (kicked, success());
+        post "/admin/close" "End a room."
+            (for_reason(json!({ "room_id": string() })), success());
+        post "/admin/ban" "Bar a participant and its name, or an IP address." (barred, success());
+        post "/admin/unban" "Drop what is kept of a name or an address, muted or banned."
+            (lifted, success());
+    };
+    items.into_iter().map(for_operators).collect()
 }
 
 /// Marks a path as accessible by operators' tokens only.

@@ -11,14 +11,8 @@ use tokio::sync::watch;
 
 /// The banned addresses with the operators' reasons, which follow the state. So the core's limit
 /// applies.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct BannedAddresses(watch::Sender<BTreeMap<Address, Arc<str>>>);
-
-impl Default for BannedAddresses {
-    fn default() -> Self {
-        Self(watch::channel(BTreeMap::new()).0)
-    }
-}
 
 impl BannedAddresses {
     /// Has the addresses that are banned in this state. All that is open for them ends, and all that

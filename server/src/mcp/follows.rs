@@ -7,8 +7,7 @@ use server_chat::identity::{Handle, ReaderId};
 use server_storage::lock;
 use tokio::sync::watch;
 
-/// The largest number of inboxes that one session follows.
-pub(super) const MAX_FOLLOWED: usize = 64;
+use super::inbox::MAX_FOLLOWED;
 
 /// A followed inbox.
 #[derive(Clone, Debug)]
@@ -44,22 +43,12 @@ pub(super) enum By {
 }
 
 /// The inboxes of one session.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Follows {
     list: Mutex<Vec<Follow>>,
     /// Whether the client declared that it takes events as notifications of their own.
     takes_events: AtomicBool,
     changed: watch::Sender<()>,
-}
-
-impl Default for Follows {
-    fn default() -> Self {
-        Self {
-            list: Mutex::default(),
-            takes_events: AtomicBool::new(false),
-            changed: watch::channel(()).0,
-        }
-    }
 }
 
 /// The limit of followed inboxes is reached.

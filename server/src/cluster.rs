@@ -36,6 +36,7 @@ use chat_journal::Identity;
 use server_chat::driver::{self, NodeClient, Running};
 use server_chat::identity::Secrets;
 use server_chat::metrics::Metrics;
+use server_chat::service::Service;
 use server_chat::task;
 use server_nats::{Calls, Log, LogOptions, LogReader, OpenError, RealmNameError, Vouching};
 use server_settings::cli::ReadsRule;
@@ -199,18 +200,6 @@ pub enum ClusterError {
     Randomness(#[from] getrandom::Error),
 }
 
-/// A running member.
-pub(crate) struct Started {
-    /// The client for doors.
-    pub(crate) client: NodeClient,
-    /// The driver.
-    pub(crate) running: Running,
-    /// The secrets that all members share.
-    pub(crate) secrets: Secrets,
-    /// The history, if the member keeps a journal.
-    pub(crate) history: Option<History>,
-}
-
 /// Connects to the log, and follows it from the end of the member's own journal on, or from the newest
 /// snapshot.
 ///
@@ -219,7 +208,7 @@ pub(crate) struct Started {
 pub(crate) async fn start(
     cluster: &ClusterSettings,
     server: &server_settings::Settings,
-) -> Result<Started, ClusterError> {
+) -> Result<(Service, Running), ClusterError> {
     let limits = &server.limits;
     let found = server.journal.as_ref();
     let mut own = found
@@ -271,12 +260,8 @@ pub(crate) async fn start(
     let asked = (calls.clone(), local.clone(), standing.clone());
     serve_members(&cluster.member, asked, resignation);
     let door = Arc::new(Door::new(calls, local.clone(), standing));
-    Ok(Started {
-        client: local.with_remote(door),
-        running,
-        secrets: Secrets::new(&identity.secret),
-        history,
-    })
+    let service = Service::new(local.with_remote(door), Secrets::new(&identity.secret));
+    Ok((service.remembering(history), running))
 }
 
 /// Answers the calls of other members and of operators.

@@ -2,7 +2,7 @@
 //!
 //! In this order: the requested host, the page and the site that the request comes from, the bearer
 //! token, the rate of its source, the size and pace of its body. A request that passes carries a
-//! [`Caller`], and an [`Operator`] if an operator sent it. Tools, pages and MCP identify the caller
+//! [`RequestOrigin`], and an [`Operator`] if an operator sent it. Tools, pages and MCP identify the caller
 //! by these.
 //!
 //! The caller's address is that of the connection. Behind a proxy all callers share the proxy's
@@ -41,7 +41,7 @@ use server_chat::capacity::{MAX_WAIT, Source};
 use server_chat::metrics::Row;
 use server_chat::refused_requests::{LOG, Peer, Verdict};
 use server_chat::scope::CallerScope;
-use server_chat::service::Service;
+use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
 use server_storage::{blocking, clock};
 use tokio::time::MissedTickBehavior;
@@ -50,9 +50,9 @@ use tokio_util::sync::CancellationToken;
 use crate::web;
 
 pub use body::SMALL_BODY;
-pub use hosts::{Allowed, AllowedHosts, HostError};
-pub(crate) use http_error::status;
+pub use hosts::{AllowedHosts, HostError};
 pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
+pub(crate) use http_error::{has_json, status};
 pub use new_token::{NewTokenError, new_token};
 pub use request_charge::RequestCharge;
 pub use scan::{cost, has_few_values};
@@ -62,7 +62,7 @@ pub use tokens::{TokensError, Wrong};
 
 use body::Bodies;
 use session::PageSessions;
-use token_file::{Owner, TokenLookup};
+use tokens::Token;
 use unsent::Unsent;
 
 /// The paths that need no token: they reveal nothing about users.
@@ -95,17 +95,6 @@ pub fn max_body(config: &Config) -> usize {
 
 /// The time between two checks of the token files and of expired tokens.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// The caller of a request that passed the guard.
-#[derive(Clone, Debug, Default)]
-pub struct Caller {
-    /// Its address, as the realm's state knows it: for bans, and for the limits of the core.
-    pub address: Address,
-    /// The source whose shares it uses.
-    pub source: Source,
-    /// The scope of participants that the owner of the bearer token registers, if there is a token.
-    pub scope: Option<Arc<CallerScope>>,
-}
 
 /// The name of the calling operator. Requests of others carry none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -233,7 +222,7 @@ async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> 
     let (peer, address) = guard.peer(&request);
     let mut response = match guard.admit(request, (peer.source, address)).await {
         Ok((request, ended)) => {
-            let caller = request.extensions().get::<Caller>();
+            let caller = request.extensions().get::<RequestOrigin>();
             let (source, address) = caller.map_or((peer.source, address), |caller| {
                 (caller.source, caller.address)
             });
@@ -279,7 +268,7 @@ impl Guard {
         let capacity = self.service.capacity();
         let mut patience = MAX_WAIT;
         let turn = capacity.requests.spend(source, 1, &mut patience).await;
-        turn.map_err(|too_fast| Fault::Full(too_fast.into()))?;
+        turn.map_err(Fault::Full)?;
         let may_be_oauth = head.method == Method::POST && head.uri.path() == "/register";
         let known = match known {
             Err(Fault::TokenRequired) if may_be_oauth => {
@@ -292,12 +281,12 @@ impl Guard {
         if let (Err(full), false) = (full, HEALTH.contains(&head.uri.path())) {
             return Err(Fault::Full(full.into()));
         }
-        let caller = Caller {
+        head.extensions.insert(RequestOrigin {
             address,
             source,
-            scope,
-        };
-        head.extensions.insert(caller);
+            token: scope,
+            ..RequestOrigin::default()
+        });
         if let Some(operator) = &known.operator {
             let name = Arc::clone(&operator.name);
             head.extensions.insert(Operator(name));
@@ -349,7 +338,7 @@ impl Guard {
     }
 
     fn refuse(&self, fault: Fault, peer: Peer) -> Response {
-        let (.., kind) = fault.row();
+        let (_, kind) = fault.row();
         let verdict = kind.map(|kind| self.service.refuse_request(peer, kind));
         let fault = match verdict {
             Some(Verdict::TooMany(wait)) => Fault::TooManyTokens {
@@ -391,21 +380,14 @@ impl Guard {
     }
 
     fn find(&self, token: &str) -> Result<Known, Fault> {
-        let find = |file: &Option<Arc<TokenFile>>| {
-            file.as_ref()
-                .map_or(TokenLookup::Nobody, |file| file.find(token))
-        };
-        let owner = |found: &TokenLookup| match found {
-            TokenLookup::Owner(owner) => Some(owner.clone()),
-            TokenLookup::Ended | TokenLookup::Nobody => None,
-        };
-        let found = (find(&self.tokens), find(&self.operators));
-        match found {
-            (TokenLookup::Nobody, TokenLookup::Nobody) => Err(Fault::TokenUnknown),
-            (TokenLookup::Owner(_), _) | (_, TokenLookup::Owner(_)) => {
-                Ok(Known::by_token(owner(&found.0), owner(&found.1)))
-            }
-            (TokenLookup::Ended, _) | (_, TokenLookup::Ended) => Err(Fault::TokenExpired),
+        let found = [&self.tokens, &self.operators].map(|file| file.as_ref()?.find(token));
+        if found.iter().all(Option::is_none) {
+            return Err(Fault::TokenUnknown);
+        }
+        let [caller, operator] = found.map(|token| token.filter(Token::is_valid));
+        match caller.is_some() || operator.is_some() {
+            true => Ok(Known::by_token(caller, operator)),
+            false => Err(Fault::TokenExpired),
         }
     }
 }
@@ -416,19 +398,19 @@ fn is_page(head: &request::Parts) -> bool {
     matches!(head.method, Method::GET | Method::HEAD) && web::is_file(head.uri.path())
 }
 
-/// The owners of a request's token.
+/// The files' tokens that a request's token is.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// The owner of a user's token.
-    caller: Option<Owner>,
-    /// The owner of an operator's token.
-    operator: Option<Owner>,
+    /// A user's token.
+    caller: Option<Token>,
+    /// An operator's token.
+    operator: Option<Token>,
     /// Cancelled when the token becomes invalid.
     ended: Option<CancellationToken>,
 }
 
 impl Known {
-    fn by_token(caller: Option<Owner>, operator: Option<Owner>) -> Self {
+    fn by_token(caller: Option<Token>, operator: Option<Token>) -> Self {
         let mut known = Self {
             caller,
             operator,
@@ -438,7 +420,7 @@ impl Known {
         known
     }
 
-    fn owner(&self) -> Option<&Owner> {
+    fn owner(&self) -> Option<&Token> {
         self.caller.as_ref().or(self.operator.as_ref())
     }
 
@@ -450,12 +432,12 @@ impl Known {
     /// Whether the token is of one realm.
     fn is_bound(&self) -> bool {
         let mut owners = self.caller.iter().chain(&self.operator);
-        owners.any(|owner| owner.is_bound)
+        owners.any(Token::is_bound)
     }
 
     /// These owners, without those whose tokens have become invalid.
     fn still(&self) -> Self {
-        let counts = |owner: &&Owner| !owner.ended.is_cancelled();
+        let counts = |token: &&Token| token.is_open();
         Self {
             caller: self.caller.as_ref().filter(counts).cloned(),
             operator: self.operator.as_ref().filter(counts).cloned(),

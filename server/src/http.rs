@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::get;
 use server_chat::service::Service;
 use server_settings::Usernames;
 use tokio_util::sync::CancellationToken;
@@ -101,14 +101,7 @@ pub fn router(service: Service, options: &HttpOptions) -> Router {
         document: document(options.admin).to_string(),
         admin: options.admin,
     };
-    let routes = Router::new()
-        .route("/register", post(chat::register))
-        .route("/reconnect", post(chat::reconnect))
-        .route("/unregister", post(chat::unregister))
-        .route("/send", post(chat::send))
-        .route("/talking_stick", post(chat::talking_stick))
-        .route("/check_event", post(chat::check_event))
-        .route("/tools/{name}", post(chat::tool))
+    let routes = chat::routes()
         .route("/events", get(events::events))
         .route("/users", get(views::users))
         .route("/overview", get(views::overview))

@@ -40,20 +40,19 @@ use chat_core::{Config, Span};
 use rmcp::handler::server::ServerHandler;
 use rmcp::transport::streamable_http_server::session::SessionStore;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use server_chat::service::Service;
+use server_chat::service::{RequestOrigin, Service};
 use server_settings::{OutputSchemas, Toolset};
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::max_body;
 
-pub use crate::guard::Caller;
 pub use handler::Chat;
 pub use session_tables::SessionTables;
 
 use sessions::Sessions;
 
 /// Identifies the caller from the head of its request.
-pub type CallerOf = Arc<dyn Fn(&Parts) -> Caller + Send + Sync>;
+pub type CallerOf = Arc<dyn Fn(&Parts) -> RequestOrigin + Send + Sync>;
 
 /// What the stream of a session of the older protocol version carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,15 +120,6 @@ impl McpOptions {
             standalone: StandaloneStream::Pushes,
             sessions: Arc::default(),
         }
-    }
-}
-
-impl std::fmt::Debug for McpOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("McpOptions")
-            .field("toolsets", &self.toolsets)
-            .field("session_idle", &self.session_idle)
-            .finish_non_exhaustive()
     }
 }
 

@@ -12,7 +12,7 @@ mod pushes;
 mod upstream;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -33,11 +33,12 @@ use server_settings::OutputSchemas;
 use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
-use crate::mcp::{inbox, listing};
+use crate::mcp::inbox::{self, MAX_FOLLOWED};
+use crate::mcp::listing;
 
 use progress::ClientProgress;
 pub use pushes::Pushes;
-use pushes::{MAX_FOLLOWED, Start};
+use pushes::Start;
 pub use upstream::{ServerKind, Upstream, UpstreamError};
 
 /// The number of attempts of a call to a server that does not answer, and the pause between two of
@@ -46,13 +47,7 @@ const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The relay of one client.
-#[derive(Clone, Debug)]
 pub struct Relay {
-    inner: Arc<Inner>,
-}
-
-#[derive(Debug)]
-struct Inner {
     upstream: Upstream,
     tools: Vec<Tool>,
     output_schemas: OutputSchemas,
@@ -82,27 +77,24 @@ impl Relay {
     pub fn new(upstream: Upstream, tools: Vec<Tool>, output_schemas: OutputSchemas) -> Self {
         let gone = CancellationToken::new();
         Self {
-            inner: Arc::new(Inner {
-                pushes: Pushes::new(upstream.clone(), gone.clone()),
-                upstream,
-                tools,
-                output_schemas,
-                scope: CallerScope::default(),
-                registered: Mutex::default(),
-                called: Mutex::default(),
-                minting: tokio::sync::Mutex::default(),
-                gone,
-            }),
+            pushes: Pushes::new(upstream.clone(), gone.clone()),
+            upstream,
+            tools,
+            output_schemas,
+            scope: CallerScope::default(),
+            registered: Mutex::default(),
+            called: Mutex::default(),
+            minting: tokio::sync::Mutex::default(),
+            gone,
         }
     }
 
-    /// Records that the client is gone: cancels its calls, and ends its streams.
-    pub fn part(&self) {
-        self.inner.gone.cancel();
+    /// To be cancelled when the client is gone: that cancels its calls, and ends its streams.
+    #[must_use]
+    pub fn gone(&self) -> CancellationToken {
+        self.gone.clone()
     }
-}
 
-impl Inner {
     /// The handle of a call without one, by the server's rule.
     fn implicit(&self, tool: Tool, arguments: &Map<String, Value>) -> Option<Handle> {
         if !tool.mints() {
@@ -367,10 +359,9 @@ impl ServerHandler for Relay {
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult {
             tools: self
-                .inner
                 .tools
                 .iter()
-                .map(|tool| listing::tool(*tool, self.inner.output_schemas, None))
+                .map(|tool| listing::tool(*tool, self.output_schemas, None))
                 .collect(),
             ..ListToolsResult::default()
         })
@@ -381,15 +372,15 @@ impl ServerHandler for Relay {
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = listing::offered(&self.inner.tools, &request.name)?;
+        let tool = listing::offered(&self.tools, &request.name)?;
         let arguments = request.arguments.unwrap_or_default();
         let progress = ClientProgress::of(&context);
         let called = tokio::select! {
-            called = self.inner.call(tool, arguments, progress.as_ref()) => called,
+            called = self.call(tool, arguments, progress.as_ref()) => called,
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the request was cancelled", None));
             }
-            () = self.inner.gone.cancelled() => {
+            () = self.gone.cancelled() => {
                 return Err(ErrorData::internal_error("the client is gone", None));
             }
         };
@@ -415,10 +406,7 @@ impl ServerHandler for Relay {
         _: Option<PaginatedRequestParams>,
         _: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult {
-            resource_templates: vec![listing::inboxes()],
-            ..ListResourceTemplatesResult::default()
-        })
+        Ok(listing::templates())
     }
 
     async fn read_resource(
@@ -427,7 +415,7 @@ impl ServerHandler for Relay {
         _: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let params = json!({ "uri": request.uri });
-        let upstream = &self.inner.upstream;
+        let upstream = &self.upstream;
         let read = upstream
             .ask(("resources/read", Some(&request.uri)), params, None)
             .await;
@@ -443,7 +431,7 @@ impl ServerHandler for Relay {
         _: Context,
     ) -> Result<(), ErrorData> {
         let (reader, _) = inbox::at(&request.uri)?;
-        self.inner.pushes.subscribe(&reader);
+        self.pushes.subscribe(&reader);
         Ok(())
     }
 
@@ -453,23 +441,19 @@ impl ServerHandler for Relay {
         _: Context,
     ) -> Result<(), ErrorData> {
         let (reader, _) = inbox::at(&request.uri)?;
-        self.inner.pushes.unsubscribe(&reader);
+        self.pushes.unsubscribe(&reader);
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.inner.pushes.attach(context.peer);
+        self.pushes.attach(context.peer);
     }
 
     fn accepted_subscription_filter(
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        let uris = requested.resource_subscriptions.iter().flatten();
-        let inboxes = uris.filter(|uri| inbox::at(uri).is_ok()).take(MAX_FOLLOWED);
-        let mut accepted = SubscriptionFilter::default();
-        accepted.resource_subscriptions = Some(inboxes.cloned().collect());
-        Some(accepted)
+        Some(inbox::accepted(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
@@ -479,7 +463,7 @@ impl ServerHandler for Relay {
         }
         let sink = context.sink().clone();
         let request = context.request_context();
-        self.inner.pushes.listen(&readers, &sink, &request.ct).await;
+        self.pushes.listen(&readers, &sink, &request.ct).await;
         Ok(())
     }
 }

@@ -19,7 +19,7 @@ use server_chat::capacity::{self, Capacity, Memory};
 use server_chat::driver::{self, Died, Running};
 use server_chat::identity::Secrets;
 use server_chat::metrics::{Exposition, Metrics, Seen};
-use server_chat::service::Service;
+use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
 use server_settings::os_error::{advice, reason};
 use server_settings::{Realm, Settings};
@@ -31,7 +31,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::{
-    self, AllowedHosts, HostError, NoRealmNamed, RealmOfTokens, TokenFile, TokensError,
+    self, AllowedHosts, GuardOptions, HostError, NoRealmNamed, RealmOfTokens, TokenFile,
+    TokensError,
 };
 use crate::http;
 use crate::listener;
@@ -158,7 +159,10 @@ impl Core {
     async fn start_realm(settings: &Settings) -> Result<Self, ServeError> {
         #[cfg(feature = "cluster")]
         let started = match &settings.cluster {
-            Some(cluster) => Self::start_member(settings, cluster).await,
+            Some(cluster) => match crate::cluster::start(cluster, settings).await {
+                Ok((service, running)) => Ok(Self::limited(settings, service, running)),
+                Err(why) => Err(why.into()),
+            },
             None => Self::start(settings),
         };
         #[cfg(not(feature = "cluster"))]
@@ -170,20 +174,6 @@ impl Core {
                 why: Box::new(why),
             },
         })
-    }
-
-    /// Starts a member of a cluster.
-    ///
-    /// # Errors
-    /// The cluster's log cannot be used.
-    #[cfg(feature = "cluster")]
-    async fn start_member(
-        settings: &Settings,
-        cluster: &server_settings::ClusterSettings,
-    ) -> Result<Self, ServeError> {
-        let started = crate::cluster::start(cluster, settings).await?;
-        let service = Service::new(started.client, started.secrets).remembering(started.history);
-        Ok(Self::limited(settings, service, started.running))
     }
 
     /// The service with the limits on clients' resources.
@@ -211,7 +201,7 @@ pub struct Server {
     pub address: SocketAddr,
     /// The service of the first realm, for transports.
     pub service: Service,
-    realms: Vec<RunningRealm>,
+    realms: Vec<Core>,
     connections: JoinHandle<()>,
     /// Cancelled at the start of a shutdown: no new connections are accepted, and open ones end
     /// after their answer.
@@ -219,12 +209,6 @@ pub struct Server {
     grace: Duration,
     /// The token files of users and operators, of each realm.
     tokens: Vec<Arc<TokenFile>>,
-}
-
-#[derive(Debug)]
-struct RunningRealm {
-    service: Service,
-    running: Running,
 }
 
 impl Server {
@@ -247,8 +231,8 @@ impl Server {
                 of = settings.of_realm(&realm);
                 cookies = format!("-{}", realm.name);
             }
-            let admission = Admission::read(&of, (&realm, &names), cookies)?;
-            starting.push((realm, of, admission));
+            let guard = guard_options(&of, (&realm, &names), cookies)?;
+            starting.push((realm, of, guard));
         }
         let address = settings.listen;
         let refused = |error| ServeError::Listen { address, error };
@@ -266,17 +250,20 @@ impl Server {
             sessions: Arc::default(),
             services: cores.iter().map(|core| core.service.clone()).collect(),
         };
-        let (mut realms, mut tokens, mut served) = (Vec::new(), Vec::new(), Vec::new());
-        for ((realm, settings, admission), core) in starting.into_iter().zip(cores) {
-            let Core { service, running } = core;
-            let files = admission.files();
+        let (mut tokens, mut served) = (Vec::new(), Vec::new());
+        for ((realm, settings, guard), core) in starting.into_iter().zip(&cores) {
+            let files: Vec<_> = guard
+                .tokens
+                .iter()
+                .chain(&guard.operators)
+                .cloned()
+                .collect();
             tokens.extend(files.clone());
             served.push(Served {
-                app: app((&settings, admission), &service, &shared),
+                app: app((&settings, guard), &core.service, &shared),
                 realm,
                 tokens: files,
             });
-            realms.push(RunningRealm { service, running });
         }
         let limits = (service.clone(), listener::ConnectionLimits::default());
         let app = realm_router::router(served);
@@ -284,7 +271,7 @@ impl Server {
         Ok(Self {
             address,
             service,
-            realms,
+            realms: cores,
             connections: task::spawn(connections),
             closing,
             grace: Duration::from_micros(settings.grace.0),
@@ -335,41 +322,31 @@ impl Server {
     }
 }
 
-/// The hosts and tokens that requests need. They are read before the journal is opened: with a wrong
-/// one, a start makes no folder.
-struct Admission {
-    hosts: AllowedHosts,
-    tokens: Option<Arc<TokenFile>>,
-    operators: Option<Arc<TokenFile>>,
-    /// The end of the names of the page's cookies.
+/// What the guard of a realm asks of requests. It is read before the journal is opened: with a wrong host
+/// or token, a start makes no folder.
+fn guard_options(
+    settings: &Settings,
+    (realm, names): (&Realm, &Arc<[Arc<str>]>),
     cookies: String,
-}
-
-impl Admission {
-    fn read(
-        settings: &Settings,
-        (realm, names): (&Realm, &Arc<[Arc<str>]>),
-        cookies: String,
-    ) -> Result<Self, ServeError> {
-        let read = |path: &Option<PathBuf>| {
-            let of = RealmOfTokens {
-                name: Arc::clone(&realm.name),
-                all: Arc::clone(names),
-            };
-            let file = path.as_deref().map(|path| TokenFile::read_for(path, of));
-            file.transpose().map(|file| file.map(Arc::new))
+) -> Result<GuardOptions, ServeError> {
+    let read = |path: &Option<PathBuf>| {
+        let of = RealmOfTokens {
+            name: Arc::clone(&realm.name),
+            all: Arc::clone(names),
         };
-        Ok(Self {
-            hosts: AllowedHosts::new(&settings.allow_hosts)?,
-            operators: read(&settings.operator_tokens)?,
-            tokens: read(&settings.auth_tokens)?,
-            cookies,
-        })
-    }
-
-    fn files(&self) -> Vec<Arc<TokenFile>> {
-        self.tokens.iter().chain(&self.operators).cloned().collect()
-    }
+        let file = path.as_deref().map(|path| TokenFile::read_for(path, of));
+        file.transpose().map(|file| file.map(Arc::new))
+    };
+    let journal = settings.journal.as_ref();
+    Ok(GuardOptions {
+        hosts: AllowedHosts::new(&settings.allow_hosts)?,
+        operators: read(&settings.operator_tokens)?,
+        tokens: read(&settings.auth_tokens)?,
+        sessions: journal.map(|journal| journal.folder.join(guard::SESSIONS)),
+        cookies,
+        max_body: guard::max_body(&settings.limits),
+        ..GuardOptions::default()
+    })
 }
 
 /// What all realms share.
@@ -380,29 +357,15 @@ struct Shared {
 }
 
 /// All routes of a realm behind the guard.
-fn app(
-    (settings, admission): (&Settings, Admission),
-    service: &Service,
-    shared: &Shared,
-) -> Router {
+fn app((settings, guard): (&Settings, GuardOptions), service: &Service, shared: &Shared) -> Router {
     let http = http::HttpOptions {
         usernames: settings.usernames,
-        admin: match admission.operators {
+        admin: match guard.operators {
             Some(_) => http::Admin::Served,
             None => http::Admin::Absent,
         },
         closing: shared.closing.clone(),
         ..http::HttpOptions::default()
-    };
-    let journal = settings.journal.as_ref();
-    let options = guard::GuardOptions {
-        sessions: journal.map(|journal| journal.folder.join(guard::SESSIONS)),
-        cookies: admission.cookies,
-        hosts: admission.hosts,
-        tokens: admission.tokens,
-        operators: admission.operators,
-        max_body: guard::max_body(&settings.limits),
-        ..guard::GuardOptions::default()
     };
     let watched = Router::new()
         .route("/metrics", get(metrics))
@@ -412,14 +375,14 @@ fn app(
         .merge(watched)
         .merge(mcp)
         .merge(web::router());
-    let app = guard::wrap(app, service.clone(), options);
+    let app = guard::wrap(app, service.clone(), guard);
     requests::watch(app, service.clone(), settings.access_log)
 }
 
 fn mcp_options(settings: &Settings, shared: &Shared) -> mcp::McpOptions {
     // The guard has admitted the request, and identified its caller.
     let caller = |head: &axum::http::request::Parts| {
-        let caller = head.extensions.get::<guard::Caller>().cloned();
+        let caller = head.extensions.get::<RequestOrigin>().cloned();
         caller.unwrap_or_default()
     };
     mcp::McpOptions {

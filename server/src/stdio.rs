@@ -3,21 +3,17 @@
 mod lines;
 
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use chat_core::Address;
 use rmcp::service::DynService;
 use rmcp::{RoleServer, ServiceExt as _};
-use server_chat::capacity::Source;
 use server_chat::scope::CallerScope;
+use server_chat::service::RequestOrigin;
 use server_chat::task;
 use server_chat::tools::of_toolsets;
 use server_settings::cli::{Connect, StdioArgs};
 use server_settings::{DEFAULT_LISTEN, Settings};
-use tokio::io::AsyncWrite;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp;
@@ -90,10 +86,9 @@ async fn joined(upstream: Upstream, settings: &Settings) -> Result<(), StdioErro
     tracing::info!(server = upstream.base(), "this client joins a server");
     let tools = of_toolsets(&settings.toolsets);
     let relay = Relay::new(upstream, tools, settings.output_schemas);
-    let parting = relay.clone();
-    let ended = converse(relay.clone().into_dyn(), move || parting.part()).await;
-    relay.part();
-    ended
+    let _gone = relay.gone().drop_guard();
+    let parting = relay.gone();
+    converse(relay.into_dyn(), move || parting.cancel()).await
 }
 
 async fn alone(settings: &Settings) -> Result<(), StdioError> {
@@ -106,14 +101,13 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
         output_schemas: settings.output_schemas,
         silence: mcp::silence(&settings.limits),
         ..mcp::McpOptions::new(
-            std::sync::Arc::new(|_| mcp::Caller::default()),
+            Arc::new(|_| RequestOrigin::default()),
             CancellationToken::new(),
         )
     };
-    let caller = mcp::Caller {
-        address: Address(0),
-        source: Source::default(),
-        scope: Some(Arc::new(CallerScope::with_id("stdio"))),
+    let caller = RequestOrigin {
+        token: Some(Arc::new(CallerScope::with_id("stdio"))),
+        ..RequestOrigin::default()
     };
     let tools = service.tools(&settings.toolsets);
     let chat = mcp::Chat::over_stdio(service.clone(), tools, &options, caller);
@@ -133,12 +127,8 @@ async fn converse(
 ) -> Result<(), StdioError> {
     let (stdin, stdout) = rmcp::transport::io::stdio_pipes();
     let unheard = CancellationToken::new();
-    let stdout = WatchedOutput {
-        inner: stdout,
-        failed: unheard.clone(),
-    };
     let ended = CancellationToken::new();
-    let conversation = lines((stdin, stdout), ended.clone());
+    let conversation = lines((stdin, stdout), ended.clone(), unheard.clone());
     task::spawn(async move {
         ended.cancelled().await;
         tokio::time::sleep(PARTING).await;
@@ -159,48 +149,6 @@ async fn converse(
     tokio::select! {
         conversed = conversed => conversed,
         () = unheard.cancelled() => Ok(()),
-    }
-}
-
-/// Standard output that reports that it cannot be written.
-struct WatchedOutput<W> {
-    inner: W,
-    failed: CancellationToken,
-}
-
-impl<W> WatchedOutput<W> {
-    fn watched<T>(&self, polled: Poll<std::io::Result<T>>) -> Poll<std::io::Result<T>> {
-        if matches!(polled, Poll::Ready(Err(_))) {
-            self.failed.cancel();
-        }
-        polled
-    }
-}
-
-impl<W: AsyncWrite + Unpin> AsyncWrite for WatchedOutput<W> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        let polled = Pin::new(&mut self.inner).poll_write(context, bytes);
-        self.watched(polled)
-    }
-
-    fn poll_flush(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        let polled = Pin::new(&mut self.inner).poll_flush(context);
-        self.watched(polled)
-    }
-
-    fn poll_shutdown(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        let polled = Pin::new(&mut self.inner).poll_shutdown(context);
-        self.watched(polled)
     }
 }
 

@@ -18,8 +18,8 @@ use chat_core::Config;
 use chat_core::config::RateLimit;
 
 pub use memory::Memory;
-pub use pool::{Full, Pool, Reservation, Resource, Share};
-pub use rate::{MAX_WAIT, Rate, Speed, TooFast, Work};
+pub use pool::{Full, Pool, Reservation, Share};
+pub use rate::{MAX_WAIT, Rate, Speed};
 pub use turns::Turns;
 
 /// A source of requests in this process: a bearer token, or an address without one, by a keyed hash. It
@@ -244,82 +244,58 @@ const OTHER_FILES: u64 = 64;
 /// A generous number of open files of a further realm: its journal and its history, with all readers.
 const FILES_OF_REALM: u64 = 24;
 
-/// The pools, the rates, and the memory of the process.
-#[derive(Debug)]
-pub struct Capacity {
-    /// The memory of the process.
-    pub memory: Memory,
-    /// The pool of connections.
-    pub connections: Pool,
-    /// The pool of MCP sessions.
-    pub sessions: Pool,
-    /// The pool of streams of events and of pushes.
-    pub streams: Pool,
-    /// The pool of bytes of requests and of their parsed form.
-    pub bodies: Pool,
-    /// The pool of bytes of answers that are not written yet.
-    pub answers: Pool,
-    /// The rate of requests and connections.
-    pub requests: Rate,
-    /// The rate of bytes of large requests and of new sessions.
-    pub large: Rate,
-    /// The rate of bytes that are added to the journal.
-    pub texts: Rate,
-    /// The rate of bytes of answers.
-    pub answered: Rate,
-    /// The rate of answers to checks that waited.
-    pub woken: Rate,
-    /// The rate of the time that reads of the archive take.
-    pub archive: Rate,
-    /// Reads of the archive, one of each source at a time.
-    pub archive_turns: Turns,
+/// Generates `Capacity` from rows: the limit, its word in the metrics, and what it limits in words.
+macro_rules! capacity {
+    ($($pool:ident $pool_name:literal $pool_words:literal)*;
+     $($rate:ident $rate_name:literal $rate_words:literal)*) => {
+        /// The pools, the rates, and the memory of the process.
+        #[derive(Debug)]
+        pub struct Capacity {
+            /// The memory of the process.
+            pub memory: Memory,
+            $(#[doc = $pool_words] pub $pool: Pool,)*
+            $(#[doc = $rate_words] pub $rate: Rate,)*
+            /// Reads of the archive, one of each source at a time.
+            pub archive_turns: Turns<Source>,
+        }
+
+        impl Capacity {
+            /// Creates pools and rates of these sizes.
+            #[must_use]
+            pub fn new(limits: &Limits) -> Self {
+                Self {
+                    memory: Memory::new(limits.memory),
+                    $($pool: Pool::new(($pool_name, $pool_words), limits.$pool),)*
+                    $($rate: Rate::new(($rate_name, $rate_words), limits.$rate),)*
+                    archive_turns: Turns::default(),
+                }
+            }
+
+            /// All pools.
+            pub fn pools(&self) -> impl Iterator<Item = &Pool> {
+                [$(&self.$pool),*].into_iter()
+            }
+
+            /// All rates.
+            pub fn rates(&self) -> impl Iterator<Item = &Rate> {
+                [$(&self.$rate),*].into_iter()
+            }
+        }
+    };
 }
 
-impl Capacity {
-    /// Creates pools and rates of these sizes.
-    #[must_use]
-    pub fn new(limits: &Limits) -> Self {
-        Self {
-            memory: Memory::new(limits.memory),
-            connections: Pool::new(Resource::Connections, limits.connections),
-            sessions: Pool::new(Resource::Sessions, limits.sessions),
-            streams: Pool::new(Resource::Streams, limits.streams),
-            bodies: Pool::new(Resource::RequestBytes, limits.bodies),
-            answers: Pool::new(Resource::AnswerBytes, limits.answers),
-            requests: Rate::new(Work::Requests, limits.requests),
-            large: Rate::new(Work::LargeRequests, limits.large),
-            texts: Rate::new(Work::Texts, limits.texts),
-            answered: Rate::new(Work::Answers, limits.answered),
-            woken: Rate::new(Work::WokenChecks, limits.woken),
-            archive: Rate::new(Work::Archive, limits.archive),
-            archive_turns: Turns::default(),
-        }
-    }
-
-    /// All pools.
-    #[must_use]
-    pub const fn pools(&self) -> [&Pool; 5] {
-        [
-            &self.connections,
-            &self.sessions,
-            &self.streams,
-            &self.bodies,
-            &self.answers,
-        ]
-    }
-
-    /// All rates.
-    #[must_use]
-    pub const fn rates(&self) -> [&Rate; 6] {
-        [
-            &self.requests,
-            &self.large,
-            &self.texts,
-            &self.answered,
-            &self.woken,
-            &self.archive,
-        ]
-    }
+capacity! {
+    connections "connections" "connections"
+    sessions "sessions" "sessions of MCP"
+    streams "streams" "open streams"
+    bodies "request_bytes" "bytes of requests in work"
+    answers "answer_bytes" "bytes of answers that were not read yet";
+    requests "requests" "requests"
+    large "large_requests" "bytes of large requests and new sessions"
+    texts "texts" "bytes of messages and other texts"
+    answered "answers" "bytes of answers"
+    woken "woken_checks" "answers of checks that waited"
+    archive "archive" "milliseconds of reads of older messages"
 }
 
 impl Default for Capacity {

@@ -30,41 +30,46 @@ pub const MAX_KEY_CHARS: usize = 128;
 /// derived, and its registration, so that it can be derived again.
 pub const REACH: u64 = 64;
 
-/// A participant's secret. Its debug output is masked.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Handle(Box<str>);
+/// Generates a secret of a participant.
+macro_rules! secret {
+    ($(#[$about:meta])* $secret:ident) => {
+        $(#[$about])*
+        #[derive(Clone, PartialEq, Eq, Hash)]
+        pub struct $secret(Box<str>);
 
-/// A participant's second secret, which only reads its inbox. Its debug output is masked.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct ReaderId(Box<str>);
+        impl $secret {
+            /// The secret as passed by a caller. Any text is possible; most are unknown.
+            #[must_use]
+            pub fn given(text: &str) -> Self {
+                Self(text.into())
+            }
 
-impl Handle {
-    /// A handle as passed by a caller. Any text is possible; most are unknown.
-    #[must_use]
-    pub fn given(text: &str) -> Self {
-        Self(text.into())
-    }
+            /// The secret, for its owner.
+            #[must_use]
+            pub fn expose(&self) -> &str {
+                &self.0
+            }
+        }
 
-    /// The secret, for its owner.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
+        impl fmt::Debug for $secret {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($secret), "(…)"))
+            }
+        }
+    };
+}
+
+secret! {
+    /// A participant's secret. Its debug output is masked.
+    Handle
+}
+
+secret! {
+    /// A participant's second secret, which only reads its inbox. Its debug output is masked.
+    ReaderId
 }
 
 impl ReaderId {
-    /// A reader id as passed by a caller.
-    #[must_use]
-    pub fn given(text: &str) -> Self {
-        Self(text.into())
-    }
-
-    /// The secret, for its owner.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-
     /// The address of the inbox as a resource: `chat://inbox/{reader_id}`.
     #[must_use]
     pub fn inbox_uri(&self) -> String {
@@ -98,35 +103,12 @@ pub const INBOX_URI: &str = "chat://inbox/";
 /// The largest length of an inbox's address in bytes: twice that of a reader id with a cursor.
 const MAX_INBOX_URI: usize = 128;
 
-impl fmt::Debug for Handle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Handle(…)")
-    }
-}
-
-impl fmt::Debug for ReaderId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ReaderId(…)")
-    }
-}
-
-/// Whether a request key may mint a handle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Minting {
-    /// It may: a repeated call gets the same handle.
-    Repeatable,
-    /// It is too weak: a third party that guessed the key would get the handle.
-    TooWeak,
-}
-
-/// Whether a handle may be minted by this key.
+/// Whether a handle may be minted by this key, so that a repeated call gets the same. A third party
+/// that guessed a weaker one would get the handle.
 #[must_use]
-pub fn minting(key: &str) -> Minting {
+pub fn may_mint(key: &str) -> bool {
     let distinct: std::collections::BTreeSet<char> = key.chars().collect();
-    if key.chars().count() < MINTING_KEY_CHARS || distinct.len() < MINTING_KEY_DISTINCT {
-        return Minting::TooWeak;
-    }
-    Minting::Repeatable
+    key.chars().count() >= MINTING_KEY_CHARS && distinct.len() >= MINTING_KEY_DISTINCT
 }
 
 /// The source of a registration, from which its handle is derived.
@@ -179,7 +161,7 @@ impl Secrets {
             MintSource::Address(address) => ("address", address.0.to_le_bytes().to_vec()),
             MintSource::Scope(id) => ("scope", id.as_bytes().to_vec()),
         };
-        let key = self.code(kind, key.as_bytes());
+        let key: [u8; SECRET_BYTES] = self.code(kind, key.as_bytes());
         let of = [&key[..], &source[..]].concat();
         Handle(Self::written("h_", &self.code("handle", &of)))
     }
@@ -214,10 +196,9 @@ impl Secrets {
     ///
     /// # Errors
     /// The machine has no randomness.
-    pub fn random_handle(&self) -> Result<Handle, getrandom::Error> {
-        let mut secret = [0; SECRET_BYTES];
-        getrandom::fill(&mut secret)?;
-        Ok(Handle(Self::written("h_", &secret)))
+    pub fn random_handle() -> Result<Handle, getrandom::Error> {
+        let text = Self::random_text()?;
+        Ok(Handle(format!("h_{text}").into()))
     }
 
     /// A random text of 128 bits: 22 characters.
@@ -272,15 +253,15 @@ impl Secrets {
             IpAddr::V4(ip) => self.code("address", &ip.octets()),
             IpAddr::V6(ip) => self.code("address", &ip.octets()[..8]),
         };
-        let [a, b, c, d, e, f, g, h, ..] = code;
-        Address(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+        Address(u64::from_le_bytes(code))
     }
 
     /// The core's hash of a bearer token's owner, as the source of calls.
     #[must_use]
     pub fn address_of_scope(&self, id: &str) -> Address {
-        let [a, b, c, d, e, f, g, h, ..] = self.code("scope-address", id.as_bytes());
-        Address(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+        Address(u64::from_le_bytes(
+            self.code("scope-address", id.as_bytes()),
+        ))
     }
 
     /// A place in the archive, for one participant to hand back: a position of the journal, which
@@ -305,30 +286,26 @@ impl Secrets {
 
     fn place_tag(&self, user: UserId, position: u64) -> [u8; 8] {
         let of = [&user.0.to_le_bytes()[..], &position.to_le_bytes()].concat();
-        let [a, b, c, d, e, f, g, h, ..] = self.code("place-tag", &of);
-        [a, b, c, d, e, f, g, h]
+        self.code("place-tag", &of)
     }
 
     fn place_mask(&self, tag: [u8; 8]) -> u64 {
-        let [a, b, c, d, e, f, g, h, ..] = self.code("place-mask", &tag);
-        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+        u64::from_le_bytes(self.code("place-mask", &tag))
     }
 
-    fn code(&self, purpose: &str, of: &[u8]) -> [u8; SECRET_BYTES] {
+    fn code<const N: usize>(&self, purpose: &str, of: &[u8]) -> [u8; N] {
         let mut keyed = self.keyed.clone();
         keyed.update(purpose.as_bytes());
         keyed.update(&[0]);
         keyed.update(of);
         let whole = keyed.finalize().into_bytes();
-        let mut code = [0; SECRET_BYTES];
-        code.copy_from_slice(&whole[..SECRET_BYTES]);
+        let mut code = [0; N];
+        code.copy_from_slice(&whole[..N]);
         code
     }
 
     fn written(prefix: &str, secret: &[u8; SECRET_BYTES]) -> Box<str> {
-        let mut text = String::from(prefix);
-        URL_SAFE_NO_PAD.encode_string(secret, &mut text);
-        text.into_boxed_str()
+        format!("{prefix}{}", URL_SAFE_NO_PAD.encode(secret)).into()
     }
 }
 
@@ -350,8 +327,8 @@ mod tests {
         assert_ne!(handle, other.handle_for_key(key, &source));
         assert_eq!(handle.expose().len(), 24);
         assert_ne!(
-            secrets().random_handle().unwrap(),
-            secrets().random_handle().unwrap()
+            Secrets::random_handle().unwrap(),
+            Secrets::random_handle().unwrap()
         );
     }
 
@@ -401,13 +378,13 @@ mod tests {
     #[test]
     fn keys_that_could_be_guessed_mint_nothing() {
         for weak in ["", "1", "retry-7", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"] {
-            assert_eq!(minting(weak), Minting::TooWeak, "{weak}");
+            assert!(!may_mint(weak), "{weak}");
         }
         for strong in [
             "kJ3v9QmX2hTz7pLw8RbYcA",
             "3f2b8c1e-9d47-4a06-b5e3-7c1f0a9d2e84",
         ] {
-            assert_eq!(minting(strong), Minting::Repeatable, "{strong}");
+            assert!(may_mint(strong), "{strong}");
         }
     }
 

@@ -144,17 +144,22 @@ impl Refusal {
         self
     }
 
-    /// The HTTP status of the code.
+    /// The HTTP status of the code, also of those of plain HTTP alone.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self.code {
-            "handle_required" | "unknown_handle" => 401,
-            "not_in_room" | "muted" | "blocked" => 403,
-            "room_not_found" | "user_not_found" => 404,
+            "handle_required" | "unknown_handle" | "token_required" | "token_unknown"
+            | "token_expired" | "operator_required" => 401,
+            "not_in_room" | "muted" | "blocked" | "host_not_allowed" | "origin_not_allowed"
+            | "site_not_allowed" => 403,
+            "room_not_found" | "user_not_found" | "not_found" => 404,
+            "method_not_allowed" => 405,
+            "body_too_slow" => 408,
             "chat_ended" | "room_ambiguous" | "stick_required" | "no_stick" | "stick_held"
             | "already_waiting" | "already_chatting" | "user_id_taken" | "name_taken"
             | "request_key_reused" | "draft_empty" | "draft_full" => 409,
-            "message_too_long" => 413,
+            "message_too_long" | "body_too_large" => 413,
+            "body_encoded" => 415,
             "rate_limited" => 429,
             "search_unavailable" => 501,
             "queue_full"

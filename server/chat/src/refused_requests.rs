@@ -53,12 +53,6 @@ listed! {
     }
 }
 
-impl Kind {
-    const fn number(self) -> usize {
-        self as usize
-    }
-}
-
 /// The sender of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer {
@@ -204,7 +198,7 @@ impl Table {
     fn note(&mut self, now: Instant, peer: Peer, kind: Kind) -> Verdict {
         self.end_windows(now);
         if let Some(window) = self.windows.get_mut(&peer.source) {
-            let count = &mut window.counts[kind.number()];
+            let count = &mut window.counts[kind as usize];
             *count = count.saturating_add(1);
             if kind == Kind::WrongToken && *count > MAX_WRONG_TOKENS {
                 return Verdict::TooMany(WINDOW.saturating_sub(now.duration_since(window.began)));
@@ -215,7 +209,7 @@ impl Table {
             self.end_oldest(now);
         }
         let mut counts = [0; Kind::ALL.len()];
-        counts[kind.number()] = 1;
+        counts[kind as usize] = 1;
         let window = Window {
             peer,
             began: now,
@@ -247,12 +241,12 @@ impl Table {
             return;
         };
         let mut counts = window.counts;
-        counts[window.first.number()] -= 1;
+        counts[window.first as usize] -= 1;
         // Requests without a token are counted, and not logged.
-        if window.more() > counts[Kind::NoToken.number()] {
+        if window.more() > counts[Kind::NoToken as usize] {
             let why: Vec<_> = Kind::ALL
                 .iter()
-                .map(|kind| (kind.name(), counts[kind.number()]))
+                .map(|kind| (kind.name(), counts[*kind as usize]))
                 .filter(|(_, count)| *count > 0)
                 .map(|(name, count)| format!("{name} {count}"))
                 .collect();

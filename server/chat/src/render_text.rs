@@ -15,13 +15,15 @@ mod shown;
 
 use std::collections::BTreeSet;
 
+use chat_core::{Answer, Reply, Response};
 use serde_json::Value;
 
-use crate::driver::{CallerContext, Me};
+use crate::break_words::spoken;
+use crate::driver::Me;
+use crate::identity::Handle;
 use crate::refusal::{OwnRoom, Refusal};
-use crate::service::{CallOutcome, HandleUse};
+use crate::service::{CallOutcome, Done, HandleUse};
 use crate::tools::Tool;
-use crate::wire::{Done, Said};
 
 pub use data::{data, visible};
 pub use shown::{json_line, one_line, shown};
@@ -49,38 +51,30 @@ pub fn structured(outcome: &CallOutcome, json: &Value) -> Value {
 
 /// The next call to make; none after a break, whose client may have no other tools.
 fn next_call(outcome: &CallOutcome) -> Option<String> {
-    let standing = Standing::of(me(outcome));
-    match &outcome.result {
-        Ok(Done {
-            said: Said::OnBreak { .. } | Said::Mood { .. },
-            ..
-        }) => None,
-        Ok(done) => Some(standing.after_result(outcome.tool, &done.said)),
-        Err(refusal) => Some(standing.after_refusal(outcome.tool, refusal)),
+    let standing = Standing::of(outcome.me());
+    match (&outcome.result, outcome.response()) {
+        (_, Some(Response::Done(Reply::OnBreak { .. }) | Response::Read(Answer::Mood { .. }))) => {
+            None
+        }
+        (Ok(done), _) => Some(standing.after_result(outcome, done)),
+        (Err(refusal), _) => Some(standing.after_refusal(outcome.tool, refusal)),
     }
-}
-
-fn me(outcome: &CallOutcome) -> Option<&Me> {
-    outcome.context.as_ref()?.me.as_ref()
 }
 
 /// The text of a result or a refusal, whose JSON form is `json`.
 #[must_use]
 pub fn text(outcome: &CallOutcome, json: &Value) -> String {
-    let me = me(outcome);
-    if let Ok(done) = &outcome.result
-        && let Some(exact) = exact(&done.said, me, outcome.implicit)
-    {
+    if let Some(exact) = exact(outcome) {
         return exact;
     }
     let mut renderer = Renderer {
-        standing: me,
+        outcome,
         fence: Fence::of(json),
         named: BTreeSet::new(),
         lines: Vec::new(),
     };
     match &outcome.result {
-        Ok(done) => renderer.result(outcome, done),
+        Ok(done) => renderer.result(done),
         Err(refusal) => renderer.refusal(refusal),
     }
     if let Some(next) = next_call(outcome) {
@@ -91,33 +85,32 @@ pub fn text(outcome: &CallOutcome, json: &Value) -> String {
 
 /// Texts that clients parse by pattern: nothing precedes them, and no `next:` follows. A break that
 /// registered its caller, or that may have been called without a handle, says who the caller is.
-fn exact(said: &Said, standing: Option<&Me>, pass: HandleUse) -> Option<String> {
-    if let Said::Mood {
-        stress_level,
-        boss_alert_level,
-    } = said
-    {
-        return Some(breaks::of_status(*stress_level, *boss_alert_level));
-    }
-    let Said::OnBreak {
-        me,
-        message,
-        break_summary,
-        stress_level,
-        boss_alert_level,
-    } = said
-    else {
-        return None;
+fn exact(outcome: &CallOutcome) -> Option<String> {
+    let (kind, flavour, stress, boss) = match outcome.response()? {
+        Response::Read(Answer::Mood { stress, boss_alert }) => {
+            return Some(breaks::of_status(*stress, *boss_alert));
+        }
+        Response::Done(Reply::OnBreak {
+            kind,
+            stress,
+            boss_alert,
+            flavour,
+            ..
+        }) => (*kind, *flavour, *stress, *boss_alert),
+        Response::Done(_) | Response::Read(_) | Response::Streaming => return None,
     };
-    let (stress, boss) = (*stress_level, *boss_alert_level);
-    let mut text = breaks::of_break(&shown(message), break_summary, stress, boss);
-    if let Some(standing) = standing
-        && (me.is_some() || pass != HandleUse::MustBePassed)
+    let words = spoken(kind, flavour, outcome.own_words.as_deref());
+    let mut text = breaks::of_break(&shown(&words.message), words.summary, stress, boss);
+    let pass = outcome.implicit;
+    if let Some(me) = outcome.me()
+        && (outcome.is_newcomer || pass != HandleUse::MustBePassed)
     {
         text.push_str("\n\n");
-        text.push_str(&you_are(standing));
+        text.push_str(&you_are(me));
     }
-    if let Some(secret) = me.as_ref().and_then(|me| secret(&me.handle, pass)) {
+    if outcome.is_newcomer
+        && let Some(secret) = secret(outcome)
+    {
         text.push('\n');
         text.push_str(&secret);
     }
@@ -136,8 +129,9 @@ fn you_are(me: &Me) -> String {
 }
 
 /// A new handle, unless the caller never needs it.
-fn secret(handle: &str, pass: HandleUse) -> Option<String> {
-    let when = match pass {
+fn secret(outcome: &CallOutcome) -> Option<String> {
+    let handle = outcome.caller.as_ref().map(Handle::expose)?;
+    let when = match outcome.implicit {
         HandleUse::MayBeLeftOut => return None,
         HandleUse::KnownForNow => "pass it wherever a call says handle_required",
         HandleUse::MustBePassed => "pass it to every call",
@@ -148,8 +142,7 @@ fn secret(handle: &str, pass: HandleUse) -> Option<String> {
 }
 
 struct Renderer<'a> {
-    /// The caller, if it is known.
-    standing: Option<&'a Me>,
+    outcome: &'a CallOutcome,
     fence: Fence<'a>,
     /// The public ids of those whose names were said: later they are named by their ids alone.
     named: BTreeSet<String>,
@@ -172,13 +165,14 @@ impl Renderer<'_> {
         self.lines.join("\n")
     }
 
-    fn result(&mut self, outcome: &CallOutcome, done: &Done) {
-        if let Some(context) = &outcome.context {
-            self.standing(context);
+    fn result(&mut self, done: &Done) {
+        if let Some(me) = self.outcome.me() {
+            self.say(you_are(me));
         }
-        self.said(outcome.tool, &done.said, outcome.implicit);
-        if done.unread > 0 && outcome.tool != Tool::Check {
-            self.say(format!("{} unread.", done.unread));
+        self.done(done);
+        let unread = self.outcome.unread();
+        if unread > 0 && self.outcome.tool != Tool::Check {
+            self.say(format!("{unread} unread."));
         }
     }
 
@@ -204,12 +198,6 @@ impl Renderer<'_> {
                 (None, None) => String::new(),
             };
             self.say(format!("- {room_id}{called}"));
-        }
-    }
-
-    fn standing(&mut self, context: &CallerContext) {
-        if let Some(me) = &context.me {
-            self.say(you_are(me));
         }
     }
 }

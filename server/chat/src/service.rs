@@ -3,7 +3,6 @@
 mod caller;
 mod inboxes;
 mod origin;
-mod outcome;
 mod past;
 
 use std::net::IpAddr;
@@ -25,13 +24,12 @@ use crate::metrics::Row;
 use crate::refusal::Refusal;
 use crate::refused_requests::{Kind, Peer, RefusedRequests, Verdict};
 use crate::tools::{Arguments, Ask, MemberPart, ParsedCall, Search, Tool, of_toolsets, parse};
-use crate::wire::{self, CallFacts, Newcomer};
+use crate::wire;
 
+pub use crate::wire::{CallOutcome, Done, HandleUse};
 pub use origin::RequestOrigin;
-pub use outcome::{CallOutcome, HandleUse};
 
 use caller::{IdentifiedCaller, turn_to_mint};
-use past::Page;
 
 /// The tools, for all transports. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -232,7 +230,16 @@ impl Service {
     ) -> CallOutcome {
         let own_words = asked.ask.own_words();
         let part = asked.ask.part();
-        let page = Page::of(&asked.ask);
+        let page = if let Ask::Read(Read::History {
+            room,
+            before,
+            limit,
+        }) = asked.ask
+        {
+            Some((room, before, limit))
+        } else {
+            None
+        };
         let mut answered = self.answer(known, asked, origin).await;
         if let Some(page) = page {
             let context = answered.context.clone();
@@ -246,7 +253,7 @@ impl Service {
                 }
             }
         }
-        self.call_outcome(tool, known, answered, (origin, own_words.as_deref(), part))
+        self.call_outcome(tool, known, answered, (origin, own_words, part))
     }
 
     async fn searched(
@@ -255,22 +262,19 @@ impl Service {
         search: &Search,
         origin: &RequestOrigin,
     ) -> CallOutcome {
-        let (result, context) = self.search(known, search, origin).await;
-        if let Err(refusal) = &result
-            && refusal.code == Reject::UnknownHandle.code()
-        {
-            origin
-                .scopes()
-                .for_each(|scope| scope.forget(&known.handle));
+        // A read of the node makes the caller present, counts against its rate, and says who it is.
+        let mood = read_call(&known.caller, Read::Mood);
+        let answered = self.call(origin.address, mood).await;
+        let user = answered.context.me.as_ref().map(|me| me.who.id);
+        let part = MemberPart::default();
+        let mut outcome = self.call_outcome(Tool::Search, known, answered, (origin, None, part));
+        if outcome.result.is_ok() {
+            outcome.result = match user {
+                Some(user) => self.found(user, search, origin.source).await,
+                None => Err(Reject::UnknownHandle.into()),
+            };
         }
-        let me = context.me.as_ref();
-        CallOutcome {
-            tool: Tool::Search,
-            result: result.map(|(found, before)| wire::found(&found, &search.query, before, me)),
-            implicit: origin.use_of(&known.handle),
-            context: Some(context),
-            caller: Some(known.handle.clone()),
-        }
+        outcome
     }
 
     /// Calls the node.
@@ -298,7 +302,7 @@ impl Service {
         tool: Tool,
         known: &IdentifiedCaller,
         answered: Answered,
-        (origin, own_words, part): (&RequestOrigin, Option<&str>, MemberPart),
+        (origin, own_words, part): (&RequestOrigin, Option<Arc<str>>, MemberPart),
     ) -> CallOutcome {
         let handle = &known.handle;
         let Answered { outcome, context } = answered;
@@ -309,24 +313,22 @@ impl Service {
                 (Ok(_) | Err(_), _) => {}
             }
         }
-        let facts = CallFacts {
-            handle,
-            secrets: &self.secrets,
-            newcomer: match known.caller {
-                Caller::New { .. } => Newcomer::Yes,
-                Caller::Handle(_) => Newcomer::No,
-            },
-            own_words,
-            part,
+        let result = match outcome {
+            Ok(response) => Ok(Done::Answered(response)),
+            Err(reject) => Err(wire::refused(reject, &context)),
         };
         CallOutcome {
-            tool,
-            result: outcome
-                .map(|response| wire::result(&response, &context, facts))
-                .map_err(|reject| wire::refused(reject, &context)),
             context: Some(context),
             implicit: origin.use_of(handle),
             caller: Some(handle.clone()),
+            inbox_uri: match tool.mints() {
+                true => self.secrets.reader_of(handle).inbox_uri(),
+                false => String::new(),
+            },
+            is_newcomer: matches!(known.caller, Caller::New { .. }),
+            own_words,
+            part,
+            ..CallOutcome::of(tool, result)
         }
     }
 
@@ -355,7 +357,7 @@ impl Service {
         let bytes = bytes + rest;
         let mut patience = MAX_WAIT;
         let turn = capacity.texts.spend(source, bytes, &mut patience).await;
-        turn.map_err(|too_fast| earlier(too_fast.into()))
+        turn.map_err(earlier)
     }
 
     fn request(&self, known: &IdentifiedCaller, asked: ParsedCall) -> Request {

@@ -1,8 +1,8 @@
 //! The JSON of the interface: results, events and refusals, written by hand from the core's types.
 //! Ids are strings, cursors and seqs are integers, instants are RFC 3339 in UTC.
 
-mod break_words;
 mod event;
+mod outcome;
 mod refused;
 mod result;
 
@@ -10,14 +10,10 @@ use chat_core::Time;
 use chrono::{DateTime, SecondsFormat};
 
 pub use crate::user::{User, public_id};
-pub use break_words::{Spoken, spoken};
-pub use event::{Event, Lost, Notice, Payload, events, notice, notices};
+pub use event::{SeenItem, SeenNotice, SeenPast, events};
+pub use outcome::{CallOutcome, Done, HandleUse};
 pub use refused::refused;
-pub use result::{
-    CallFacts, Credentials, Done, FoundMessage, Member, Members, Newcomer, PastMessage, Said,
-    presence, result,
-};
-pub use result::{found, past};
+pub use result::{past, presence};
 
 /// An instant on the wire: `2026-11-20T18:29:13.250Z`.
 #[must_use]

@@ -31,11 +31,12 @@ use rmcp::model::{
     UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
-use server::guard::{self, Caller, GuardOptions};
+use server::guard::{self, GuardOptions};
 use server::http::{self, HttpOptions};
 use server::listener::{self, ConnectionLimits};
 use server::mcp::{self, Chat, McpOptions, StandaloneStream};
 use server::serve::Core;
+use server_chat::service::RequestOrigin;
 use server_settings::{Settings, Unnamed, cli};
 use server_storage::lock;
 use tokio_util::sync::CancellationToken;
@@ -48,7 +49,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = Settings::gather(&cli::parse()?.serve, Unnamed::InMemory)?;
     let Core { service, .. } = Core::start(&settings)?;
     let stop = CancellationToken::new();
-    let caller = |head: &Parts| head.extensions.get::<Caller>().cloned().unwrap_or_default();
+    let caller = |head: &Parts| {
+        head.extensions
+            .get::<RequestOrigin>()
+            .cloned()
+            .unwrap_or_default()
+    };
     let options = McpOptions {
         standalone: StandaloneStream::WithRequests,
         ..McpOptions::new(Arc::new(caller), stop.clone())

@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_core::Address;
 use serde_json::{Map, Value, json};
-use server_chat::capacity::Source;
 use server_chat::driver::EventStream;
 use server_chat::refusal::Refusal;
 use server_chat::scope::CallerScope;
@@ -39,11 +37,8 @@ impl Agent {
             name: name.into(),
             service: service.clone(),
             origin: RequestOrigin {
-                address: Address(0),
-                source: Source::default(),
                 scope: Some(Arc::new(CallerScope::default())),
-                token: None,
-                handle: None,
+                ..RequestOrigin::default()
             },
             present: None,
             cursor: 0,

@@ -7,14 +7,13 @@
 //! while a refused body is discarded. The values of a body count in that rate as in the pool,
 //! because parsing them takes longer than reading their bytes.
 
-use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Body, BodyDataStream, Bytes, HttpBody as _};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HeaderMap};
-use server_chat::capacity::{Capacity, MAX_WAIT, Reservation, Source, TooFast};
+use futures_util::StreamExt as _;
+use server_chat::capacity::{Capacity, MAX_WAIT, Reservation, Source};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::http_error::Fault;
@@ -59,7 +58,7 @@ impl Bodies {
         source: Source,
     ) -> Result<Read, Fault> {
         let mut reading = Reading {
-            body,
+            body: body.into_data_stream(),
             source,
             read: 0,
             spent: 0,
@@ -69,10 +68,7 @@ impl Bodies {
         let body = self.whole(headers, &mut reading).await?;
         let cost = cost(&body)?;
         self.pay(&mut reading.held, cost)?;
-        reading
-            .spend(&self.capacity, cost)
-            .await
-            .map_err(too_fast)?;
+        reading.spend(&self.capacity, cost).await?;
         let held = reading.held;
         let paid = (held.amount() > 0).then(|| RequestCharge::with(held));
         Ok((body, paid))
@@ -132,7 +128,7 @@ impl Bodies {
         let before = reading.patience;
         let turn = reading.spend(&self.capacity, reading.read).await;
         *ends += before - reading.patience;
-        turn.map_err(too_fast)
+        turn
     }
 
     /// Takes an amount for these bytes. Large bodies are refused while memory is short.
@@ -162,7 +158,7 @@ impl Bodies {
 
 /// A body while it is read.
 struct Reading {
-    body: Body,
+    body: BodyDataStream,
     source: Source,
     /// The number of bytes read.
     read: usize,
@@ -176,25 +172,15 @@ struct Reading {
 impl Reading {
     /// The next data of the body; none at its end.
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
-        loop {
-            let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await;
-            match frame {
-                None => return Ok(None),
-                Some(Err(_)) => return Err(Fault::BodyBroken),
-                Some(Ok(frame)) => {
-                    // Trailers are ignored.
-                    if let Ok(data) = frame.into_data() {
-                        self.read += data.len();
-                        return Ok(Some(data));
-                    }
-                }
-            }
-        }
+        let data = self.body.next().await.transpose();
+        let data = data.map_err(|_| Fault::BodyBroken)?;
+        self.read += data.as_ref().map_or(0, Bytes::len);
+        Ok(data)
     }
 
     /// Spends the part of `cost` beyond a small body that was not spent yet, and waits for the
     /// source's turn.
-    async fn spend(&mut self, capacity: &Capacity, cost: usize) -> Result<(), TooFast> {
+    async fn spend(&mut self, capacity: &Capacity, cost: usize) -> Result<(), Fault> {
         let beyond = cost.saturating_sub(SMALL_BODY);
         let more = beyond.saturating_sub(self.spent) as u64;
         if more == 0 {
@@ -202,12 +188,9 @@ impl Reading {
         }
         self.spent = beyond;
         let patience = &mut self.patience;
-        capacity.large.spend(self.source, more, patience).await
+        let turn = capacity.large.spend(self.source, more, patience).await;
+        turn.map_err(Fault::Full)
     }
-}
-
-fn too_fast(why: TooFast) -> Fault {
-    Fault::Full(why.into())
 }
 
 fn declared(headers: &HeaderMap) -> Option<usize> {

@@ -62,20 +62,16 @@ impl AllowedHosts {
     }
 
     /// Whether a request for this host and port is answered.
-    #[must_use]
-    pub fn allows(&self, authority: &Authority) -> Allowed {
+    fn allows(&self, authority: &Authority) -> bool {
         if realm::host(authority.as_str()).is_none() {
-            return Allowed::No;
+            return false;
         }
         let host = authority.host();
         let named = |allowed: &Authority| {
             allowed.host().eq_ignore_ascii_case(host)
                 && (allowed.port().is_none() || allowed.port_u16() == authority.port_u16())
         };
-        if is_loopback(host) || self.more.iter().any(named) {
-            return Allowed::Yes;
-        }
-        Allowed::No
+        is_loopback(host) || self.more.iter().any(named)
     }
 
     /// Checks the requested host.
@@ -87,7 +83,7 @@ impl AllowedHosts {
         // A request line with an absolute URI names a host, too.
         let named = uri.authority().into_iter().chain([&host]);
         for authority in named {
-            if self.allows(authority) == Allowed::No {
+            if !self.allows(authority) {
                 return Err(Fault::HostNotAllowed);
             }
         }
@@ -115,17 +111,8 @@ impl AllowedHosts {
     }
 
     fn allows_origin(&self, origin: &HeaderValue) -> bool {
-        origin_authority(origin).is_some_and(|authority| self.allows(&authority) == Allowed::Yes)
+        origin_authority(origin).is_some_and(|authority| self.allows(&authority))
     }
-}
-
-/// Whether a host is allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allowed {
-    /// The host is a loopback address or in the list of allowed hosts.
-    Yes,
-    /// Any other host.
-    No,
 }
 
 /// Whether the page was loaded over TLS, as a proxy in front provides.

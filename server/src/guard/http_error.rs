@@ -2,7 +2,9 @@
 //! "retry_after_ms"?}}`.
 
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -106,47 +108,44 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The status, the code, and the kind of refusal for those that are counted by source.
-    pub(super) const fn row(&self) -> (u16, &'static str, Option<Kind>) {
+    /// The code, and the kind of refusal for those that are counted by source.
+    pub(super) const fn row(&self) -> (&'static str, Option<Kind>) {
         match self {
-            Self::HostUnclear => (400, "invalid_request", Some(Kind::Host)),
-            Self::HostNotAllowed => (403, "host_not_allowed", Some(Kind::Host)),
-            Self::OriginNotAllowed => (403, "origin_not_allowed", Some(Kind::Origin)),
-            Self::SiteNotAllowed => (403, "site_not_allowed", Some(Kind::Site)),
-            Self::TokenRequired => (401, "token_required", Some(Kind::NoToken)),
-            Self::TokenUnknown => (401, "token_unknown", Some(Kind::WrongToken)),
-            Self::TokenExpired => (401, "token_expired", Some(Kind::ExpiredToken)),
-            Self::TooManyTokens { .. } => (429, "rate_limited", None),
-            Self::OperatorRequired => (401, "operator_required", Some(Kind::NoToken)),
-            Self::NoOperator => (401, "operator_required", Some(Kind::NoOperator)),
-            Self::BodyTooLarge { .. } | Self::TooManyValues { .. } => (413, "body_too_large", None),
-            Self::BodyTooSlow { .. } => (408, "body_too_slow", None),
-            Self::BodyEncoded => (415, "body_encoded", None),
-            Self::NoOAuth => (400, "invalid_request", None),
-            Self::BodyBroken | Self::BodyUnread(_) => (400, "invalid_arguments", None),
-            Self::Overloaded | Self::Full(_) => (503, "overloaded", None),
-            Self::ShuttingDown => (503, "shutting_down", None),
-            Self::NotFound => (404, "not_found", None),
-            Self::MethodNotAllowed => (405, "method_not_allowed", None),
+            Self::HostUnclear => ("invalid_request", Some(Kind::Host)),
+            Self::HostNotAllowed => ("host_not_allowed", Some(Kind::Host)),
+            Self::OriginNotAllowed => ("origin_not_allowed", Some(Kind::Origin)),
+            Self::SiteNotAllowed => ("site_not_allowed", Some(Kind::Site)),
+            Self::TokenRequired => ("token_required", Some(Kind::NoToken)),
+            Self::TokenUnknown => ("token_unknown", Some(Kind::WrongToken)),
+            Self::TokenExpired => ("token_expired", Some(Kind::ExpiredToken)),
+            Self::TooManyTokens { .. } => ("rate_limited", None),
+            Self::OperatorRequired => ("operator_required", Some(Kind::NoToken)),
+            Self::NoOperator => ("operator_required", Some(Kind::NoOperator)),
+            Self::BodyTooLarge { .. } | Self::TooManyValues { .. } => ("body_too_large", None),
+            Self::BodyTooSlow { .. } => ("body_too_slow", None),
+            Self::BodyEncoded => ("body_encoded", None),
+            Self::NoOAuth => ("invalid_request", None),
+            Self::BodyBroken | Self::BodyUnread(_) => ("invalid_arguments", None),
+            Self::Overloaded | Self::Full(_) => ("overloaded", None),
+            Self::ShuttingDown => ("shutting_down", None),
+            Self::NotFound => ("not_found", None),
+            Self::MethodNotAllowed => ("method_not_allowed", None),
         }
     }
 }
 
-/// A refusal with its status.
+/// A refusal over HTTP, with the status of its code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpError {
-    status: StatusCode,
-    refusal: Refusal,
-}
+pub struct HttpError(pub(crate) Refusal);
 
-/// The status with this number, which the rows of codes have.
-pub(crate) fn status(number: u16) -> StatusCode {
-    StatusCode::from_u16(number).unwrap_or(StatusCode::BAD_REQUEST)
+/// The status of a refusal.
+pub(crate) fn status(refusal: &Refusal) -> StatusCode {
+    StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::BAD_REQUEST)
 }
 
 impl From<Refusal> for HttpError {
     fn from(refusal: Refusal) -> Self {
-        Self::with(status(refusal.status()), refusal)
+        Self(refusal)
     }
 }
 
@@ -155,65 +154,48 @@ impl From<Fault> for HttpError {
         if let Fault::Full(refusal) = fault {
             return refusal.into();
         }
-        let (number, code, _) = fault.row();
-        let unavailable = number == 503;
-        let retry_after_ms = if let Fault::TooManyTokens { retry_after_ms } = fault {
-            Some(retry_after_ms)
-        } else {
-            unavailable.then_some(DEFAULT_RETRY_MS)
-        };
-        let refusal = Refusal {
-            retry_after_ms,
-            ..Refusal::new(code, fault.to_string())
-        };
-        Self::with(status(number), refusal)
-    }
-}
-
-impl HttpError {
-    /// A refusal with a status of the route's own.
-    #[must_use]
-    pub fn with(status: StatusCode, refusal: Refusal) -> Self {
-        Self { status, refusal }
-    }
-
-    /// The status.
-    #[must_use]
-    pub const fn status(&self) -> StatusCode {
-        self.status
-    }
-
-    /// The refusal.
-    #[must_use]
-    pub const fn refusal(&self) -> &Refusal {
-        &self.refusal
+        let (code, _) = fault.row();
+        let mut refusal = Refusal::new(code, fault.to_string());
+        if let Fault::TooManyTokens { retry_after_ms } = fault {
+            refusal.retry_after_ms = Some(retry_after_ms);
+        } else if refusal.status() == 503 {
+            refusal.retry_after_ms = Some(DEFAULT_RETRY_MS);
+        }
+        Self(refusal)
     }
 }
 
 impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
-        self.in_body(&serde_json::json!({ "error": &self.refusal }))
+        self.in_body(&serde_json::json!({ "error": &self.0 }))
     }
 }
 
 impl HttpError {
     /// The response with this body.
-    #[must_use]
-    pub fn in_body(&self, body: &impl Serialize) -> Response {
-        let mut response = json(self.status, body);
+    pub(crate) fn in_body(&self, body: &impl Serialize) -> Response {
+        let status = status(&self.0);
+        let mut response = json(status, body);
         let headers = response.headers_mut();
         if matches!(
-            self.status,
+            status,
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
         ) {
-            let ms = self.refusal.retry_after_ms.unwrap_or(DEFAULT_RETRY_MS);
+            let ms = self.0.retry_after_ms.unwrap_or(DEFAULT_RETRY_MS);
             headers.insert(RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000).max(1)));
         }
-        if self.status == StatusCode::UNAUTHORIZED {
+        if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
     }
+}
+
+/// Whether a message has JSON, by its content type.
+pub(crate) fn has_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::to_str);
+    let essence = kind.and_then(|kind| kind.ok()?.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
 /// A JSON answer, with the headers that keep it out of caches.

@@ -28,8 +28,8 @@ use tokio_util::sync::CancellationToken;
 use super::hosts::is_over_tls;
 use super::http_error::{Fault, HttpError};
 use super::session_file::{SessionFile, StoredHash, StoredSession};
-use super::token_file::{Owner, TokenFile};
-use super::tokens::Hash;
+use super::token_file::TokenFile;
+use super::tokens::{Hash, Token};
 use super::{Known, bearer};
 
 /// The cookie's name without TLS.
@@ -117,7 +117,7 @@ impl PageSessions {
         let stored = file.as_ref().map(SessionFile::read).unwrap_or_default();
         let all = stored.into_iter().filter_map(|stored| {
             let [caller, operator] = [(tokens[0], stored.caller), (tokens[1], stored.operator)]
-                .map(|(tokens, stored)| tokens?.owner(&stored?.hash()?));
+                .map(|(tokens, stored)| tokens?.by_hash(&stored?.hash()?));
             let known = Known::by_token(caller, operator);
             let ended = known.ended.as_ref()?.child_token();
             let session = PageSession {
@@ -164,7 +164,7 @@ impl PageSessions {
     fn stored(&self) -> Vec<StoredSession> {
         let wall = seconds();
         let of = |since: Since| wall.saturating_sub(since.elapsed().as_secs());
-        let token = |owner: &Option<Owner>| owner.as_ref().map(|one| StoredHash::of(&one.hash));
+        let token = |owner: &Option<Token>| owner.as_ref().map(|one| StoredHash::of(&one.hash));
         let all = lock(&self.all);
         all.iter()
             .map(|(secrets, session)| StoredSession {
@@ -390,10 +390,11 @@ mod tests {
     }
 
     fn owner(name: &str) -> Known {
-        let owner = Owner {
+        let owner = Token {
             name: name.into(),
             hash: hash(name, b""),
-            is_bound: false,
+            ends: None,
+            realm: None,
             scope: Arc::new(CallerScope::default()),
             ended: CancellationToken::new(),
         };

@@ -19,10 +19,6 @@ use server_storage::lock;
 use super::LOG;
 use super::tokens::{Changes, Hash, Token, Tokens, TokensError};
 
-use server_chat::scope::CallerScope;
-use server_storage::clock;
-use tokio_util::sync::CancellationToken;
-
 /// The tokens of one file, for the lifetime of the server.
 #[derive(Debug)]
 pub struct TokenFile {
@@ -60,31 +56,6 @@ struct Now {
 /// changes in seconds and nanoseconds. None if the file does not exist.
 type Stamp = [u64; 7];
 
-/// The owner of a sent token.
-#[derive(Clone, Debug)]
-pub(super) enum TokenLookup {
-    /// The owner of a valid token.
-    Owner(Owner),
-    /// The owner of an expired token.
-    Ended,
-    /// No line of the file has this token.
-    Nobody,
-}
-
-/// The owner of a token.
-#[derive(Clone, Debug)]
-pub(super) struct Owner {
-    pub(super) name: Arc<str>,
-    /// The hash of its token.
-    pub(super) hash: Hash,
-    /// Whether it is a token of one realm.
-    pub(super) is_bound: bool,
-    /// The scope of its participants.
-    pub(super) scope: Arc<CallerScope>,
-    /// Cancelled when the token becomes invalid.
-    pub(super) ended: CancellationToken,
-}
-
 impl TokenFile {
     /// Reads a token file, for a server with one realm.
     ///
@@ -120,24 +91,20 @@ impl TokenFile {
         })
     }
 
-    pub(super) fn find(&self, sent: &str) -> TokenLookup {
-        found(lock(&self.now).tokens.find(sent))
+    /// The token of the file that was sent, even if it has expired.
+    pub(super) fn find(&self, sent: &str) -> Option<Token> {
+        lock(&self.now).tokens.find(sent).cloned()
     }
 
     /// Whether this realm alone accepts the token.
     pub(crate) fn binds(&self, sent: &str) -> bool {
-        lock(&self.now)
-            .tokens
-            .find(sent)
-            .is_some_and(Token::is_bound)
+        self.find(sent).is_some_and(|token| token.is_bound())
     }
 
-    /// The owner of the token with this hash, if the token is valid.
-    pub(super) fn owner(&self, hash: &Hash) -> Option<Owner> {
-        match found(lock(&self.now).tokens.by_hash(hash)) {
-            TokenLookup::Owner(owner) => Some(owner),
-            TokenLookup::Ended | TokenLookup::Nobody => None,
-        }
+    /// The token with this hash, if it is valid.
+    pub(super) fn by_hash(&self, hash: &Hash) -> Option<Token> {
+        let token = lock(&self.now).tokens.by_hash(hash).cloned();
+        token.filter(Token::is_valid)
     }
 
     /// Whether the file is invalid, so that the tokens of before are valid.
@@ -216,22 +183,6 @@ impl TokenFile {
     }
 }
 
-fn found(token: Option<&Token>) -> TokenLookup {
-    match token {
-        Some(token) if token.has_ended(clock::wall()) || token.ended().is_cancelled() => {
-            TokenLookup::Ended
-        }
-        Some(token) => TokenLookup::Owner(Owner {
-            name: token.name(),
-            hash: token.hash(),
-            is_bound: token.is_bound(),
-            scope: Arc::clone(token.scope()),
-            ended: token.ended().clone(),
-        }),
-        None => TokenLookup::Nobody,
-    }
-}
-
 fn stamp(path: &Path) -> Option<Stamp> {
     let file = fs::metadata(path).ok()?;
     let bits = i64::cast_unsigned;
@@ -260,7 +211,7 @@ mod tests {
     }
 
     fn is_known(file: &TokenFile, token: &str) -> bool {
-        matches!(file.find(token), TokenLookup::Owner(_))
+        file.find(token).is_some_and(|token| token.is_valid())
     }
 
     #[test]

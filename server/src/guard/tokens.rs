@@ -18,6 +18,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime};
 use server_chat::scope::CallerScope;
 use server_settings::named_file;
 use server_settings::os_error::{advice, reason};
+use server_storage::clock;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
@@ -42,41 +43,28 @@ pub(super) struct Tokens {
     all: Vec<Token>,
 }
 
-/// A token with its owner's name and implicit identity.
-#[derive(Debug)]
+/// A token with its owner's name and implicit identity. All clones are of the same token.
+#[derive(Clone, Debug)]
 pub(super) struct Token {
-    name: Arc<str>,
-    hash: Hash,
-    ends: Option<Time>,
-    realm: Option<Arc<str>>,
+    pub(super) name: Arc<str>,
+    /// The SHA-256 of the token.
+    pub(super) hash: Hash,
+    pub(super) ends: Option<Time>,
+    pub(super) realm: Option<Arc<str>>,
     /// The scope of all tokens of this name. It closes with the last of them.
-    scope: Arc<CallerScope>,
+    pub(super) scope: Arc<CallerScope>,
     /// Cancelled when the token becomes invalid.
-    ended: CancellationToken,
+    pub(super) ended: CancellationToken,
 }
 
 impl Token {
-    /// The SHA-256 of the token.
-    pub(super) const fn hash(&self) -> Hash {
-        self.hash
+    /// Whether it is valid now.
+    pub(super) fn is_valid(&self) -> bool {
+        self.is_open() && !self.has_ended(clock::wall())
     }
 
-    /// The name of its owner.
-    pub(super) fn name(&self) -> Arc<str> {
-        Arc::clone(&self.name)
-    }
-
-    /// The scope of its owner's participants.
-    pub(super) const fn scope(&self) -> &Arc<CallerScope> {
-        &self.scope
-    }
-
-    /// Cancelled when it becomes invalid.
-    pub(super) const fn ended(&self) -> &CancellationToken {
-        &self.ended
-    }
-
-    fn is_open(&self) -> bool {
+    /// Whether it was not ended yet.
+    pub(super) fn is_open(&self) -> bool {
         !self.ended.is_cancelled()
     }
 
@@ -191,17 +179,12 @@ impl Tokens {
     /// # Errors
     /// It cannot be read, or has a wrong line: which, and what is accepted.
     pub(super) fn read(path: &Path, realms: &[Arc<str>]) -> Result<Self, TokensError> {
-        let path = || path.to_owned();
         let unread = |error| TokensError::Unread {
-            path: path(),
+            path: path.into(),
             error,
         };
-        let text = named_file::read(&path()).map_err(unread)?;
-        Self::parse(&text, realms).map_err(|(line, what)| TokensError::Wrong {
-            path: path(),
-            line,
-            what,
-        })
+        let text = named_file::read(path).map_err(unread)?;
+        Self::parse_in(path, &text, realms)
     }
 
     /// Checks the text of a file, whose lines may name any realm.
@@ -213,14 +196,15 @@ impl Tokens {
             .split_whitespace()
             .filter_map(|word| word.strip_prefix("realm="));
         let realms: Vec<Arc<str>> = realms.map(Arc::from).collect();
-        let parsed = Self::parse(text, &realms);
-        parsed
-            .map(|_| ())
-            .map_err(|(line, what)| TokensError::Wrong {
-                path: path.into(),
-                line,
-                what,
-            })
+        Self::parse_in(path, text, &realms).map(drop)
+    }
+
+    fn parse_in(path: &Path, text: &str, realms: &[Arc<str>]) -> Result<Self, TokensError> {
+        Self::parse(text, realms).map_err(|(line, what)| TokensError::Wrong {
+            path: path.into(),
+            line,
+            what,
+        })
     }
 
     /// Whether the file has no token.
@@ -311,13 +295,13 @@ impl Tokens {
                     token.ended = before.ended.clone();
                     changes.kept += 1;
                 }
-                None => changes.added.push(token.name()),
+                None => changes.added.push(Arc::clone(&token.name)),
             }
         }
         for before in &old.all {
             if before.is_open() && !self.all.iter().any(|token| token.is_same(before)) {
                 self.end(before);
-                changes.revoked.push(before.name());
+                changes.revoked.push(Arc::clone(&before.name));
             }
         }
         (self, changes)
@@ -329,7 +313,7 @@ impl Tokens {
         let open = over.filter(|token| token.is_open());
         open.map(|token| {
             self.end(token);
-            token.name()
+            Arc::clone(&token.name)
         })
         .collect()
     }

@@ -20,11 +20,8 @@ use crate::guard::{Fault, HttpError, Operator};
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/overview", get(lists::overview))
-        .route("/participants", get(lists::participants))
-        .route("/rooms", get(lists::rooms))
-        .route("/reports", get(lists::reports))
         .route("/context", get(lists::context))
-        .route("/bans", get(lists::bans))
+        .merge(lists::routes())
         .merge(acts::routes())
 }
 

@@ -2,7 +2,7 @@
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, Request};
-use axum::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use axum::http::header::{CONTENT_TYPE, HeaderMap};
 use axum::http::request::Parts;
 use serde_json::{Map, Value};
 use server_chat::identity::Handle;
@@ -10,7 +10,7 @@ use server_chat::refusal::Refusal;
 use server_chat::service::RequestOrigin;
 
 use super::HANDLE_HEADER;
-use crate::guard::{Caller, Fault, HttpError};
+use crate::guard::{Fault, HttpError, has_json};
 
 /// The largest number of characters of a handle that is looked up.
 const MAX_HANDLE: usize = 128;
@@ -36,13 +36,10 @@ impl<S: Sync> FromRequest<S> for PostedCall {
 
 /// The origin of a call: the guard's caller, and the handle in the header.
 pub(super) fn origin(head: &Parts) -> Result<RequestOrigin, HttpError> {
-    let caller = head.extensions.get::<Caller>().cloned().unwrap_or_default();
+    let origin = head.extensions.get::<RequestOrigin>().cloned();
     Ok(RequestOrigin {
-        address: caller.address,
-        source: caller.source,
-        scope: None,
-        token: caller.scope,
         handle: handle(&head.headers)?,
+        ..origin.unwrap_or_default()
     })
 }
 
@@ -72,7 +69,7 @@ fn arguments(headers: &HeaderMap, body: &Bytes) -> Result<Map<String, Value>, Ht
     if body.is_empty() {
         return Ok(Map::new());
     }
-    check_type(headers.get(CONTENT_TYPE))?;
+    check_type(headers)?;
     let unread = |why: String| HttpError::from(Fault::BodyUnread(why));
     let text = std::str::from_utf8(body).map_err(|error| {
         unread(format!(
@@ -97,20 +94,19 @@ fn not_json(error: &serde_json::Error) -> String {
     format!("the body {how}: see line {line}, column {column}")
 }
 
-fn check_type(value: Option<&HeaderValue>) -> Result<(), HttpError> {
-    let unread = |why: &str| Err(Fault::BodyUnread(why.into()).into());
-    let Some(value) = value else {
-        return unread("send the header Content-Type: application/json with the body");
+fn check_type(headers: &HeaderMap) -> Result<(), HttpError> {
+    let why = match headers.contains_key(CONTENT_TYPE) {
+        true if has_json(headers) => return Ok(()),
+        true => "the body must be JSON: send the header Content-Type: application/json",
+        false => "send the header Content-Type: application/json with the body",
     };
-    let essence = value.to_str().unwrap_or_default().split(';').next();
-    if essence.is_some_and(|text| text.trim().eq_ignore_ascii_case("application/json")) {
-        return Ok(());
-    }
-    unread("the body must be JSON: send the header Content-Type: application/json")
+    Err(Fault::BodyUnread(why.into()).into())
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     fn read(kind: Option<&'static str>, body: &'static [u8]) -> Result<Map<String, Value>, String> {
@@ -118,8 +114,7 @@ mod tests {
         if let Some(kind) = kind {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         }
-        arguments(&headers, &Bytes::from_static(body))
-            .map_err(|refused| refused.refusal().message.clone())
+        arguments(&headers, &Bytes::from_static(body)).map_err(|refused| refused.0.message.clone())
     }
 
     const JSON: Option<&str> = Some("application/json");

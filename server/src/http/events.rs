@@ -10,12 +10,12 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use axum::http::{Method, StatusCode};
-use axum::response::{IntoResponse, Response};
-use chat_core::{Reject, Seq};
+use axum::response::Response;
+use chat_core::{Reader, Seq};
 use futures_util::stream;
 use server_chat::capacity::Reservation;
 use server_chat::driver::{AnswerFacts, CallerContext, Delivery, EventStream};
-use server_chat::identity::{Handle, ReaderId};
+use server_chat::identity::ReaderId;
 use server_chat::refusal::Refusal;
 use server_chat::service::RequestOrigin;
 use tokio::time::timeout;
@@ -40,11 +40,10 @@ struct Query {
 }
 
 /// `GET /events`.
-pub(super) async fn events(State(http): State<Http>, request: Request) -> Response {
-    open(&http, request).await.into_response()
-}
-
-async fn open(http: &Http, request: Request) -> Result<Response, HttpError> {
+pub(super) async fn events(
+    State(http): State<Http>,
+    request: Request,
+) -> Result<Response, HttpError> {
     let (head, _) = request.into_parts();
     let origin = origin(&head)?;
     let query = query(head.uri.query().unwrap_or_default())?;
@@ -61,57 +60,45 @@ async fn open(http: &Http, request: Request) -> Result<Response, HttpError> {
             return Err(Refusal::invalid(why.into()).into());
         }
         let held = http.service.place_for_stream(origin.source)?;
-        let older = older::named(http, all, name, origin);
+        let older = older::named(&http, all, name, origin);
         let (stream, older) = older.events().await?;
-        let telling = StreamFormat::Older(older);
-        return Ok(reading(stream, None, (http.keep_alive, held), telling));
+        let kept = (http.keep_alive, held);
+        return Ok(reading(stream, None, kept, Some(older)));
     }
     if query.username.is_some() {
         return Err(Refusal::invalid("`username` is no query of /events".into()).into());
     }
-    let whose = whose(http, &origin, query.reader).await?;
+    let whose = whose(&http, &origin, query.reader).await?;
     if head.method == Method::HEAD {
         return Ok(response(Body::empty()));
     }
     let (service, from) = (&http.service, origin.address);
     let held = service.place_for_stream(origin.source)?;
-    let opened = match &whose {
-        InboxOwner::Handle(handle) => service.stream_of(handle, from, after).await?,
-        InboxOwner::Reader(reader) => service.stream_for(reader, from, after).await?,
-    };
-    let (stream, CallerContext { more, .. }) = opened;
+    let (stream, CallerContext { more, .. }) = service.stream(whose, from, after).await?;
     let begins = if let AnswerFacts::Begins(seq) = more {
         Some(seq)
     } else {
         None
     };
     let kept = (http.keep_alive, held);
-    Ok(reading(stream, begins, kept, StreamFormat::Plain))
+    Ok(reading(stream, begins, kept, None))
 }
 
-/// The inbox of a stream.
-enum InboxOwner {
-    /// The caller's own inbox. The caller is present while the stream is open.
-    Handle(Handle),
-    /// The inbox of the participant with this reader id, read only.
-    Reader(ReaderId),
-}
-
-/// The inbox by the reader id, by the handle, or of the token's only participant.
+/// The inbox by the reader id, which only reads, by the handle, or of the token's only participant, who
+/// is present while the stream is open.
 async fn whose(
     http: &Http,
     origin: &RequestOrigin,
     reader: Option<String>,
-) -> Result<InboxOwner, HttpError> {
+) -> Result<Reader, HttpError> {
+    let secrets = http.service.secrets();
     if let Some(reader) = reader {
-        return Ok(InboxOwner::Reader(ReaderId::given(&reader)));
+        return Ok(Reader::ReaderId(
+            secrets.reader_hash(&ReaderId::given(&reader)),
+        ));
     }
-    let handle = match &origin.handle {
-        Some(handle) => Some(handle.clone()),
-        None => http.service.only(origin).await?,
-    };
-    let handle = handle.ok_or_else(|| Refusal::from(Reject::HandleRequired))?;
-    Ok(InboxOwner::Handle(handle))
+    let handle = http.service.handle_of(origin, None).await?;
+    Ok(Reader::Handle(secrets.handle_hash(&handle)))
 }
 
 /// Whether the Accept header explicitly names events.
@@ -165,32 +152,18 @@ fn query(text: &str) -> Result<Query, HttpError> {
     Ok(query)
 }
 
-/// The format of a stream.
-#[derive(Debug)]
-enum StreamFormat {
-    /// Events in the standard format.
-    Plain,
-    /// Events for the older client.
-    Older(Older),
-}
-
 /// A stream with its output.
 #[derive(Debug)]
 struct Reading {
     stream: EventStream,
     /// The first block.
     first: Option<String>,
-    telling: StreamFormat,
+    /// The form of an older client, if it is for one.
+    older: Option<Older>,
     keep_alive: Duration,
-    phase: Phase,
+    is_ended: bool,
     /// Its part of the pool of streams.
     _held: Reservation,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Open,
-    Ended,
 }
 
 impl Reading {
@@ -199,19 +172,17 @@ impl Reading {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
-        while self.phase == Phase::Open {
-            if let StreamFormat::Older(older) = &mut self.telling {
+        while !self.is_ended {
+            if let Some(older) = &mut self.older {
                 older.taken();
             }
             let Ok(delivery) = timeout(self.keep_alive, self.stream.next()).await else {
                 return Some(frames::KEEP_ALIVE.into());
             };
-            if matches!(delivery, Delivery::End(_)) {
-                self.phase = Phase::Ended;
-            }
-            let text = match &mut self.telling {
-                StreamFormat::Plain => frames::frame(&delivery),
-                StreamFormat::Older(older) => older.frame(&delivery),
+            self.is_ended = matches!(delivery, Delivery::End(_));
+            let text = match &mut self.older {
+                None => frames::frame(&delivery),
+                Some(older) => older.frame(&delivery),
             };
             if !text.is_empty() {
                 return Some(text);
@@ -225,14 +196,14 @@ fn reading(
     stream: EventStream,
     begins: Option<Seq>,
     (keep_alive, held): (Duration, Reservation),
-    telling: StreamFormat,
+    older: Option<Older>,
 ) -> Response {
     let reading = Reading {
         stream,
         first: Some(frames::opening(begins)),
-        telling,
+        older,
         keep_alive,
-        phase: Phase::Open,
+        is_ended: false,
         _held: held,
     };
     let frames = stream::unfold(reading, |mut reading| async move {
@@ -258,7 +229,7 @@ mod tests {
     use super::*;
 
     fn wrong(text: &str) -> String {
-        query(text).unwrap_err().refusal().message.clone()
+        query(text).unwrap_err().0.message.clone()
     }
 
     #[test]

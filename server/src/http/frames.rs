@@ -32,12 +32,12 @@ pub(super) fn frame(delivery: &Delivery) -> String {
     match delivery {
         Delivery::Page { user, page } => {
             for event in wire::events(page, *user) {
-                let _ = write!(text, "id: {}\n{}", event.seq, block(event.kind, &event));
+                let _ = write!(text, "id: {}\n{}", event.seq(), block(event.kind(), &event));
             }
         }
         Delivery::Notice { room, notice } => {
-            let notice = wire::notice(*room, notice);
-            text += &block(notice.kind, &notice);
+            let notice = wire::SeenNotice(*room, notice);
+            text += &block(notice.kind(), &notice);
         }
         Delivery::End(Ending::Closing) => {
             let closing = serde_json::json!({

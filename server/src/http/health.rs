@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use serde_json::json;
 use server_chat::refusal::Refusal;
 use tokio::time::timeout;
@@ -25,9 +25,9 @@ pub(super) async fn healthz() -> Response {
 }
 
 /// `GET /readyz`: the node answers, the journal can be written, and the server is not shutting down.
-pub(super) async fn readyz(State(http): State<Http>) -> Response {
+pub(super) async fn readyz(State(http): State<Http>) -> Result<Response, HttpError> {
     if http.closing.is_cancelled() {
-        return HttpError::from(Fault::ShuttingDown).into_response();
+        return Err(Fault::ShuttingDown.into());
     }
     let asked = async {
         let now = http.service.node().now();
@@ -38,8 +38,8 @@ pub(super) async fn readyz(State(http): State<Http>) -> Response {
         timeout(PATIENCE, answer).await.ok().flatten()
     };
     match http.views.ready.get(KEPT, asked).await {
-        Some(Ok(())) => ok(&json!({ "status": "ready" })),
-        Some(Err(reject)) => HttpError::from(Refusal::from(reject)).into_response(),
-        None => shown(&http, None),
+        Some(Ok(())) => Ok(ok(&json!({ "status": "ready" }))),
+        Some(Err(reject)) => Err(Refusal::from(reject).into()),
+        None => Ok(shown(&http, None)),
     }
 }

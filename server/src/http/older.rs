@@ -18,23 +18,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use axum::response::Response;
-use chat_core::{Command, Epoch, Read, Reject, Seq, Span};
+use chat_core::{Command, Epoch, Read, Reject, Reply, Response as Answer, Seq, Span};
 use serde_json::{Map, Value, json};
-use server_chat::driver::{AnswerFacts, EventStream};
+use server_chat::driver::EventStream;
 use server_chat::identity::Handle;
 use server_chat::refusal::Refusal;
 use server_chat::service::{CallOutcome, RequestOrigin};
 use server_chat::task;
 use server_chat::tools::{Arguments, Ask, ParsedCall, Tool};
-use server_chat::wire::Said;
 use server_storage::lock;
 use tokio::task::AbortHandle;
 
 use super::Http;
 use super::call::PostedCall;
-use super::chat::{command, ok, registered, waits};
+use super::chat::{ShortRoute, answer, command, ok, registered, waits};
 use crate::guard::HttpError;
 
 pub(super) use words::Older;
@@ -178,88 +176,67 @@ pub(super) fn named<'a>(
 }
 
 impl OlderCall<'_> {
-    /// `/register` and `/reconnect`: registers the name, repeatedly if asked.
-    pub(super) async fn register(&self) -> Response {
-        match self.enter().await {
-            Ok((outcome, _)) => match registered(self.http, &outcome) {
-                Ok(response) => response,
-                Err(error) => refused(&error),
-            },
-            Err(refusal) => refused(&refusal.into()),
-        }
+    pub(super) async fn serve(&self, route: ShortRoute) -> Response {
+        let served = match route {
+            ShortRoute::Register | ShortRoute::Reconnect => self.register().await,
+            ShortRoute::Unregister => self.unregister().await,
+            ShortRoute::Send => self.send().await,
+            ShortRoute::TalkingStick => self.talking_stick().await,
+            ShortRoute::CheckEvent => self.check_event().await,
+        };
+        served.unwrap_or_else(|error| refused(&error))
     }
 
-    /// `/unregister`: ends the registration, if there is one.
-    pub(super) async fn unregister(&self) -> Response {
+    /// Registers the name, repeatedly if asked.
+    async fn register(&self) -> Result<Response, HttpError> {
+        registered(self.http, &self.enter().await?.0)
+    }
+
+    /// Ends the registration, if there is one.
+    async fn unregister(&self) -> Result<Response, HttpError> {
         if let Some(known) = self.all.find(&self.name) {
             let answered = self.http.service.unregister(&known.handle, &self.origin);
             match answered.await.outcome {
                 Ok(_) | Err(Reject::UnknownHandle) => self.all.forget(&self.name),
-                Err(reject) => return refused(&Refusal::from(reject).into()),
+                Err(reject) => return Err(Refusal::from(reject).into()),
             }
         }
-        ok(&json!({ "success": true }))
+        Ok(ok(&json!({ "success": true })))
     }
 
-    /// `/send`: sends the message, and ends the turn. Without the stick, it is claimed first.
-    pub(super) async fn send(&self) -> Response {
+    /// Sends the message, and ends the turn. Without the stick, it is claimed first.
+    async fn send(&self) -> Result<Response, HttpError> {
         let mut arguments = Arguments::new(Tool::SendMessage, self.arguments.clone());
-        let text = match arguments.needed_text("message") {
-            Ok(text) => text,
-            Err(refusal) => return refused(&refusal.into()),
+        let send = Command::SendMessage {
+            room: None,
+            text: arguments.needed_text("message")?,
+            epoch: None,
         };
-        let send = |handle| {
-            let text = Arc::clone(&text);
-            command(
-                handle,
-                Command::SendMessage {
-                    room: None,
-                    text,
-                    epoch: None,
-                },
-            )
-        };
-        let mut outcome = self.perform(Tool::SendMessage, send).await;
+        let mut outcome = self.perform(Tool::SendMessage, &send).await;
         if matches!(&outcome.result, Err(refusal) if refusal.code == "stick_required") {
             let claimed = self.claim().await;
             if claimed.result.is_ok() {
-                outcome = self.perform(Tool::SendMessage, send).await;
+                outcome = self.perform(Tool::SendMessage, &send).await;
             }
             if waits(&claimed) {
                 self.release().await;
-                return refused(&held(&claimed));
+                return Err(held(&claimed));
             }
         }
         if outcome.result.is_ok() {
             self.release().await;
         }
-        self.answer(&outcome)
-    }
-
-    /// The answer to a call.
-    fn answer(&self, outcome: &CallOutcome) -> Response {
-        match &outcome.result {
-            Ok(done) => ok(done),
-            Err(refusal) => refused(&refusal.clone().into()),
-        }
+        answer(&outcome)
     }
 
     /// Claims the stick. A granted one is released after a time without a message.
     async fn claim(&self) -> CallOutcome {
-        let claim = |handle| {
-            command(
-                handle,
-                Command::TalkingStick {
-                    room: None,
-                    epoch: None,
-                },
-            )
-        };
-        let outcome = self.perform(Tool::TalkingStick, claim).await;
-        let said = outcome.result.as_ref().map(|done| &done.said);
-        if let Ok(Said::Stick {
+        let (room, epoch) = (None, None);
+        let claim = Command::TalkingStick { room, epoch };
+        let outcome = self.perform(Tool::TalkingStick, &claim).await;
+        if let Some(Answer::Done(Reply::Stick {
             place: 0, epoch, ..
-        }) = said
+        })) = outcome.response()
             && let Some(known) = self.all.find(&self.name)
         {
             self.limit_turn(&known, *epoch);
@@ -268,10 +245,10 @@ impl OlderCall<'_> {
     }
 
     /// Releases this grant of the stick after a time, unless it has ended.
-    fn limit_turn(&self, known: &Known, epoch: u64) {
+    fn limit_turn(&self, known: &Known, epoch: Epoch) {
         let reset = Command::Reset {
             room: None,
-            epoch: Some(Epoch(epoch)),
+            epoch: Some(epoch),
         };
         let asked = command(known.handle.clone(), reset);
         let (service, origin, turn) = (
@@ -286,44 +263,32 @@ impl OlderCall<'_> {
         known.ends_turn_by(Some(task.abort_handle()));
     }
 
-    /// `/talking_stick`: granted, or held by another member.
-    pub(super) async fn talking_stick(&self) -> Response {
+    /// The stick is granted, or held by another member.
+    async fn talking_stick(&self) -> Result<Response, HttpError> {
         let outcome = self.claim().await;
         if waits(&outcome) {
             self.release().await;
-            return refused(&held(&outcome));
+            return Err(held(&outcome));
         }
+        outcome.result.as_ref().map_err(Clone::clone)?;
         let mut said = outcome.json();
-        if let (Ok(_), Some(fields)) = (&outcome.result, said.as_object_mut()) {
-            fields.insert("success".into(), true.into());
-            return ok(&said);
-        }
-        self.answer(&outcome)
+        said["success"] = true.into();
+        Ok(ok(&said))
     }
 
     /// Releases the stick, or withdraws the claim. It is no error if there is neither.
     async fn release(&self) {
-        let reset = |handle| {
-            command(
-                handle,
-                Command::Reset {
-                    room: None,
-                    epoch: None,
-                },
-            )
-        };
-        self.perform(Tool::Reset, reset).await;
+        let (room, epoch) = (None, None);
+        let reset = Command::Reset { room, epoch };
+        self.perform(Tool::Reset, &reset).await;
     }
 
-    /// `/check_event`: notifies the room that the client waits.
-    pub(super) async fn check_event(&self) -> Response {
-        let known = match self.known().await {
-            Ok(known) => known,
-            Err(refusal) => return refused(&refusal.into()),
-        };
+    /// Notifies the room that the client waits.
+    async fn check_event(&self) -> Result<Response, HttpError> {
+        let known = self.known().await?;
         if known.checks.swap(true, Ordering::Relaxed) {
             // Its check waits already, and counts from its beginning.
-            return ok(&json!({ "success": true }));
+            return Ok(ok(&json!({ "success": true })));
         }
         let (service, origin) = (self.http.service.clone(), self.origin.clone());
         task::spawn(async move {
@@ -339,7 +304,7 @@ impl OlderCall<'_> {
             service.ask(Tool::Check, asked, &origin).await;
             known.checks.store(false, Ordering::Relaxed);
         });
-        ok(&json!({ "success": true }))
+        Ok(ok(&json!({ "success": true })))
     }
 
     /// `GET /events`: the unread events, in the older client's format.
@@ -373,26 +338,22 @@ impl OlderCall<'_> {
     }
 
     /// Performs a call. A participant that is unknown, or no longer known, is registered first.
-    async fn perform(&self, tool: Tool, asked: impl Fn(Handle) -> ParsedCall) -> CallOutcome {
-        let known = match self.known().await {
-            Ok(known) => known,
-            Err(refusal) => return CallOutcome::refused(tool, refusal),
-        };
-        let service = &self.http.service;
-        let first = service
-            .ask(tool, asked(known.handle.clone()), &self.origin)
-            .await;
-        if !matches!(&first.result, Err(refusal) if refusal.code == "unknown_handle") {
-            return first;
-        }
-        self.all.forget(&self.name);
-        match self.known().await {
-            Ok(known) => {
-                service
-                    .ask(tool, asked(known.handle.clone()), &self.origin)
-                    .await
+    async fn perform(&self, tool: Tool, ask: &Command) -> CallOutcome {
+        let mut is_repeated = false;
+        loop {
+            let known = match self.known().await {
+                Ok(known) => known,
+                Err(refusal) => return CallOutcome::refused(tool, refusal),
+            };
+            let asked = command(known.handle.clone(), ask.clone());
+            let outcome = self.http.service.ask(tool, asked, &self.origin).await;
+            let is_known =
+                !matches!(&outcome.result, Err(refusal) if refusal.code == "unknown_handle");
+            if is_known || is_repeated {
+                return outcome;
             }
-            Err(refusal) => CallOutcome::refused(tool, refusal),
+            self.all.forget(&self.name);
+            is_repeated = true;
         }
     }
 
@@ -408,43 +369,29 @@ impl OlderCall<'_> {
         login.insert("username".into(), (*self.name).into());
         login.insert("request_key".into(), key.expose().into());
         let outcome = service.perform(Tool::Login, login, &self.origin).await;
-        let done = outcome.result.as_ref().map_err(Clone::clone)?;
-        let Said::LoggedIn { me, .. } = &done.said else {
-            return Err(Reject::ServerFull.into());
-        };
-        let marks = inbox_marks(&outcome);
+        outcome.result.as_ref().map_err(Clone::clone)?;
+        let handle = outcome.caller.clone().ok_or(Reject::ServerFull)?;
+        // The position after which the caller reads on, and the end of its inbox.
+        let marks = outcome
+            .me()
+            .map(|me| (me.cursor.0, me.cursor.0 + me.unread));
         let known = self
             .all
-            .keep(&self.name, Handle::given(&me.handle), marks)?;
+            .keep(&self.name, handle, marks.unwrap_or_default())?;
         Ok((outcome, known))
     }
 }
 
-/// The position after which the caller reads on, and the end of its inbox.
-fn inbox_marks(outcome: &CallOutcome) -> (u64, u64) {
-    let me = outcome
-        .context
-        .as_ref()
-        .and_then(|context| context.me.as_ref());
-    me.map_or((0, 0), |me| (me.cursor.0, me.cursor.0 + me.unread))
-}
-
 /// A refusal in such a client's form: `error` is a sentence, and the code is beside it.
 fn refused(error: &HttpError) -> Response {
-    let Refusal { code, message, .. } = error.refusal();
+    let Refusal { code, message, .. } = &error.0;
     error.in_body(&json!({ "success": false, "error": message, "code": code }))
 }
 
 /// 409 `stick_held`.
 fn held(outcome: &CallOutcome) -> HttpError {
-    let holder = match outcome.context.as_ref().map(|context| &context.more) {
-        Some(AnswerFacts::Stick {
-            holder: Some(holder),
-            ..
-        }) => words::called(holder),
-        Some(_) | None => "a participant".into(),
-    };
+    let holder = outcome.stick().0.map(words::called);
+    let holder = holder.unwrap_or("a participant".into());
     let message = format!("{holder} holds the talking stick; try again in a moment");
-    let refusal = Refusal::new("stick_held", message);
-    HttpError::with(StatusCode::CONFLICT, refusal)
+    Refusal::new("stick_held", message).into()
 }

@@ -11,7 +11,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use chat_core::config::StickRule;
-use chat_core::{Attendance, Reject, RoomView, Time};
+use chat_core::{Attendance, Hub, Reject, RoomView, Time};
 use serde_json::{Value, json};
 use server_chat::refusal::Refusal;
 use server_chat::view::View;
@@ -133,14 +133,14 @@ pub(super) fn part(query: Option<&str>, most: usize) -> Result<Part, HttpError> 
 }
 
 /// `GET /users`: the names of present participants.
-pub(super) async fn users(State(http): State<Http>, RawQuery(query): RawQuery) -> Response {
-    let part = match part(query.as_deref(), NAMES) {
-        Ok(part) => part,
-        Err(refused) => return refused.into_response(),
-    };
+pub(super) async fn users(
+    State(http): State<Http>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, HttpError> {
+    let part = part(query.as_deref(), NAMES)?;
     let _turn = http.views.turn.lock().await;
     let view = look(&http, move |node| names(node, &part)).await;
-    shown(&http, view)
+    Ok(shown(&http, view))
 }
 
 fn names(node: &View<'_>, part: &Part) -> Value {
@@ -183,7 +183,7 @@ pub(super) async fn overview(State(http): State<Http>) -> Response {
             .collect();
         let rooms: Vec<_> = hub
             .named_rooms(None, SHOWN)
-            .map(|view| room(node, &view, now))
+            .map(|view| room(hub, &view, now))
             .collect();
         json!({
             "at": timestamp(now),
@@ -205,8 +205,8 @@ pub(super) async fn overview(State(http): State<Http>) -> Response {
 }
 
 /// A named room with its stick.
-pub(super) fn room(node: &View<'_>, view: &RoomView, now: Time) -> Value {
-    let user = |user| Some(User::from(&**node.hub().who_is(user)?));
+pub(super) fn room(hub: &Hub, view: &RoomView, now: Time) -> Value {
+    let user = |user| Some(User::from(&**hub.who_is(user)?));
     let holder = view.holder.and_then(|(_, holder)| user(holder));
     let line: Vec<_> = view.next_in_line.iter().copied().filter_map(user).collect();
     json!({
@@ -246,8 +246,7 @@ mod tests {
 
     #[test]
     fn a_part_is_bounded() {
-        let of =
-            |query| part(Some(query), 100).map_err(|refused| refused.refusal().message.clone());
+        let of = |query| part(Some(query), 100).map_err(|refused| refused.0.message.clone());
         let expected = Part {
             after: Some("Ann B".into()),
             limit: 5,

@@ -20,10 +20,11 @@ use server_chat::task;
 use server_chat::tools::Tool;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::follows::{Follows, MAX_FOLLOWED};
+use super::follows::Follows;
+use super::inbox::{self, MAX_FOLLOWED};
 use super::listener::{Listener, Outcome, Sink};
 use super::session::{Connection, Session};
-use super::{Caller, CallerOf, McpOptions, inbox, listing};
+use super::{CallerOf, McpOptions, listing};
 use crate::http::HANDLE_HEADER;
 
 /// Requests that need parameters. If one of these cannot be parsed, its parameters are invalid; any
@@ -57,7 +58,7 @@ enum Place {
     /// The other end of a pipe.
     Process {
         session: Arc<Session>,
-        caller: Caller,
+        caller: RequestOrigin,
         /// The session ends when the last clone is dropped.
         _ends: Arc<DropGuard>,
     },
@@ -94,7 +95,7 @@ impl Chat {
         service: Service,
         tools: Vec<Tool>,
         options: &McpOptions,
-        caller: Caller,
+        caller: RequestOrigin,
     ) -> Self {
         let session = Session::at(Arc::default());
         let ends = Arc::new(session.ended.clone().drop_guard());
@@ -125,26 +126,19 @@ impl Chat {
     /// The origin of a request.
     pub(super) fn origin_of(&self, extensions: &Extensions) -> McpOrigin {
         let connection = extensions.get::<Connection>();
-        let (caller, session) = match &self.place {
+        let (mut origin, session) = match &self.place {
             Place::Process {
                 session, caller, ..
             } => (caller.clone(), Some(Arc::clone(session))),
             Place::Http(caller_of) => {
-                let caller = extensions
-                    .get::<Parts>()
-                    .map_or_else(Caller::default, |parts| caller_of(parts));
-                (caller, extensions.get::<Arc<Session>>().cloned())
+                let caller = extensions.get::<Parts>().map(|parts| caller_of(parts));
+                let session = extensions.get::<Arc<Session>>().cloned();
+                (caller.unwrap_or_default(), session)
             }
         };
-        let scope = session.as_ref().map(|session| Arc::clone(&session.scope));
+        origin.scope = session.as_ref().map(|session| Arc::clone(&session.scope));
         McpOrigin {
-            origin: RequestOrigin {
-                address: caller.address,
-                source: caller.source,
-                scope,
-                token: caller.scope,
-                handle: None,
-            },
+            origin,
             session,
             connection: connection.map(|Connection(closed)| closed.clone()),
         }
@@ -176,14 +170,6 @@ impl Chat {
             stall: self.stall,
             closing: self.closing.clone(),
         })
-    }
-}
-
-impl std::fmt::Debug for Chat {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Chat")
-            .field("tools", &self.tools)
-            .finish_non_exhaustive()
     }
 }
 
@@ -244,10 +230,7 @@ impl ServerHandler for Chat {
         _: Option<PaginatedRequestParams>,
         _: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult {
-            resource_templates: vec![listing::inboxes()],
-            ..ListResourceTemplatesResult::default()
-        })
+        Ok(listing::templates())
     }
 
     async fn read_resource(
@@ -295,11 +278,7 @@ impl ServerHandler for Chat {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        let mut accepted = SubscriptionFilter::new();
-        let uris = requested.resource_subscriptions.iter().flatten();
-        let inboxes = uris.filter(|uri| inbox::at(uri).is_ok()).take(MAX_FOLLOWED);
-        accepted.resource_subscriptions = Some(inboxes.cloned().collect());
-        Some(accepted)
+        Some(inbox::accepted(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {

@@ -2,14 +2,19 @@
 
 use chat_core::{Address, Seq};
 use rmcp::ErrorData;
-use rmcp::model::{ReadResourceResult, Resource, ResourceContents};
-use serde_json::json;
-use server_chat::identity::{Handle, ReaderId};
+use rmcp::model::{
+    CustomNotification, ReadResourceResult, Resource, ResourceContents,
+    ResourceUpdatedNotification, ResourceUpdatedNotificationParam, ServerNotification,
+    SubscriptionFilter,
+};
+use serde_json::{Value, json};
+use server_chat::identity::ReaderId;
 use server_chat::refusal::Refusal;
 use server_chat::render_text;
 use server_chat::service::Service;
-use server_chat::tools::MemberPart;
-use server_chat::wire;
+
+/// The largest number of inboxes that one client is told of.
+pub(crate) const MAX_FOLLOWED: usize = 64;
 
 /// The content type of an inbox.
 pub(super) const JSON: &str = "application/json";
@@ -25,6 +30,26 @@ pub(crate) fn at(uri: &str) -> Result<(ReaderId, Option<Seq>), ErrorData> {
         .map_err(|why| missing(uri, &why))
 }
 
+/// The part of what a client asks to be told of that it can be told of: some inboxes.
+pub(crate) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
+    let uris = requested.resource_subscriptions.iter().flatten();
+    let inboxes = uris.filter(|uri| at(uri).is_ok()).take(MAX_FOLLOWED);
+    let mut accepted = SubscriptionFilter::new();
+    accepted.resource_subscriptions = Some(inboxes.cloned().collect());
+    accepted
+}
+
+/// The notification that an inbox has grown.
+pub(crate) fn grew(uri: String) -> ServerNotification {
+    let grew = ResourceUpdatedNotificationParam::new(uri);
+    ServerNotification::ResourceUpdatedNotification(ResourceUpdatedNotification::new(grew))
+}
+
+/// An event as a notification.
+pub(crate) fn pushed(kind: String, event: Option<Value>) -> ServerNotification {
+    ServerNotification::CustomNotification(CustomNotification::new(kind, event))
+}
+
 /// Reads an inbox.
 pub(super) async fn read(
     service: &Service,
@@ -32,21 +57,9 @@ pub(super) async fn read(
     address: Address,
 ) -> Result<ReadResourceResult, ErrorData> {
     let (reader, after) = at(uri)?;
-    let (response, context) = service
-        .read_inbox(&reader, address, after)
-        .await
-        .map_err(|refusal| refused(uri, &refusal))?;
-    // A page of events contains no credentials.
-    let nobody = Handle::given("");
-    let facts = wire::CallFacts {
-        handle: &nobody,
-        secrets: service.secrets(),
-        newcomer: wire::Newcomer::No,
-        own_words: None,
-        part: MemberPart::default(),
-    };
-    let done = wire::result(&response, &context, facts);
-    let text = render_text::data(&done).to_string();
+    let read = service.read_inbox(&reader, address, after).await;
+    let read = read.map_err(|refusal| refused(uri, &refusal))?;
+    let text = render_text::data(&read).to_string();
     let contents = ResourceContents::text(text, uri).with_mime_type(JSON);
     Ok(ReadResourceResult::new(vec![contents]))
 }

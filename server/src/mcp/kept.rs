@@ -71,36 +71,23 @@ fn forget_experiments(capabilities: Option<&mut Value>) {
     }
 }
 
-/// How long the kept part of a request exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lifetime {
-    /// Until the request is answered.
-    Request,
-    /// Until the session or the stream that it opens ends.
-    Opened,
-    /// It opens a session or a stream, and is too large to be kept.
-    TooLarge,
-}
-
-/// How long the kept part of this request exists.
-pub(super) fn lifetime(body: &[u8]) -> Lifetime {
+/// The part of this request that counts while it is served; none if it opens a session or a stream,
+/// and is too large to be kept until that ends.
+pub(super) fn counted(body: &[u8]) -> Option<&[u8]> {
     #[derive(serde::Deserialize)]
     struct Named<'a> {
         method: std::borrow::Cow<'a, str>,
     }
     let cost = cost(body);
-    // Small requests are not counted, whatever they open.
+    // Small requests count as a whole, whatever they open.
     if cost.as_ref().is_ok_and(|cost| *cost <= SMALL_BODY) {
-        return Lifetime::Request;
+        return Some(body);
     }
     let named = serde_json::from_slice::<Named<'_>>(body);
     if !named.is_ok_and(|it| OPENING.contains(&&*it.method)) {
-        return Lifetime::Request;
+        return Some(body);
     }
-    match cost {
-        Ok(cost) if cost <= MAX_OPENING => Lifetime::Opened,
-        Ok(_) | Err(_) => Lifetime::TooLarge,
-    }
+    cost.is_ok_and(|cost| cost <= MAX_OPENING).then_some(&[])
 }
 
 #[cfg(test)]
@@ -156,23 +143,17 @@ mod tests {
     #[test]
     fn only_what_opens_a_session_or_a_stream_has_to_be_small() {
         let of = |method: &str, params: Value| {
-            lifetime(
-                json!({ "method": method, "params": params })
-                    .to_string()
-                    .as_bytes(),
-            )
+            let request = json!({ "method": method, "params": params }).to_string();
+            counted(request.as_bytes()).map(|counted| counted.len() == request.len())
         };
         let values = || json!(vec![0; 200]);
         let few = || json!(vec![0; 80]);
         for method in OPENING {
-            assert_eq!(
-                of(method, "x".repeat(MAX_OPENING).into()),
-                Lifetime::TooLarge
-            );
-            assert_eq!(of(method, values()), Lifetime::TooLarge);
-            assert_eq!(of(method, few()), Lifetime::Opened);
-            assert_eq!(of(method, json!({})), Lifetime::Request, "it is small");
+            assert_eq!(of(method, "x".repeat(MAX_OPENING).into()), None);
+            assert_eq!(of(method, values()), None);
+            assert_eq!(of(method, few()), Some(false));
+            assert_eq!(of(method, json!({})), Some(true), "it is small");
         }
-        assert_eq!(of("tools/call", values()), Lifetime::Request);
+        assert_eq!(of("tools/call", values()), Some(true));
     }
 }

@@ -7,11 +7,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use chat_core::{Address, Page, Seq, UserId};
-use rmcp::model::{
-    CustomNotification, JsonRpcMessage, ResourceUpdatedNotification,
-    ResourceUpdatedNotificationParam, ServerNotification,
-};
+use chat_core::{Address, Page, Reader, Seq, UserId};
+use rmcp::model::{JsonRpcMessage, ServerNotification};
 use rmcp::service::SubscriptionSink;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use rmcp::{Peer, RoleServer};
@@ -27,6 +24,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::follows::{By, Follow, Follows};
+use super::inbox;
 use super::listing::PUSHED;
 use super::marks::Marks;
 
@@ -206,17 +204,14 @@ impl Listener {
     }
 
     async fn stream(&self, follow: &Follow, after: Seq) -> Result<EventStream, Refusal> {
-        let (service, address) = (&self.service, self.address);
-        let opened = match (&follow.handle, follow.by()) {
-            (Some(handle), Some(By::Handle)) => {
-                service.stream_of(handle, address, Some(after)).await
-            }
+        let secrets = self.service.secrets();
+        let reader = match (&follow.handle, follow.by()) {
+            (Some(handle), Some(By::Handle)) => Reader::Handle(secrets.handle_hash(handle)),
             (_, Some(By::Handle | By::ReaderId) | None) => {
-                service
-                    .stream_for(&follow.reader, address, Some(after))
-                    .await
+                Reader::ReaderId(secrets.reader_hash(&follow.reader))
             }
         };
+        let opened = self.service.stream(reader, self.address, Some(after)).await;
         opened.map(|(stream, _)| stream)
     }
 
@@ -241,21 +236,18 @@ impl Listener {
 
     async fn push(&self, user: UserId, page: &Page, follow: &Follow) -> Result<(), Stuck> {
         for event in wire::events(page, user) {
-            let seq = Seq(event.seq);
+            let (seq, kind) = (event.seq(), event.kind());
             let is_own = follow.handle.is_some() && self.follows.takes_events();
-            if is_own && PUSHED.contains(&event.kind) {
-                let pushed = CustomNotification::new(event.kind, Some(render_text::data(&event)));
-                let pushed = ServerNotification::CustomNotification(pushed);
+            if is_own && PUSHED.contains(&kind) {
+                let pushed = inbox::pushed(kind.into(), Some(render_text::data(&event)));
                 self.send(pushed, user, seq).await?;
             } else {
                 lock(&self.marks).set(user, seq);
             }
         }
         if let Some(uri) = &follow.subscribed {
-            let grew = ResourceUpdatedNotificationParam::new(uri.clone());
-            let grew = ResourceUpdatedNotification::new(grew);
-            let grew = ServerNotification::ResourceUpdatedNotification(grew);
-            self.send(grew, user, page.cursor).await?;
+            self.send(inbox::grew(uri.clone()), user, page.cursor)
+                .await?;
         }
         Ok(())
     }

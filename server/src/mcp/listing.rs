@@ -6,8 +6,8 @@ use std::sync::Arc;
 use chat_core::Span;
 use rmcp::ErrorData;
 use rmcp::model::{
-    ClientCapabilities, Implementation, JsonObject, ResourceTemplate, ServerCapabilities,
-    ServerConfig, Tool as Listed, ToolAnnotations,
+    ClientCapabilities, Implementation, JsonObject, ListResourceTemplatesResult, ResourceTemplate,
+    ServerCapabilities, ServerConfig, Tool as Listed, ToolAnnotations,
 };
 use server_chat::identity::INBOX_URI;
 use server_chat::tools::{Tool, describe};
@@ -52,8 +52,7 @@ fn annotations(tool: Tool) -> ToolAnnotations {
 
 /// The tool with this name, if it is offered.
 pub(crate) fn offered(tools: &[Tool], name: &str) -> Result<Tool, ErrorData> {
-    name.parse()
-        .ok()
+    Tool::named(name)
         .filter(|tool| tools.contains(tool))
         .ok_or_else(|| ErrorData::invalid_params(format!("Unknown tool: {name:.64}"), None))
 }
@@ -99,9 +98,14 @@ pub(crate) fn capabilities() -> ServerCapabilities {
         .build()
 }
 
-/// The template of inboxes' addresses.
-pub(crate) fn inboxes() -> ResourceTemplate {
-    ResourceTemplate::new(format!("{INBOX_URI}{{reader_id}}{{?after}}"), "inbox")
+/// The list of the only template: that of inboxes' addresses.
+pub(crate) fn templates() -> ListResourceTemplatesResult {
+    let uri = format!("{INBOX_URI}{{reader_id}}{{?after}}");
+    let inboxes = ResourceTemplate::new(uri, "inbox")
         .with_description(super::inbox::DESCRIPTION)
-        .with_mime_type(super::inbox::JSON)
+        .with_mime_type(super::inbox::JSON);
+    ListResourceTemplatesResult {
+        resource_templates: vec![inboxes],
+        ..ListResourceTemplatesResult::default()
+    }
 }

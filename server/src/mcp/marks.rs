@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
 use chat_core::{Seq, UserId};
 
@@ -18,6 +17,17 @@ const MAX_INBOXES: usize = 128;
 pub(super) struct Marks(BTreeMap<UserId, Seq>);
 
 impl Marks {
+    /// Reads an id of a listener's stream.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let mut marks = Self::default();
+        let list = text.strip_prefix(PREFIX)?;
+        for entry in list.split('_').filter(|entry| !entry.is_empty()) {
+            let (user, seq) = entry.split_once('.')?;
+            marks.set(UserId(user.parse().ok()?), Seq(seq.parse().ok()?));
+        }
+        (marks.0.len() <= MAX_INBOXES).then_some(marks)
+    }
+
     pub(super) fn of(&self, user: UserId) -> Option<Seq> {
         self.0.get(&user).copied()
     }
@@ -42,28 +52,6 @@ impl fmt::Display for Marks {
     }
 }
 
-impl FromStr for Marks {
-    type Err = NoMarks;
-
-    fn from_str(text: &str) -> Result<Self, NoMarks> {
-        let list = text.strip_prefix(PREFIX).ok_or(NoMarks)?;
-        let mut marks = Self::default();
-        for entry in list.split('_').filter(|entry| !entry.is_empty()) {
-            let (user, seq) = entry.split_once('.').ok_or(NoMarks)?;
-            let user = UserId(user.parse().map_err(|_| NoMarks)?);
-            marks.set(user, Seq(seq.parse().map_err(|_| NoMarks)?));
-            if marks.0.len() > MAX_INBOXES {
-                return Err(NoMarks);
-            }
-        }
-        Ok(marks)
-    }
-}
-
-/// The text is not an id of a listener's stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NoMarks;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,22 +59,19 @@ mod tests {
     #[test]
     fn an_id_is_read_back() {
         let mut marks = Marks::default();
-        assert_eq!(marks.to_string().parse(), Ok(marks.clone()));
+        assert_eq!(Marks::read(&marks.to_string()), Some(marks.clone()));
         marks.set(UserId(9), Seq(3));
         marks.set(UserId(7), Seq(12));
         assert_eq!(marks.to_string(), "c7.12_9.3");
-        assert_eq!("c7.12_9.3".parse(), Ok(marks));
+        assert_eq!(Marks::read("c7.12_9.3"), Some(marks));
     }
 
     #[test]
     fn what_is_no_id_is_told() {
         for text in ["", "0", "3/1", "c7", "c7.x", "cx.1", "c7.1_9"] {
-            assert_eq!(text.parse::<Marks>(), Err(NoMarks), "{text}");
+            assert_eq!(Marks::read(text), None, "{text}");
         }
         let many: Vec<_> = (0..200).map(|n| format!("{n}.1")).collect();
-        assert_eq!(
-            format!("c{}", many.join("_")).parse::<Marks>(),
-            Err(NoMarks)
-        );
+        assert_eq!(Marks::read(&format!("c{}", many.join("_"))), None);
     }
 }

@@ -9,11 +9,12 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use rmcp::model::{ClientCapabilities, ProtocolVersion};
 use server_chat::refusal::Refusal;
+use server_chat::service::RequestOrigin;
 use server_storage::lock;
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
 use tokio::task_local;
 
-use super::{Caller, listing};
+use super::listing;
 
 task_local! {
     static OPENING: Arc<Opening>;
@@ -22,7 +23,7 @@ task_local! {
 /// The turn to open one, held until the answer.
 #[derive(Debug, Default)]
 pub(super) struct Opening {
-    pub(super) caller: Caller,
+    pub(super) caller: RequestOrigin,
     /// Whether the client declares that it takes events.
     pub(super) takes_events: bool,
     /// The protocol version in the header, for a session that is taken up again.
@@ -36,7 +37,7 @@ pub(super) struct Opening {
 
 impl Opening {
     /// Creates the opening of a request.
-    pub(super) fn of(caller: Caller, head: &Parts, body: &[u8]) -> Arc<Self> {
+    pub(super) fn of(caller: RequestOrigin, head: &Parts, body: &[u8]) -> Arc<Self> {
         let version = head.headers.get("mcp-protocol-version");
         let version = version.and_then(|version| version.to_str().ok());
         // As the library reads requests without the header.

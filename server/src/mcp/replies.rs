@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, future, stream};
@@ -14,10 +14,10 @@ use server_chat::refusal::Refusal;
 use tokio_util::sync::CancellationToken;
 
 use super::batch;
-use super::kept::{Lifetime, MAX_OPENING, kept, lifetime};
+use super::kept::{MAX_OPENING, counted, kept};
 use super::opening::Opening;
 use super::sessions::{RETRY, Sessions};
-use crate::guard::{RequestCharge, status};
+use crate::guard::{RequestCharge, has_json, status};
 
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";
@@ -49,13 +49,11 @@ pub(super) async fn in_words(
         Ok(body) => kept(body),
         Err(_) => return too_large(sessions.max_body()),
     };
-    let kept = match lifetime(&body) {
-        Lifetime::Request => &body[..],
-        Lifetime::Opened => &[],
-        Lifetime::TooLarge => return too_large(MAX_OPENING),
+    let Some(counted) = counted(&body) else {
+        return too_large(MAX_OPENING);
     };
     if let Some(paid) = head.extensions.get::<RequestCharge>() {
-        paid.keep(kept);
+        paid.keep(counted);
     }
     let caller = sessions.caller(&head);
     let opening = Opening::of(caller.clone(), &head, &body);
@@ -165,7 +163,7 @@ fn too_large(limit: usize) -> Response {
 
 /// The answer that explains why no session was opened, with the retry delay.
 fn refused(refusal: &Refusal) -> Response {
-    let status = status(refusal.status());
+    let status = status(refusal);
     let seconds = refusal.retry_after_ms.unwrap_or_default().div_ceil(1_000);
     let mut response = said(
         status,
@@ -176,14 +174,6 @@ fn refused(refusal: &Refusal) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
     response
-}
-
-fn has_json(headers: &HeaderMap) -> bool {
-    let essence = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .map(|value| value.split(';').next().unwrap_or_default().trim());
-    essence.is_some_and(|essence| essence.eq_ignore_ascii_case("application/json"))
 }
 
 fn error(status: StatusCode, code: i32, message: &str) -> Response {

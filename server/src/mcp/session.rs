@@ -159,7 +159,7 @@ pub(super) struct Connection(pub(super) CancellationToken);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use server_chat::capacity::{Pool, Resource, Share, Source};
+    use server_chat::capacity::{Pool, Share, Source};
 
     #[tokio::test(start_paused = true)]
     async fn a_session_is_idle_from_when_its_last_user_left() {
@@ -186,7 +186,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_place_goes_to_the_heir_and_else_back() {
-        let pool = Pool::new(Resource::Sessions, Share { all: 2, each: 2 });
+        let pool = Pool::new(("sessions", "sessions of MCP"), Share { all: 2, each: 2 });
         let take = || {
             let session = Session::at(Arc::default());
             let place = Place::of(&session, pool.take(Source(1), 1).unwrap());

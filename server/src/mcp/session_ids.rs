@@ -6,7 +6,6 @@
 //! signature is also of the token's owner, whose other tokens are valid for the session, too.
 
 use std::collections::VecDeque;
-use std::pin::Pin;
 use std::sync::Mutex;
 
 use rmcp::model::{ClientCapabilities, Implementation, InitializeRequestParams, JsonObject};
@@ -54,7 +53,7 @@ impl SessionIds {
     }
 
     fn signed(&self, unsigned: &str, opening: &Opening) -> String {
-        let owner = opening.caller.scope.as_ref().and_then(|scope| scope.id());
+        let owner = opening.caller.token.as_ref().and_then(|scope| scope.id());
         let owner = owner.as_deref().unwrap_or_default();
         format!(
             "{unsigned}{}",
@@ -64,7 +63,7 @@ impl SessionIds {
 
     /// Whether this is the id of a session of the caller, which its client did not end.
     pub(super) fn is_valid(&self, id: &str, opening: &Opening) -> bool {
-        let owner = opening.caller.scope.as_ref();
+        let owner = opening.caller.token.as_ref();
         if owner.is_some_and(|owner| !owner.is_open()) {
             return false;
         }
@@ -75,23 +74,13 @@ impl SessionIds {
     }
 }
 
-/// A future as the library's trait has it.
-type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, SessionStoreError>> + Send + 'a>>;
-
-fn answer<'a, T: Send + 'a>(value: T) -> Answer<'a, T> {
-    Box::pin(std::future::ready(Ok(value)))
-}
-
+#[async_trait::async_trait]
 impl SessionStore for SessionIds {
     /// The state of a session that this process does not know.
-    fn load<'a, 'b, 'c>(&'a self, id: &'b str) -> Answer<'c, Option<SessionState>>
-    where
-        'a: 'c,
-        'b: 'c,
-    {
+    async fn load(&self, id: &str) -> Result<Option<SessionState>, SessionStoreError> {
         let opening = Opening::current();
         if !self.is_valid(id, &opening) {
-            return answer(None);
+            return Ok(None);
         }
         let mut capabilities = ClientCapabilities::default();
         if id.starts_with(TAKES_EVENTS) {
@@ -100,24 +89,15 @@ impl SessionStore for SessionIds {
         let client = Implementation::new("taken up again", "");
         let hello = InitializeRequestParams::new(capabilities, client);
         let hello = hello.with_protocol_version(opening.version.clone());
-        answer(Some(SessionState::new(hello)))
+        Ok(Some(SessionState::new(hello)))
     }
 
-    fn store<'a, 'b, 'c, 'd>(&'a self, _: &'b str, _: &'c SessionState) -> Answer<'d, ()>
-    where
-        'a: 'd,
-        'b: 'd,
-        'c: 'd,
-    {
-        answer(())
+    async fn store(&self, _: &str, _: &SessionState) -> Result<(), SessionStoreError> {
+        Ok(())
     }
 
     /// Records that its client ended a session.
-    fn delete<'a, 'b, 'c>(&'a self, id: &'b str) -> Answer<'c, ()>
-    where
-        'a: 'c,
-        'b: 'c,
-    {
+    async fn delete(&self, id: &str) -> Result<(), SessionStoreError> {
         if self.is_valid(id, &Opening::current()) {
             let mut ended = lock(&self.ended);
             if ended.len() >= MAX_ENDED {
@@ -125,6 +105,6 @@ impl SessionStore for SessionIds {
             }
             ended.push_back(id.into());
         }
-        answer(())
+        Ok(())
     }
 }

@@ -27,10 +27,10 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{
     RestoreOutcome, ServerSseMessage, SessionId, SessionManager,
 };
-use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source};
+use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source, Turns};
 use server_chat::refusal::Refusal;
 use server_chat::scope::CallerScope;
-use server_chat::service::Service;
+use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
 use server_storage::lock;
 use tokio::sync::mpsc;
@@ -47,8 +47,7 @@ use super::session::{Connection, Place, Session};
 use super::session_ids::SessionIds;
 use super::session_stream::SessionStream;
 use super::session_tables::SessionTables;
-use super::taking_up::TakingUp;
-use super::{Caller, CallerOf, McpOptions, StandaloneStream, listing};
+use super::{CallerOf, McpOptions, StandaloneStream, listing};
 
 /// The number of pushes between a listener and its connection.
 const IN_FLIGHT: usize = 4;
@@ -63,7 +62,7 @@ pub(super) struct Sessions {
     /// The sessions of all realms.
     all: Arc<SessionTables>,
     pub(super) ids: Arc<SessionIds>,
-    pub(super) taking_up: TakingUp,
+    pub(super) taking_up: Turns<SessionId>,
     pub(super) service: Service,
     caller: CallerOf,
     closing: CancellationToken,
@@ -114,7 +113,7 @@ impl Sessions {
             known: Mutex::default(),
             all: Arc::clone(&options.sessions),
             ids: Arc::new(SessionIds::new(service.secrets())),
-            taking_up: TakingUp::default(),
+            taking_up: Turns::default(),
             service,
             caller: Arc::clone(&options.caller),
             closing: options.closing.clone(),
@@ -130,7 +129,7 @@ impl Sessions {
     }
 
     /// The caller of a request.
-    pub(super) fn caller(&self, head: &Parts) -> Caller {
+    pub(super) fn caller(&self, head: &Parts) -> RequestOrigin {
         (self.caller)(head)
     }
 
@@ -140,12 +139,15 @@ impl Sessions {
     }
 
     /// Waits for the turn of all but the first message of a batch, which is a request.
-    pub(super) async fn turn_for(&self, caller: &Caller, messages: usize) -> Result<(), Refusal> {
+    pub(super) async fn turn_for(
+        &self,
+        caller: &RequestOrigin,
+        messages: usize,
+    ) -> Result<(), Refusal> {
         let more = messages.saturating_sub(1) as u64;
         let requests = &self.service.capacity().requests;
         let mut patience = MAX_WAIT;
-        let turn = requests.spend(caller.source, more, &mut patience).await;
-        turn.map_err(Into::into)
+        requests.spend(caller.source, more, &mut patience).await
     }
 
     /// Whether the revision of this session has batches: `version`, if it is taken up again.
@@ -216,12 +218,8 @@ impl Sessions {
     /// Opens a session under this id.
     async fn begin(&self, id: &SessionId) -> Result<(PooledTransport, Arc<Session>), SessionError> {
         let opening = Opening::current();
-        let Caller {
-            address,
-            source,
-            scope,
-        } = opening.caller.clone();
-        let place = match self.place(source).await {
+        let caller = opening.caller.clone();
+        let place = match self.place(caller.source).await {
             Ok(place) => place,
             Err(refusal) => {
                 opening.refuse(refusal);
@@ -238,9 +236,9 @@ impl Sessions {
         let known = KnownSession {
             session: Arc::clone(&session),
             inner,
-            owner: scope,
-            source,
-            last: (address, source),
+            owner: caller.token,
+            source: caller.source,
+            last: (caller.address, caller.source),
         };
         lock(&self.known).insert(Arc::clone(id), known);
         Ok((transport, session))
@@ -260,7 +258,7 @@ impl Sessions {
             // The library answers requests for unknown sessions.
             None => return false,
         };
-        match (owner, (self.caller)(request).scope) {
+        match (owner, (self.caller)(request).token) {
             (Some(owner), Some(caller)) => owner.id() != caller.id(),
             (owner, caller) => owner.is_some() != caller.is_some(),
         }
@@ -288,10 +286,8 @@ impl Sessions {
             && let Some(parts) =
                 rmcp::model::GetExtensions::extensions(&request.request).get::<Parts>()
         {
-            let Caller {
-                address, source, ..
-            } = (self.caller)(parts);
-            known.last = (address, source);
+            let caller = (self.caller)(parts);
+            known.last = (caller.address, caller.source);
             if let Some(kept) = lock(&self.known).get_mut(id) {
                 kept.last = known.last;
             }
@@ -483,7 +479,7 @@ impl SessionManager for Sessions {
         // The library's ids of the answer to a request, whose stream broke off, have a slash. Any
         // other id is none of this server's, and the stream begins as one without an id.
         if !last_event_id.contains('/') {
-            return self.stream(id, last_event_id.parse().unwrap_or_default());
+            return self.stream(id, Marks::read(&last_event_id).unwrap_or_default());
         }
         let KnownSession { session, inner, .. } = self.find(id)?;
         let busy = session.enter();

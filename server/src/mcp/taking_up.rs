@@ -5,37 +5,10 @@ use std::sync::Arc;
 
 use rmcp::transport::streamable_http_server::session::SessionId;
 use server_chat::capacity::MAX_WAIT;
-use server_chat::service::RequestOrigin;
-use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use super::Caller;
 use super::opening::Opening;
 use super::session::Session;
 use super::sessions::Sessions;
-
-/// The number of locks, each for a part of all ids. Ids are random, so few requests wait for one of
-/// another id.
-const LOCKS: usize = 256;
-
-/// The locks under which sessions are taken up.
-pub(super) struct TakingUp {
-    locks: Vec<Arc<Mutex<()>>>,
-}
-
-impl Default for TakingUp {
-    fn default() -> Self {
-        let locks = (0..LOCKS).map(|_| Arc::default()).collect();
-        Self { locks }
-    }
-}
-
-impl TakingUp {
-    async fn turn(&self, id: &str) -> OwnedMutexGuard<()> {
-        let add = |sum: usize, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte));
-        let lock = &self.locks[id.bytes().fold(0, add) % LOCKS];
-        Arc::clone(lock).lock_owned().await
-    }
-}
 
 impl Sessions {
     /// Whether there is a session with this id. If there is none, and the id is valid, this request
@@ -52,7 +25,7 @@ impl Sessions {
             if !self.ids.is_valid(id, &opening) {
                 return false;
             }
-            let turn = self.taking_up.turn(id).await;
+            let turn = self.taking_up.take(Arc::clone(id)).await;
             if self.find(id).is_err() {
                 opening.takes_up(turn);
                 return false;
@@ -79,19 +52,9 @@ impl Sessions {
     /// the client had subscribed to them: whether it had is not known, and a hint too many does no
     /// harm.
     pub(super) async fn follow_again(&self, session: &Session) {
-        let Caller {
-            address,
-            source,
-            scope: token,
-        } = Opening::current().caller.clone();
-        self.service.take_up(&session.scope, address).await;
-        let origin = RequestOrigin {
-            address,
-            source,
-            scope: Some(Arc::clone(&session.scope)),
-            token,
-            handle: None,
-        };
+        let mut origin = Opening::current().caller.clone();
+        origin.scope = Some(Arc::clone(&session.scope));
+        self.service.take_up(&session.scope, origin.address).await;
         let mut handles = session.scope.handles();
         if handles.is_empty() {
             handles.extend(self.service.only(&origin).await.ok().flatten());

@@ -1,16 +1,40 @@
-//! A stream of events of limited size: a faulty server cannot exhaust memory.
+//! Streams of events of limited size: a faulty server cannot exhaust memory.
 
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 
-use axum::body::{Bytes, HttpBody};
-use hyper::body::Frame;
+use axum::body::Bytes;
+use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt as _};
+use sse_stream::{Error, Sse, SseStream};
 
-/// A body of server-sent events. An event that is too long ends it with an error.
+/// The events of a server.
+pub(super) type Events = BoxStream<'static, Result<Sse, Error>>;
+
+/// The events in this body. One that has more than `most` bytes ends them with an error.
+pub(super) fn events<E>(
+    body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+    most: usize,
+) -> Events
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let mut sizes = Sizes::new(most);
+    let bytes = body.map(move |bytes| {
+        let bytes = bytes.map_err(io::Error::other)?;
+        match sizes.has_short_events(&bytes) {
+            true => Ok(bytes),
+            false => {
+                let why = format!("an event has more than {most} bytes");
+                Err(io::Error::new(io::ErrorKind::InvalidData, why))
+            }
+        }
+    });
+    SseStream::from_bytes_stream(bytes).boxed()
+}
+
+/// The sizes of the events in bytes that come in pieces.
 #[derive(Debug)]
-pub(super) struct Bounded<B> {
-    inner: B,
+struct Sizes {
     most: usize,
     /// The size of the incomplete event.
     event: usize,
@@ -18,11 +42,9 @@ pub(super) struct Bounded<B> {
     is_blank: bool,
 }
 
-impl<B> Bounded<B> {
-    /// Wraps a body, with the largest size of an event in bytes.
-    pub(super) const fn new(inner: B, most: usize) -> Self {
+impl Sizes {
+    const fn new(most: usize) -> Self {
         Self {
-            inner,
             most,
             event: 0,
             is_blank: true,
@@ -48,47 +70,19 @@ impl<B> Bounded<B> {
     }
 }
 
-impl<B> HttpBody for Bounded<B>
-where
-    B: HttpBody<Data = Bytes> + Unpin,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let frame = ready!(Pin::new(&mut self.inner).poll_frame(context));
-        let Some(frame) = frame.transpose().map_err(io::Error::other)? else {
-            return Poll::Ready(None);
-        };
-        let is_short = frame
-            .data_ref()
-            .is_none_or(|bytes| self.has_short_events(bytes));
-        Poll::Ready(Some(if is_short {
-            Ok(frame)
-        } else {
-            let why = format!("an event has more than {} bytes", self.most);
-            Err(io::Error::new(io::ErrorKind::InvalidData, why))
-        }))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn an_event_is_counted_up_to_its_blank_line() {
-        let mut body = Bounded::new((), 10);
+        let mut body = Sizes::new(10);
         for _ in 0..3 {
             assert!(body.has_short_events(b"data: 1\r\n\r\n"));
             assert!(body.has_short_events(b"a\nb\n") && body.has_short_events(b"\n"));
         }
         assert!(body.has_short_events(b"12345\n1234") && !body.has_short_events(b"5"));
-        let mut line = Bounded::new((), 10);
+        let mut line = Sizes::new(10);
         assert!(!line.has_short_events(&[b'x'; 11]));
     }
 }

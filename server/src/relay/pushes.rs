@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use rmcp::RoleServer;
-use rmcp::model::{
-    CustomNotification, ResourceUpdatedNotification, ResourceUpdatedNotificationParam,
-    ServerNotification,
-};
 use rmcp::service::{Peer, SubscriptionSink};
 use server_chat::identity::{Handle, ReaderId};
 use server_chat::render_text;
@@ -18,17 +15,15 @@ use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
 use super::upstream::{self, Upstream};
+use crate::mcp::inbox::{self, MAX_FOLLOWED};
 use crate::mcp::listing::{PUSHED, takes_events};
-
-/// The largest number of inboxes that one client follows.
-pub(super) const MAX_FOLLOWED: usize = 64;
 
 /// The pause before a stream is opened again. It doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The inboxes that a client follows.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Pushes {
     upstream: Upstream,
     gone: CancellationToken,
@@ -43,14 +38,6 @@ struct Followed {
     takes_events: bool,
     /// Each secret whose inbox is followed, with the token that ends its stream.
     streams: BTreeMap<Box<str>, CancellationToken>,
-}
-
-impl std::fmt::Debug for Followed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Followed")
-            .field("streams", &self.streams.len())
-            .finish_non_exhaustive()
-    }
 }
 
 /// What a stream is for, and by which secret it reads the inbox.
@@ -185,7 +172,7 @@ impl Pushes {
         loop {
             match self.upstream.events(what, last.as_deref()).await {
                 Ok(mut events) => {
-                    while let Some(Ok(event)) = upstream::next(&mut events).await {
+                    while let Some(Ok(event)) = events.next().await {
                         pause = FIRST_PAUSE;
                         if self.tell(what, told, &event).await.is_err() {
                             return;
@@ -213,13 +200,11 @@ impl Pushes {
             return Ok(());
         };
         let pushed = match what {
-            FollowedInbox::Subscribed(reader) => grew(reader.inbox_uri()),
+            FollowedInbox::Subscribed(reader) => inbox::grew(reader.inbox_uri()),
             FollowedInbox::Own(_) if self.takes_events() && PUSHED.contains(&kind) => {
                 let told = event.data.as_deref().map(str::as_bytes);
                 let told = told.and_then(|told| upstream::parse(told).ok());
-                let params = told.map(|told| render_text::data(&told));
-                let pushed = CustomNotification::new(kind.to_owned(), params);
-                ServerNotification::CustomNotification(pushed)
+                inbox::pushed(kind.to_owned(), told.map(|told| render_text::data(&told)))
             }
             FollowedInbox::Own(_) => return Ok(()),
         };
@@ -235,9 +220,4 @@ impl Pushes {
             }
         }
     }
-}
-
-fn grew(uri: String) -> ServerNotification {
-    let grew = ResourceUpdatedNotificationParam::new(uri);
-    ServerNotification::ResourceUpdatedNotification(ResourceUpdatedNotification::new(grew))
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
+use futures_util::StreamExt as _;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
@@ -16,9 +17,8 @@ use serde_json::{Value, json};
 use server_chat::identity::Handle;
 use server_chat::render_text;
 use server_settings::os_error::without_number;
-use sse_stream::SseStream;
 
-use super::bounded::Bounded;
+use super::bounded::{self, Events};
 use super::progress::ClientProgress;
 use super::pushes::FollowedInbox;
 use crate::guard::has_few_values;
@@ -50,21 +50,13 @@ const MARGIN: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(3);
 
 /// A relay's server.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Upstream {
     client: Client<HttpConnector, Body>,
     /// The scheme, host and port, and the path of a realm.
     base: String,
     host: HeaderValue,
     bearer: Option<HeaderValue>,
-}
-
-impl fmt::Debug for Upstream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upstream")
-            .field("base", &self.base)
-            .finish_non_exhaustive()
-    }
 }
 
 /// Why a request failed.
@@ -106,9 +98,6 @@ pub enum ServerKind {
     /// No server, or another kind.
     Nothing,
 }
-
-/// The event stream of an inbox.
-pub(super) type Events = SseStream<Bounded<Incoming>>;
 
 impl UpstreamError {
     /// Whether the server refused the request, and would refuse it again.
@@ -306,8 +295,8 @@ impl Upstream {
         let kind = response.headers().get(CONTENT_TYPE);
         let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         if is_stream {
-            let mut events = SseStream::new(Bounded::new(response.into_body(), MAX_ANSWER_BYTES));
-            while let Some(event) = next(&mut events).await {
+            let mut events = events_of(response);
+            while let Some(event) = events.next().await {
                 let event = event.map_err(|error| self.strange(&error))?;
                 let message: Value = match event.data.as_deref() {
                     None | Some("") => continue,
@@ -365,10 +354,7 @@ impl Upstream {
         let response = self.send(request.body(Body::empty())).await?;
         let status = response.status();
         if status == StatusCode::OK {
-            return Ok(SseStream::new(Bounded::new(
-                response.into_body(),
-                MAX_ANSWER_BYTES,
-            )));
+            return Ok(events_of(response));
         }
         Err(UpstreamError::HttpError {
             base: self.base.clone(),
@@ -394,12 +380,8 @@ fn wait(arguments: &Value) -> Duration {
     asked.clamp(WAIT, LONGEST_WAIT)
 }
 
-/// The next event of a stream.
-pub(super) async fn next(
-    events: &mut Events,
-) -> Option<Result<sse_stream::Sse, sse_stream::Error>> {
-    use tokio_stream::StreamExt as _;
-    events.next().await
+fn events_of(response: Response<Incoming>) -> Events {
+    bounded::events(response.into_body().into_data_stream(), MAX_ANSWER_BYTES)
 }
 
 /// Parses JSON of the server, if its parsed form is small enough.

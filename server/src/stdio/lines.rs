@@ -1,149 +1,150 @@
 //! The lines of a client on stdin, each of which should be a JSON text. One that is none is answered
 //! with an error, and the conversation goes on. The library would leave it without an answer.
 
+use std::io::{Error, ErrorKind};
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 
+use axum::body::Bytes;
+use futures_util::StreamExt as _;
 use rmcp::RoleServer;
 use rmcp::model::ErrorData;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde::de::IgnoredAny;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tokio_util::bytes::BytesMut;
+use tokio_util::codec::{Decoder, FramedRead, LinesCodec, LinesCodecError};
+use tokio_util::io::StreamReader;
 use tokio_util::sync::CancellationToken;
 
 /// The largest line in bytes; a line is a message of a local client.
 const MAX_LINE: usize = 1 << 20;
 
-/// The most bytes that are read at a time.
-const PIECE: usize = 8 * 1_024;
-
-/// Standard input without the lines that are no JSON. It reports its end.
-struct CheckedInput<R> {
-    inner: R,
-    ended: CancellationToken,
-    /// The incomplete line.
-    line: Vec<u8>,
-    /// Whether that line is too long: the rest of it is dropped.
-    is_too_long: bool,
-    /// Whole lines that are not taken yet.
-    checked: Vec<u8>,
-    /// Receives what is wrong with each other line.
-    broken: UnboundedSender<String>,
-}
-
-impl<R> CheckedInput<R> {
-    /// Takes these bytes. Returns whether a line among them is broken.
-    fn take(&mut self, bytes: &[u8]) -> bool {
-        let mut is_broken = false;
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let mut why = None;
-            if !self.is_too_long && self.line.len() + piece.len() > MAX_LINE {
-                self.is_too_long = true;
-                self.line = Vec::new();
-                why = Some(format!("a line has more than {MAX_LINE} bytes"));
-            }
-            if !self.is_too_long {
-                self.line.extend_from_slice(piece);
-            }
-            if piece.ends_with(b"\n") && !std::mem::take(&mut self.is_too_long) {
-                let line = std::mem::take(&mut self.line);
-                match check(&line) {
-                    Ok(()) => self.checked.extend_from_slice(&line),
-                    Err(wrong) => why = Some(wrong),
-                }
-            }
-            if let Some(why) = why {
-                is_broken = true;
-                // The reader is there as long as this end.
-                let _ = self.broken.send(why);
-            }
-        }
-        is_broken
-    }
-}
-
 /// Whether a line is one JSON text, or blank.
-fn check(line: &[u8]) -> Result<(), String> {
-    let text = std::str::from_utf8(line).map_err(|_| "a line is not text in UTF-8")?;
-    let text = text.trim_start_matches('\u{feff}').trim();
-    let parsed = serde_json::from_str::<IgnoredAny>(text);
-    match parsed {
+fn check(line: &str) -> Result<(), String> {
+    let text = line.trim_start_matches('\u{feff}').trim();
+    match serde_json::from_str::<IgnoredAny>(text) {
         Err(error) if !text.is_empty() => Err(format!("a line is no JSON: {error}")),
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for CheckedInput<R> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        while self.checked.is_empty() {
-            let mut piece = [0; PIECE];
-            let mut read = ReadBuf::new(&mut piece);
-            let polled = ready!(Pin::new(&mut self.inner).poll_read(context, &mut read));
-            if polled.is_err() || read.filled().is_empty() {
-                self.ended.cancel();
-                return Poll::Ready(polled);
+/// Reads lines, and says of a broken one what is wrong with it. That is no error of the input, after
+/// which the rest of what was read would wait for more.
+struct CheckedLines(LinesCodec);
+
+impl CheckedLines {
+    fn checked(
+        line: Result<Option<String>, LinesCodecError>,
+    ) -> Result<Option<Result<String, String>>, Error> {
+        match line {
+            Ok(line) => Ok(line.map(|line| check(&line).map(|()| line + "\n"))),
+            Err(LinesCodecError::MaxLineLengthExceeded) => {
+                Ok(Some(Err(format!("a line has more than {MAX_LINE} bytes"))))
             }
-            if self.take(read.filled()) {
-                // The answer comes before the next line is read.
-                context.waker().wake_by_ref();
-                return Poll::Pending;
+            Err(LinesCodecError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
+                Ok(Some(Err("a line is not text in UTF-8".into())))
             }
+            Err(LinesCodecError::Io(error)) => Err(error),
         }
-        let taken = self.checked.len().min(into.remaining());
-        into.put_slice(&self.checked[..taken]);
-        self.checked.drain(..taken);
-        Poll::Ready(Ok(()))
+    }
+}
+
+impl Decoder for CheckedLines {
+    type Item = Result<String, String>;
+    type Error = Error;
+
+    fn decode(&mut self, bytes: &mut BytesMut) -> Result<Option<Self::Item>, Error> {
+        Self::checked(self.0.decode(bytes))
+    }
+
+    fn decode_eof(&mut self, bytes: &mut BytesMut) -> Result<Option<Self::Item>, Error> {
+        Self::checked(self.0.decode_eof(bytes))
     }
 }
 
 /// The conversation with a client.
-pub(super) struct Lines<T> {
+pub(super) struct Lines<R, T> {
+    input: FramedRead<R, CheckedLines>,
+    /// Checked lines on their way to `inner`, one at a time, until the input ends.
+    checked: Option<UnboundedSender<Bytes>>,
     inner: T,
-    broken: UnboundedReceiver<String>,
+    ended: CancellationToken,
+    unheard: CancellationToken,
     /// An answer to a broken line that is being written.
     answer: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-/// Reads lines from `input`, whose end cancels `ended`, and writes to `output`.
+/// Reads lines from `input`, whose end cancels `ended`, and writes to `output`, whose first error cancels
+/// `unheard`.
 pub(super) fn lines<R, W>(
     (input, output): (R, W),
     ended: CancellationToken,
-) -> Lines<impl Transport<RoleServer, Error = std::io::Error>>
+    unheard: CancellationToken,
+) -> Lines<R, impl Transport<RoleServer, Error = Error>>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let (report, broken) = unbounded_channel();
-    let input = CheckedInput {
-        inner: input,
-        ended,
-        line: Vec::new(),
-        is_too_long: false,
-        checked: Vec::new(),
-        broken: report,
-    };
+    let (checked, taken) = unbounded_channel();
+    let taken = UnboundedReceiverStream::new(taken).map(Ok::<_, Error>);
     Lines {
-        inner: AsyncRwTransport::new(input, output),
-        broken,
+        // The end of the line counts, too.
+        input: FramedRead::new(
+            input,
+            CheckedLines(LinesCodec::new_with_max_length(MAX_LINE - 1)),
+        ),
+        checked: Some(checked),
+        inner: AsyncRwTransport::new(StreamReader::new(taken), output),
+        ended,
+        unheard,
         answer: None,
     }
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for Lines<T> {
+impl<R, T> Lines<R, T>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    T: Transport<RoleServer>,
+{
+    /// Passes a line on, or says what is wrong with it.
+    fn take(&mut self, line: Option<Result<Result<String, String>, Error>>) -> Result<(), String> {
+        match (line, &self.checked) {
+            (Some(Ok(line)), Some(checked)) => {
+                // The library's end is there as long as this one.
+                let _ = checked.send(line?.into());
+            }
+            (Some(_) | None, _) => {
+                self.ended.cancel();
+                self.checked = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<R, T> Transport<RoleServer> for Lines<R, T>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    T: Transport<RoleServer>,
+{
     type Error = T::Error;
 
     fn send(
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.inner.send(message)
+        let (sent, unheard) = (self.inner.send(message), self.unheard.clone());
+        async move {
+            let sent = sent.await;
+            if sent.is_err() {
+                unheard.cancel();
+            }
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -153,17 +154,17 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Lines<T> {
                 answer.await;
                 self.answer = None;
             }
-            tokio::select! {
+            let line = tokio::select! {
                 biased;
-                Some(why) = self.broken.recv() => {
-                    let error = ErrorData::parse_error(why, None);
-                    let sent = self.inner.send(TxJsonRpcMessage::<RoleServer>::error(error, None));
-                    self.answer = Some(Box::pin(async move {
-                        // An output that cannot be written ends the conversation by itself.
-                        let _ = sent.await;
-                    }));
-                }
                 message = self.inner.receive() => return message,
+                line = self.input.next(), if self.checked.is_some() => line,
+            };
+            if let Err(why) = self.take(line) {
+                let error = ErrorData::parse_error(why, None);
+                let sent = self.send(TxJsonRpcMessage::<RoleServer>::error(error, None));
+                self.answer = Some(Box::pin(async move {
+                    let _ = sent.await;
+                }));
             }
         }
     }
@@ -183,7 +184,7 @@ mod tests {
     async fn what_is_no_json_is_answered_and_the_next_line_is_taken() {
         let (client, server) = duplex(4 * MAX_LINE);
         let ended = CancellationToken::new();
-        let mut served = lines(split(server), ended.clone());
+        let mut served = lines(split(server), ended.clone(), CancellationToken::new());
         let (read, mut write) = split(client);
         let mut answers = BufReader::new(read).lines();
         let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use chat_core::Address;
 use serde_json::json;
-use server::mcp::Caller;
 use server_chat::capacity::Source;
 use server_chat::scope::CallerScope;
+use server_chat::service::RequestOrigin;
 
 use crate::http::request;
 use crate::world::{Session, World, text};
@@ -152,10 +152,11 @@ async fn a_session_is_there_for_the_token_that_opened_it_alone() {
             .headers
             .get("x-token")
             .and_then(|name| name.to_str().ok());
-        Caller {
+        RequestOrigin {
             address: Address(1),
             source: Source(1),
-            scope: token.map(|name| Arc::clone(&scopes[usize::from(name == "ben")])),
+            token: token.map(|name| Arc::clone(&scopes[usize::from(name == "ben")])),
+            ..RequestOrigin::default()
         }
     };
     let world = World::with(|options| options.caller = Arc::new(caller)).await;

@@ -230,10 +230,11 @@ async fn a_session_ends_with_the_token_that_opened_it() {
     let scope = std::sync::Arc::new(server_chat::scope::CallerScope::default());
     let owner = std::sync::Arc::clone(&scope);
     let world = World::with(move |options| {
-        options.caller = std::sync::Arc::new(move |_| server::mcp::Caller {
+        options.caller = std::sync::Arc::new(move |_| server_chat::service::RequestOrigin {
             address: chat_core::Address(1),
             source: server_chat::capacity::Source(1),
-            scope: Some(std::sync::Arc::clone(&owner)),
+            token: Some(std::sync::Arc::clone(&owner)),
+            ..Default::default()
         });
     })
     .await;

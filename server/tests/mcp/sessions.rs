@@ -7,8 +7,9 @@ use std::time::Instant;
 use axum::http::request::Parts;
 use chat_core::Address;
 use serde_json::{Value, json};
-use server::mcp::{Caller, McpOptions};
+use server::mcp::McpOptions;
 use server_chat::capacity::{Limits, OPENING, Share, Source, Speed};
+use server_chat::service::RequestOrigin;
 use tokio::runtime::Handle;
 
 use crate::http::GUARD;
@@ -28,10 +29,10 @@ fn by_header(options: &mut McpOptions) {
     options.caller = Arc::new(|head: &Parts| {
         let source = head.headers.get("x-source");
         let source = source.and_then(|text| text.to_str().ok()?.parse().ok());
-        Caller {
+        RequestOrigin {
             address: Address(source.unwrap_or(1)),
             source: Source(source.unwrap_or(1)),
-            scope: None,
+            ..RequestOrigin::default()
         }
     });
 }

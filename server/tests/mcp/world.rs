@@ -10,11 +10,11 @@ use axum::serve::ListenerExt as _;
 use chat_core::config::{Limit, RateLimit, StickRule};
 use chat_core::{Address, Config, Node};
 use serde_json::{Value, json};
-use server::mcp::{self, Caller, McpOptions};
+use server::mcp::{self, McpOptions};
 use server_chat::capacity::{self, Capacity, Source};
 use server_chat::driver::{self, Running};
 use server_chat::identity::Secrets;
-use server_chat::service::Service;
+use server_chat::service::{RequestOrigin, Service};
 use server_storage::clock::Clock;
 use server_storage::journal::MemoryJournal;
 use tokio_util::sync::CancellationToken;
@@ -68,10 +68,10 @@ impl World {
         let service = Service::new(client, Secrets::new(&[1; 32]));
         let service = service.within(Arc::new(Capacity::new(limits)));
         let closing = CancellationToken::new();
-        let caller = Arc::new(|_: &Parts| Caller {
+        let caller = Arc::new(|_: &Parts| RequestOrigin {
             address: Address(1),
             source: Source(1),
-            scope: None,
+            ..RequestOrigin::default()
         });
         let mut options = McpOptions::new(caller, closing.clone());
         change(&mut options);

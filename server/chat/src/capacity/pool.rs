@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use chat_types::listed;
 use server_storage::lock;
 
 use super::Source;
@@ -17,35 +16,6 @@ const FEW: u64 = 4;
 
 /// The retry delay of refusals, in milliseconds.
 const RETRY_MS: u64 = 1_000;
-
-listed! {
-    /// The resource of a pool, with its word in the metrics.
-    Resource {
-        /// The number of open connections.
-        Connections "connections",
-        /// The number of MCP sessions.
-        Sessions "sessions",
-        /// The number of open streams of events and of pushes.
-        Streams "streams",
-        /// The bytes of requests and of their parsed form.
-        RequestBytes "request_bytes",
-        /// The bytes of answers that are not written yet.
-        AnswerBytes "answer_bytes",
-    }
-}
-
-impl Resource {
-    /// The noun in messages.
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Connections => "connections",
-            Self::Sessions => "sessions of MCP",
-            Self::Streams => "open streams",
-            Self::RequestBytes => "bytes of requests in work",
-            Self::AnswerBytes => "bytes of answers that were not read yet",
-        }
-    }
-}
 
 /// The size of a pool, and the share of one source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +74,9 @@ pub struct Pool(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    resource: Resource,
+    /// Its word in the metrics, and what it holds, in words.
+    name: &'static str,
+    words: &'static str,
     share: Share,
     used: Mutex<Used>,
 }
@@ -122,23 +94,20 @@ struct Used {
 pub enum Full {
     /// The source has used up its share.
     #[error(
-        "one address or token may have {limit} {}, and yours has as many; close some, or try again \
-         in a moment", resource.words()
+        "one address or token may have {limit} {words}, and yours has as many; close some, or try \
+         again in a moment"
     )]
     Source {
-        /// The resource.
-        resource: Resource,
+        /// What it holds, in words.
+        words: &'static str,
         /// The share.
         limit: u64,
     },
     /// The pool is used up.
-    #[error(
-        "the server takes {limit} {} in all, and has as many; try again in a moment",
-        resource.words()
-    )]
+    #[error("the server takes {limit} {words} in all, and has as many; try again in a moment")]
     All {
-        /// The resource.
-        resource: Resource,
+        /// What it holds, in words.
+        words: &'static str,
         /// The size of the pool.
         limit: u64,
     },
@@ -151,20 +120,21 @@ impl From<Full> for Refusal {
 }
 
 impl Pool {
-    /// Creates a pool of this size.
+    /// Creates a pool of this size, with its word in the metrics, and what it holds in words.
     #[must_use]
-    pub fn new(resource: Resource, share: Share) -> Self {
+    pub fn new((name, words): (&'static str, &'static str), share: Share) -> Self {
         Self(Arc::new(Inner {
-            resource,
+            name,
+            words,
             share,
             used: Mutex::default(),
         }))
     }
 
-    /// The resource.
+    /// Its word in the metrics.
     #[must_use]
-    pub fn resource(&self) -> Resource {
-        self.0.resource
+    pub fn name(&self) -> &'static str {
+        self.0.name
     }
 
     /// The size and the share.
@@ -239,18 +209,12 @@ impl Pool {
 
     fn allow(&self, used: &mut Used, source: Source, amount: u64) -> Result<(), Full> {
         let Share { all, each } = self.0.share;
-        let resource = self.0.resource;
+        let words = self.0.words;
         let has = used.of.get(&source).copied().unwrap_or(0);
         let full = if has.saturating_add(amount) > each {
-            Full::Source {
-                resource,
-                limit: each,
-            }
+            Full::Source { words, limit: each }
         } else if used.all.saturating_add(amount) > all {
-            Full::All {
-                resource,
-                limit: all,
-            }
+            Full::All { words, limit: all }
         } else {
             return Ok(());
         };
@@ -340,7 +304,7 @@ mod tests {
     use super::*;
 
     fn pool() -> Pool {
-        Pool::new(Resource::Streams, Share { all: 10, each: 6 })
+        Pool::new(("streams", "open streams"), Share { all: 10, each: 6 })
     }
 
     #[test]

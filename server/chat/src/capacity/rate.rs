@@ -10,7 +10,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use chat_types::listed;
 use server_storage::lock;
 use tokio::time::Instant;
 
@@ -23,38 +22,6 @@ const MAX_SOURCES: usize = 4_096;
 
 /// The longest total delay of one request.
 pub const MAX_WAIT: Duration = Duration::from_secs(10);
-
-listed! {
-    /// The kinds of work with a rate, with their words in the metrics.
-    Work {
-        /// Requests and connections, one by one.
-        Requests "requests",
-        /// Bytes of large requests, and new sessions.
-        LargeRequests "large_requests",
-        /// Bytes of texts that are added.
-        Texts "texts",
-        /// Bytes of answers and their parts.
-        Answers "answers",
-        /// Answers of checks that waited, one by one.
-        WokenChecks "woken_checks",
-        /// Milliseconds of reads of the archive.
-        Archive "archive",
-    }
-}
-
-impl Work {
-    /// The unit in messages.
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Requests => "requests",
-            Self::LargeRequests => "bytes of large requests and new sessions",
-            Self::Texts => "bytes of messages and other texts",
-            Self::Answers => "bytes of answers",
-            Self::WokenChecks => "answers of checks that waited",
-            Self::Archive => "milliseconds of reads of older messages",
-        }
-    }
-}
 
 /// A rate and a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +43,9 @@ impl Speed {
 /// A rate for each source.
 #[derive(Debug)]
 pub struct Rate {
-    of: Work,
+    /// Its word in the metrics, and what it limits, in words.
+    name: &'static str,
+    words: &'static str,
     /// None if there is no limit.
     speed: Option<Speed>,
     /// The instant at which the burst of each source is whole again.
@@ -85,32 +54,13 @@ pub struct Rate {
     refused: AtomicU64,
 }
 
-/// A request would have to wait for too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "one address or token may send {per_second} {} a second, and yours sent more; try again later",
-    of.words()
-)]
-pub struct TooFast {
-    of: Work,
-    per_second: u64,
-    /// The delay after which to retry.
-    pub retry_after: Duration,
-}
-
-impl From<TooFast> for Refusal {
-    fn from(too_fast: TooFast) -> Self {
-        let ms = u64::try_from(too_fast.retry_after.as_millis()).unwrap_or(u64::MAX);
-        Self::overloaded(too_fast.to_string(), ms.max(1))
-    }
-}
-
 impl Rate {
-    /// A rate with this speed, if there is one.
+    /// A rate with this speed, if there is one, its word in the metrics, and what it limits in words.
     #[must_use]
-    pub const fn new(of: Work, speed: Option<Speed>) -> Self {
+    pub const fn new((name, words): (&'static str, &'static str), speed: Option<Speed>) -> Self {
         Self {
-            of,
+            name,
+            words,
             speed,
             whole_at: Mutex::new(BTreeMap::new()),
             waited: AtomicU64::new(0),
@@ -118,10 +68,10 @@ impl Rate {
         }
     }
 
-    /// The kind of work.
+    /// Its word in the metrics.
     #[must_use]
-    pub const fn of(&self) -> Work {
-        self.of
+    pub const fn name(&self) -> &'static str {
+        self.name
     }
 
     /// The speed, if there is a limit.
@@ -152,7 +102,7 @@ impl Rate {
         source: Source,
         amount: u64,
         patience: &mut Duration,
-    ) -> Result<(), TooFast> {
+    ) -> Result<(), Refusal> {
         let Some(speed) = self.speed else {
             return Ok(());
         };
@@ -205,7 +155,7 @@ impl Rate {
         speed: Speed,
         (source, amount): (Source, u64),
         patience: Duration,
-    ) -> Result<Duration, TooFast> {
+    ) -> Result<Duration, Refusal> {
         let now = Instant::now();
         let mut whole_at = lock(&self.whole_at);
         let spent = whole_at.get(&source).map_or(now, |at| (*at).max(now));
@@ -214,11 +164,13 @@ impl Rate {
             .duration_since(now)
             .saturating_sub(speed.time(speed.burst));
         if wait > patience {
-            return Err(TooFast {
-                of: self.of,
-                per_second: speed.per_second,
-                retry_after: wait,
-            });
+            let (words, per_second) = (self.words, speed.per_second);
+            let message = format!(
+                "one address or token may send {per_second} {words} a second, and yours sent more; \
+                 try again later"
+            );
+            let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            return Err(Refusal::overloaded(message, ms.max(1)));
         }
         Self::keep(&mut whole_at, source, next);
         Ok(wait)
@@ -250,7 +202,10 @@ mod tests {
     const ANN: Source = Source(1);
 
     fn rate(per_second: u64, burst: u64) -> Rate {
-        Rate::new(Work::LargeRequests, Some(Speed { per_second, burst }))
+        Rate::new(
+            ("large_requests", "bytes"),
+            Some(Speed { per_second, burst }),
+        )
     }
 
     #[tokio::test(start_paused = true)]
@@ -274,8 +229,7 @@ mod tests {
         let rate = rate(100, 100);
         let mut patience = Duration::from_secs(1);
         let too_fast = rate.spend(ANN, 500, &mut patience).await.unwrap_err();
-        assert_eq!(too_fast.retry_after.as_secs(), 4);
-        assert_eq!(Refusal::from(too_fast).retry_after_ms, Some(4_000));
+        assert_eq!(too_fast.retry_after_ms, Some(4_000));
         rate.spend(ANN, 200, &mut patience).await.unwrap();
         assert_eq!(patience, Duration::ZERO);
         assert!(rate.spend(ANN, 1, &mut patience).await.is_err());
@@ -300,7 +254,7 @@ mod tests {
         rate.charge(ANN, 10_000);
         let mut patience = MAX_WAIT;
         let refused = rate.spend(ANN, 1, &mut patience).await;
-        assert!(refused.is_err_and(|refused| refused.retry_after > seconds(99)));
+        assert!(refused.is_err_and(|refused| refused.retry_after_ms > Some(99_000)));
         tokio::time::sleep(seconds(90)).await;
         rate.spend(ANN, 1, &mut patience).await.unwrap();
         assert!(patience < seconds(1), "{patience:?}");
@@ -326,7 +280,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn without_a_limit_no_source_is_delayed_or_remembered() {
-        let (rate, began) = (Rate::new(Work::Texts, None), Instant::now());
+        let (rate, began) = (Rate::new(("texts", "bytes"), None), Instant::now());
         let mut patience = Duration::ZERO;
         for _ in 0..3 {
             rate.spend(ANN, u64::MAX, &mut patience).await.unwrap();

@@ -1,5 +1,5 @@
-//! Turns: each source does one piece of a kind of work at a time, so that of several places for it one
-//! source never holds more than one.
+//! Turns: what has one key, such as a source, is done one at a time, so that of several places for it
+//! one source never holds more than one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -7,22 +7,26 @@ use std::sync::{Arc, Mutex, Weak};
 use server_storage::lock;
 use tokio::sync::OwnedMutexGuard;
 
-use super::Source;
+/// The turns of all keys.
+#[derive(Debug)]
+pub struct Turns<K>(Mutex<BTreeMap<K, Weak<tokio::sync::Mutex<()>>>>);
 
-/// The turns of all sources.
-#[derive(Debug, Default)]
-pub struct Turns(Mutex<BTreeMap<Source, Weak<tokio::sync::Mutex<()>>>>);
+impl<K> Default for Turns<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
 
-impl Turns {
-    /// Waits for a turn of this source, in the order of asking. It ends when the guard is dropped.
-    pub async fn take(&self, source: Source) -> OwnedMutexGuard<()> {
+impl<K: Ord> Turns<K> {
+    /// Waits for a turn of this key, in the order of asking. It ends when the guard is dropped.
+    pub async fn take(&self, key: K) -> OwnedMutexGuard<()> {
         let turn = {
             let mut turns = lock(&self.0);
-            let turn = turns.get(&source).and_then(Weak::upgrade);
+            let turn = turns.get(&key).and_then(Weak::upgrade);
             turn.unwrap_or_else(|| {
                 turns.retain(|_, turn| turn.strong_count() > 0);
                 let turn = Arc::default();
-                turns.insert(source, Arc::downgrade(&turn));
+                turns.insert(key, Arc::downgrade(&turn));
                 turn
             })
         };
@@ -34,6 +38,7 @@ impl Turns {
 mod tests {
     use tokio::sync::Semaphore;
 
+    use super::super::Source;
     use super::*;
 
     #[tokio::test]

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Call, Caller, Floor, MemberView, Reader, Reply, Response, RoomId, RoomSeq, SecretHash, Seq,
-    Span, Ticket, Time, UserId, Who,
+    Call, Caller, Floor, MemberView, Reader, Reply, Response, RoomId, RoomSeq, Seq, Span, Ticket,
+    Time, UserId, Who,
 };
 use serde::{Deserialize, Serialize};
 
@@ -92,54 +92,22 @@ pub struct KeptDraft {
     pub suffix: Box<str>,
 }
 
-/// The secret by which a call identifies its caller, as a hash.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum CallerSecret {
-    Handle(SecretHash),
-    Reader(SecretHash),
-    Operator,
+/// The secret by which a call identifies its caller, as a hash; an operator has none.
+pub(super) const fn reader_of(call: &Call) -> Option<Reader> {
+    match call {
+        Call::Command {
+            caller: Caller::Handle(handle) | Caller::New { handle, .. },
+            ..
+        } => Some(Reader::Handle(*handle)),
+        Call::Read { reader, .. } | Call::OpenStream { reader, .. } => Some(*reader),
+        Call::Operate { .. } => None,
+    }
 }
 
-impl CallerSecret {
-    pub(super) fn of(call: &Call) -> Self {
-        match call {
-            Call::Command {
-                caller: Caller::Handle(handle) | Caller::New { handle, .. },
-                ..
-            }
-            | Call::Read {
-                reader: Reader::Handle(handle),
-                ..
-            }
-            | Call::OpenStream {
-                reader: Reader::Handle(handle),
-                ..
-            } => Self::Handle(*handle),
-            Call::Read {
-                reader: Reader::ReaderId(reader),
-                ..
-            }
-            | Call::OpenStream {
-                reader: Reader::ReaderId(reader),
-                ..
-            } => Self::Reader(*reader),
-            Call::Operate { .. } => Self::Operator,
-        }
-    }
-
-    fn handle(self) -> Option<SecretHash> {
-        match self {
-            Self::Handle(hash) => Some(hash),
-            Self::Reader(_) | Self::Operator => None,
-        }
-    }
-
-    fn find(self, view: View<'_>) -> Option<UserId> {
-        match self {
-            Self::Handle(hash) => view.hub().user_by_handle(&hash),
-            Self::Reader(hash) => view.hub().user_by_reader(&hash),
-            Self::Operator => None,
-        }
+fn find(view: View<'_>, reader: Option<Reader>) -> Option<UserId> {
+    match reader? {
+        Reader::Handle(hash) => view.hub().user_by_handle(&hash),
+        Reader::ReaderId(hash) => view.hub().user_by_reader(&hash),
     }
 }
 
@@ -147,20 +115,21 @@ impl CallerSecret {
 pub(super) fn gather<E>(
     view: View<'_>,
     at: Time,
-    (ticket, secret): (Ticket, CallerSecret),
+    (ticket, reader): (Ticket, Option<Reader>),
     outcome: &Result<Response, E>,
 ) -> CallerContext {
-    let me = secret.find(view).and_then(|user| me(view, user));
+    let me = find(view, reader).and_then(|user| me(view, user));
     let more = match outcome {
-        Ok(Response::Done(reply)) => more(view, secret, reply),
+        Ok(Response::Done(reply)) => more(view, reader, reply),
         Ok(Response::Streaming) => view
             .node()
             .and_then(|node| node.stream_cursor(ticket))
             .map_or(AnswerFacts::Nothing, AnswerFacts::Begins),
         Err(_) => {
-            let ban = secret
-                .handle()
-                .and_then(|handle| view.hub().why_banned(&handle));
+            let ban = match reader {
+                Some(Reader::Handle(handle)) => view.hub().why_banned(&handle),
+                Some(Reader::ReaderId(_)) | None => None,
+            };
             ban.map_or(AnswerFacts::Nothing, |reason| {
                 AnswerFacts::Banned(Arc::clone(reason))
             })
@@ -198,14 +167,12 @@ fn me(view: View<'_>, user: UserId) -> Option<Me> {
     })
 }
 
-fn more(view: View<'_>, secret: CallerSecret, reply: &Reply) -> AnswerFacts {
+fn more(view: View<'_>, reader: Option<Reader>, reply: &Reply) -> AnswerFacts {
     let hub = view.hub();
     match reply {
         Reply::Waiting { .. } => AnswerFacts::Queue(hub.counts().waiting),
         Reply::LoggedIn { room, .. } => {
-            let members = secret
-                .find(view)
-                .map(|user| hub.read_members(user, Some(*room)));
+            let members = find(view, reader).map(|user| hub.read_members(user, Some(*room)));
             match members {
                 Some(Ok(chat_core::Answer::Members { members, .. })) => {
                     AnswerFacts::Members(members)
@@ -214,7 +181,7 @@ fn more(view: View<'_>, secret: CallerSecret, reply: &Reply) -> AnswerFacts {
             }
         }
         Reply::Stick { holder, room, .. } => {
-            let user = secret.find(view);
+            let user = find(view, reader);
             let draft = user.and_then(|user| hub.draft_of(user, *room));
             AnswerFacts::Stick {
                 holder: hub.who_is(*holder).cloned(),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use chat_core::{Output, Reject, Response, Span, Ticket};
+use chat_core::{Output, Reader, Reject, Response, Span, Ticket};
 use server_storage::journal::NoWrite;
 use tokio::sync::{mpsc, oneshot};
 
-use super::caller_context::{self, CallerSecret};
+use super::caller_context::{self, reader_of};
 use super::engine::{Engine, EngineOutput};
 use super::stream_slot::{Ending, PAGE, StreamSlot};
 use super::{Answered, Input, NOBODY, Request, Settled, Shared};
@@ -29,7 +29,7 @@ const UNREAD: Duration = Duration::from_secs(1);
 
 /// A waiting caller.
 struct Waiter {
-    secret: CallerSecret,
+    reader: Option<Reader>,
     reply: oneshot::Sender<Settled>,
     /// The slot for a stream's events, if the call opens one.
     slot: Option<Arc<StreamSlot>>,
@@ -168,7 +168,7 @@ impl Turn {
                     }
                 };
                 let waiter = Waiter {
-                    secret: CallerSecret::of(&call),
+                    reader: reader_of(&call),
                     reply,
                     slot,
                 };
@@ -298,9 +298,9 @@ impl Turn {
         let Some(waiter) = self.waiting.remove(&ticket) else {
             return;
         };
-        let secret = (ticket, waiter.secret);
+        let asked = (ticket, waiter.reader);
         let (view, at) = (self.engine.view(), self.shared.clock.now());
-        let context = caller_context::gather(view, at, secret, &outcome);
+        let context = caller_context::gather(view, at, asked, &outcome);
         if let (Some(slot), Ok(Response::Streaming)) = (waiter.slot, &outcome) {
             let open = Open {
                 slot,

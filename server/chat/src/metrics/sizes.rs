@@ -72,7 +72,7 @@ impl Metrics {
         self.read_process();
         self.raise(Row::LogLinesDropped, "", STDERR.dropped());
         for pool in capacity.pools() {
-            let resource = pool.resource().name();
+            let resource = pool.name();
             let held = (pool.held(), pool.most_of_one());
             self.process.hold(resource, held, pool.share());
             self.raise(Row::HeldRefused, resource, pool.refused());
@@ -81,8 +81,8 @@ impl Metrics {
         self.set(Row::MemoryLimit, "", memory.limit().unwrap_or(0));
         self.raise(Row::MemoryRefused, "", memory.refused());
         for rate in capacity.rates() {
-            self.raise(Row::RateWaited, rate.of().name(), rate.waited());
-            self.raise(Row::RateRefused, rate.of().name(), rate.refused());
+            self.raise(Row::RateWaited, rate.name(), rate.waited());
+            self.raise(Row::RateRefused, rate.name(), rate.refused());
         }
         &self.process
     }

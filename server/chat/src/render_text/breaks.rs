@@ -34,7 +34,7 @@ mod tests {
     use chat_core::BreakKind;
 
     use super::*;
-    use crate::wire::spoken;
+    use crate::break_words::spoken;
 
     #[test]
     fn the_text_has_the_form_that_is_read_by_pattern() {

@@ -3,12 +3,12 @@
 //! A caller that holds the stick is sent to `append` and `push`. A caller in no room and in no queue
 //! is sent to `enter_queue` or `login`. Each hint names tools, with their rooms and `after`.
 
-use chat_core::Seq;
+use chat_core::{Answer, Body, Event, Page, Reply, Response, RoomId, Seq};
 
 use crate::driver::{Me, RoomLabel};
 use crate::refusal::Refusal;
+use crate::service::{CallOutcome, Done};
 use crate::tools::Tool;
-use crate::wire::{Event, FoundMessage, Lost, Members, Payload, Said};
 
 use super::gaps;
 
@@ -27,71 +27,72 @@ impl<'a> Standing<'a> {
     }
 
     /// The next call after a result.
-    pub(super) fn after_result(self, tool: Tool, said: &Said) -> String {
-        match said {
-            Said::Waiting { .. } => format!("{}{}", self.until_found(), self.often()),
-            Said::Matched { room_id, .. } => self.hello(room_id),
-            Said::LoggedIn { room_id, .. } => match self.room(room_id) {
-                Some(room) if room.floor.needs_stick => format!(
-                    "{} to ask for the word, or {} to listen{}",
-                    of_room("talking_stick", room_id),
-                    self.check(),
-                    self.often()
+    pub(super) fn after_result(self, outcome: &CallOutcome, done: &Done) -> String {
+        match done {
+            Done::Answered(Response::Done(reply)) => self.after_reply(outcome.tool, reply),
+            Done::Answered(Response::Read(Answer::Page { page, .. })) => self.read(page),
+            Done::Answered(Response::Read(Answer::Members { room, members })) => {
+                match outcome.part_of(members) {
+                    (_, Some(next)) => format!(
+                        "list_users {{\"room_id\": \"{room}\", \"after\": {next}}} for more \
+                         users, or {}",
+                        self.go_on()
+                    ),
+                    (_, None) => self.go_on(),
+                }
+            }
+            Done::Answered(Response::Read(_) | Response::Streaming) => match outcome.before() {
+                Some(before) => format!(
+                    "history {{\"before\": {before}}} for older ones, or {}",
+                    self.go_on()
                 ),
-                Some(_) | None => format!(
-                    "{} to speak, or {} to listen{}",
-                    of_room("send_message", room_id),
-                    self.check(),
-                    self.often()
-                ),
+                None => self.go_on(),
             },
-            Said::Sent { room_id, .. } => match self.room(room_id) {
-                Some(room) if tool == Tool::SendMessage && room.floor.place == Some(0) => format!(
-                    "{} to give the stick back, or append and push to say more",
-                    of_room("reset", room_id)
+            Done::Found { found, before, .. } => match (before, found.messages.first()) {
+                (Some(before), _) => format!("search {{\"before\": \"{before}\"}} for older ones"),
+                (None, Some(event)) => format!(
+                    "history {{\"room_id\": \"{}\", \"before\": {}}} for what was said before \
+                     the first, or {}",
+                    event.room,
+                    event.room_seq,
+                    self.go_on()
                 ),
+                (None, None) => self.go_on(),
+            },
+        }
+    }
+
+    fn after_reply(self, tool: Tool, reply: &Reply) -> String {
+        match reply {
+            Reply::Waiting { .. } => format!("{}{}", self.until_found(), self.often()),
+            Reply::Matched { room, .. } => self.hello(*room),
+            Reply::LoggedIn { room, .. } => {
+                let (tool, why) = match self.room(*room) {
+                    Some(label) if label.floor.needs_stick => ("talking_stick", "ask for the word"),
+                    Some(_) | None => ("send_message", "speak"),
+                };
+                let (first, check, often) = (of_room(tool, *room), self.check(), self.often());
+                format!("{first} to {why}, or {check} to listen{often}")
+            }
+            Reply::Sent { room, .. } => match self.room(*room) {
+                Some(label) if tool == Tool::SendMessage && label.floor.place == Some(0) => {
+                    format!(
+                        "{} to give the stick back, or append and push to say more",
+                        of_room("reset", *room)
+                    )
+                }
                 Some(_) | None => self.go_on(),
             },
-            Said::Stick {
-                room_id, place: 0, ..
-            } => self.room(room_id).map_or_else(|| speak(room_id), turn),
-            Said::Stick { .. } => self.until_granted(),
-            Said::Draft {
-                draft_length,
-                truncated,
-                ..
-            } => self.drafted(*draft_length, *truncated),
-            Said::Page {
-                events,
-                cursor,
-                more,
-                ..
-            } => self.read(events, *cursor, *more),
-            Said::History {
-                before: Some(before),
-                ..
-            } => format!(
-                "history {{\"before\": {before}}} for older ones, or {}",
-                self.go_on()
-            ),
-            Said::Found {
-                messages, before, ..
-            } => self.found(messages, before.as_deref()),
-            Said::Users {
-                room_id,
-                members: Members {
-                    next: Some(next), ..
-                },
-            } => format!(
-                "list_users {{\"room_id\": \"{room_id}\", \"after\": {next}}} for more users, or {}",
-                self.go_on()
-            ),
-            Said::LeftQueue { .. }
-            | Said::Success { .. }
-            | Said::Users { .. }
-            | Said::History { .. }
-            | Said::OnBreak { .. }
-            | Said::Mood { .. } => self.go_on(),
+            Reply::Stick { room, place: 0, .. } => {
+                self.room(*room).map_or_else(|| speak(*room), turn)
+            }
+            Reply::Stick { .. } => self.until_granted(),
+            Reply::Draft { length, cut, .. } => self.drafted(*length, *cut),
+            Reply::LeftQueue { .. }
+            | Reply::LeftChat
+            | Reply::Done
+            | Reply::Lifted { .. }
+            | Reply::OnBreak { .. } => self.go_on(),
         }
     }
 
@@ -181,7 +182,7 @@ impl<'a> Standing<'a> {
     }
 
     /// After a match.
-    fn hello(self, room: &str) -> String {
+    fn hello(self, room: RoomId) -> String {
         let send = of_room("send_message", room);
         let (check, often) = (self.check(), self.often());
         format!("{send} to say hello, then {check}{often}, or the chat ends")
@@ -208,9 +209,9 @@ impl<'a> Standing<'a> {
     }
 
     /// The caller's room with this id.
-    fn room(self, id: &str) -> Option<&'a RoomLabel> {
+    fn room(self, id: RoomId) -> Option<&'a RoomLabel> {
         let mut rooms = self.me?.rooms.iter();
-        rooms.find(|room| room.id.to_string() == id)
+        rooms.find(|room| room.id == id)
     }
 
     /// The call of a tool, in the caller's only room of a kind, if it has just one.
@@ -218,7 +219,7 @@ impl<'a> Standing<'a> {
         let rooms = self.me.into_iter().flat_map(|me| &me.rooms);
         let mut rooms = rooms.filter(|room| kind(room));
         match (rooms.next(), rooms.next()) {
-            (Some(room), None) => of_room(tool, &room.id.to_string()),
+            (Some(room), None) => of_room(tool, room.id),
             (Some(_) | None, _) => format!("{tool} with the room_id"),
         }
     }
@@ -248,12 +249,13 @@ impl<'a> Standing<'a> {
     }
 
     /// After a page: the last event that wants something of the reader decides.
-    fn read(self, events: &[Event], cursor: u64, more: bool) -> String {
+    fn read(self, page: &Page) -> String {
+        let (cursor, more) = (page.cursor, page.unread > 0);
         let read = Self {
-            after: Some(Seq(cursor)),
+            after: Some(cursor),
             ..self
         };
-        let missed: Vec<_> = events.iter().flat_map(lost).collect();
+        let missed: Vec<_> = page.gaps.iter().flat_map(|gap| &gap.rooms).collect();
         let check = match more {
             true => format!("check {{\"after\": {cursor}, \"wait_seconds\": 0}}"),
             false => read.check(),
@@ -267,15 +269,16 @@ impl<'a> Standing<'a> {
         if let Some(room) = read.held() {
             return turn(room);
         }
-        let wanted = events.iter().rev().find_map(|event| read.wanted(event));
+        let mut events = page.events.iter().rev();
+        let wanted = events.find_map(|(_, event)| read.wanted(event));
         wanted.unwrap_or_else(|| read.go_on())
     }
 
     /// What an event wants of the reader.
     fn wanted(self, event: &Event) -> Option<String> {
-        let room = event.room_id.as_deref()?;
-        match &event.payload {
-            Payload::Message { sender, .. } if !sender.you => {
+        let room = event.room;
+        match &event.body {
+            Body::Message { sender, .. } if self.me.is_none_or(|me| me.who.id != sender.id) => {
                 let floor = self.room(room)?.floor;
                 Some(match (floor.needs_stick, floor.place) {
                     (false, _) => {
@@ -289,44 +292,36 @@ impl<'a> Standing<'a> {
                     }
                 })
             }
-            Payload::Partner { .. } if event.kind == "chatroom.found" => {
+            Body::Found(_) => {
                 self.room(room)?;
                 Some(self.hello(room))
             }
             // Someone who has left no longer waits for an answer.
-            Payload::Reason { .. } => Some(self.go_on()),
-            Payload::Message { .. }
-            | Payload::Partner { .. }
-            | Payload::User { .. }
-            | Payload::Claimed { .. }
-            | Payload::Granted { .. }
-            | Payload::Ended { .. }
-            | Payload::Moderated { .. }
-            | Payload::Gap { .. } => None,
-        }
-    }
-
-    fn found(self, messages: &[FoundMessage], before: Option<&str>) -> String {
-        match (before, messages.first()) {
-            (Some(before), _) => format!("search {{\"before\": \"{before}\"}} for older ones"),
-            (None, Some(FoundMessage { room_id, past })) => format!(
-                "history {{\"room_id\": \"{room_id}\", \"before\": {}}} for what was said \
-                 before the first, or {}",
-                past.room_seq,
-                self.go_on()
-            ),
-            (None, None) => self.go_on(),
+            Body::PartnerDisconnected(_) | Body::Closed { .. } => Some(self.go_on()),
+            Body::Message { .. }
+            | Body::PartnerAway(_)
+            | Body::PartnerReconnected(_)
+            | Body::Joined(_)
+            | Body::Left(_)
+            | Body::Away(_)
+            | Body::Back(_)
+            | Body::StickClaimed { .. }
+            | Body::StickGranted { .. }
+            | Body::StickReleased { .. }
+            | Body::StickExpired { .. }
+            | Body::Muted { .. }
+            | Body::Kicked { .. } => None,
         }
     }
 }
 
 /// The call of a tool in a room.
-fn of_room(tool: &str, room: &str) -> String {
+fn of_room(tool: &str, room: RoomId) -> String {
     format!("{tool} {{\"room_id\": \"{room}\"}}")
 }
 
 /// The calls of a holder with an empty draft.
-fn speak(room: &str) -> String {
+fn speak(room: RoomId) -> String {
     format!(
         "{} your words, then {}",
         of_room("append", room),
@@ -336,27 +331,11 @@ fn speak(room: &str) -> String {
 
 /// The calls of a holder.
 fn turn(room: &RoomLabel) -> String {
-    let id = room.id.to_string();
     match room.floor.has_draft {
         true => format!(
             "{} to send your draft, or append more",
-            of_room("push", &id)
+            of_room("push", room.id)
         ),
-        false => speak(&id),
-    }
-}
-
-/// The missing events by room, if this event is a gap.
-fn lost(event: &Event) -> &[Lost] {
-    match &event.payload {
-        Payload::Gap { rooms, .. } => rooms,
-        Payload::Partner { .. }
-        | Payload::Message { .. }
-        | Payload::Reason { .. }
-        | Payload::User { .. }
-        | Payload::Claimed { .. }
-        | Payload::Granted { .. }
-        | Payload::Ended { .. }
-        | Payload::Moderated { .. } => &[],
+        false => speak(room.id),
     }
 }

@@ -1,108 +1,147 @@
 //! The text of each result.
 
+use chat_core::{
+    Answer, Body, Event, Item, MemberView, MessageId, NoticeKind, Reply, Response, RoomId, Time,
+    UserId, WasWaiting, Who,
+};
+use server_storage::history::QueryWords;
+
 use super::shown::one_line;
 use super::{Renderer, gaps, secret};
-use crate::service::HandleUse;
+use crate::service::Done;
 use crate::tools::Tool;
-use crate::wire::{Event, FoundMessage, Members, Notice, PastMessage, Payload, Said, User};
+use crate::wire::{User, presence};
 
 impl Renderer<'_> {
     /// Writes a result.
-    pub(super) fn said(&mut self, tool: Tool, said: &Said, pass: HandleUse) {
-        match said {
-            Said::Waiting {
-                me,
+    pub(super) fn done(&mut self, done: &Done) {
+        match done {
+            Done::Answered(Response::Done(reply)) => self.reply(reply),
+            Done::Answered(Response::Read(answer)) => self.read(answer),
+            Done::Answered(Response::Streaming) => self.say("Done."),
+            Done::Found { found, query, .. } => {
+                if let Some(words) = QueryWords::left_of(query) {
+                    // The caller gave the words, so that they need no fence.
+                    let words = one_line(&words);
+                    self.say(format!("Only letters and digits are searched: {words}"));
+                }
+                self.head(found.messages.len(), "message", "found (since you joined)");
+                for event in &found.messages {
+                    self.past(&format!("{} {}", event.room, event.room_seq), event);
+                }
+            }
+        }
+    }
+
+    fn reply(&mut self, reply: &Reply) {
+        let tool = self.outcome.tool;
+        match reply {
+            Reply::Waiting {
                 position,
-                estimated_wait_seconds,
+                estimated_wait,
                 ..
             } => {
-                self.secret(&me.handle, pass);
-                self.waiting(*position, *estimated_wait_seconds);
+                self.secret();
+                self.waiting(*position, estimated_wait.map(|wait| wait.as_secs_ceil()));
             }
-            Said::Matched {
-                me,
-                room_id,
-                partner,
-                ..
-            } => {
-                self.secret(&me.handle, pass);
-                let partner = self.user(partner);
-                self.say(format!("Matched with {partner} in {room_id}."));
+            Reply::Matched { room, partner, .. } => {
+                self.secret();
+                let partner = self.user(&User::from(&**partner));
+                self.say(format!("Matched with {partner} in {room}."));
             }
-            Said::LeftQueue { left: true } => self.say("You no longer wait."),
-            Said::LeftQueue { left: false } => self.say("You were not waiting."),
-            Said::LoggedIn {
-                me,
-                room_id,
-                room,
-                members,
-            } => {
-                self.secret(&me.handle, pass);
+            Reply::LeftQueue { left } => self.say(match left {
+                WasWaiting::Yes => "You no longer wait.",
+                WasWaiting::No => "You were not waiting.",
+            }),
+            Reply::LoggedIn { room, .. } => {
+                self.secret();
                 // The caller gave the name, so that it needs no fence.
-                let room = format!("{room_id} ({})", one_line(room));
-                self.members(&room, members);
+                let name = one_line(self.outcome.room_name(*room));
+                self.members(&format!("{room} ({name})"), self.outcome.joined());
             }
-            Said::Sent {
-                message_id,
-                room_id,
+            Reply::Sent {
+                room,
+                room_seq,
                 turns_left,
                 ..
             } => {
-                self.sent(message_id, *turns_left);
+                self.sent(MessageId(*room, *room_seq), *turns_left);
                 if tool == Tool::SendMessage {
-                    self.still_holds(room_id);
+                    self.still_holds(*room);
                 }
             }
-            Said::Stick { .. } => self.stick(said),
-            Said::Draft {
-                draft_length,
-                truncated,
-                draft_suffix,
+            Reply::Stick {
+                room,
+                place,
+                epoch,
+                lease_until,
+                ..
+            } => self.stick(*room, *place, epoch.0, *lease_until),
+            Reply::Draft {
+                length,
+                cut,
+                suffix,
             } => {
-                self.draft(*draft_length, *truncated, draft_suffix.as_deref());
+                self.draft(*length, *cut, suffix.as_deref());
                 if tool == Tool::Reset {
                     self.say("You hold no stick, and wait for none, in that room.");
                 }
             }
-            Said::Success { .. } => self.say("Done."),
-            Said::Page {
-                events, notices, ..
-            } => self.page(events, notices),
-            Said::Users { room_id, members } => self.members(room_id, members),
-            Said::History {
-                room_id, messages, ..
-            } => self.history(room_id, messages),
-            Said::Found {
-                messages, searched, ..
-            } => self.found(messages, searched.as_deref()),
-            // Their texts have a fixed form, and are built elsewhere.
-            Said::OnBreak { .. } | Said::Mood { .. } => {}
+            Reply::LeftChat | Reply::Done | Reply::Lifted { .. } => self.say("Done."),
+            // Its text has a fixed form, and is built elsewhere.
+            Reply::OnBreak { .. } => {}
         }
     }
 
-    fn stick(&mut self, said: &Said) {
-        if let Said::Stick {
-            room_id,
-            place,
-            epoch,
-            holder,
-            lease_expires_in_seconds: seconds,
-            draft_length,
-            draft_suffix,
-            ..
-        } = said
-        {
-            match place {
-                0 => self.holds(room_id, *epoch, *seconds),
-                place => self.in_line(room_id, *place, holder.as_ref(), *seconds),
+    fn read(&mut self, answer: &Answer) {
+        match answer {
+            Answer::Page { page, notices } => {
+                let items: Vec<_> = page.items().collect();
+                self.page(&items);
+                for (room, notice) in notices {
+                    let user = self.user(&User::from(&*notice.user));
+                    self.say(match notice.kind {
+                        NoticeKind::Waiting(span) => {
+                            let seconds = span.as_secs();
+                            format!("{user} has been waiting for {seconds} s in {room}.")
+                        }
+                        NoticeKind::Typing => format!("{user} is typing in {room}."),
+                    });
+                }
             }
-            if let (Some(length), Some(suffix)) = (draft_length, draft_suffix) {
-                self.say(format!(
-                    "Your draft there still has {}, and ends: {}",
-                    count(*length as usize, "character"),
-                    one_line(suffix)
-                ));
+            Answer::Members { room, members } => self.members(&room.to_string(), members),
+            Answer::History { room, messages, .. } => {
+                self.head(messages.len(), "message", &format!("of {room}"));
+                for event in messages {
+                    self.past(&event.room_seq.to_string(), event);
+                }
             }
+            // Its text has a fixed form, and is built elsewhere.
+            Answer::Mood { .. } => {}
+        }
+    }
+
+    fn stick(&mut self, room: RoomId, place: u32, epoch: u64, lease_until: Time) {
+        let outcome = self.outcome;
+        let (holder, draft) = outcome.stick();
+        let seconds = outcome.seconds_until(lease_until);
+        if place == 0 {
+            self.say(format!(
+                "You hold the stick of {room} for {seconds} s more (epoch {epoch})."
+            ));
+        } else {
+            let holder = holder.map_or_else(|| "a participant".into(), |who| self.who(who));
+            self.say(format!(
+                "You are number {place} in line for the stick of {room}; {holder} holds it for at \
+                 most {seconds} s more."
+            ));
+        }
+        if let Some(draft) = draft {
+            self.say(format!(
+                "Your draft there still has {}, and ends: {}",
+                count(draft.length as usize, "character"),
+                one_line(&draft.suffix)
+            ));
         }
     }
 
@@ -114,7 +153,7 @@ impl Renderer<'_> {
         self.say(format!("You wait for a partner, place {position}{wait}."));
     }
 
-    fn sent(&mut self, message_id: &str, turns_left: Option<u32>) {
+    fn sent(&mut self, message_id: MessageId, turns_left: Option<u32>) {
         self.say(format!("Sent as {message_id}."));
         if let Some(turns) = turns_left {
             let left = count(turns as usize, "message");
@@ -123,38 +162,26 @@ impl Renderer<'_> {
     }
 
     /// Says that a message sent directly has not given the stick back.
-    fn still_holds(&mut self, room_id: &str) {
-        let mut rooms = self.standing.into_iter().flat_map(|me| &me.rooms);
-        let held = rooms.find(|room| room.id.to_string() == room_id && room.floor.place == Some(0));
-        if let Some(room) = held {
-            let epoch = room.floor.epoch.0;
+    fn still_holds(&mut self, room: RoomId) {
+        let mut rooms = self.outcome.me().into_iter().flat_map(|me| &me.rooms);
+        let held = rooms.find(|label| label.id == room && label.floor.place == Some(0));
+        if let Some(label) = held {
+            let epoch = label.floor.epoch;
             self.say(format!(
-                "You still hold the stick of {room_id} (epoch {epoch})."
+                "You still hold the stick of {room} (epoch {epoch})."
             ));
         }
     }
 
-    fn holds(&mut self, room_id: &str, epoch: u64, seconds: u64) {
-        self.say(format!(
-            "You hold the stick of {room_id} for {seconds} s more (epoch {epoch})."
-        ));
-    }
-
-    fn in_line(&mut self, room_id: &str, place: u32, holder: Option<&User>, seconds: u64) {
-        let holder = match holder {
-            Some(user) => self.user(user),
-            None => "a participant".into(),
-        };
-        self.say(format!(
-            "You are number {place} in line for the stick of {room_id}; {holder} holds it for at \
-             most {seconds} s more."
-        ));
-    }
-
-    fn secret(&mut self, handle: &str, pass: HandleUse) {
-        if let Some(line) = secret(handle, pass) {
+    fn secret(&mut self) {
+        if let Some(line) = secret(self.outcome) {
             self.say(line);
         }
+    }
+
+    /// A participant as the caller sees it.
+    fn who(&mut self, who: &Who) -> String {
+        self.user(&User::seen_by(who, self.outcome.reads()))
     }
 
     /// A participant by name and id, and by the id alone after the first time; the addressed one is
@@ -177,17 +204,17 @@ impl Renderer<'_> {
         }
     }
 
-    fn members(&mut self, room: &str, members: &Members) {
-        let Members { users, next } = members;
+    fn members(&mut self, room: &str, all: &[MemberView]) {
+        let (shown, next) = self.outcome.part_of(all);
         let more = if next.is_some() {
             " (there are more)"
         } else {
             ""
         };
-        self.head(users.len(), "user", &format!("in {room}{more}"));
-        for member in users {
-            let user = self.user(&member.user);
-            self.say(format!("- {user}, {}", member.presence));
+        self.head(shown.len(), "user", &format!("in {room}{more}"));
+        for member in shown {
+            let user = self.who(&member.who);
+            self.say(format!("- {user}, {}", presence(member.presence)));
         }
     }
 
@@ -205,117 +232,75 @@ impl Renderer<'_> {
         }
     }
 
-    fn page(&mut self, events: &[Event], notices: &[Notice]) {
-        if events.is_empty() {
+    fn page(&mut self, items: &[Item<'_>]) {
+        if items.is_empty() {
             self.say("Nothing new.");
         }
-        let is_run = |one: &Event, next: &Event| {
-            stick_user(one).is_some() && stick_user(next).is_some() && one.room_id == next.room_id
-        };
-        for run in events.chunk_by(is_run) {
+        let is_run = |one: &Item<'_>, next: &Item<'_>| matches!((stick_of(one), stick_of(next)), (Some(one), Some(next)) if one.0 == next.0);
+        for run in items.chunk_by(is_run) {
             self.run(run);
-        }
-        for notice in notices {
-            let user = self.user(&notice.user);
-            self.say(match notice.waited_seconds {
-                Some(seconds) => format!(
-                    "{user} has been waiting for {seconds} s in {}.",
-                    notice.room_id
-                ),
-                None => format!("{user} is typing in {}.", notice.room_id),
-            });
         }
     }
 
     /// Writes a run of events. Of consecutive changes of one stick, it writes those about the reader
     /// and the last one that is not a claim, and counts the others.
-    fn run(&mut self, events: &[Event]) {
-        let is_claim = |event: &Event| matches!(event.payload, Payload::Claimed { .. });
-        let last = events.iter().rposition(|event| !is_claim(event));
-        let last = last.unwrap_or(events.len() - 1);
-        let is_mine = |event: &Event| stick_user(event).is_some_and(|user| user.you);
-        let is_written: Vec<_> = events
+    fn run(&mut self, items: &[Item<'_>]) {
+        let is_claim = |item: &Item<'_>| matches!(item, Item::Event(_, event) if matches!(event.body, Body::StickClaimed { .. }));
+        let last = items.iter().rposition(|item| !is_claim(item));
+        let last = last.unwrap_or(items.len() - 1);
+        let reader = self.outcome.reads();
+        let is_mine = |item: &Item<'_>| stick_of(item).is_some_and(|(_, user)| user == reader);
+        let is_written: Vec<_> = items
             .iter()
             .enumerate()
-            .map(|(at, event)| at == last || is_mine(event))
+            .map(|(at, item)| at == last || is_mine(item))
             .collect();
         let left_out = is_written.iter().filter(|written| !**written).count();
-        for (event, is_written) in events.iter().zip(is_written) {
+        for (item, is_written) in items.iter().zip(is_written) {
             if is_written || left_out < 2 {
-                let line = self.event(event);
+                let line = self.item(item);
                 self.say(line);
             }
         }
-        if left_out >= 2 {
-            let room = events[last].room_id.as_deref().unwrap_or_default();
+        if let (2.., Some((room, _))) = (left_out, stick_of(&items[last])) {
             self.say(format!("{left_out} more changes of the stick of {room}."));
         }
     }
 
-    fn event(&mut self, event: &Event) -> String {
-        let room = event.room_id.as_deref().unwrap_or("several rooms");
-        let at = format!("[{}] {room}", event.seq);
-        match &event.payload {
-            Payload::Partner { partner } => {
-                let user = self.user(partner);
-                format!("{at} {}: {user}", event.kind)
+    fn item(&mut self, item: &Item<'_>) -> String {
+        let (seq, event) = match item {
+            Item::Gap(gap) => return gaps::told(gap),
+            Item::Event(seq, event) => (seq, event),
+        };
+        let at = format!("[{seq}] {}", event.room);
+        let about = event.about(self.outcome.reads());
+        let user = about.map(|who| self.who(who)).unwrap_or_default();
+        let what = match &event.body {
+            Body::Message { text, .. } => {
+                return format!("{at} {user}: {}", self.fence.enclose(text));
             }
-            Payload::Message {
-                sender, message, ..
-            } => {
-                let user = self.user(sender);
-                let words = self.fence.enclose(message);
-                format!("{at} {user}: {words}")
+            Body::PartnerDisconnected(reason) => reason.as_str().into(),
+            Body::Closed { reason } => self.fence.enclose(reason),
+            Body::Muted { reason, .. } | Body::Kicked { reason, .. } => {
+                format!("{user}, {}", self.fence.enclose(reason))
             }
-            Payload::Reason { reason } if event.kind == "partner.disconnected" => {
-                format!("{at} {}: {reason}", event.kind)
+            Body::StickClaimed { place, .. } => format!("{user}, number {place} in line"),
+            Body::StickGranted { epoch, lease, .. } => {
+                let seconds = lease.as_secs_ceil();
+                format!("{user} for {seconds} s (epoch {epoch})")
             }
-            Payload::Reason { reason } => {
-                let reason = self.fence.enclose(reason);
-                format!("{at} {}: {reason}", event.kind)
+            Body::StickReleased { epoch, .. } | Body::StickExpired { epoch, .. } => {
+                format!("{user} (epoch {epoch})")
             }
-            Payload::User { user } => {
-                let user = self.user(user);
-                format!("{at} {}: {user}", event.kind)
-            }
-            Payload::Claimed { user, place } => {
-                let user = self.user(user);
-                format!("{at} {}: {user}, number {place} in line", event.kind)
-            }
-            Payload::Granted {
-                user,
-                epoch,
-                lease_seconds,
-            } => {
-                let user = self.user(user);
-                format!(
-                    "{at} {}: {user} for {lease_seconds} s (epoch {epoch})",
-                    event.kind
-                )
-            }
-            Payload::Ended { user, epoch } => {
-                let user = self.user(user);
-                format!("{at} {}: {user} (epoch {epoch})", event.kind)
-            }
-            Payload::Moderated { user, reason } => {
-                let (user, reason) = (self.user(user), self.fence.enclose(reason));
-                format!("{at} {}: {user}, {reason}", event.kind)
-            }
-            Payload::Gap {
-                from_seq,
-                to_seq,
-                rooms,
-                rooms_omitted,
-                ..
-            } => gaps::told((*from_seq, *to_seq), rooms, *rooms_omitted),
-        }
-    }
-
-    fn history(&mut self, room_id: &str, messages: &[PastMessage]) {
-        self.head(messages.len(), "message", &format!("of {room_id}"));
-        for past in messages {
-            self.past(&past.room_seq.to_string(), past);
-        }
+            Body::Found(_)
+            | Body::PartnerAway(_)
+            | Body::PartnerReconnected(_)
+            | Body::Joined(_)
+            | Body::Left(_)
+            | Body::Away(_)
+            | Body::Back(_) => user,
+        };
+        format!("{at} {}: {what}", event.kind())
     }
 
     /// Writes what is listed below, and how many there are.
@@ -324,44 +309,29 @@ impl Renderer<'_> {
         self.say(format!("{} {which}{end}", count(n, thing)));
     }
 
-    fn found(&mut self, messages: &[FoundMessage], searched: Option<&str>) {
-        if let Some(words) = searched {
-            // The caller gave the words, so that they need no fence.
-            let words = one_line(words);
-            self.say(format!("Only letters and digits are searched: {words}"));
-        }
-        self.head(messages.len(), "message", "found (since you joined)");
-        for FoundMessage { room_id, past } in messages {
-            self.past(&format!("{room_id} {}", past.room_seq), past);
-        }
-    }
-
     /// Writes a past message with its place.
-    fn past(&mut self, place: &str, past: &PastMessage) {
-        if let Payload::Message {
-            sender, message, ..
-        } = &past.payload
-        {
-            let user = self.user(sender);
-            let words = self.fence.enclose(message);
+    fn past(&mut self, place: &str, event: &Event) {
+        if let Body::Message { sender, text, .. } = &event.body {
+            let user = self.who(sender);
+            let words = self.fence.enclose(text);
             self.say(format!("[{place}] {user}: {words}"));
         }
     }
 }
 
-/// The participant whose stick or claim an event changes.
-fn stick_user(event: &Event) -> Option<&User> {
-    match &event.payload {
-        Payload::Claimed { user, .. }
-        | Payload::Granted { user, .. }
-        | Payload::Ended { user, .. } => Some(user),
-        Payload::Partner { .. }
-        | Payload::Message { .. }
-        | Payload::Reason { .. }
-        | Payload::User { .. }
-        | Payload::Moderated { .. }
-        | Payload::Gap { .. } => None,
+/// The room of the stick that an event changes, and the participant whose stick or claim it is.
+fn stick_of(item: &Item<'_>) -> Option<(RoomId, UserId)> {
+    let Item::Event(_, event) = item else {
+        return None;
+    };
+    if let Body::StickClaimed { user, .. }
+    | Body::StickGranted { user, .. }
+    | Body::StickReleased { user, .. }
+    | Body::StickExpired { user, .. } = &event.body
+    {
+        return Some((event.room, user.id));
     }
+    None
 }
 
 /// Whether the server assigned this id: no chosen id looks like that.

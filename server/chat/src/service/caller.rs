@@ -6,7 +6,7 @@ use chat_core::{Address, Caller, Earlier, Reject, SecretHash, Span, UserId};
 use tokio::sync::MutexGuard;
 
 use super::{RequestOrigin, Service, unasked};
-use crate::identity::{Handle, MINTING_KEY_CHARS, Minting, minting};
+use crate::identity::{Handle, MINTING_KEY_CHARS, Secrets, may_mint};
 use crate::refusal::Refusal;
 use crate::scope::{CallerScope, Elsewhere, Registered};
 use crate::tools::{Ask, Mint, ParsedCall};
@@ -24,15 +24,28 @@ impl Service {
         asked: &ParsedCall,
         origin: &RequestOrigin,
     ) -> Result<IdentifiedCaller, Refusal> {
-        if let Some(handle) = origin.given(asked.handle.as_ref())? {
-            return Ok(self.known(handle));
-        }
-        if let Ask::Minting(_, mint) = &asked.ask {
+        let argument = asked.handle.as_ref();
+        if let Ask::Minting(_, mint) = &asked.ask
+            && origin.given(argument)?.is_none()
+        {
             return self.mint(mint, asked.key.as_deref(), origin).await;
         }
-        let only = self.only(origin).await?;
-        let handle = only.ok_or(Reject::HandleRequired)?;
-        Ok(self.known(handle))
+        Ok(self.known(self.handle_of(origin, argument).await?))
+    }
+
+    /// The handle that was passed, or that of the only participant whom a call without one can mean.
+    ///
+    /// # Errors
+    /// There is none, two differ, or the node does not answer.
+    pub async fn handle_of(
+        &self,
+        origin: &RequestOrigin,
+        argument: Option<&Handle>,
+    ) -> Result<Handle, Refusal> {
+        match origin.given(argument)? {
+            Some(handle) => Ok(handle),
+            None => Ok(self.only(origin).await?.ok_or(Reject::HandleRequired)?),
+        }
     }
 
     /// The participant of a call without a handle that registers none: the only one of its session or
@@ -146,7 +159,7 @@ impl Service {
         let scope = origin.minting_scope();
         match key {
             Some(key) if !scope.is_some_and(|scope| scope.derives(mint)) => {
-                if minting(key) == Minting::TooWeak {
+                if !may_mint(key) {
                     return Err(Refusal::invalid(format!(
                         "`request_key` must have at least {MINTING_KEY_CHARS} random characters \
                          when it mints a handle, or another who guesses it gets the handle; or \
@@ -160,7 +173,7 @@ impl Service {
         let id = scope.and_then(|scope| scope.id());
         let make = |name: &str| match &id {
             Some(id) => Ok(self.secrets.handle_in_scope(id, name, newest)),
-            None => self.secrets.random_handle(),
+            None => Secrets::random_handle(),
         };
         let made = match scope {
             Some(scope) => scope.handle_to_mint(mint, newest, make),

@@ -1,12 +1,13 @@
 //! Inboxes outside of calls: as streams, and as resources that a reader id names.
 
-use chat_core::{Address, Call, Earlier, Read, Reader, Reject, Response, Seq, UserId};
+use chat_core::{Address, Call, Earlier, Read, Reader, Reject, Seq, UserId};
 
-use super::Service;
+use super::{CallOutcome, Done, Service};
 use crate::capacity::{Reservation, Source};
 use crate::driver::{Answered, CallerContext, EventStream, Request};
 use crate::identity::{Handle, ReaderId};
 use crate::refusal::Refusal;
+use crate::tools::Tool;
 use crate::wire::refused;
 
 impl Service {
@@ -33,22 +34,12 @@ impl Service {
         self.stream(reader, address, after).await
     }
 
-    /// Opens an event stream of the inbox with this reader id, which only reads: it does not make
-    /// the participant present, and acknowledges nothing.
+    /// Opens an event stream. One by a reader id only reads: it does not make the participant present, and
+    /// acknowledges nothing.
     ///
     /// # Errors
     /// The refusal.
-    pub async fn stream_for(
-        &self,
-        reader: &ReaderId,
-        address: Address,
-        after: Option<Seq>,
-    ) -> Result<(EventStream, CallerContext), Refusal> {
-        let reader = Reader::ReaderId(self.secrets.reader_hash(reader));
-        self.stream(reader, address, after).await
-    }
-
-    async fn stream(
+    pub async fn stream(
         &self,
         reader: Reader,
         address: Address,
@@ -98,7 +89,7 @@ impl Service {
         reader: &ReaderId,
         address: Address,
         after: Option<Seq>,
-    ) -> Result<(Response, CallerContext), Refusal> {
+    ) -> Result<CallOutcome, Refusal> {
         self.capacity.memory.check()?;
         let call = Call::Read {
             reader: Reader::ReaderId(self.secrets.reader_hash(reader)),
@@ -109,6 +100,9 @@ impl Service {
             },
         };
         let Answered { outcome, context } = self.call(address, Request::Call(call)).await;
-        Ok((outcome?, context))
+        Ok(CallOutcome {
+            context: Some(context),
+            ..CallOutcome::of(Tool::Check, Ok(Done::Answered(outcome?)))
+        })
     }
 }

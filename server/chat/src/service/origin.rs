@@ -11,7 +11,7 @@ use crate::scope::CallerScope;
 use crate::service::HandleUse;
 
 /// The origin of a call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RequestOrigin {
     /// The address, as the realm's state knows it: for bans, and for the limits of the core.
     pub address: Address,

@@ -1,64 +1,36 @@
 //! Messages of the past: what `history` adds to the core's part, and `search`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::{Answer, Body, Event, Read, Reject, Response, RoomId, RoomSeq, UserId};
+use chat_core::{Answer, Body, Event, Reject, Response, RoomId, RoomSeq, UserId};
 use server_storage::history::{Past, PastError, PastQuery, PastReading, QueryWords, Timed};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::caller::IdentifiedCaller;
-use super::{RequestOrigin, Service, read_call};
+use super::{Done, Service};
 use crate::capacity::{MAX_WAIT, Source};
 use crate::driver::{AnswerFacts, Answered, CallerContext};
 use crate::refusal::Refusal;
 use crate::task;
-use crate::tools::{Ask, Search};
-use crate::wire::refused;
+use crate::tools::Search;
 
 /// The work that a read of the archive costs at least, in milliseconds.
 const LEAST_WORK: u64 = 5;
-
-/// The room, place and limit of a `history` call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Page {
-    room: Option<RoomId>,
-    before: Option<RoomSeq>,
-    limit: usize,
-}
-
-impl Page {
-    /// The page of this request, if it is `history`.
-    pub(super) const fn of(ask: &Ask) -> Option<Self> {
-        let Ask::Read(Read::History {
-            room,
-            before,
-            limit,
-        }) = ask
-        else {
-            return None;
-        };
-        Some(Self {
-            room: *room,
-            before: *before,
-            limit: *limit,
-        })
-    }
-}
 
 impl Service {
     /// Adds older messages to the core's page, as far as the caller was there for them. A former
     /// member receives its part of a room that it names.
     pub(super) async fn with_past(
         &self,
-        page: Page,
+        (room, before, limit): (Option<RoomId>, Option<RoomSeq>, usize),
         mut answered: Answered,
         source: Source,
     ) -> Result<Answered, Refusal> {
         let (Some(history), Some(user)) = (self.history.clone(), user(&answered.context)) else {
             return Ok(answered);
         };
-        let (room, kept) = match (&answered.outcome, page.room) {
+        let (room, kept) = match (&answered.outcome, room) {
             (Ok(Response::Read(Answer::History { more: true, .. })), _) => return Ok(answered),
             (Ok(Response::Read(Answer::History { room, messages, .. })), _) => {
                 (*room, messages.clone())
@@ -69,10 +41,10 @@ impl Service {
             ) => (room, Vec::new()),
             (Ok(_) | Err(_), _) => return Ok(answered),
         };
-        let mut reading = self.reading(user, page.limit).await?;
+        let mut reading = self.reading(user, limit).await?;
         reading.limit = reading.limit.saturating_sub(kept.len());
         reading.used = kept.iter().map(|event| length(event)).sum();
-        let before = kept.first().map(|event| event.room_seq).or(page.before);
+        let before = kept.first().map(|event| event.room_seq).or(before);
         let before = before.map(|seq| seq.0);
         let read = async move { history.read(PastQuery::Room(room), before, reading).await };
         let past = match self.read_past(source, read).await {
@@ -100,33 +72,13 @@ impl Service {
         Ok(answered)
     }
 
-    /// Searches what the caller was there for. The second value is the place before which the next
-    /// page begins, if there is one.
-    pub(super) async fn search(
-        &self,
-        known: &IdentifiedCaller,
-        search: &Search,
-        origin: &RequestOrigin,
-    ) -> (Result<(Past, Option<String>), Refusal>, CallerContext) {
-        // A read of the node makes the caller present, counts against its rate, and says who it is.
-        let answered = self
-            .call(origin.address, read_call(&known.caller, Read::Mood))
-            .await;
-        let Answered { outcome, context } = answered;
-        let found = match (outcome, user(&context)) {
-            (Err(reject), _) => Err(refused(reject, &context)),
-            (Ok(_), Some(user)) => self.found(user, search, origin.source).await,
-            (Ok(_), None) => Err(Reject::UnknownHandle.into()),
-        };
-        (found, context)
-    }
-
-    async fn found(
+    /// Searches what this user was there for.
+    pub(super) async fn found(
         &self,
         user: UserId,
         search: &Search,
         source: Source,
-    ) -> Result<(Past, Option<String>), Refusal> {
+    ) -> Result<Done, Refusal> {
         let history = self.history.clone().ok_or_else(Refusal::unsearchable)?;
         let words = QueryWords::new(&search.query).ok_or_else(|| {
             let most = QueryWords::MOST;
@@ -151,8 +103,11 @@ impl Service {
             Some(found) => found,
             None => self.nowhere(user, search.room).await?,
         };
-        let next = found.next.map(|next| self.secrets.seal_place(user, next));
-        Ok((found, next))
+        Ok(Done::Found {
+            before: found.next.map(|next| self.secrets.seal_place(user, next)),
+            query: Arc::clone(&search.query),
+            found,
+        })
     }
 
     /// What a participant finds in a room in which it never was.
@@ -171,7 +126,7 @@ impl Service {
         source: Source,
         read: impl Future<Output = Timed> + Send + 'static,
     ) -> Result<Option<Past>, Refusal> {
-        let capacity = std::sync::Arc::clone(&self.capacity);
+        let capacity = Arc::clone(&self.capacity);
         let began = Instant::now();
         let turn = capacity.archive_turns.take(source);
         let turn = tokio::time::timeout(MAX_WAIT, turn).await.map_err(|_| {

@@ -14,6 +14,7 @@ use super::ask::{self, Ask};
 use super::describe::Shape::{
     self, Flag, OneOf, Peer, PeerOrNull, Peers, Text, Texts, Whole, WholeOrNull,
 };
+use crate::break_words::text_of;
 use crate::refusal::Refusal;
 
 /// The fields of a result that are specific to the tool.
@@ -98,7 +99,7 @@ macro_rules! tools {
             pub(super) const fn text(self) -> &'static str {
                 match self {
                     $(Self::$tool => $text,)*
-                    Self::Break(kind) => text_of_break(kind),
+                    Self::Break(kind) => text_of(kind),
                     Self::CheckStressStatus => {
                         "How stressed you are, and how alert the boss. Changes nothing."
                     }
@@ -295,22 +296,3 @@ const RESTED: Gives = &[
     ("stress_level", Whole),
     ("boss_alert_level", Whole),
 ];
-
-const fn text_of_break(kind: BreakKind) -> &'static str {
-    match kind {
-        BreakKind::TakeABreak => {
-            "Take a plain break. Every break lowers your stress and may alert the boss; at alert 5 \
-             it takes 20 s. excuse: a line to say yourself."
-        }
-        BreakKind::WatchNetflix => "Take a break with a series.",
-        BreakKind::ShowMeme => "Take a break with memes.",
-        BreakKind::BathroomBreak => "Take a break in the bathroom, with a phone.",
-        BreakKind::CoffeeMission => "Take a break on the long way to a coffee.",
-        BreakKind::UrgentCall => "Take a break on an urgent call.",
-        BreakKind::DeepThinking => "Take a break that looks like thinking.",
-        BreakKind::EmailOrganizing => "Take a break sorting mail, and shopping.",
-        BreakKind::Chimaek => "Take a break with fried chicken and beer.",
-        BreakKind::LeaveWork => "Take a break by going home.",
-        BreakKind::CompanyDinner => "Take a break at the company dinner.",
-    }
-}

@@ -1,268 +1,201 @@
-//! Events and notices on the wire.
+//! Events and notices on the wire: the core's own, written as their reader sees them.
+
+use std::sync::Arc;
 
 use chat_core::{
-    Body, EndReason, Gap, Item, LostRange, Membership, NoticeKind, Page, RoomId, Seq, StickLoss,
-    UserId,
+    Body, EndReason, Item, LostRange, Membership, NoticeKind, Page, RoomId, Seq, StickLoss, UserId,
 };
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{User, timestamp};
 
-/// An event of an inbox.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Event {
-    /// Its place in the inbox, which is also its cursor.
-    pub seq: u64,
-    /// Its type.
-    #[serde(rename = "type")]
-    pub kind: &'static str,
-    /// Its instant; a gap has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timestamp: Option<String>,
-    /// Its room; a gap may concern several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub room_id: Option<String>,
-    /// Its place in the room's order.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub room_seq: Option<u64>,
-    /// The fields of its type.
-    #[serde(flatten)]
-    pub payload: Payload,
+/// Writes a field that is left out if there is no value.
+pub(super) fn optional<M: SerializeMap>(
+    map: &mut M,
+    name: &'static str,
+    value: Option<impl Serialize>,
+) -> Result<(), M::Error> {
+    match value {
+        Some(value) => map.serialize_entry(name, &value),
+        None => Ok(()),
+    }
 }
 
-/// The fields of each type of event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-#[expect(
-    missing_docs,
-    reason = "each field is the one of that name on the wire"
-)]
-pub enum Payload {
-    Partner {
-        partner: User,
-    },
-    Message {
-        message_id: String,
-        sender: User,
-        message: String,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        epoch: Option<u64>,
-    },
-    Reason {
-        reason: String,
-    },
-    User {
-        user: User,
-    },
-    Claimed {
-        user: User,
-        place: u32,
-    },
-    Granted {
-        user: User,
-        epoch: u64,
-        lease_seconds: u64,
-    },
-    Ended {
-        user: User,
-        epoch: u64,
-    },
-    Moderated {
-        user: User,
-        reason: String,
-    },
-    Gap {
-        from_seq: u64,
-        to_seq: u64,
-        lost: u64,
-        rooms: Vec<Lost>,
-        rooms_omitted: bool,
-    },
+/// An event of an inbox, or a gap, as its reader sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenItem<'a> {
+    item: Item<'a>,
+    reader: UserId,
+}
+
+impl SeenItem<'_> {
+    /// Its place in the inbox, which is also its cursor.
+    #[must_use]
+    pub const fn seq(&self) -> Seq {
+        match self.item {
+            Item::Gap(gap) => gap.to,
+            Item::Event(seq, _) => seq,
+        }
+    }
+
+    /// Its type.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.item {
+            Item::Gap(_) => "gap",
+            Item::Event(_, event) => event.kind(),
+        }
+    }
+}
+
+impl Serialize for SeenItem<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("seq", &self.seq())?;
+        map.serialize_entry("type", self.kind())?;
+        match self.item {
+            Item::Gap(gap) => {
+                map.serialize_entry("from_seq", &gap.from)?;
+                map.serialize_entry("to_seq", &gap.to)?;
+                map.serialize_entry("lost", &gap.lost())?;
+                let rooms: Vec<_> = gap.rooms.iter().map(Lost).collect();
+                map.serialize_entry("rooms", &rooms)?;
+                map.serialize_entry("rooms_omitted", &gap.rooms_omitted)?;
+            }
+            Item::Event(_, event) => {
+                map.serialize_entry("timestamp", &timestamp(event.at))?;
+                map.serialize_entry("room_id", &event.room)?;
+                map.serialize_entry("room_seq", &event.room_seq)?;
+                write_body(&mut map, event, self.reader)?;
+            }
+        }
+        map.end()
+    }
 }
 
 /// The part of a gap that concerns one room.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Lost {
-    /// The room.
-    pub room_id: String,
-    /// A lower bound: no event of the room before this place was dropped.
-    pub from_room_seq: u64,
-    /// The room's last dropped event.
-    pub to_room_seq: u64,
-    /// The number of dropped messages; 0 unless the last of them lies within this gap.
-    pub messages: u64,
-    /// The last change of the reader's own membership: `joined`, `left` or `kicked`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub you: Option<&'static str>,
-    /// Whether another member joined, left, went away or came back.
-    pub members_changed: bool,
-    /// The last change of the reader's own stick: `granted`, `released` or `expired`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stick: Option<&'static str>,
-    /// The epoch of that grant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epoch: Option<u64>,
-    /// Whether the stick was granted to, released by or taken from another member.
-    pub stick_changed: bool,
-    /// Why the room ended, if it did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ended: Option<&'static str>,
+struct Lost<'a>(&'a LostRange);
+
+impl Serialize for Lost<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("room_id", &self.0.room)?;
+        map.serialize_entry("from_room_seq", &self.0.from)?;
+        map.serialize_entry("to_room_seq", &self.0.to)?;
+        map.serialize_entry("messages", &self.0.messages)?;
+        optional(&mut map, "you", self.0.you.map(Membership::as_str))?;
+        map.serialize_entry("members_changed", &self.0.members_changed)?;
+        optional(&mut map, "stick", self.0.stick.map(StickLoss::as_str))?;
+        optional(&mut map, "epoch", self.0.stick.map(|loss| loss.epoch()))?;
+        map.serialize_entry("stick_changed", &self.0.stick_changed)?;
+        optional(&mut map, "ended", self.0.ended.map(EndReason::as_str))?;
+        map.end()
+    }
 }
 
 /// A transient notice: it has no place, and only the latest counts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Notice {
+#[derive(Clone, Copy, Debug)]
+pub struct SeenNotice<'a>(pub RoomId, pub &'a chat_core::Notice);
+
+impl SeenNotice<'_> {
     /// Its type: `user.typing` or `user.waiting`.
-    #[serde(rename = "type")]
-    pub kind: &'static str,
-    /// Its instant.
-    pub timestamp: String,
-    /// The room.
-    pub room_id: String,
-    /// The sender.
-    pub user: User,
-    /// How long the sender has been waiting.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waited_seconds: Option<u64>,
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self.1.kind {
+            NoticeKind::Typing => "user.typing",
+            NoticeKind::Waiting(_) => "user.waiting",
+        }
+    }
+}
+
+impl Serialize for SeenNotice<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(room, notice) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", self.kind())?;
+        map.serialize_entry("timestamp", &timestamp(notice.at))?;
+        map.serialize_entry("room_id", room)?;
+        map.serialize_entry("user", &User::from(&*notice.user))?;
+        if let NoticeKind::Waiting(span) = notice.kind {
+            map.serialize_entry("waited_seconds", &span.as_secs())?;
+        }
+        map.end()
+    }
 }
 
 /// A page of the inbox of `reader`: its events and gaps.
-#[must_use]
-pub fn events(page: &Page, reader: UserId) -> Vec<Event> {
-    let items = page.items().map(|item| match item {
-        Item::Gap(lost) => gap(lost),
-        Item::Event(seq, event) => one(event, seq, reader),
-    });
-    items.collect()
+pub fn events(page: &Page, reader: UserId) -> impl Iterator<Item = SeenItem<'_>> {
+    page.items().map(move |item| SeenItem { item, reader })
 }
 
-fn gap(gap: &Gap) -> Event {
-    Event {
-        seq: gap.to.0,
-        kind: "gap",
-        timestamp: None,
-        room_id: None,
-        room_seq: None,
-        payload: Payload::Gap {
-            from_seq: gap.from.0,
-            to_seq: gap.to.0,
-            lost: gap.to.0 + 1 - gap.from.0,
-            rooms: gap.rooms.iter().map(lost).collect(),
-            rooms_omitted: gap.rooms_omitted,
-        },
-    }
-}
-
-fn lost(range: &LostRange) -> Lost {
-    Lost {
-        room_id: range.room.to_string(),
-        from_room_seq: range.from.0,
-        to_room_seq: range.to.0,
-        messages: range.messages,
-        you: range.you.map(Membership::as_str),
-        members_changed: range.members_changed,
-        stick: range.stick.map(StickLoss::as_str),
-        epoch: range.stick.map(|loss| loss.epoch().0),
-        stick_changed: range.stick_changed,
-        ended: range.ended.map(EndReason::as_str),
-    }
-}
-
-fn one(event: &chat_core::Event, seq: Seq, reader: UserId) -> Event {
-    Event {
-        seq: seq.0,
-        kind: event.kind(),
-        timestamp: Some(timestamp(event.at)),
-        room_id: Some(event.room.to_string()),
-        room_seq: Some(event.room_seq.0),
-        payload: payload(event, reader),
-    }
-}
-
-/// The event's fields for its reader.
-pub(super) fn payload(event: &chat_core::Event, reader: UserId) -> Payload {
-    let user = |who: &chat_core::Who| User::seen_by(who, reader);
-    match &event.body {
-        Body::Found([a, b]) => Payload::Partner {
-            partner: user(if a.id == reader { b } else { a }),
-        },
-        Body::PartnerAway(who) | Body::PartnerReconnected(who) => {
-            Payload::Partner { partner: user(who) }
-        }
-        Body::Message {
-            sender,
-            text,
-            epoch,
-        } => Payload::Message {
-            message_id: event.message_id().to_string(),
-            sender: user(sender),
-            message: text.to_string(),
-            epoch: epoch.map(|epoch| epoch.0),
-        },
-        Body::PartnerDisconnected(reason) => Payload::Reason {
-            reason: reason.as_str().into(),
-        },
-        Body::Closed { reason } => Payload::Reason {
-            reason: reason.to_string(),
-        },
-        Body::Joined(who) | Body::Left(who) | Body::Away(who) | Body::Back(who) => {
-            Payload::User { user: user(who) }
-        }
-        Body::StickClaimed { user: who, place } => Payload::Claimed {
-            user: user(who),
-            place: *place,
-        },
-        Body::StickGranted {
-            user: who,
-            epoch,
-            lease,
-        } => Payload::Granted {
-            user: user(who),
-            epoch: epoch.0,
-            lease_seconds: lease.as_secs_ceil(),
-        },
-        Body::StickReleased { user: who, epoch } | Body::StickExpired { user: who, epoch } => {
-            Payload::Ended {
-                user: user(who),
-                epoch: epoch.0,
-            }
-        }
-        Body::Muted { user: who, reason } | Body::Kicked { user: who, reason } => {
-            Payload::Moderated {
-                user: user(who),
-                reason: reason.to_string(),
-            }
-        }
-    }
-}
-
-/// A notice as its reader sees it.
-#[must_use]
-pub fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
-    let (kind, waited) = match notice.kind {
-        NoticeKind::Typing => ("user.typing", None),
-        NoticeKind::Waiting(span) => ("user.waiting", Some(span.as_secs())),
+/// Writes the fields of the event's type.
+fn write_body<M: SerializeMap>(
+    map: &mut M,
+    event: &chat_core::Event,
+    reader: UserId,
+) -> Result<(), M::Error> {
+    let who = if matches!(event.body, Body::Message { .. }) {
+        map.serialize_entry("message_id", &event.message_id().to_string())?;
+        "sender"
+    } else if let Body::Found(_) | Body::PartnerAway(_) | Body::PartnerReconnected(_) = event.body {
+        "partner"
+    } else {
+        "user"
     };
-    Notice {
-        kind,
-        timestamp: timestamp(notice.at),
-        room_id: room.to_string(),
-        user: User::from(&*notice.user),
-        waited_seconds: waited,
+    let about = event.about(reader);
+    optional(map, who, about.map(|about| User::seen_by(about, reader)))?;
+    match &event.body {
+        Body::Message { text, epoch, .. } => {
+            map.serialize_entry("message", &**text)?;
+            optional(map, "epoch", *epoch)
+        }
+        Body::StickClaimed { place, .. } => map.serialize_entry("place", place),
+        Body::StickGranted { epoch, lease, .. } => {
+            map.serialize_entry("epoch", epoch)?;
+            map.serialize_entry("lease_seconds", &lease.as_secs_ceil())
+        }
+        Body::StickReleased { epoch, .. } | Body::StickExpired { epoch, .. } => {
+            map.serialize_entry("epoch", epoch)
+        }
+        Body::PartnerDisconnected(reason) => map.serialize_entry("reason", reason.as_str()),
+        Body::Muted { reason, .. } | Body::Kicked { reason, .. } | Body::Closed { reason } => {
+            map.serialize_entry("reason", &**reason)
+        }
+        Body::Found(_)
+        | Body::PartnerAway(_)
+        | Body::PartnerReconnected(_)
+        | Body::Joined(_)
+        | Body::Left(_)
+        | Body::Away(_)
+        | Body::Back(_) => Ok(()),
     }
 }
 
-/// The notices that a reader is shown.
-#[must_use]
-pub fn notices(all: &[(RoomId, chat_core::Notice)]) -> Vec<Notice> {
-    all.iter().map(|(room, one)| notice(*room, one)).collect()
+/// A message of the past, as its reader sees it.
+#[derive(Clone, Debug)]
+pub struct SeenPast<'a> {
+    /// The message.
+    pub event: &'a Arc<chat_core::Event>,
+    /// Its reader.
+    pub reader: UserId,
+    /// The room, unless the list of messages names it.
+    pub room: Option<RoomId>,
+}
+
+impl Serialize for SeenPast<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        optional(&mut map, "room_id", self.room)?;
+        map.serialize_entry("room_seq", &self.event.room_seq)?;
+        map.serialize_entry("timestamp", &timestamp(self.event.at))?;
+        write_body(&mut map, self.event, self.reader)?;
+        map.end()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use chat_core::{Epoch, Event as CoreEvent, RoomSeq, Time, Who};
+    use chat_core::{Epoch, Event as CoreEvent, Gap, RoomSeq, Time, Who};
     use serde_json::json;
 
     use super::*;
@@ -276,13 +209,14 @@ mod tests {
     }
 
     fn shown(body: Body) -> serde_json::Value {
-        let event = CoreEvent {
+        let event = Arc::new(CoreEvent {
             room: RoomId(3),
             room_seq: RoomSeq(4),
             at: Time(0),
             body,
-        };
-        serde_json::to_value(one(&event, Seq(9), UserId(1))).unwrap()
+        });
+        let (item, reader) = (Item::Event(Seq(9), &event), UserId(1));
+        serde_json::to_value(SeenItem { item, reader }).unwrap()
     }
 
     #[test]
@@ -360,10 +294,10 @@ mod tests {
             cursor: Seq(7),
             unread: 0,
         };
-        let shown = events(&page, UserId(1));
-        let places: Vec<_> = shown.iter().map(|event| (event.seq, event.kind)).collect();
+        let shown: Vec<_> = events(&page, UserId(1)).collect();
+        let places: Vec<_> = shown.iter().map(|one| (one.seq().0, one.kind())).collect();
         assert_eq!(places, [(3, "user.left"), (6, "gap"), (7, "user.left")]);
-        let shown = serde_json::to_value(&shown[1]).unwrap();
+        let shown = serde_json::to_value(shown[1]).unwrap();
         let expected = json!({
             "seq": 6, "type": "gap", "from_seq": 4, "to_seq": 6, "lost": 3,
             "rooms": [

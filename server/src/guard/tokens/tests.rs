@@ -14,7 +14,7 @@ fn a_token_is_known_by_its_hash() {
     let text = format!("\u{feff}# staff\n\nann {SESAME} # drawn in May\n");
     let tokens = Tokens::parse(&text, &[]).unwrap();
     assert_eq!(tokens.all.len(), 1);
-    assert_eq!(&*tokens.find("open-sesame").unwrap().name(), "ann");
+    assert_eq!(&*tokens.find("open-sesame").unwrap().name, "ann");
     assert!(tokens.find("open-sesame ").is_none());
     assert!(tokens.find(SESAME).is_none());
     assert!(tokens.find(&"x".repeat(10_000)).is_none());
@@ -81,7 +81,7 @@ fn a_token_ends_when_its_line_says() {
     assert!(!token.has_ended(second(1_798_761_599)));
     assert!(token.has_ended(second(1_798_761_600)));
     assert_eq!(day.retire(second(1_798_761_600)), ["ann".into()]);
-    assert!(!token.is_open() && !token.scope().is_open());
+    assert!(!token.is_open() && !token.scope.is_open());
     assert!(day.retire(second(1_798_761_600)).is_empty());
     let instant = of("2026-12-31T18:00:00Z");
     let token = instant.find("open-sesame").unwrap();
@@ -96,9 +96,9 @@ fn a_token_that_stays_keeps_its_seat_and_one_that_goes_closes_it() {
     let old = parse(&format!("ann {SESAME}\nben {other}"));
     let new = parse(&format!("cid {}\nann {SESAME} 2999-12-31", "1".repeat(64)));
     let (new, changes) = new.replace(&old);
-    let ann = Arc::clone(new.find("open-sesame").unwrap().scope());
-    assert!(Arc::ptr_eq(&ann, old.all[0].scope()) && ann.is_open());
-    assert!(!old.all[1].scope().is_open());
+    let ann = Arc::clone(&new.find("open-sesame").unwrap().scope);
+    assert!(Arc::ptr_eq(&ann, &old.all[0].scope) && ann.is_open());
+    assert!(!old.all[1].scope.is_open());
     let expected = Changes {
         kept: 1,
         added: vec!["cid".into()],
@@ -109,7 +109,7 @@ fn a_token_that_stays_keeps_its_seat_and_one_that_goes_closes_it() {
     let (next, changes) = parse(&format!("ann {other}")).replace(&new);
     assert_eq!((changes.kept, changes.added), (0, vec!["ann".into()]));
     assert!(!new.find("open-sesame").unwrap().is_open());
-    assert!(Arc::ptr_eq(&ann, next.all[0].scope()) && ann.is_open());
+    assert!(Arc::ptr_eq(&ann, &next.all[0].scope) && ann.is_open());
     let _ = parse("").replace(&next);
     assert!(!ann.is_open());
 }
@@ -122,8 +122,8 @@ fn a_name_has_two_tokens_while_it_changes_them() {
     let both = parse(&format!("ann {other}\nann {SESAME} 2026-12-31"));
     let (both, changes) = both.replace(&old);
     assert_eq!((changes.kept, changes.revoked), (1, Vec::new()));
-    let ann = Arc::clone(old.all[0].scope());
-    assert!(both.all.iter().all(|one| Arc::ptr_eq(one.scope(), &ann)));
+    let ann = Arc::clone(&old.all[0].scope);
+    assert!(both.all.iter().all(|one| Arc::ptr_eq(&one.scope, &ann)));
     let over = Time(1_798_761_600_000_000);
     assert_eq!(both.retire(over), ["ann".into()]);
     assert!(!old.all[0].is_open() && both.all[0].is_open() && ann.is_open());

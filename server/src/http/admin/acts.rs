@@ -237,7 +237,7 @@ fn needed(arguments: &mut Arguments, name: &'static str) -> Result<Arc<str>, Ref
     arguments.text(name)?.ok_or_else(|| missing(name))
 }
 
-fn missing(name: &str) -> Refusal {
+pub(super) fn missing(name: &str) -> Refusal {
     Refusal::invalid(format!("`{name}` is missing; this route needs it"))
 }
 

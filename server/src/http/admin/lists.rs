@@ -2,19 +2,21 @@
 
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
+use axum::routing::get;
 use chat_core::{
     Address, Answer, Ban, BreakKind, Hub, Measure, MeasurePlace, MeasureTarget, ParticipantView,
-    Reject, Report, RoomId, SecretHash, StickMove, TimerKind, UserId,
+    Reject, Report, RoomId, SecretHash, StickMove, Time, TimerKind, UserId,
 };
 use serde_json::{Value, json};
 use server_chat::refusal::Refusal;
-use server_chat::view::View;
 use server_chat::wire::{User, past, presence, timestamp};
 
 use super::super::Http;
 use super::super::views::{Part, look, part, room, shown};
+use super::acts::missing;
 use crate::guard::{HttpError, Operator};
 
 /// The most items of a list in one answer.
@@ -63,35 +65,46 @@ pub(super) async fn overview(_: Operator, State(http): State<Http>) -> Response 
     shown(&http, view)
 }
 
-/// The page of a list that the query names.
-async fn listed(
-    http: &Http,
-    RawQuery(query): RawQuery,
-    view: impl FnOnce(&View<'_>, &Part) -> Value + Send + 'static,
-) -> Response {
-    match part(query.as_deref(), LISTED) {
-        Ok(part) => shown(http, look(http, move |node| view(node, &part)).await),
-        Err(refused) => refused.into_response(),
-    }
+/// Makes a page of a list: the part of it that the query names.
+type List = fn(&Hub, &Part, Time) -> Value;
+
+/// The routes of the lists.
+pub(super) fn routes() -> Router<Http> {
+    let lists: [(&str, List); 4] = [
+        ("/participants", participants),
+        ("/rooms", rooms),
+        ("/reports", reports),
+        ("/bans", bans),
+    ];
+    lists
+        .into_iter()
+        .fold(Router::new(), |router, (path, list)| {
+            let serve = move |operator, http, query| listed(operator, http, query, list);
+            router.route(path, get(serve))
+        })
 }
 
-pub(super) async fn participants(
+async fn listed(
     _: Operator,
     State(http): State<Http>,
-    query: RawQuery,
-) -> Response {
-    listed(&http, query, |node, part| {
-        let found: Vec<_> = node
-            .hub()
-            .participants(part.after.as_deref(), part.limit)
-            .collect();
-        let next = found.last().filter(|_| found.len() >= part.limit);
-        json!({
-            "participants": found.iter().map(|view| participant(node.hub(), view)).collect::<Vec<_>>(),
-            "next": next.map(|view| &view.who.name),
-        })
+    RawQuery(query): RawQuery,
+    list: List,
+) -> Result<Response, HttpError> {
+    let now = http.service.node().now();
+    let part = part(query.as_deref(), LISTED)?;
+    let view = look(&http, move |node| list(node.hub(), &part, now)).await;
+    Ok(shown(&http, view))
+}
+
+fn participants(hub: &Hub, part: &Part, _: Time) -> Value {
+    let found: Vec<_> = hub
+        .participants(part.after.as_deref(), part.limit)
+        .collect();
+    let next = found.last().filter(|_| found.len() >= part.limit);
+    json!({
+        "participants": found.iter().map(|view| participant(hub, view)).collect::<Vec<_>>(),
+        "next": next.map(|view| &view.who.name),
     })
-    .await
 }
 
 fn participant(hub: &Hub, view: &ParticipantView) -> Value {
@@ -105,7 +118,7 @@ fn participant(hub: &Hub, view: &ParticipantView) -> Value {
         "display_name": user.display_name,
         "presence": presence(view.presence),
         "streams": view.streams,
-        "rooms": view.rooms.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "rooms": view.rooms,
         "room_names": Value::Object(named.collect()),
         "waiting_since": view.waiting_since.map(timestamp),
         "muted": view.is_muted,
@@ -113,30 +126,21 @@ fn participant(hub: &Hub, view: &ParticipantView) -> Value {
     })
 }
 
-pub(super) async fn rooms(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {
-    let now = http.service.node().now();
-    listed(&http, query, move |node, part| {
-        let hub = node.hub();
-        let found: Vec<_> = hub.named_rooms(part.after.as_deref(), part.limit).collect();
-        let next = found.last().filter(|_| found.len() >= part.limit);
-        json!({
-            "rooms": found.iter().map(|view| room(node, view, now)).collect::<Vec<_>>(),
-            "next": next.map(|view| &view.name),
-        })
+fn rooms(hub: &Hub, part: &Part, now: Time) -> Value {
+    let found: Vec<_> = hub.named_rooms(part.after.as_deref(), part.limit).collect();
+    let next = found.last().filter(|_| found.len() >= part.limit);
+    json!({
+        "rooms": found.iter().map(|view| room(hub, view, now)).collect::<Vec<_>>(),
+        "next": next.map(|view| &view.name),
     })
-    .await
 }
 
-pub(super) async fn reports(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {
-    listed(&http, query, |node, part| {
-        let hub = node.hub();
-        let all = hub.reports().count();
-        let newest = hub.reports().skip(all.saturating_sub(part.limit));
-        let mut shown: Vec<_> = newest.map(|one| report(hub, one)).collect();
-        shown.reverse();
-        json!({ "reports": shown, "kept": all })
-    })
-    .await
+fn reports(hub: &Hub, part: &Part, _: Time) -> Value {
+    let all = hub.reports().count();
+    let newest = hub.reports().skip(all.saturating_sub(part.limit));
+    let mut shown: Vec<_> = newest.map(|one| report(hub, one)).collect();
+    shown.reverse();
+    json!({ "reports": shown, "kept": all })
 }
 
 fn report(hub: &Hub, report: &Report) -> Value {
@@ -158,14 +162,11 @@ pub(super) async fn context(
     _: Operator,
     State(http): State<Http>,
     RawQuery(query): RawQuery,
-) -> Response {
+) -> Result<Response, HttpError> {
     let id = form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes())
         .find(|(name, _)| name == "user_id")
         .map(|(_, id)| id.into_owned());
-    let Some(id) = id else {
-        let why = "`user_id` is missing; this route needs it";
-        return HttpError::from(Refusal::invalid(why.into())).into_response();
-    };
+    let id = id.ok_or_else(|| missing("user_id"))?;
     let found = http.service.node().look(move |node| {
         let hub = node.hub();
         let user = hub.user_by_public_id(&id)?;
@@ -177,9 +178,8 @@ pub(super) async fn context(
         Some(json!({ "rooms": rooms }).to_string())
     });
     match found.await {
-        Some(Some(view)) => shown(&http, Some(view.into())),
-        Some(None) => HttpError::from(Refusal::from(Reject::UserNotFound)).into_response(),
-        None => shown(&http, None),
+        Some(None) => Err(Refusal::from(Reject::UserNotFound).into()),
+        view => Ok(shown(&http, view.flatten().map(Into::into))),
     }
 }
 
@@ -190,25 +190,21 @@ fn said_in(hub: &Hub, user: UserId, room: RoomId) -> Option<Value> {
     else {
         return None;
     };
-    let messages: Vec<_> = messages.iter().map(|event| past(event, user)).collect();
     Some(json!({
         "room_id": room.to_string(),
         "name": hub.room_name(room),
-        "messages": messages,
+        "messages": past(&messages, user, false),
     }))
 }
 
-pub(super) async fn bans(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {
-    listed(&http, query, |node, part| {
-        let after = part.after.as_deref().map(place_of);
-        let found: Vec<_> = node.hub().kept(after.as_ref()).take(part.limit).collect();
-        let next = found.last().filter(|_| found.len() >= part.limit);
-        json!({
-            "bans": found.iter().map(|(kept, ban)| banned(*kept, ban)).collect::<Vec<_>>(),
-            "next": next.map(|(kept, _)| shown_place(&kept.place())),
-        })
+fn bans(hub: &Hub, part: &Part, _: Time) -> Value {
+    let after = part.after.as_deref().map(place_of);
+    let found: Vec<_> = hub.kept(after.as_ref()).take(part.limit).collect();
+    let next = found.last().filter(|_| found.len() >= part.limit);
+    json!({
+        "bans": found.iter().map(|(kept, ban)| banned(*kept, ban)).collect::<Vec<_>>(),
+        "next": next.map(|(kept, _)| shown_place(&kept.place())),
     })
-    .await
 }
 
 fn banned(kept: MeasureTarget<'_>, ban: &Ban) -> Value {

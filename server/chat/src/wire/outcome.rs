@@ -1,0 +1,147 @@
+//! The outcome of a call, which each transport shows in its own format.
+
+use std::sync::Arc;
+
+use chat_core::{Answer, Response, RoomSeq, Time, Who};
+use serde_json::Value;
+use server_storage::history::Past;
+
+use crate::driver::{AnswerFacts, CallerContext, KeptDraft, Me};
+use crate::identity::Handle;
+use crate::refusal::Refusal;
+use crate::tools::{MemberPart, Tool};
+
+/// The outcome of a call.
+#[derive(Clone, Debug)]
+pub struct CallOutcome {
+    /// The tool.
+    pub tool: Tool,
+    /// The result.
+    pub result: Result<Done, Refusal>,
+    /// The caller's identity and rooms; `None` if the node was not called.
+    pub context: Option<CallerContext>,
+    /// Whether the caller may omit its handle from now on.
+    pub implicit: HandleUse,
+    /// The caller's handle; `None` if the caller was not identified.
+    pub caller: Option<Handle>,
+    /// The address of the caller's inbox as a resource, if the tool may have registered the caller.
+    pub inbox_uri: String,
+    /// Whether the call registered its caller, whose credentials the result must contain.
+    pub is_newcomer: bool,
+    /// The caller's own words that the result repeats.
+    pub own_words: Option<Arc<str>>,
+    /// The part of a member list to show.
+    pub part: MemberPart,
+}
+
+/// What an accepted call gave.
+#[derive(Clone, Debug)]
+pub enum Done {
+    /// The core's answer.
+    Answered(Response),
+    /// The result of a search.
+    Found {
+        /// What it found.
+        found: Past,
+        /// The words that it looked for.
+        query: Arc<str>,
+        /// The place before which the next page begins, if there is one.
+        before: Option<String>,
+    },
+}
+
+/// Whether a caller must pass its handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandleUse {
+    /// It is the only participant of this process.
+    MayBeLeftOut,
+    /// It is the only participant of its session or token: until that ends, or the server restarts.
+    KnownForNow,
+    /// It must.
+    MustBePassed,
+}
+
+impl CallOutcome {
+    /// A call of which nothing but its result is known.
+    #[must_use]
+    pub fn of(tool: Tool, result: Result<Done, Refusal>) -> Self {
+        Self {
+            tool,
+            result,
+            context: None,
+            implicit: HandleUse::MustBePassed,
+            caller: None,
+            inbox_uri: String::new(),
+            is_newcomer: false,
+            own_words: None,
+            part: MemberPart::default(),
+        }
+    }
+
+    /// A call that was refused before the node.
+    #[must_use]
+    pub fn refused(tool: Tool, refusal: Refusal) -> Self {
+        Self::of(tool, Err(refusal))
+    }
+
+    /// The result, or `{"error": …}`.
+    ///
+    /// # Panics
+    /// Never: all of it is strings, numbers, lists and maps with names as keys.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::to_value(self).expect("results are plain JSON")
+    }
+
+    /// The core's answer, if the call is accepted.
+    #[must_use]
+    pub const fn response(&self) -> Option<&Response> {
+        match &self.result {
+            Ok(Done::Answered(response)) => Some(response),
+            Ok(Done::Found { .. }) | Err(_) => None,
+        }
+    }
+
+    /// The caller, if it is known.
+    #[must_use]
+    pub fn me(&self) -> Option<&Me> {
+        self.context.as_ref()?.me.as_ref()
+    }
+
+    /// The further facts of the answer.
+    #[must_use]
+    pub fn more(&self) -> Option<&AnswerFacts> {
+        self.context.as_ref().map(|context| &context.more)
+    }
+
+    /// The holder of the stick that the answer is about, and the caller's draft.
+    #[must_use]
+    pub fn stick(&self) -> (Option<&Who>, Option<&KeptDraft>) {
+        if let Some(AnswerFacts::Stick { holder, draft }) = self.more() {
+            return (holder.as_deref(), draft.as_deref());
+        }
+        (None, None)
+    }
+
+    /// The seconds from the answer until this instant.
+    pub(crate) fn seconds_until(&self, until: Time) -> u64 {
+        let context = self.context.as_ref();
+        context.map_or(0, |context| until.since(context.at).as_secs_ceil())
+    }
+
+    /// The place before which a room has older messages than those of the answer.
+    pub(crate) fn before(&self) -> Option<RoomSeq> {
+        let Some(Response::Read(Answer::History {
+            messages,
+            more: true,
+            ..
+        })) = self.response()
+        else {
+            return None;
+        };
+        if let Some(AnswerFacts::Before(before)) = self.more() {
+            return Some(*before);
+        }
+        messages.first().map(|event| event.room_seq)
+    }
+}

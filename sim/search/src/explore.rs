@@ -23,7 +23,7 @@ use sim_model::recipe::Recipe;
 
 use crate::runner::{Ended, RunSeed, in_order};
 
-pub use failures::{Failure, Failures};
+pub use failures::Failures;
 pub use guided::{Corpus, Entry};
 pub use vary::{DrawnPlan, EVERYDAY, blank, vary};
 pub use worst_search::{Guide, WorstSearch};
@@ -98,12 +98,12 @@ pub struct Exploration {
     pub guided: Option<Corpus>,
 }
 
-/// The kept part of a trial's result.
-struct TrialRun {
+/// The kept part of a run's result.
+struct KeptRun {
     virtual_span: Span,
     steps: u64,
     trace_hash: u64,
-    violations: Vec<(Class, Violation)>,
+    violations: Vec<Violation>,
     tally: Tally,
     worst: Worst,
 }
@@ -160,28 +160,19 @@ impl ExploreOptions<'_> {
         usize::try_from(turn % scenarios as u64).unwrap_or(0)
     }
 
-    /// The violations of a run that count.
-    fn violations(&self, outcome: &SeedOutcome) -> Vec<(Class, Violation)> {
-        let wanted = |violation: &&Violation| self.wants(&violation.property);
-        let violations = outcome.violations.iter().filter(wanted);
-        let violations = violations.cloned();
-        violations
-            .map(|one| (Class::of(&one.property), one))
-            .collect()
-    }
-
-    fn attempt(&self, trial: &Trial, run: RunSeed<'_>, progress: &Progress) -> TrialRun {
-        let plan = self.varied(trial).plan;
-        let mut outcome = run(&plan, trial.seed, progress, None);
+    /// What is kept of a run with this recipe: of its violations, those that count.
+    fn kept(&self, recipe: &Recipe, mut outcome: SeedOutcome) -> KeptRun {
         if let Some(also_judge) = self.also_judge {
-            also_judge(&plan.recipe, &mut outcome);
+            also_judge(recipe, &mut outcome);
         }
         let seek = self.seek.map_or(Seek::QueueWait, |(seek, _)| seek);
-        TrialRun {
+        let mut violations = outcome.violations;
+        violations.retain(|violation| self.wants(&violation.property));
+        KeptRun {
             virtual_span: outcome.virtual_span,
             steps: outcome.steps,
             trace_hash: outcome.trace_hash,
-            violations: self.violations(&outcome),
+            violations,
             worst: outcome.metrics.worst(seek),
             tally: outcome.tally,
         }
@@ -201,82 +192,121 @@ pub fn explore(
         hunted: what.seek.map(|(seek, guide)| WorstSearch::new(seek, guide)),
         ..Exploration::default()
     };
-    while all.tried < what.count {
+    let mut flow = ControlFlow::Continue(());
+    while flow.is_continue() && all.tried < what.count {
         // Without a search there is one round. With one, each round depends on the results of the
         // previous round.
         let (base, left) = (all.tried, what.count - all.tried);
-        let round: Vec<Trial> = match &all.hunted {
-            None => Vec::new(),
-            Some(hunted) => hunted.round(left, base, &|index| what.fresh(index)),
+        let fresh = |index: u64| what.fresh(base + index);
+        let round = match &all.hunted {
+            None => Round::Fresh(left, &fresh),
+            Some(hunted) => Round::Chosen(hunted.round(left, base, &|index| what.fresh(index))),
         };
-        let trial_of = |index: u64| match usize::try_from(index).ok().and_then(|i| round.get(i)) {
-            Some(trial) => trial.clone(),
-            None => what.fresh(base + index),
+        let attempt = |trial: &Trial, progress: &Progress| {
+            let plan = what.varied(trial).plan;
+            what.kept(&plan.recipe, run(&plan, trial.seed, progress, None))
         };
-        let count = if round.is_empty() {
-            left
-        } else {
-            round.len() as u64
-        };
-        let attempt =
-            |index: u64, progress: &Progress| what.attempt(&trial_of(index), run, progress);
-        let mut flow = ControlFlow::Continue(());
-        let mut take = |index: u64, ended: Ended<TrialRun>| {
-            let trial = trial_of(index);
-            let failed = all.take(&trial, ended, what);
-            listener.on_trial(&trial);
-            let enough = failed && what.on_failure == OnFailure::Stop;
-            flow = if enough {
-                ControlFlow::Break(())
-            } else {
-                listener.tick(&all)
-            };
-            flow
-        };
-        let jobs = (what.jobs, &what.interrupt);
-        in_order(count, jobs, &attempt, &mut take, &mut |_| {});
-        if flow.is_break() || what.interrupt.is_requested() {
-            break;
-        }
+        flow = all.round(&round, what, &attempt, Exploration::take, listener);
     }
     all
 }
 
-impl Exploration {
-    /// Adds the next trial. Returns whether it failed.
-    fn take(&mut self, trial: &Trial, ended: Ended<TrialRun>, what: &ExploreOptions<'_>) -> bool {
-        self.tried += 1;
-        self.runs += 1;
-        let failed = match ended {
-            Err(words) => self.take_panic(trial, &words, what),
-            Ok(tried) => {
-                self.virtual_span = self.virtual_span + tried.virtual_span;
-                self.steps += tried.steps;
-                self.tally.add(&tried.tally);
-                if let Some(hunted) = &mut self.hunted {
-                    hunted.take(trial, tried.worst);
-                }
-                for (class, violation) in &tried.violations {
-                    let hash = Some(tried.trace_hash);
-                    self.failures.add(trial, hash, *class, violation);
-                }
-                !tried.violations.is_empty()
-            }
-        };
-        if failed && self.first_failure.is_none() {
-            self.first_failure = Some(self.effort());
+/// The trials of a round.
+enum Round<'r> {
+    /// So many, each made when it is needed.
+    Fresh(u64, &'r (dyn Fn(u64) -> Trial + Sync)),
+    Chosen(Vec<Trial>),
+}
+
+impl Round<'_> {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Fresh(count, _) => *count,
+            Self::Chosen(trials) => trials.len() as u64,
         }
-        failed
     }
 
-    /// Adds a run that panicked. Returns whether that counts.
-    fn take_panic(&mut self, trial: &Trial, words: &str, what: &ExploreOptions<'_>) -> bool {
-        let wanted = what.wants(PANIC);
-        if wanted {
-            let violation = Violation::of_panic(words, trial.seed);
-            self.failures.add(trial, None, Class::Safety, &violation);
+    fn trial(&self, index: u64) -> Trial {
+        match self {
+            Self::Fresh(_, fresh) => fresh(index),
+            Self::Chosen(trials) => trials[usize::try_from(index).unwrap_or(0)].clone(),
         }
-        wanted
+    }
+}
+
+impl Exploration {
+    /// Runs a round, and takes its results in order, each of which may be a failure. Returns whether
+    /// to go on.
+    fn round<T: Send>(
+        &mut self,
+        round: &Round<'_>,
+        what: &ExploreOptions<'_>,
+        attempt: &(dyn Fn(&Trial, &Progress) -> T + Sync),
+        take: fn(&mut Self, &Trial, Ended<T>, &ExploreOptions<'_>) -> bool,
+        listener: &mut dyn Listener,
+    ) -> ControlFlow<()> {
+        let mut flow = ControlFlow::Continue(());
+        let attempt = |index: u64, progress: &Progress| attempt(&round.trial(index), progress);
+        let mut take = |index: u64, ended: Ended<T>| {
+            let trial = round.trial(index);
+            self.tried += 1;
+            let failed = take(self, &trial, ended, what);
+            if failed && self.first_failure.is_none() {
+                self.first_failure = Some(self.effort());
+            }
+            listener.on_trial(&trial);
+            flow = if failed && what.on_failure == OnFailure::Stop {
+                ControlFlow::Break(())
+            } else {
+                listener.tick(self)
+            };
+            flow
+        };
+        let jobs = (what.jobs, &what.interrupt);
+        in_order(round.count(), jobs, &attempt, &mut take, &mut |_| {});
+        if what.interrupt.is_requested() {
+            flow = ControlFlow::Break(());
+        }
+        flow
+    }
+
+    /// Adds a trial of one run. Returns whether it failed.
+    fn take(&mut self, trial: &Trial, ended: Ended<KeptRun>, what: &ExploreOptions<'_>) -> bool {
+        if let Ok(run) = &ended {
+            self.virtual_span = self.virtual_span + run.virtual_span;
+            self.steps += run.steps;
+            if let Some(hunted) = &mut self.hunted {
+                hunted.take(trial, run.worst);
+            }
+        }
+        self.take_run(trial, ended, what)
+    }
+
+    /// Adds a run. Returns whether it failed.
+    fn take_run(
+        &mut self,
+        trial: &Trial,
+        ended: Ended<KeptRun>,
+        what: &ExploreOptions<'_>,
+    ) -> bool {
+        self.runs += 1;
+        match ended {
+            Err(words) => what.wants(PANIC) && self.take_panic(trial, &words),
+            Ok(run) => {
+                self.tally.add(&run.tally);
+                for violation in &run.violations {
+                    self.failures.add(trial, Some(run.trace_hash), violation);
+                }
+                !run.violations.is_empty()
+            }
+        }
+    }
+
+    /// Adds a run that panicked, which is a failure.
+    fn take_panic(&mut self, trial: &Trial, words: &str) -> bool {
+        let violation = Violation::of_panic(words, trial.seed);
+        self.failures.add(trial, None, &violation);
+        true
     }
 
     /// The `sometimes` points that no trial reached.
@@ -301,14 +331,8 @@ impl Exploration {
     pub fn result(&self, what: &ExploreOptions<'_>) -> ExplorationResult {
         let drew = |trial: &Trial| what.varied(trial).drew;
         let failures = self.failures.iter().map(|failure| FailureResult {
-            property: failure.property.clone(),
-            class: failure.class,
-            cause: failure.cause.clone(),
-            detail: failure.detail.clone(),
-            trial: failure.trial.clone(),
             drew: drew(&failure.trial),
-            trace_hash: failure.trace_hash,
-            trials: failure.trials,
+            ..failure.clone()
         });
         let hunt = |hunted: &WorstSearch| {
             let worst = hunted.worst().iter().map(|(trial, worst)| WorstTrial {

@@ -14,7 +14,7 @@ use super::{Console, WRONG, is_stdout, load_all, shrinking};
 use crate::VERSION;
 use crate::cli::ExploreArgs;
 use crate::output;
-use sim_model::outcome::{INTERRUPTED, Interrupt, Progress, Trial, worst};
+use sim_model::outcome::{FailureResult, INTERRUPTED, Interrupt, Progress, Trial, worst};
 use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
 use sim_report::{
@@ -22,7 +22,7 @@ use sim_report::{
 };
 use sim_scenario::to_yaml;
 use sim_search::explore::{
-    Corpus, Exploration, ExploreOptions, Failure, Guide, Listener, OnFailure, blank, explore,
+    Corpus, Exploration, ExploreOptions, Guide, Listener, OnFailure, blank, explore,
 };
 use sim_search::panics::catch_panic;
 use sim_search::shrink;
@@ -154,8 +154,9 @@ fn keep_all(
     let mut kept: Vec<Kept> = Vec::new();
     for failure in found.failures.iter() {
         // One seed may violate a property in several ways, for which one scenario is enough.
-        let same =
-            |other: &Failure| other.property == failure.property && other.trial == failure.trial;
+        let same = |other: &FailureResult| {
+            other.property == failure.property && other.trial == failure.trial
+        };
         let before = found.failures.iter().take(kept.len()).position(same);
         kept.push(match before {
             Some(before) => kept[before].clone(),
@@ -170,7 +171,10 @@ fn keep_all(
 
 /// The name of a failure's files: `stick_exclusion-1337`, or `stick_exclusion-1337-2` if another
 /// run of the same seed, a branch or one of another scenario, failed before it.
-fn name_of<'f>(failure: &'f Failure, before: impl Iterator<Item = &'f Failure>) -> String {
+fn name_of<'f>(
+    failure: &'f FailureResult,
+    before: impl Iterator<Item = &'f FailureResult>,
+) -> String {
     let (property, seed) = (&failure.property, failure.trial.seed);
     let mut others: Vec<&Trial> = Vec::new();
     for one in before {
@@ -194,7 +198,7 @@ fn corpus(arguments: &ExploreArgs) -> std::io::Result<Corpus> {
 /// Writes the drawn scenario of a failure, and its shrunk form.
 fn keep(
     (arguments, what): (&ExploreArgs, &ExploreOptions<'_>),
-    (failure, name): (&Failure, &str),
+    (failure, name): (&FailureResult, &str),
     console: &mut Console<'_>,
 ) -> Kept {
     let mut plan = what.varied(&failure.trial).plan;
@@ -222,7 +226,7 @@ fn keep(
 fn trace(
     path: &Path,
     what: &ExploreOptions<'_>,
-    failure: &Failure,
+    failure: &FailureResult,
     run: RunSeed<'_>,
 ) -> std::io::Result<()> {
     let file = BufWriter::new(File::create(path)?);

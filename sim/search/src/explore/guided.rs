@@ -16,31 +16,21 @@ mod family;
 
 use std::ops::ControlFlow;
 
-use sim_judge::SeedOutcome;
-use sim_model::outcome::{Class, Progress, Tally, Trial, Violation};
-use sim_model::plan::Plan;
-use sim_model::recipe::Recipe;
+use sim_model::outcome::{Progress, Trial};
 
-use crate::runner::{Ended, in_order};
+use crate::runner::Ended;
 
 pub use corpus::{Corpus, Entry};
 use coverage_map::CoverageMap;
-use family::{Family, FamilyRoot, NewFacets};
+use family::{Family, NewFacets};
 
-use super::{Exploration, ExploreOptions, Listener, OnFailure};
+use super::{Exploration, ExploreOptions, KeptRun, Listener, OnFailure, Round};
 
 /// The number of families in a round.
 const ROUND: u64 = 32;
 
 /// The number of branch numbers that one family may use.
 const BRANCHES: u32 = 64;
-
-/// The kept part of a family member's result.
-struct Member {
-    trace_hash: u64,
-    violations: Vec<(Class, Violation)>,
-    tally: Tally,
-}
 
 /// Explores by families, starting from the corpus.
 pub(super) fn explore(
@@ -53,127 +43,71 @@ pub(super) fn explore(
         ..Exploration::default()
     };
     let mut flow = ControlFlow::Continue(());
-    while flow.is_continue() && all.tried < what.count && !what.interrupt.is_requested() {
+    while flow.is_continue() && all.tried < what.count {
         let Some(corpus) = &mut all.guided else { break };
         if corpus.is_flat() {
             break;
         }
-        let round = corpus.round(what, ROUND.min(what.count - all.tried));
+        let round = Round::Chosen(corpus.round(what, ROUND.min(what.count - all.tried)));
         let coverage = corpus.coverage.clone();
-        let trial_of = |index: u64| &round[usize::try_from(index).unwrap_or(0)];
-        let attempt = |index: u64, progress: &Progress| {
-            let family = what.family(trial_of(index), &coverage);
+        let attempt = |trial: &Trial, progress: &Progress| {
+            let family = what.family(trial, &coverage);
             progress.advance(chat_types::Span::ZERO, 0, family.steps);
             family
         };
-        let mut take = |index: u64, ended: Ended<Family<Member>>| {
-            let trial = trial_of(index);
-            let failed = all.take_family(trial, ended, what);
-            listener.on_trial(trial);
-            let stop = failed && what.on_failure == OnFailure::Stop;
-            flow = if stop {
-                ControlFlow::Break(())
-            } else {
-                listener.tick(&all)
-            };
-            flow
-        };
-        let count = round.len() as u64;
-        let jobs = (what.jobs, &what.interrupt);
-        in_order(count, jobs, &attempt, &mut take, &mut |_| {});
+        flow = all.round(&round, what, &attempt, Exploration::take_family, listener);
     }
     all
 }
 
 impl ExploreOptions<'_> {
-    fn family(&self, trial: &Trial, coverage: &CoverageMap) -> Family<Member> {
-        let plan: Plan = self.varied(trial).plan;
+    fn family(&self, trial: &Trial, coverage: &CoverageMap) -> Family<KeptRun> {
+        let plan = self.varied(trial).plan;
         let number = u32::try_from(trial.index % u64::from(u32::MAX / BRANCHES)).unwrap_or(0);
-        let root = FamilyRoot {
-            plan: &plan,
-            seed: trial.seed,
-            first_branch: 1 + number * BRANCHES,
-        };
-        family::explore(root, coverage, &|recipe, outcome| {
-            self.keep(recipe, outcome)
-        })
-    }
-
-    fn keep(&self, recipe: &Recipe, mut outcome: SeedOutcome) -> (Member, ControlFlow<()>) {
-        if let Some(also_judge) = self.also_judge {
-            also_judge(recipe, &mut outcome);
-        }
-        let violations = self.violations(&outcome);
-        let next = match (violations.is_empty(), self.on_failure) {
-            (false, OnFailure::Stop) => ControlFlow::Break(()),
-            (true, _) | (false, OnFailure::Continue) => ControlFlow::Continue(()),
-        };
-        let member = Member {
-            trace_hash: outcome.trace_hash,
-            violations,
-            tally: outcome.tally,
-        };
-        (member, next)
+        let first_branch = 1 + number * BRANCHES;
+        family::explore(
+            (&plan, trial.seed),
+            first_branch,
+            coverage,
+            &|recipe, outcome| {
+                let run = self.kept(recipe, outcome);
+                let next = match (run.violations.is_empty(), self.on_failure) {
+                    (false, OnFailure::Stop) => ControlFlow::Break(()),
+                    (true, _) | (false, OnFailure::Continue) => ControlFlow::Continue(()),
+                };
+                (run, next)
+            },
+        )
     }
 }
 
 impl Exploration {
-    /// Adds the next family. Returns whether a member failed.
+    /// Adds a family. Returns whether a member failed.
     fn take_family(
         &mut self,
         trial: &Trial,
-        ended: Ended<Family<Member>>,
+        ended: Ended<Family<KeptRun>>,
         what: &ExploreOptions<'_>,
     ) -> bool {
-        self.tried += 1;
         let family = match ended {
             Ok(family) => family,
+            // A panic in a member is caught for that member; this one is in the exploration itself.
             Err(words) => {
-                // A panic in a member is caught for that member; this panic is in the exploration
-                // itself.
-                let words = format!("in exploring the family: {words}");
-                let violation = Violation::of_panic(&words, trial.seed);
-                self.failures.add(trial, None, Class::Safety, &violation);
-                return true;
+                return self.take_panic(trial, &format!("in exploring the family: {words}"));
             }
         };
         self.steps += family.steps;
         let mut failed = false;
         for (recipe, ended) in family.members {
-            self.runs += 1;
-            failed |= self.take_member(
-                &Trial {
-                    recipe,
-                    ..trial.clone()
-                },
-                ended,
-                what,
-            );
-        }
-        if failed && self.first_failure.is_none() {
-            self.first_failure = Some(self.effort());
+            let trial = Trial {
+                recipe,
+                ..trial.clone()
+            };
+            failed |= self.take_run(&trial, ended, what);
         }
         if let Some(corpus) = &mut self.guided {
             corpus.take(trial, what, family.new_facets, &family.facets);
         }
         failed
-    }
-
-    fn take_member(
-        &mut self,
-        trial: &Trial,
-        ended: Ended<Member>,
-        what: &ExploreOptions<'_>,
-    ) -> bool {
-        let member = match ended {
-            Ok(member) => member,
-            Err(words) => return self.take_panic(trial, &words, what),
-        };
-        self.tally.add(&member.tally);
-        for (class, violation) in &member.violations {
-            let hash = Some(member.trace_hash);
-            self.failures.add(trial, hash, *class, violation);
-        }
-        !member.violations.is_empty()
     }
 }

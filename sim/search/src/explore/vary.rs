@@ -12,10 +12,10 @@ mod faults;
 mod flows;
 mod in_step;
 mod limits;
-mod quiet;
 mod rambler;
 mod servers;
 mod spelling;
+mod steps;
 mod texts;
 mod theme;
 mod users;
@@ -108,15 +108,10 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> DrawnPlan {
 }
 
 fn schedule(plan: &mut Plan, mix: Mix, dice: &mut Dice) {
-    let race = Race {
-        depth: dice.between(1, 6),
-        hug: dice.pick(&[
-            dice::ratio(0, 1),
-            dice::ratio(1, 20),
-            dice::ratio(1, 6),
-            dice::ratio(1, 2),
-        ]),
-    };
+    let depth = dice.between(1, 6);
+    let (over, under) = dice.pick(&[(0, 1), (1, 20), (1, 6), (1, 2)]);
+    let hug = dice::ratio(over, under);
+    let race = Race { depth, hug };
     let coin = dice.coin();
     plan.schedule = match mix {
         Mix::Plain => Schedule::Plain,

@@ -168,16 +168,16 @@ impl Corpus {
             begun: 0,
         };
         let mut all = 0;
-        for one in new_facets {
+        for (recipe, entered) in new_facets {
             // Families of one round do not see one another's findings, so some are not new.
-            let new = one.entered.into_iter().filter(|e| self.coverage.add(*e));
+            let new = entered.into_iter().filter(|e| self.coverage.add(*e));
             let found = u32::try_from(new.count()).unwrap_or(u32::MAX);
             if found == 0 {
                 continue;
             }
             self.idle = 0;
             all += found;
-            self.keep(entry_of(&one.recipe, found));
+            self.keep(entry_of(&recipe, found));
         }
         if let Some(begun) = self.entries.get_mut(&entry_of(&trial.recipe, 0).id()) {
             begun.found = begun.found.saturating_add(all);

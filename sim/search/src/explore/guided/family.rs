@@ -34,21 +34,8 @@ const WORTH: u32 = 4;
 /// The worth that must be found for an additional branch.
 const FOR_A_BRANCH: u32 = 32;
 
-/// The start of a family.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FamilyRoot<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) seed: u64,
-    /// The number of its first branch. Families of one seed use different numbers.
-    pub(super) first_branch: u32,
-}
-
-/// The new facets that a member entered.
-#[derive(Clone, Debug)]
-pub(super) struct NewFacets {
-    pub(super) recipe: Recipe,
-    pub(super) entered: Vec<Entered>,
-}
+/// The new facets that the run with this recipe entered.
+pub(super) type NewFacets = (Recipe, Vec<Entered>);
 
 /// The result of a family.
 #[derive(Debug)]
@@ -80,7 +67,9 @@ impl SavedRun<'_> {
 
 /// Explores one family.
 struct Explorer<'p, 'k> {
-    root: FamilyRoot<'p>,
+    plan: &'p Plan,
+    /// The number of its first branch. Families of one seed use different numbers.
+    first_branch: u32,
     coverage: &'k CoverageMap,
     /// The facets that the family itself entered.
     own: CoverageMap,
@@ -95,14 +84,16 @@ struct Explorer<'p, 'k> {
 /// Returns the part of an outcome to keep, and whether the family goes on.
 type Keep<'k, T> = &'k dyn Fn(&Recipe, SeedOutcome) -> (T, ControlFlow<()>);
 
-/// Runs a family.
+/// Runs the family of this plan and seed.
 pub(super) fn explore<T>(
-    root: FamilyRoot<'_>,
+    (plan, seed): (&Plan, u64),
+    first_branch: u32,
     coverage: &CoverageMap,
     keep: Keep<'_, T>,
 ) -> Family<T> {
     let mut explorer = Explorer {
-        root,
+        plan,
+        first_branch,
         coverage,
         own: CoverageMap::new(),
         points: Point::ALL
@@ -115,9 +106,8 @@ pub(super) fn explore<T>(
         new_facets: Vec::new(),
     };
     let mut members = Vec::new();
-    let first = explorer.member(root.plan.recipe.clone(), |_| {
-        let judge = RunJudge::new(root.plan);
-        (Split::begin(root.plan, root.seed, judge), Counts::new())
+    let first = explorer.member(plan.recipe.clone(), || {
+        (Split::begin(plan, seed, RunJudge::new(plan)), Counts::new())
     });
     let mut next = push(&mut members, first, keep);
     let mut branches = 0;
@@ -171,7 +161,7 @@ impl<'p> Explorer<'p, '_> {
         let run = copy.run.branch(branch);
         let recipe = run.recipe().clone();
         let before = self.found;
-        let ended = self.member(recipe, |_| (run, counts));
+        let ended = self.member(recipe, || (run, counts));
         // A better copy may have replaced it meanwhile.
         let gave = self.found - before;
         if let Some(copy) = self.saved.iter_mut().find(|copy| copy.run.steps() == step) {
@@ -184,11 +174,11 @@ impl<'p> Explorer<'p, '_> {
     fn member(
         &mut self,
         recipe: Recipe,
-        run: impl FnOnce(&Self) -> (Split<'p, RunJudge>, Counts),
+        run: impl FnOnce() -> (Split<'p, RunJudge>, Counts),
     ) -> (Recipe, Ended<SeedOutcome>) {
         let mut new_facets = Vec::new();
         let ended = catch_panic(|| {
-            let (mut run, mut counts) = run(self);
+            let (mut run, mut counts) = run();
             let mut entered = Vec::new();
             let begins = recipe.turns().last().map_or(0, |turn| turn.step);
             let mut copied = begins;
@@ -212,12 +202,10 @@ impl<'p> Explorer<'p, '_> {
                 }
             }
             let (ran, judge) = run.finish();
-            judge.finish(self.root.plan, ran)
+            judge.finish(self.plan, ran)
         });
         if !new_facets.is_empty() {
-            let recipe = recipe.clone();
-            let entered = new_facets;
-            self.new_facets.push(NewFacets { recipe, entered });
+            self.new_facets.push((recipe.clone(), new_facets));
         }
         (recipe, ended)
     }
@@ -267,7 +255,7 @@ impl<'p> Explorer<'p, '_> {
             counts: counts.clone(),
             worth,
             branches: 0,
-            next_branch: self.root.first_branch,
+            next_branch: self.first_branch,
         });
     }
 }

@@ -42,6 +42,17 @@ impl Dice {
         those[self.index(those.len())].clone()
     }
 
+    /// One of these numbers of milliseconds.
+    pub(super) fn ms(&mut self, those: &[u64]) -> Span {
+        Span::millis(self.pick(those))
+    }
+
+    /// Its own duration, or one of these numbers of milliseconds.
+    pub(super) fn own_or_ms(&mut self, own: Span, those: &[u64]) -> Span {
+        let drawn = self.index(those.len() + 1).checked_sub(1);
+        drawn.map_or(own, |drawn| Span::millis(those[drawn]))
+    }
+
     /// An index below `length`, which must not be 0.
     pub(super) fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.draw.below(length as u64)).unwrap_or(0)

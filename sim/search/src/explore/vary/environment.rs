@@ -33,14 +33,21 @@ pub(super) fn network(plan: &mut Plan, dice: &mut Dice) {
         network.latency = table(shape);
     }
     dice.say(format!("latency {}", written(shape)));
-    network.loss = chance("loss", network.loss, &[200, 50, 20, 8], dice);
-    network.duplicate = chance("duplicate", network.duplicate, &[200, 50, 10, 4], dice);
-    network.stream_break = chance(
-        "stream break",
-        network.stream_break,
-        &[200, 50, 20, 8],
-        dice,
-    );
+    let chances = [
+        ("loss", &mut network.loss, [200, 50, 20, 8]),
+        ("duplicate", &mut network.duplicate, [200, 50, 10, 4]),
+        ("stream break", &mut network.stream_break, [200, 50, 20, 8]),
+    ];
+    for (name, chance, one_in) in chances {
+        match dice.between(0, 4) {
+            0 => {}
+            1 | 2 => *chance = Ratio::NEVER,
+            _ => *chance = ratio(1, dice.pick(&one_in)),
+        }
+        if chance.is_possible() {
+            dice.say(format!("{name} {chance}"));
+        }
+    }
     if dice.one_in(6) {
         let addresses = dice.between(1, 4);
         network.addresses = Some(addresses);
@@ -56,25 +63,6 @@ pub(super) fn few_addresses(plan: &mut Plan, dice: &mut Dice) {
     dice.say(format!(
         "from {addresses} addresses, {places} users of each"
     ));
-}
-
-/// Draws a probability: never, the scenario's own, or once in one of these numbers.
-fn chance(name: &str, own: Ratio, one_in: &[u32], dice: &mut Dice) -> Ratio {
-    let drawn = match dice.between(0, 4) {
-        0 => own,
-        1 | 2 => Ratio::NEVER,
-        _ => ratio(1, dice.pick(one_in)),
-    };
-    if drawn.is_possible() {
-        dice.say(format!("{name} {drawn}"));
-    }
-    drawn
-}
-
-/// Draws the server's times, and clients' retries.
-pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
-    capacity(plan, dice);
-    client(plan, dice);
 }
 
 /// A slow journal with few pending entries, and a network that duplicates calls: a repetition finds
@@ -97,19 +85,19 @@ pub(super) fn narrow_journal(plan: &mut Plan, dice: &mut Dice) {
 
 /// A journal so slow that many calls wait for one batch, and take effect at one instant.
 pub(super) fn slow_journal(plan: &mut Plan, dice: &mut Dice) {
-    let commit = Shape::Fixed(dice.pick(&[Span::millis(30), Span::millis(150)]).0);
+    let commit = Shape::Fixed(dice.ms(&[30, 150]).0);
     plan.capacity.commit = table(commit);
     dice.say(format!("commit {}", written(commit)));
 }
 
+/// Draws clients' retries.
 fn client(plan: &mut Plan, dice: &mut Dice) {
-    let ms = Span::millis;
     let own = plan.client;
     if dice.coin() {
         plan.client = Client {
-            timeout: dice.pick(&[own.timeout, ms(50), ms(150), ms(300), ms(1_000)]),
+            timeout: dice.own_or_ms(own.timeout, &[50, 150, 300, 1_000]),
             backoff: dice.between(1, 3),
-            max: dice.pick(&[own.max, ms(200), ms(1_000), ms(4_000)]),
+            max: dice.own_or_ms(own.max, &[200, 1_000, 4_000]),
             attempts: dice.pick(&[own.attempts, 1, 2, 4, 20]),
         };
         // A client whose timeout is shorter than a usual round trip never receives an answer.
@@ -142,7 +130,8 @@ pub(super) fn snapshots(capacity: &mut Capacity, dice: &mut Dice) {
     }
 }
 
-fn capacity(plan: &mut Plan, dice: &mut Dice) {
+/// Draws the server's times, and clients' retries.
+pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let users = users::arriving(plan);
     let capacity = &mut plan.capacity;
     if dice.one_in(3) {
@@ -173,4 +162,5 @@ fn capacity(plan: &mut Plan, dice: &mut Dice) {
         capacity.queue = dice.between(4, 16).max(users.div_ceil(4));
         dice.say(format!("line for service {}", capacity.queue));
     }
+    client(plan, dice);
 }

@@ -12,8 +12,8 @@ use chat_types::{Config, Span};
 
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
-use super::theme::{Outline, Theme};
-use super::{environment, faults, flows, in_step, limits, quiet, users, visits};
+use super::theme::{Line, Outline, Theme};
+use super::{environment, faults, flows, in_step, limits, users, visits};
 use sim_model::draw::Ratio;
 use sim_model::names::properties_of;
 use sim_model::plan::{
@@ -70,7 +70,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let theme = outline.theme;
     let users = match theme {
         Theme::Anything | Theme::Rest => dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]),
-        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) | Theme::Crowd => dice.between(3, 10),
+        Theme::Line(..) | Theme::Crowd => dice.between(3, 10),
         // So few users that several kinds of actions affect the same one.
         Theme::Barred(_) | Theme::Quiet => dice.pick(&[2, 2, 3, 3, 4]),
     };
@@ -82,8 +82,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     match theme {
         Theme::Anything | Theme::Barred(_) | Theme::Quiet => {}
-        Theme::Line(_) | Theme::Grudges(_) => limits::line(&mut plan.server, dice),
-        Theme::Absent(_) => limits::absent(&mut plan.server, dice),
+        Theme::Line(Line::Absent, _) => limits::absent(&mut plan.server, dice),
+        Theme::Line(..) => limits::line(&mut plan.server, dice),
         Theme::Crowd => {
             limits::crowd(&mut plan.server, dice);
             if dice.coin() {
@@ -152,29 +152,24 @@ fn wander(plan: &mut Plan, dice: &mut Dice) {
         habits: Habits::default(),
         stream: false,
         profile: ClientProfile::default(),
-        flow: visits::wandering(dice).into(),
+        flow: visits::wandering(server, dice).into(),
     }));
 }
 
 /// Draws a journal that is slow, or that fails now and then.
 fn draw_journal(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
-    let is_line = matches!(theme, Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_));
-    if (is_line || theme == Theme::Rest) && dice.one_in(3) {
+    if (theme.line().is_some() || theme == Theme::Rest) && dice.one_in(3) {
         environment::slow_journal(plan, dice);
     }
-    if matches!(theme, Theme::Barred(_)) && dice.one_in(3) {
+    if theme.is_barred() && dice.one_in(3) {
         // A stop lasts as long as the journal takes.
         dice.say("a stop when a banned address calls");
         environment::slow_journal(plan, dice);
         plan.faults.extend(faults::of_banned(dice));
     }
     // Delayed answers of breaks meet the journal 20 s later.
-    let rarely = if matches!(theme, Theme::Rest | Theme::Quiet) {
-        3
-    } else {
-        10
-    };
-    if dice.one_in(rarely) {
+    let is_delayed = matches!(theme, Theme::Rest | Theme::Quiet);
+    if dice.one_in(if is_delayed { 3 } else { 10 }) {
         environment::narrow_journal(plan, dice);
         plan.faults.extend(faults::of_journal(dice));
     }
@@ -182,16 +177,8 @@ fn draw_journal(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
 
 /// Draws the duration: a notice of a wait needs more than ten seconds.
 fn draw_duration(outline: Outline, plan: &mut Plan, dice: &mut Dice) {
-    let spans: &[u32] = match outline.theme {
-        Theme::Quiet => &[30],
-        Theme::Anything
-        | Theme::Line(_)
-        | Theme::Absent(_)
-        | Theme::Grudges(_)
-        | Theme::Rest
-        | Theme::Barred(_)
-        | Theme::Crowd => &[4, 10, 30],
-    };
+    let is_quiet = outline.theme == Theme::Quiet;
+    let spans: &[u32] = if is_quiet { &[30] } else { &[4, 10, 30] };
     let arrivals = users::arrivals_end(plan);
     let seconds = dice.pick(spans) * outline.length;
     plan.duration = arrivals + Span::secs(u64::from(seconds));
@@ -200,19 +187,16 @@ fn draw_duration(outline: Outline, plan: &mut Plan, dice: &mut Dice) {
 /// Additional faults of the theme: restarts, and repeated operators' actions.
 fn troubles(outline: Outline, plan: &mut Plan, dice: &mut Dice) {
     let theme = outline.theme;
-    let is_barred = matches!(theme, Theme::Barred(_));
-    let restarts = match theme {
-        Theme::Anything | Theme::Rest | Theme::Quiet => false,
-        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) | Theme::Crowd => dice.coin(),
-        Theme::Barred(_) => true,
-    };
-    if restarts {
+    let is_barred = theme.is_barred();
+    let may_restart = theme.line().is_some() || theme == Theme::Crowd;
+    if is_barred || may_restart && dice.coin() {
         dice.say("restarts");
-        plan.faults.extend(faults::of_restarts());
+        plan.faults.extend(faults::of_restarts(Span::millis(500)));
     }
-    if is_barred || dice.one_in(if theme == Theme::Quiet { 2 } else { 6 }) {
+    let bars = is_barred || theme == Theme::Quiet;
+    if is_barred || dice.one_in(if bars { 2 } else { 6 }) {
         dice.say("busy operators");
-        let verbs: &[OperatorVerb] = if is_barred || theme == Theme::Quiet {
+        let verbs: &[OperatorVerb] = if bars {
             &faults::BARRING
         } else {
             &faults::BUSY
@@ -229,38 +213,47 @@ fn persona(kind: u32, outline: Outline, server: &Config, dice: &mut Dice) -> Per
         name: format!("person{kind}"),
         frequency: Frequency::Weight(dice.between(1, 3)),
         habits: Habits::default(),
-        stream: matches!(theme, Theme::Absent(_)) || !dice.one_in(3),
+        stream: theme.line() == Some(Line::Absent) || !dice.one_in(3),
         profile: ClientProfile::default(),
         flow: visits::some(outline, server, dice).into(),
     };
     if dice.one_in(3) {
         users::habits(&mut persona, dice);
     }
-    // After a ban, a client with stray calls also continues with its old handle.
-    let strays = if matches!(theme, Theme::Barred(_)) {
-        2
-    } else {
-        6
-    };
-    if dice.one_in(strays) {
-        persona.habits.stray = dice.pick(&[ratio(1, 4), ratio(1, 1)]);
-        dice.say(format!("{}: stray {}", persona.name, persona.habits.stray));
-    }
-    if theme == Theme::Rest && dice.coin() {
+    let is_rest = theme == Theme::Rest;
+    let (habits, whole) = (&mut persona.habits, ratio(1, 1));
+    let rows = [
+        // After a ban, a client with stray calls also continues with its old handle.
+        (
+            "stray",
+            &mut habits.stray,
+            if theme.is_barred() { 2 } else { 6 },
+            ratio(1, 4),
+        ),
         // A client with parallel calls continues while the answer to a break is delayed.
-        persona.habits.parallel = dice.pick(&[ratio(1, 2), ratio(1, 1)]);
-        let parallel = persona.habits.parallel;
-        dice.say(format!("{}: parallel {parallel}", persona.name));
-    }
-    if theme == Theme::Rest && dice.one_in(3) {
+        (
+            "parallel",
+            &mut habits.parallel,
+            if is_rest { 2 } else { 0 },
+            ratio(1, 2),
+        ),
         // A repeated break finds the first one delayed, answered, given up or lost.
-        persona.habits.impatient = dice.pick(&[ratio(1, 2), ratio(1, 1)]);
-        let impatient = persona.habits.impatient;
-        dice.say(format!("{}: impatient {impatient}", persona.name));
+        (
+            "impatient",
+            &mut habits.impatient,
+            if is_rest { 3 } else { 0 },
+            ratio(1, 2),
+        ),
+    ];
+    for (name, habit, one_in, some) in rows {
+        if one_in > 0 && dice.one_in(one_in) {
+            *habit = dice.pick(&[some, whole]);
+            dice.say(format!("{}: {name} {habit}", persona.name));
+        }
     }
     if theme == Theme::Anything && dice.one_in(12) {
         dice.say(format!("{}: types while it waits", persona.name));
-        persona.flow = quiet::typing_while_waiting(server, dice).into();
+        persona.flow = visits::typing_while_waiting(server, dice).into();
         persona.habits.parallel = ratio(1, 2);
     }
     profile(theme, &mut persona, dice);
@@ -279,7 +272,7 @@ fn profile(theme: Theme, persona: &mut Persona, dice: &mut Dice) {
         Naming::Odd,
         Naming::Unnamed,
     ]);
-    if matches!(theme, Theme::Barred(_)) && !dice.one_in(4) {
+    if theme.is_barred() && !dice.one_in(4) {
         // Such users take a name while they hold the stick.
         persona.profile.names = Naming::Unnamed;
     }

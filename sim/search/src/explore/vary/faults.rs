@@ -47,15 +47,14 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     plan.faults.sort_by_key(|fault| fault.at);
     // A registration must last longer than a packet, or a late copy has a second effect. A clock
     // jump shortens it.
-    let jumps = plan.faults.iter().map(|fault| {
-        let FaultKind::ClockJump { by } = fault.kind else {
-            return Span::ZERO;
-        };
-        by
-    });
-    let ahead = jumps.fold(Span::ZERO, |sum, by| sum + by);
+    let mut ahead = Span::secs(5);
+    for fault in &plan.faults {
+        if let FaultKind::ClockJump { by } = fault.kind {
+            ahead = ahead + by;
+        }
+    }
     let forget_after = &mut plan.server.forget_after;
-    *forget_after = (*forget_after).max(ahead + Span::secs(5));
+    *forget_after = (*forget_after).max(ahead);
 }
 
 /// Moves changes of configuration before the last outage, because they take effect at the next
@@ -97,70 +96,53 @@ fn add(fault: Fault, plan: &mut Plan, dice: &mut Dice) {
 /// Faults that matter to users on breaks: restarts of the server, and a journal that cannot be
 /// written.
 pub(super) fn of_breaks() -> Vec<Fault> {
-    let duration = Span::secs(1);
-    let down = |how| FaultKind::Down {
-        down_for: duration,
-        how,
-    };
-    let disk = FaultKind::FailDisk {
-        duration,
-        unknown: false,
-    };
-    let (stop, crash) = (down(Outage::Stop), down(Outage::Crash));
-    [stop.clone(), crash.clone(), stop, crash, disk]
-        .map(at_any_time)
-        .into()
+    let mut faults = of_restarts(Span::secs(1));
+    faults.push(at_any_time(failing(Span::secs(1))));
+    faults
 }
 
 /// Restarts of the server, mostly with another configuration, so that waiting state is restored.
-pub(super) fn of_restarts() -> Vec<Fault> {
-    let down = |how| FaultKind::Down {
-        down_for: Span::millis(500),
-        how,
-    };
+pub(super) fn of_restarts(down_for: Span) -> Vec<Fault> {
+    let down = |how| at_any_time(FaultKind::Down { down_for, how });
     [Outage::Stop, Outage::Crash, Outage::Stop, Outage::Crash]
-        .map(|how| at_any_time(down(how)))
+        .map(down)
         .into()
 }
 
 /// A ban of an address, and a stop of the server soon after it: calls from there meet the stop.
 pub(super) fn of_banned(dice: &mut Dice) -> [Fault; 2] {
     let ban = FaultKind::Operator(act(OperatorVerb::BanAddress, dice));
-    let stop = FaultKind::Down {
-        down_for: Span::millis(500),
-        how: Outage::Stop,
-    };
-    let at = |count| Milestone {
-        reached: Reached::Sometimes(Point::Muted.name()),
-        count,
-    };
     let first = dice.pick(&[1, 2, 4]);
     let later = first + dice.pick(&[1, 2, 4]);
-    let (first, later) = (at(first), at(later));
-    [(ban, first), (stop, later)].map(|(kind, milestone)| Fault {
-        milestone: Some(milestone),
-        ..at_any_time(kind)
-    })
+    [(ban, first), (STOP, later)].map(|(kind, count)| at_point(Point::Muted, count, kind))
 }
 
 /// Repeated failures of the journal, and a stop of the server soon after one of them.
 pub(super) fn of_journal(dice: &mut Dice) -> Vec<Fault> {
-    let kind = FaultKind::FailDisk {
-        duration: Span::millis(dice.pick(&[300, 300, 3_000])),
-        unknown: false,
-    };
-    let mut faults = vec![at_any_time(kind); 6];
-    let stop = FaultKind::Down {
-        down_for: Span::millis(500),
-        how: Outage::Stop,
-    };
+    let mut faults = vec![at_any_time(failing(dice.ms(&[300, 300, 3_000]))); 6];
     let count = dice.between(1, 4);
-    let reached = Reached::Sometimes(Point::StorageUnavailable.name());
-    faults.push(Fault {
-        milestone: Some(Milestone { reached, count }),
-        ..at_any_time(stop)
-    });
+    faults.push(at_point(Point::StorageUnavailable, count, STOP));
     faults
+}
+
+/// A short stop of the server.
+const STOP: FaultKind = FaultKind::Down {
+    down_for: Span::millis(500),
+    how: Outage::Stop,
+};
+
+const fn failing(duration: Span) -> FaultKind {
+    let unknown = false;
+    FaultKind::FailDisk { duration, unknown }
+}
+
+/// A fault that strikes when a run reaches this point for the `count`th time.
+fn at_point(point: Point, count: u32, kind: FaultKind) -> Fault {
+    let reached = Reached::Sometimes(point.name());
+    Fault {
+        milestone: Some(Milestone { reached, count }),
+        ..at_any_time(kind)
+    }
 }
 
 /// Operators' actions of every kind, mostly those that end chats and visits.
@@ -236,7 +218,8 @@ fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<Fa
         }
         faults.push(kind);
     }
-    if goes_down(&faults) && !dice.one_in(4) {
+    let goes_down = |kind: &FaultKind| matches!(kind, FaultKind::Down { .. });
+    if faults.iter().any(goes_down) && !dice.one_in(4) {
         let config = reconfigured(server, dice);
         faults.push(FaultKind::Configure(Box::new(config)));
     }
@@ -269,11 +252,6 @@ fn undone(kind: &FaultKind) -> Option<FaultKind> {
         reason: None,
         ..act.clone()
     }))
-}
-
-fn goes_down(faults: &[FaultKind]) -> bool {
-    let is_down = |kind: &FaultKind| matches!(kind, FaultKind::Down { .. });
-    faults.iter().any(is_down)
 }
 
 /// Another configuration for the same users.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use chat_types::Span;
 
 use super::dice::{Dice, table, written};
+use super::steps::changed;
 use sim_model::draw::Shape;
-use sim_model::plan::{Choice, Plan, Step, Text, Verb, Workload};
+use sim_model::plan::{Plan, Step, Text, Verb, Workload};
 use sim_model::protocol::Plain;
 
 /// Classes of operations that a seed may leave out, except those that begin a flow.
@@ -73,7 +74,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         return;
     };
     for persona in personas {
-        let steps = rewrite.steps(&persona.flow, dice);
+        let steps = changed(&persona.flow, &mut |step| rewrite.step(step, dice));
         if !steps.is_empty() {
             Arc::make_mut(persona).flow = steps;
         }
@@ -142,84 +143,47 @@ fn words(lengths: [u32; 3], dice: &mut Dice) -> MessageTexts {
 }
 
 impl Rewrite {
-    fn steps(&self, steps: &[Step], dice: &mut Dice) -> Arc<[Step]> {
-        steps
-            .iter()
-            .filter(|step| !self.without.contains(class(step)))
-            .map(|step| self.step(step, dice))
-            .collect()
+    fn step(&self, step: &Step, dice: &mut Dice) -> Option<Step> {
+        if self.without.contains(class(step)) {
+            return None;
+        }
+        let mut step = step.clone();
+        if let Step::Call(verb) = &mut step {
+            self.change(verb, dice);
+        } else if let (Step::Think(length), Some(think)) = (&mut step, self.think) {
+            *length = table(think);
+        } else if let Step::Loop { count, .. } = &mut step {
+            *count = (*count).min(self.rounds);
+        }
+        Some(step)
     }
 
-    fn step(&self, step: &Step, dice: &mut Dice) -> Step {
-        match step {
-            Step::Call(verb) => Step::Call(self.verb(verb, dice)),
-            Step::Think(own) => {
-                let shape = self.think;
-                Step::Think(shape.map_or_else(|| Arc::clone(own), table))
-            }
-            Step::Loop { count, steps } => Step::Loop {
-                count: (*count).min(self.rounds),
-                steps: self.steps(steps, dice),
-            },
-            Step::Choose(choices) => {
-                let rewritten = choices.iter().map(|choice| Choice {
-                    weight: choice.weight,
-                    steps: self.steps(&choice.steps, dice),
-                });
-                Step::Choose(rewritten.collect())
-            }
-            Step::Await { .. } | Step::Disconnect(_) => step.clone(),
+    fn change(&self, verb: &mut Verb, dice: &mut Dice) {
+        if let (Verb::EnterQueue { interests, .. }, Some(most)) = (&mut *verb, self.topics) {
+            *interests = topics(most, dice);
+        } else if let Verb::Login { rooms, .. } = verb {
+            *rooms = self.rooms.unwrap_or((*rooms).min(3));
+        } else if let Verb::Send(text) | Verb::Append(text) = verb {
+            self.words(text, dice);
+        } else if let Verb::Check { wait, .. } = verb {
+            *wait = (*wait).min(self.max_wait);
         }
     }
 
-    fn verb(&self, verb: &Verb, dice: &mut Dice) -> Verb {
-        match verb {
-            Verb::EnterQueue {
-                name,
-                user_id,
-                interests,
-            } => Verb::EnterQueue {
-                name: name.clone(),
-                user_id: user_id.clone(),
-                interests: match self.topics {
-                    None => Arc::clone(interests),
-                    Some(most) => topics(most, dice),
-                },
-            },
-            Verb::Login { room, rooms, name } => Verb::Login {
-                name: name.clone(),
-                room: Arc::clone(room),
-                rooms: self.rooms.unwrap_or((*rooms).min(3)),
-            },
-            Verb::Send(text) => Verb::Send(self.text(text, dice)),
-            Verb::Append(text) => Verb::Append(self.text(text, dice)),
-            Verb::Check { wait, by } => Verb::Check {
-                wait: (*wait).min(self.max_wait),
-                by: *by,
-            },
-            Verb::TalkingStick(_)
-            | Verb::Undo(_)
-            | Verb::Reset(_)
-            | Verb::Report { .. }
-            | Verb::Break { .. }
-            | Verb::History { .. }
-            | Verb::Mood
-            | Verb::Plain(_) => verb.clone(),
-        }
-    }
-
-    fn text(&self, own: &Text, dice: &mut Dice) -> Text {
-        match self.words {
-            MessageTexts::Own => own.clone(),
-            MessageTexts::Alike => Text::Words("hello".into()),
-            MessageTexts::Short => Text::Length(table(Shape::Uniform(1, 3))),
+    fn words(&self, text: &mut Text, dice: &mut Dice) {
+        let (low, high) = match self.words {
+            MessageTexts::Own => return,
+            MessageTexts::Alike => {
+                *text = Text::Words("hello".into());
+                return;
+            }
+            MessageTexts::Short => (1, 3),
             MessageTexts::AtLimit(limit) => {
                 let limit = u64::from(limit.max(2));
-                let about = [(1, limit), (limit - 1, limit + 1), (limit, limit)];
-                let (low, high) = dice.pick(&about);
-                Text::Length(table(Shape::Uniform(low, high)))
+                dice.pick(&[(1, limit), (limit - 1, limit + 1), (limit, limit)])
             }
-        }
+        };
+        *text = Text::Length(table(Shape::Uniform(low, high)));
     }
 }
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use chat_types::Span;
 
 use super::dice::{Dice, table};
+use super::steps::changed;
 use super::users::arrivals_end;
 use sim_model::draw::Shape;
-use sim_model::plan::{Arrivals, Choice, Plan, Step, Verb, Workload};
+use sim_model::plan::{Arrivals, Plan, Step, Verb, Workload};
 
 /// The grain of all times.
 const GRAIN: Span = Span::millis(500);
@@ -48,7 +49,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     for persona in personas {
         let persona = Arc::make_mut(persona);
-        persona.flow = steps(&persona.flow, dice);
+        persona.flow = changed(&persona.flow, &mut |own| Some(step(own.clone(), dice)));
     }
     // Arrivals take longer or shorter now, and the time after them is as drawn.
     plan.duration = arrivals_end(plan) + (plan.duration - ended);
@@ -59,34 +60,16 @@ fn whole(time: Span) -> Span {
     GRAIN.times(time.0.div_ceil(GRAIN.0))
 }
 
-fn steps(own: &[Step], dice: &mut Dice) -> Arc<[Step]> {
-    own.iter().map(|own| step(own, dice)).collect()
-}
-
-fn step(own: &Step, dice: &mut Dice) -> Step {
-    match own {
-        Step::Think(_) => {
-            let grains = dice.pick(&[0, 1, 1, 2, 4, 20]);
-            Step::Think(table(Shape::Fixed(GRAIN.times(grains).0)))
-        }
-        Step::Call(Verb::Check { wait, by }) => {
-            let (wait, by) = (whole(*wait), *by);
-            Step::Call(Verb::Check { wait, by })
-        }
-        Step::Disconnect(away) => Step::Disconnect(away.map(whole)),
-        Step::Loop { count, steps: own } => Step::Loop {
-            count: *count,
-            steps: steps(own, dice),
-        },
-        Step::Choose(choices) => {
-            let choices = choices.iter().map(|choice| Choice {
-                weight: choice.weight,
-                steps: steps(&choice.steps, dice),
-            });
-            Step::Choose(choices.collect())
-        }
-        Step::Await { .. } | Step::Call(_) => own.clone(),
+fn step(mut step: Step, dice: &mut Dice) -> Step {
+    if let Step::Think(length) = &mut step {
+        let grains = dice.pick(&[0, 1, 1, 2, 4, 20]);
+        *length = table(Shape::Fixed(GRAIN.times(grains).0));
+    } else if let Step::Call(Verb::Check { wait: time, .. }) | Step::Disconnect(Some(time)) =
+        &mut step
+    {
+        *time = whole(*time);
     }
+    step
 }
 
 #[cfg(test)]

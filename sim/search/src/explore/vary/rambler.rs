@@ -4,6 +4,7 @@
 use chat_types::{Config, Span};
 
 use super::dice::{Dice, table};
+use super::steps::{check, enter, history, login, pause, plain, repeat};
 use super::texts;
 use sim_model::draw::Shape;
 use sim_model::plan::{
@@ -12,9 +13,11 @@ use sim_model::plan::{
 };
 use sim_model::protocol::{Plain, ReadBy};
 
+/// The longest pause after a call.
+const PAUSE: Span = Span::millis(200);
+
 /// A rambler for a server with this configuration.
 pub(super) fn rambler(length: u32, server: &Config, dice: &mut Dice) -> Persona {
-    let pause = || Step::Think(table(Shape::Uniform(0, Span::millis(200).0)));
     let mut choices: Vec<Choice> = Vec::new();
     for steps in talking(server, dice)
         .into_iter()
@@ -30,12 +33,12 @@ pub(super) fn rambler(length: u32, server: &Config, dice: &mut Dice) -> Persona 
     }
     choices.push(Choice {
         weight: 2,
-        steps: [Step::Call(Verb::Send(say())), pause()].into(),
+        steps: [say(), pause(PAUSE)].into(),
     });
     let first = if dice.coin() {
         queue(server, dice)
     } else {
-        lobby()
+        login("lobby")
     };
     let enters = |step: &Step| matches!(step, Step::Call(Verb::EnterQueue { .. }));
     let leaves = |step: &Step| matches!(step, Step::Call(Verb::Plain(Plain::LeaveQueue)));
@@ -43,10 +46,8 @@ pub(super) fn rambler(length: u32, server: &Config, dice: &mut Dice) -> Persona 
         // A scenario must not leave a queue that none of its flows enters.
         choices.retain(|one| !one.steps.iter().any(leaves));
     }
-    let ramble = Step::Loop {
-        count: dice.pick(&[10, 30]) * length,
-        steps: [Step::Choose(choices.into()), pause()].into(),
-    };
+    let round = [Step::Choose(choices.into()), pause(PAUSE)];
+    let ramble = repeat(round, dice.pick(&[10, 30]) * length);
     let stream = !dice.one_in(4);
     let weight = dice.between(1, 5);
     let by = dice.pick(&[ReadBy::Handle, ReadBy::Handle, ReadBy::ReaderId]);
@@ -69,11 +70,13 @@ pub(super) fn rambler(length: u32, server: &Config, dice: &mut Dice) -> Persona 
 }
 
 fn queue(server: &Config, dice: &mut Dice) -> Step {
-    Step::Call(Verb::EnterQueue {
-        name: texts::name(4, dice),
-        user_id: texts::public_id(4, dice),
-        interests: texts::interests(&texts::INTERESTS, 4, server.max_interests, dice),
-    })
+    enter(
+        texts::name(4, dice),
+        4,
+        (&texts::INTERESTS, 4),
+        server,
+        dice,
+    )
 }
 
 /// A login to a room under one of its spellings, with the user's own, a taken, or an invalid name.
@@ -85,30 +88,26 @@ fn room(dice: &mut Dice) -> Step {
     })
 }
 
-fn lobby() -> Step {
-    Step::Call(Verb::Login {
-        room: "lobby".into(),
-        rooms: 1,
-        name: None,
-    })
+fn length() -> Text {
+    Text::Length(table(Shape::Uniform(1, 60)))
 }
 
-fn say() -> Text {
-    Text::Length(table(Shape::Uniform(1, 60)))
+fn say() -> Step {
+    Step::Call(Verb::Send(length()))
 }
 
 fn talking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
     let one = |verb| vec![Step::Call(verb)];
     let words = Text::Letters(Alphabet::Words, table(Shape::Uniform(1, 60)));
     vec![
-        one(Verb::Send(say())),
+        vec![say()],
         one(Verb::Send(words)),
         one(Verb::Send(texts::text(server.max_message, dice))),
         one(Verb::Append(texts::text(server.max_append, dice))),
-        vec![Step::Call(Verb::Send(say())), Step::Call(Verb::Send(say()))],
+        vec![say(), say()],
         one(Verb::TalkingStick(Grant::Unnamed)),
         one(Verb::TalkingStick(Grant::Latest)),
-        one(Verb::Append(say())),
+        one(Verb::Append(length())),
         one(Verb::Plain(Plain::Push)),
         one(Verb::Undo(Grant::Unnamed)),
         one(Verb::Undo(Grant::Latest)),
@@ -119,53 +118,39 @@ fn talking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
 }
 
 fn roaming(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
-    let hall = Step::Call(Verb::Login {
-        room: "hall".into(),
-        rooms: 1,
-        name: None,
-    });
-    let away = Step::Disconnect(Some(dice.pick(&[Span::millis(100), Span::millis(700)])));
-    // A rambler that unregisters returns at once: without a handle its flow would end.
-    let anew = vec![Step::Call(Verb::Plain(Plain::Unregister)), lobby()];
+    let away = Step::Disconnect(Some(dice.ms(&[100, 700])));
+    let reason = "spam".into();
     vec![
         vec![queue(server, dice)],
         vec![queue(server, dice)],
         vec![room(dice)],
         vec![room(dice)],
-        vec![Step::Call(Verb::Plain(Plain::LeaveQueue))],
-        vec![lobby()],
-        vec![hall],
-        vec![Step::Call(Verb::Plain(Plain::LeaveChat))],
-        vec![Step::Call(Verb::Plain(Plain::Block))],
-        vec![Step::Call(Verb::Report {
-            reason: "spam".into(),
-        })],
-        anew,
+        vec![plain(Plain::LeaveQueue)],
+        vec![login("lobby")],
+        vec![login("hall")],
+        vec![plain(Plain::LeaveChat)],
+        vec![plain(Plain::Block)],
+        vec![Step::Call(Verb::Report { reason })],
+        // A rambler that unregisters returns at once: without a handle its flow would end.
+        vec![plain(Plain::Unregister), login("lobby")],
         vec![away],
     ]
 }
 
 fn looking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
-    let check = |wait: Span, by| {
-        let wait = wait.min(server.max_wait);
-        vec![Step::Call(Verb::Check { wait, by })]
-    };
+    let check = |wait, by| vec![check(wait, by, server)];
+    let history = history(&[1, 2, 50], dice);
+    let (kind, excuse) = (None, texts::excuse(server.max_excuse, dice));
     vec![
         check(Span::ZERO, ReadBy::Handle),
         check(Span::millis(400), ReadBy::Handle),
         check(Span::millis(100), ReadBy::ReaderId),
         // Long enough that its rooms receive a notice.
         check(Span::secs(12), ReadBy::Handle),
-        vec![Step::Call(Verb::Plain(Plain::ListUsers))],
-        vec![Step::Call(Verb::History {
-            before: dice.coin().then(|| u64::from(dice.between(1, 12))),
-            limit: dice.pick(&[1, 2, 50]),
-        })],
-        vec![Step::Call(Verb::Break {
-            kind: None,
-            excuse: texts::excuse(server.max_excuse, dice),
-        })],
+        vec![plain(Plain::ListUsers)],
+        vec![history],
+        vec![Step::Call(Verb::Break { kind, excuse })],
         vec![Step::Call(Verb::Mood)],
-        vec![Step::Think(table(Shape::Uniform(0, Span::secs(1).0)))],
+        vec![pause(Span::secs(1))],
     ]
 }

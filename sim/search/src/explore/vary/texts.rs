@@ -239,38 +239,36 @@ fn interest(text: &str, dice: &mut Dice) -> Arc<str> {
 
 /// The name of a room, sometimes one of the largest length or longer.
 pub(super) fn room(dice: &mut Dice) -> Arc<str> {
-    longest("é", MAX_NAME, dice).unwrap_or_else(|| spelling::drawn(dice.pick(&ROOMS), dice))
+    one_of(&ROOMS, ("é", MAX_NAME), dice)
 }
 
 /// The reason of a report or of an operator's act, sometimes one of the largest length or longer.
 pub(super) fn reason(dice: &mut Dice) -> Arc<str> {
-    longest("é", MAX_REASON, dice).unwrap_or_else(|| spelling::drawn(dice.pick(&REASONS), dice))
+    one_of(&REASONS, ("é", MAX_REASON), dice)
 }
 
-/// One time in sixteen, a text of `most` characters, of one more, or of so many that its bytes alone
-/// are too many.
-fn longest(character: &str, most: usize, dice: &mut Dice) -> Option<Arc<str>> {
-    dice.one_in(16).then(|| {
+/// One of these texts. One time in sixteen, a text of `most` characters, of one more, or of so many
+/// that its bytes alone are too many.
+fn one_of(texts: &[&str], (character, most): (&str, usize), dice: &mut Dice) -> Arc<str> {
+    if dice.one_in(16) {
         let length = dice.pick(&[most, most, most, most + 1, most + 1, 4 * most + 1]);
-        character.repeat(length).into()
-    })
+        return character.repeat(length).into();
+    }
+    spelling::drawn(dice.pick(texts), dice)
 }
 
 /// A chosen name, one time in `one_in`.
 pub(super) fn name(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
     dice.one_in(one_in).then(|| match dice.between(0, 3) {
         0 => spelling::drawn(dice.pick(&SERVER_NAMES), dice),
-        _ => {
-            longest("ß", MAX_NAME, dice).unwrap_or_else(|| spelling::drawn(dice.pick(&NAMES), dice))
-        }
+        _ => one_of(&NAMES, ("ß", MAX_NAME), dice),
     })
 }
 
 /// A chosen public id, one time in `one_in`.
 pub(super) fn public_id(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
-    dice.one_in(one_in).then(|| {
-        longest("q", MAX_NAME, dice).unwrap_or_else(|| spelling::drawn(dice.pick(&IDS), dice))
-    })
+    dice.one_in(one_in)
+        .then(|| one_of(&IDS, ("q", MAX_NAME), dice))
 }
 
 /// An excuse for a break, sometimes: of the largest length, too long, or empty.

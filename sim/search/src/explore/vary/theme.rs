@@ -30,11 +30,7 @@ pub(super) enum Theme {
     /// Visits of every kind.
     Anything,
     /// Matches one after another, with shared interests from this list.
-    Line(&'static [&'static str]),
-    /// Matches where all users wait without a stream.
-    Absent(&'static [&'static str]),
-    /// Matches where half of the partners are blocked: the queue holds many incompatible users.
-    Grudges(&'static [&'static str]),
+    Line(Line, &'static [&'static str]),
     /// Mostly breaks.
     Rest,
     /// Rooms with these names, which look alike, and operators who mute and ban.
@@ -45,38 +41,47 @@ pub(super) enum Theme {
     Quiet,
 }
 
+/// How all users wait in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// As usual.
+    Plain,
+    /// Without a stream.
+    Absent,
+    /// Where half of the partners are blocked: the queue holds many incompatible users.
+    Grudges,
+}
+
 impl Theme {
     fn draw(dice: &mut Dice) -> Self {
-        match dice.between(0, 13) {
-            0 => {
-                dice.say("all at the line");
-                Self::Line(dice.pick(&texts::CIRCLES))
-            }
-            1 => {
-                dice.say("all at the line, without a stream");
-                Self::Absent(dice.pick(&texts::CIRCLES))
-            }
-            2 | 12 => {
-                dice.say("all on breaks");
-                Self::Rest
-            }
-            3 => {
-                dice.say("all at the line, with grudges");
-                Self::Grudges(dice.pick(&texts::CIRCLES))
-            }
+        let kind = dice.between(0, 13);
+        let mut line = |line| Self::Line(line, dice.pick(&texts::CIRCLES));
+        let (theme, words) = match kind {
+            0 => (line(Line::Plain), "all at the line"),
+            1 => (line(Line::Absent), "all at the line, without a stream"),
+            2 | 12 => (Self::Rest, "all on breaks"),
+            3 => (line(Line::Grudges), "all at the line, with grudges"),
             4 | 5 => {
-                dice.say("all alike, and barred");
-                Self::Barred(dice.pick(&texts::LOOK_ALIKES))
+                let names = dice.pick(&texts::LOOK_ALIKES);
+                (Self::Barred(names), "all alike, and barred")
             }
-            6 | 7 => {
-                dice.say("all in one room");
-                Self::Crowd
-            }
-            13 => {
-                dice.say("all wait in rooms");
-                Self::Quiet
-            }
-            _ => Self::Anything,
+            6 | 7 => (Self::Crowd, "all in one room"),
+            13 => (Self::Quiet, "all wait in rooms"),
+            _ => return Self::Anything,
+        };
+        dice.say(words);
+        theme
+    }
+
+    /// How all users wait in the queue, if all are there.
+    pub(super) const fn line(self) -> Option<Line> {
+        match self {
+            Self::Line(line, _) => Some(line),
+            Self::Anything | Self::Rest | Self::Barred(_) | Self::Crowd | Self::Quiet => None,
         }
+    }
+
+    pub(super) const fn is_barred(self) -> bool {
+        matches!(self, Self::Barred(_))
     }
 }

@@ -102,44 +102,36 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
         persona.habits = Habits::default();
         return;
     }
-    let before = persona.habits;
-    persona.habits = Habits {
-        second_stream: before.second_stream,
-        bare_check: habit(before.bare_check, &[(1, 2), (1, 1)], dice),
-        forget_handle: habit(before.forget_handle, &[(1, 30), (1, 8)], dice),
-        abandon: habit(before.abandon, &[(1, 10), (1, 3)], dice),
-        impatient: habit(before.impatient, &[(1, 4), (1, 1)], dice),
-        parallel: habit(before.parallel, &[(1, 10), (1, 2)], dice),
-        no_key: habit(before.no_key, &[(1, 2), (1, 1)], dice),
-        stray: habit(before.stray, &[(1, 8), (1, 2)], dice),
-    };
-    let all = [
-        ("bare_check", persona.habits.bare_check),
-        ("forget_handle", persona.habits.forget_handle),
-        ("abandon", persona.habits.abandon),
-        ("impatient", persona.habits.impatient),
-        ("parallel", persona.habits.parallel),
-        ("no_key", persona.habits.no_key),
-        ("stray", persona.habits.stray),
+    let habits = &mut persona.habits;
+    let rows = [
+        ("bare_check", &mut habits.bare_check, [(1, 2), (1, 1)]),
+        (
+            "forget_handle",
+            &mut habits.forget_handle,
+            [(1, 30), (1, 8)],
+        ),
+        ("abandon", &mut habits.abandon, [(1, 10), (1, 3)]),
+        ("impatient", &mut habits.impatient, [(1, 4), (1, 1)]),
+        ("parallel", &mut habits.parallel, [(1, 10), (1, 2)]),
+        ("no_key", &mut habits.no_key, [(1, 2), (1, 1)]),
+        ("stray", &mut habits.stray, [(1, 8), (1, 2)]),
     ];
-    let words: Vec<String> = all
-        .into_iter()
-        .filter(|(_, ratio)| ratio.is_possible())
-        .map(|(name, ratio)| format!("{name} {ratio}"))
-        .collect();
+    let mut words = Vec::new();
+    for (name, habit, those) in rows {
+        *habit = match dice.between(0, 4) {
+            0 => *habit,
+            1 => {
+                let (over, under) = dice.pick(&those);
+                ratio(over, under)
+            }
+            _ => Ratio::NEVER,
+        };
+        if habit.is_possible() {
+            words.push(format!("{name} {habit}"));
+        }
+    }
     if !words.is_empty() {
         dice.say(format!("{}: {}", persona.name, words.join(" ")));
-    }
-}
-
-fn habit(own: Ratio, those: &[(u32, u32)], dice: &mut Dice) -> Ratio {
-    match dice.between(0, 4) {
-        0 => own,
-        1 => {
-            let (over, under) = dice.pick(those);
-            ratio(over, under)
-        }
-        _ => Ratio::NEVER,
     }
 }
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use chat_types::config::StickRule;
 use chat_types::{BreakKind, Config, Span};
 
-use super::dice::{Dice, table};
-use super::theme::{Outline, Theme};
-use super::{quiet, spelling, texts};
-use sim_model::draw::Shape;
+use super::dice::Dice;
+use super::steps::{self, check, history, login, plain, repeat};
+use super::theme::{Line, Outline, Theme};
+use super::{spelling, texts};
 use sim_model::plan::{Choice, Grant, Step, Verb};
 use sim_model::protocol::{Plain, ReadBy};
 
@@ -22,32 +22,36 @@ const WITHIN: Span = Span::secs(20);
 /// maximum.
 const BREAKS: u32 = 7;
 
+/// A wait that is longer than the ten seconds after which rooms receive a notice.
+const LONG: Span = Span::secs(12);
+
+/// A break of any kind, with the server's own text.
+const REST: Verb = Verb::Break {
+    kind: None,
+    excuse: None,
+};
+
 /// Several visits one after another.
 pub(super) fn some(outline: Outline, server: &Config, dice: &mut Dice) -> Vec<Step> {
     let Outline { theme, length } = outline;
     if theme == Theme::Quiet {
-        return quiet::waiting(length, server, dice);
+        return waiting(length, server, dice);
     }
     let mut flow = Vec::new();
     let visits = match theme {
         Theme::Anything => dice.pick(&[1, 1, 2, 2, 3, 4]),
-        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(2, 16),
+        Theme::Line(..) => dice.between(2, 16),
         Theme::Rest | Theme::Barred(_) | Theme::Crowd | Theme::Quiet => dice.between(2, 7),
     };
     // A participant that unregisters returns with another number, and perhaps another name.
     let leaves = match theme {
-        Theme::Anything
-        | Theme::Line(_)
-        | Theme::Absent(_)
-        | Theme::Grudges(_)
-        | Theme::Crowd
-        | Theme::Quiet => 12,
+        Theme::Anything | Theme::Line(..) | Theme::Crowd | Theme::Quiet => 12,
         Theme::Rest | Theme::Barred(_) => 2,
     };
     for nth in 0..visits * length {
         let kind = match theme {
             Theme::Anything => dice.between(0, 11),
-            Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(5, 9),
+            Theme::Line(..) => dice.between(5, 9),
             Theme::Rest => dice.pick(&[0, 5, 10, 10, 10]),
             Theme::Barred(_) => dice.pick(&[0, 0, 0, 0, 5, 10]),
             Theme::Crowd | Theme::Quiet => dice.pick(&[0, 0, 0, 0, 0, 0, 0, 5]),
@@ -59,7 +63,7 @@ pub(super) fn some(outline: Outline, server: &Config, dice: &mut Dice) -> Vec<St
             _ => rest(server, dice, &mut flow),
         }
         if dice.one_in(leaves) {
-            flow.push(Step::Call(Verb::Plain(Plain::Unregister)));
+            flow.push(plain(Plain::Unregister));
         }
     }
     if dice.one_in(16) {
@@ -69,22 +73,41 @@ pub(super) fn some(outline: Outline, server: &Config, dice: &mut Dice) -> Vec<St
 }
 
 /// Visits to so many rooms that a gap does not name all of them, and then a look at the inbox.
-pub(super) fn wandering(dice: &mut Dice) -> Vec<Step> {
-    let visit = [
-        Step::Call(Verb::Login {
-            room: "passage".into(),
-            rooms: 1,
-            name: None,
-        }),
-        Step::Call(Verb::Plain(Plain::LeaveChat)),
+pub(super) fn wandering(server: &Config, dice: &mut Dice) -> Vec<Step> {
+    let visit = [login("passage"), plain(Plain::LeaveChat)];
+    let read = check(Span::ZERO, ReadBy::Handle, server);
+    vec![repeat(visit, dice.between(260, 300)), read.clone(), read]
+}
+
+/// A visit to a room, whose user types while its own check waits.
+pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step> {
+    let login = login(texts::room(dice));
+    let round = [
+        check(LONG, ReadBy::Handle, server),
+        think(dice),
+        plain(Plain::Typing),
+        think(dice),
+        check(Span::secs(5), ReadBy::Handle, server),
     ];
-    let (wait, by) = (Span::ZERO, ReadBy::Handle);
-    let read = Step::Call(Verb::Check { wait, by });
-    let visits = Step::Loop {
-        count: dice.between(260, 300),
-        steps: visit.into(),
-    };
-    vec![visits, read.clone(), read]
+    vec![login, repeat(round, dice.between(2, 6))]
+}
+
+/// A visit to one room or two, whose user mostly waits there.
+fn waiting(length: u32, server: &Config, dice: &mut Dice) -> Vec<Step> {
+    let mut flow = vec![login("lobby")];
+    if dice.coin() {
+        flow.insert(dice.index(2), login("hall"));
+    }
+    // News ends a check, and each arrival is news.
+    for _ in 0..dice.between(3, 8) * length {
+        flow.push(check(LONG, ReadBy::Handle, server));
+        match dice.between(0, 4) {
+            0 => flow.push(plain(Plain::Typing)),
+            1 => flow.extend([plain(Plain::LeaveChat), login("lobby")]),
+            _ => flow.push(think(dice)),
+        }
+    }
+    flow
 }
 
 /// How rarely a visit chooses a name. Most choose one on arrival. A chosen name cannot change, so
@@ -99,7 +122,7 @@ fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
         Theme::Anything | Theme::Rest | Theme::Crowd | Theme::Quiet => {
             texts::name(chooses(nth), dice)
         }
-        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => texts::name(8, dice),
+        Theme::Line(..) => texts::name(8, dice),
         Theme::Barred(names) => dice.coin().then(|| spelling::drawn(dice.pick(names), dice)),
     }
 }
@@ -107,17 +130,11 @@ fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
 /// A visit to a named room, sometimes followed at once by another visit to it, or to another room.
 fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     let is_crowd = theme == Theme::Crowd;
-    let room = if is_crowd {
-        "lobby".into()
-    } else {
-        texts::room(dice)
+    let (room, rooms) = match is_crowd {
+        true => ("lobby".into(), 1),
+        false => (texts::room(dice), dice.pick(&[1, 1, 1, 1, 1, 1, 2])),
     };
-    let rooms = if is_crowd {
-        1
-    } else {
-        dice.pick(&[1, 1, 1, 1, 1, 1, 2])
-    };
-    let is_barred = matches!(theme, Theme::Barred(_));
+    let is_barred = theme.is_barred();
     if is_barred && dice.coin() {
         // It registers without a name, and takes one later.
         let queued = Verb::EnterQueue {
@@ -125,31 +142,26 @@ fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
             user_id: None,
             interests: Arc::default(),
         };
-        let left = Verb::Plain(Plain::LeaveQueue);
-        steps.extend([queued, left].map(Step::Call));
+        steps.extend([Step::Call(queued), plain(Plain::LeaveQueue)]);
     }
     for again in 0..dice.pick(&[1, 1, 2]) {
-        let login = |nth: u32, dice: &mut Dice| {
+        let named = |nth: u32, dice: &mut Dice| {
             Step::Call(Verb::Login {
                 room: Arc::clone(&room),
                 rooms,
                 name: name(theme, nth, dice),
             })
         };
-        steps.push(login(nth + again, dice));
+        steps.push(named(nth + again, dice));
         if dice.one_in(8) {
-            steps.push(Step::Call(Verb::Login {
-                room: texts::room(dice),
-                rooms: 1,
-                name: None,
-            }));
+            steps.push(login(texts::room(dice)));
         }
         let rounds = if is_crowd { 6 } else { 3 };
         for _ in 0..dice.between(0, rounds) {
             maybe_read(steps, server, dice);
             if server.stick == StickRule::Required || dice.one_in(3) {
                 let rarely = if is_barred { 2 } else { 8 };
-                let again = dice.one_in(rarely).then(|| login(nth + again + 1, dice));
+                let again = dice.one_in(rarely).then(|| named(nth + again + 1, dice));
                 turn(again, steps, server, dice);
             } else {
                 steps.push(say(server, dice));
@@ -164,32 +176,23 @@ fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
 
 /// Mostly leaves the room; sometimes blocks or reports the last sender first.
 fn maybe_end(theme: Theme, steps: &mut Vec<Step>, dice: &mut Dice) {
-    let ends = if matches!(theme, Theme::Barred(_)) {
-        5
-    } else {
-        15
-    };
-    match dice.between(0, ends) {
+    match dice.between(0, if theme.is_barred() { 5 } else { 15 }) {
         0 => {
-            steps.push(Step::Call(Verb::Plain(Plain::Block)));
+            steps.push(plain(Plain::Block));
             if dice.coin() {
-                steps.extend([think(dice), Step::Call(Verb::Plain(Plain::Unblock))]);
+                steps.extend([think(dice), plain(Plain::Unblock)]);
                 return;
             }
             // The history is read repeatedly, while the blocked participant may be forgotten.
             let (before, limit) = (None, 50);
             let past = Step::Call(Verb::History { before, limit });
-            let round = [think(dice), past];
-            steps.push(Step::Loop {
-                count: dice.between(2, 8),
-                steps: round.into(),
-            });
+            steps.push(repeat([think(dice), past], dice.between(2, 8)));
         }
         1 => steps.push(report(dice)),
         2 | 3 => return,
         _ => {}
     }
-    steps.push(Step::Call(Verb::Plain(Plain::LeaveChat)));
+    steps.push(plain(Plain::LeaveChat));
 }
 
 /// A turn with the stick: a draft, sometimes changed or cleared, and sometimes a turn given up. The
@@ -204,10 +207,7 @@ fn turn(again: Option<Step>, steps: &mut Vec<Step>, server: &Config, dice: &mut 
         steps.extend([think(dice), Step::Call(Verb::Reset(grant(2, dice)))]);
         return;
     }
-    steps.push(Step::Await {
-        event: "stick.granted",
-        within: WITHIN,
-    });
+    steps.push(awaited("stick.granted"));
     steps.push(append(server, dice));
     if dice.one_in(3) {
         steps.push(append(server, dice));
@@ -223,15 +223,15 @@ fn turn(again: Option<Step>, steps: &mut Vec<Step>, server: &Config, dice: &mut 
         _ => {}
     }
     steps.extend(again);
-    steps.push(Step::Call(match dice.between(0, 7) {
-        0 => Verb::Reset(grant(2, dice)),
+    steps.push(match dice.between(0, 7) {
+        0 => Step::Call(Verb::Reset(grant(2, dice))),
         // The stick is kept until its lease ends, or until the user leaves.
-        1 => Verb::Plain(Plain::ListUsers),
-        _ => Verb::Plain(Plain::Push),
-    }));
+        1 => plain(Plain::ListUsers),
+        _ => plain(Plain::Push),
+    });
     if dice.one_in(10) {
         // A push without a draft.
-        steps.push(Step::Call(Verb::Plain(Plain::Push)));
+        steps.push(plain(Plain::Push));
     }
 }
 
@@ -245,41 +245,37 @@ fn grant(one_in: u64, dice: &mut Dice) -> Grant {
     }
 }
 
+const fn awaited(event: &'static str) -> Step {
+    let within = WITHIN;
+    Step::Await { event, within }
+}
+
 /// A match, a few messages, and one of several ends.
 fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     steps.push(enter(theme, server, nth, dice));
-    let is_absent = match theme {
-        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd | Theme::Quiet => false,
-        Theme::Line(_) => dice.one_in(4),
-        Theme::Grudges(_) => dice.one_in(8),
-        Theme::Absent(_) => true,
+    let is_absent = match theme.line() {
+        None => false,
+        Some(Line::Plain) => dice.one_in(4),
+        Some(Line::Grudges) => dice.one_in(8),
+        Some(Line::Absent) => true,
     };
     if is_absent {
         // It keeps waiting without a stream.
-        let away = dice.pick(&[Span::millis(100), Span::millis(800), Span::secs(3)]);
-        steps.push(Step::Disconnect(Some(away)));
+        steps.push(away(dice));
     }
-    if matches!(theme, Theme::Grudges(_)) && dice.one_in(4) {
+    let has_grudges = theme.line() == Some(Line::Grudges);
+    if has_grudges && dice.one_in(4) {
         // Both may wait by now, and can be matched from here on.
-        steps.extend([think(dice), Step::Call(Verb::Plain(Plain::Unblock))]);
+        steps.extend([think(dice), plain(Plain::Unblock)]);
     }
-    steps.push(Step::Await {
-        event: "chatroom.found",
-        within: WITHIN,
-    });
+    steps.push(awaited("chatroom.found"));
     if dice.one_in(10) {
         // In two rooms at once, a call without a room is ambiguous.
-        steps.push(Step::Call(Verb::Login {
-            room: texts::room(dice),
-            rooms: 1,
-            name: None,
-        }));
+        steps.push(login(texts::room(dice)));
     }
-    let words = match theme {
-        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd | Theme::Quiet => {
-            dice.pick(&[0, 1, 2, 3, 4, 8])
-        }
-        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(0, 1),
+    let words = match theme.line() {
+        None => dice.pick(&[0, 1, 2, 3, 4, 8]),
+        Some(_) => dice.between(0, 1),
     };
     for _ in 0..words {
         if dice.one_in(5) {
@@ -287,7 +283,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
             if dice.coin() {
                 steps.push(Step::Call(Verb::Undo(grant(2, dice))));
             }
-            steps.push(Step::Call(Verb::Plain(Plain::Push)));
+            steps.push(plain(Plain::Push));
         } else {
             steps.push(say(server, dice));
         }
@@ -295,24 +291,18 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         pause(steps, dice);
         maybe_look_up(steps, dice);
     }
-    let is_grudge = matches!(theme, Theme::Grudges(_)) && dice.coin();
-    let end = match dice.between(0, 9) {
-        _ if is_grudge => vec![Step::Call(Verb::Plain(Plain::Block))],
-        0 => vec![Step::Call(Verb::Plain(Plain::Block))],
-        1 => vec![report(dice), Step::Call(Verb::Plain(Plain::LeaveChat))],
+    let blocks = has_grudges && dice.coin();
+    let (block, leave) = (plain(Plain::Block), plain(Plain::LeaveChat));
+    match dice.between(0, 9) {
+        _ if blocks => steps.push(block),
+        0 => steps.push(block),
+        1 => steps.extend([report(dice), leave]),
         // A new search while the chat is live, which is refused or waits.
-        2 => vec![think(dice)],
-        3 => vec![
-            Step::Call(Verb::Plain(Plain::Block)),
-            Step::Call(Verb::Plain(Plain::Block)),
-        ],
-        4 => vec![
-            Step::Call(Verb::Plain(Plain::Block)),
-            Step::Call(Verb::Plain(Plain::Unblock)),
-        ],
-        _ => vec![Step::Call(Verb::Plain(Plain::LeaveChat))],
-    };
-    steps.extend(end);
+        2 => steps.push(think(dice)),
+        3 => steps.extend([block.clone(), block]),
+        4 => steps.extend([block, plain(Plain::Unblock)]),
+        _ => steps.push(leave),
+    }
 }
 
 /// A wait in the queue that is given up.
@@ -324,50 +314,25 @@ fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
     }
     steps.push(think(dice));
     maybe_read(steps, server, dice);
-    let leave = |verb| Choice {
-        weight: 1,
-        steps: [Step::Call(verb)].into(),
-    };
     // A user that was matched meanwhile leaves the chat.
-    steps.push(Step::Choose(
-        [
-            leave(Verb::Plain(Plain::LeaveQueue)),
-            leave(Verb::Plain(Plain::LeaveChat)),
-        ]
-        .into(),
-    ));
+    let leaves = [Plain::LeaveQueue, Plain::LeaveChat].map(|verb| Choice {
+        weight: 1,
+        steps: [plain(verb)].into(),
+    });
+    steps.push(Step::Choose(leaves.into()));
 }
 
 /// Breaks: a few, or so many that the boss reaches its highest alert level.
 fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
     if dice.one_in(3) {
         // A client that does not wait for the last answers can disconnect before they are sent.
-        let rest = Verb::Break {
-            kind: None,
-            excuse: None,
-        };
-        let (count, steps_of_round) = (dice.between(5, BREAKS), [Step::Call(rest)].into());
-        let (wait, by) = (Span::secs(5).min(server.max_wait), ReadBy::Handle);
-        steps.extend([
-            Step::Loop {
-                count,
-                steps: steps_of_round,
-            },
-            Step::Call(Verb::Check { wait, by }),
-        ]);
+        steps.push(repeat([Step::Call(REST)], dice.between(5, BREAKS)));
+        steps.push(check(Span::secs(5), ReadBy::Handle, server));
         if dice.coin() {
             // A client with parallel calls may be gone before its break is in the journal.
-            let rest = Verb::Break {
-                kind: None,
-                excuse: None,
-            };
-            let soon = Shape::Uniform(0, Span::millis(60).0);
-            let away = Some(Span::millis(300));
-            steps.extend([
-                Step::Call(rest),
-                Step::Think(table(soon)),
-                Step::Disconnect(away),
-            ]);
+            let soon = steps::pause(Span::millis(60));
+            let away = Step::Disconnect(Some(Span::millis(300)));
+            steps.extend([Step::Call(REST), soon, away]);
         }
         return;
     }
@@ -376,44 +341,33 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
         let excuse = texts::excuse(server.max_excuse, dice);
         let rest = Step::Call(Verb::Break { kind, excuse });
         if dice.one_in(4) {
-            let steps_of_round = [rest, Step::Call(Verb::Mood)];
-            steps.push(Step::Loop {
-                count: dice.between(2, BREAKS),
-                steps: steps_of_round.into(),
-            });
+            let round = [rest, Step::Call(Verb::Mood)];
+            steps.push(repeat(round, dice.between(2, BREAKS)));
         } else {
             steps.push(rest);
         }
         steps.push(think(dice));
         if dice.one_in(8) {
             // So long without a break that stress is left after the next one.
-            let long = Shape::Uniform(0, Span::secs(1_200).0);
-            steps.push(Step::Think(table(long)));
+            steps.push(steps::pause(Span::secs(1_200)));
         }
         if dice.coin() {
             // The boss calms down meanwhile, level by level.
-            let steps_of_round = [think(dice), Step::Call(Verb::Mood)];
-            steps.push(Step::Loop {
-                count: dice.between(2, 8),
-                steps: steps_of_round.into(),
-            });
+            let round = [think(dice), Step::Call(Verb::Mood)];
+            steps.push(repeat(round, dice.between(2, 8)));
         }
         maybe_read(steps, server, dice);
     }
 }
 
 fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
-    let (one_in, circle, none) = match theme {
+    let (one_in, circle) = match theme {
+        Theme::Line(_, circle) => (8, (circle, 2)),
         Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd | Theme::Quiet => {
-            (chooses(nth), texts::INTERESTS.as_slice(), 4)
+            (chooses(nth), (texts::INTERESTS.as_slice(), 4))
         }
-        Theme::Line(circle) | Theme::Absent(circle) | Theme::Grudges(circle) => (8, circle, 2),
     };
-    Step::Call(Verb::EnterQueue {
-        name: name(theme, nth, dice),
-        user_id: texts::public_id(one_in, dice),
-        interests: texts::interests(circle, none, server.max_interests, dice),
-    })
+    steps::enter(name(theme, nth, dice), one_in, circle, server, dice)
 }
 
 fn say(server: &Config, dice: &mut Dice) -> Step {
@@ -431,49 +385,43 @@ fn report(dice: &mut Dice) -> Step {
     })
 }
 
-pub(super) fn think(dice: &mut Dice) -> Step {
-    let most = dice.pick(&[20, 300, 1_500]);
-    Step::Think(table(Shape::Uniform(0, Span::millis(most).0)))
+fn think(dice: &mut Dice) -> Step {
+    steps::pause(dice.ms(&[20, 300, 1_500]))
+}
+
+fn away(dice: &mut Dice) -> Step {
+    Step::Disconnect(Some(dice.ms(&[100, 800, 3_000])))
 }
 
 /// Reads history or members, types, or checks stress, sometimes.
 fn maybe_look_up(steps: &mut Vec<Step>, dice: &mut Dice) {
-    let verb = match dice.between(0, 15) {
-        0 | 1 => Verb::History {
-            before: dice.coin().then(|| u64::from(dice.between(1, 12))),
-            limit: dice.pick(&[1, 2, 50, 500]),
-        },
-        2 => Verb::Plain(Plain::ListUsers),
-        3 | 4 => Verb::Plain(Plain::Typing),
-        5 => Verb::Mood,
+    steps.push(match dice.between(0, 15) {
+        0 | 1 => history(&[1, 2, 50, 500], dice),
+        2 => plain(Plain::ListUsers),
+        3 | 4 => plain(Plain::Typing),
+        5 => Step::Call(Verb::Mood),
         _ => return,
-    };
-    steps.push(Step::Call(verb));
+    });
 }
 
 fn maybe_read(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     if dice.coin() {
-        // The longest wait is so long that rooms receive a notice of it.
         let wait = dice.pick(&[
             Span::ZERO,
             Span::ZERO,
             Span::millis(500),
             Span::secs(5),
-            Span::secs(12),
+            LONG,
         ]);
-        let wait = wait.min(server.max_wait);
         let by = dice.pick(&[ReadBy::Handle, ReadBy::Handle, ReadBy::ReaderId]);
-        steps.push(Step::Call(Verb::Check { wait, by }));
+        steps.push(check(wait, by, server));
     }
 }
 
 /// A pause without a call, or without a connection.
 fn pause(steps: &mut Vec<Step>, dice: &mut Dice) {
     match dice.between(0, 7) {
-        0 => {
-            let away = dice.pick(&[Span::millis(100), Span::millis(800), Span::secs(3)]);
-            steps.push(Step::Disconnect(Some(away)));
-        }
+        0 => steps.push(away(dice)),
         1..=3 => steps.push(think(dice)),
         _ => {}
     }

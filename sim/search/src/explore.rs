@@ -16,7 +16,7 @@ use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_model::outcome::{
     Class, Effort, ExplorationResult, FailureResult, HuntResult, Interrupt, Mix, PANIC, Point,
-    Progress, Seek, Tally, Trial, Violation, Worst, WorstTrial,
+    Progress, Seek, Tally, Trial, Violation, WorstTrial,
 };
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
@@ -98,16 +98,6 @@ pub struct Exploration {
     pub guided: Option<Corpus>,
 }
 
-/// The kept part of a run's result.
-struct KeptRun {
-    virtual_span: Span,
-    steps: u64,
-    trace_hash: u64,
-    violations: Vec<Violation>,
-    tally: Tally,
-    worst: Worst,
-}
-
 /// Receives progress, and decides whether to continue.
 pub trait Listener {
     /// Called after each trial.
@@ -160,22 +150,13 @@ impl ExploreOptions<'_> {
         usize::try_from(turn % scenarios as u64).unwrap_or(0)
     }
 
-    /// What is kept of a run with this recipe: of its violations, those that count.
-    fn kept(&self, recipe: &Recipe, mut outcome: SeedOutcome) -> KeptRun {
+    /// Judges a run with this recipe by the additional rules, and drops what does not count.
+    fn judge(&self, recipe: &Recipe, outcome: &mut SeedOutcome) {
         if let Some(also_judge) = self.also_judge {
-            also_judge(recipe, &mut outcome);
+            also_judge(recipe, outcome);
         }
-        let seek = self.seek.map_or(Seek::QueueWait, |(seek, _)| seek);
-        let mut violations = outcome.violations;
+        let violations = &mut outcome.violations;
         violations.retain(|violation| self.wants(&violation.property));
-        KeptRun {
-            virtual_span: outcome.virtual_span,
-            steps: outcome.steps,
-            trace_hash: outcome.trace_hash,
-            violations,
-            worst: outcome.metrics.worst(seek),
-            tally: outcome.tally,
-        }
     }
 }
 
@@ -197,41 +178,28 @@ pub fn explore(
         // Without a search there is one round. With one, each round depends on the results of the
         // previous round.
         let (base, left) = (all.tried, what.count - all.tried);
-        let fresh = |index: u64| what.fresh(base + index);
-        let round = match &all.hunted {
-            None => Round::Fresh(left, &fresh),
-            Some(hunted) => Round::Chosen(hunted.round(left, base, &|index| what.fresh(index))),
+        let hunted = all.hunted.as_ref();
+        let round = hunted.map(|hunted| hunted.round(left, base, &|index| what.fresh(index)));
+        let count = round.as_ref().map_or(left, |round| round.len() as u64);
+        let trial_of = |index: u64| match &round {
+            None => what.fresh(base + index),
+            Some(round) => round[usize::try_from(index).unwrap_or(0)].clone(),
         };
         let attempt = |trial: &Trial, progress: &Progress| {
             let plan = what.varied(trial).plan;
-            what.kept(&plan.recipe, run(&plan, trial.seed, progress, None))
+            let mut outcome = run(&plan, trial.seed, progress, None);
+            what.judge(&plan.recipe, &mut outcome);
+            outcome
         };
-        flow = all.round(&round, what, &attempt, Exploration::take, listener);
+        flow = all.round(
+            (count, &trial_of),
+            what,
+            &attempt,
+            Exploration::take,
+            listener,
+        );
     }
     all
-}
-
-/// The trials of a round.
-enum Round<'r> {
-    /// So many, each made when it is needed.
-    Fresh(u64, &'r (dyn Fn(u64) -> Trial + Sync)),
-    Chosen(Vec<Trial>),
-}
-
-impl Round<'_> {
-    fn count(&self) -> u64 {
-        match self {
-            Self::Fresh(count, _) => *count,
-            Self::Chosen(trials) => trials.len() as u64,
-        }
-    }
-
-    fn trial(&self, index: u64) -> Trial {
-        match self {
-            Self::Fresh(_, fresh) => fresh(index),
-            Self::Chosen(trials) => trials[usize::try_from(index).unwrap_or(0)].clone(),
-        }
-    }
 }
 
 impl Exploration {
@@ -239,16 +207,16 @@ impl Exploration {
     /// to go on.
     fn round<T: Send>(
         &mut self,
-        round: &Round<'_>,
+        (count, trial_of): (u64, &(dyn Fn(u64) -> Trial + Sync)),
         what: &ExploreOptions<'_>,
         attempt: &(dyn Fn(&Trial, &Progress) -> T + Sync),
         take: fn(&mut Self, &Trial, Ended<T>, &ExploreOptions<'_>) -> bool,
         listener: &mut dyn Listener,
     ) -> ControlFlow<()> {
         let mut flow = ControlFlow::Continue(());
-        let attempt = |index: u64, progress: &Progress| attempt(&round.trial(index), progress);
+        let attempt = |index: u64, progress: &Progress| attempt(&trial_of(index), progress);
         let mut take = |index: u64, ended: Ended<T>| {
-            let trial = round.trial(index);
+            let trial = trial_of(index);
             self.tried += 1;
             let failed = take(self, &trial, ended, what);
             if failed && self.first_failure.is_none() {
@@ -263,7 +231,7 @@ impl Exploration {
             flow
         };
         let jobs = (what.jobs, &what.interrupt);
-        in_order(round.count(), jobs, &attempt, &mut take, &mut |_| {});
+        in_order(count, jobs, &attempt, &mut take, &mut |_| {});
         if what.interrupt.is_requested() {
             flow = ControlFlow::Break(());
         }
@@ -271,12 +239,17 @@ impl Exploration {
     }
 
     /// Adds a trial of one run. Returns whether it failed.
-    fn take(&mut self, trial: &Trial, ended: Ended<KeptRun>, what: &ExploreOptions<'_>) -> bool {
-        if let Ok(run) = &ended {
-            self.virtual_span = self.virtual_span + run.virtual_span;
-            self.steps += run.steps;
+    fn take(
+        &mut self,
+        trial: &Trial,
+        ended: Ended<SeedOutcome>,
+        what: &ExploreOptions<'_>,
+    ) -> bool {
+        if let Ok(outcome) = &ended {
+            self.virtual_span = self.virtual_span + outcome.virtual_span;
+            self.steps += outcome.steps;
             if let Some(hunted) = &mut self.hunted {
-                hunted.take(trial, run.worst);
+                hunted.take(trial, outcome.metrics.worst(hunted.seek));
             }
         }
         self.take_run(trial, ended, what)
@@ -286,20 +259,20 @@ impl Exploration {
     fn take_run(
         &mut self,
         trial: &Trial,
-        ended: Ended<KeptRun>,
+        ended: Ended<SeedOutcome>,
         what: &ExploreOptions<'_>,
     ) -> bool {
         self.runs += 1;
-        match ended {
-            Err(words) => what.wants(PANIC) && self.take_panic(trial, &words),
-            Ok(run) => {
-                self.tally.add(&run.tally);
-                for violation in &run.violations {
-                    self.failures.add(trial, Some(run.trace_hash), violation);
-                }
-                !run.violations.is_empty()
-            }
+        let outcome = match ended {
+            Err(words) => return what.wants(PANIC) && self.take_panic(trial, &words),
+            Ok(outcome) => outcome,
+        };
+        self.tally.add(&outcome.tally);
+        for violation in &outcome.violations {
+            let hash = Some(outcome.trace_hash);
+            self.failures.add(trial, hash, violation);
         }
+        !outcome.violations.is_empty()
     }
 
     /// Adds a run that panicked, which is a failure.

@@ -16,7 +16,9 @@ mod family;
 
 use std::ops::ControlFlow;
 
+use sim_judge::SeedOutcome;
 use sim_model::outcome::{Progress, Trial};
+use sim_model::recipe::Recipe;
 
 use crate::runner::Ended;
 
@@ -24,7 +26,7 @@ pub use corpus::{Corpus, Entry};
 use coverage_map::CoverageMap;
 use family::{Family, NewFacets};
 
-use super::{Exploration, ExploreOptions, KeptRun, Listener, OnFailure, Round};
+use super::{Exploration, ExploreOptions, Listener, OnFailure};
 
 /// The number of families in a round.
 const ROUND: u64 = 32;
@@ -48,36 +50,36 @@ pub(super) fn explore(
         if corpus.is_flat() {
             break;
         }
-        let round = Round::Chosen(corpus.round(what, ROUND.min(what.count - all.tried)));
+        let round = corpus.round(what, ROUND.min(what.count - all.tried));
+        let trial_of = |index: u64| round[usize::try_from(index).unwrap_or(0)].clone();
+        let count = round.len() as u64;
         let coverage = corpus.coverage.clone();
         let attempt = |trial: &Trial, progress: &Progress| {
             let family = what.family(trial, &coverage);
             progress.advance(chat_types::Span::ZERO, 0, family.steps);
             family
         };
-        flow = all.round(&round, what, &attempt, Exploration::take_family, listener);
+        flow = all.round(
+            (count, &trial_of),
+            what,
+            &attempt,
+            Exploration::take_family,
+            listener,
+        );
     }
     all
 }
 
 impl ExploreOptions<'_> {
-    fn family(&self, trial: &Trial, coverage: &CoverageMap) -> Family<KeptRun> {
+    fn family(&self, trial: &Trial, coverage: &CoverageMap) -> Family {
         let plan = self.varied(trial).plan;
         let number = u32::try_from(trial.index % u64::from(u32::MAX / BRANCHES)).unwrap_or(0);
         let first_branch = 1 + number * BRANCHES;
-        family::explore(
-            (&plan, trial.seed),
-            first_branch,
-            coverage,
-            &|recipe, outcome| {
-                let run = self.kept(recipe, outcome);
-                let next = match (run.violations.is_empty(), self.on_failure) {
-                    (false, OnFailure::Stop) => ControlFlow::Break(()),
-                    (true, _) | (false, OnFailure::Continue) => ControlFlow::Continue(()),
-                };
-                (run, next)
-            },
-        )
+        let keep = |recipe: &Recipe, outcome: &mut SeedOutcome| {
+            self.judge(recipe, outcome);
+            self.on_failure == OnFailure::Continue || outcome.violations.is_empty()
+        };
+        family::explore((&plan, trial.seed), first_branch, coverage, &keep)
     }
 }
 
@@ -86,7 +88,7 @@ impl Exploration {
     fn take_family(
         &mut self,
         trial: &Trial,
-        ended: Ended<Family<KeptRun>>,
+        ended: Ended<Family>,
         what: &ExploreOptions<'_>,
     ) -> bool {
         let family = match ended {

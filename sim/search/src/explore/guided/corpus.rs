@@ -59,22 +59,12 @@ impl Entry {
 }
 
 /// The interesting runs so far, and the coverage.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Corpus {
     pub(super) coverage: CoverageMap,
     entries: BTreeMap<u64, Entry>,
     /// The number of consecutive families without anything new in this session.
     idle: u64,
-}
-
-impl Default for Corpus {
-    fn default() -> Self {
-        Self {
-            coverage: CoverageMap::new(),
-            entries: BTreeMap::new(),
-            idle: 0,
-        }
-    }
 }
 
 impl Corpus {
@@ -212,10 +202,8 @@ impl Corpus {
                 format!("{}: {what}", path.display()),
             )
         };
-        let mut files = Vec::new();
-        for file in fs::read_dir(folder)? {
-            files.push(file?.path());
-        }
+        let files = fs::read_dir(folder)?.map(|file| Ok(file?.path()));
+        let mut files = files.collect::<io::Result<Vec<_>>>()?;
         files.sort();
         for path in files {
             let name = path.file_name().unwrap_or_default();

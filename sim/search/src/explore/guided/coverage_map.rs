@@ -55,15 +55,17 @@ pub(super) struct CoverageMap {
     pub(super) all_families: u32,
 }
 
-impl CoverageMap {
-    pub(super) fn new() -> Self {
+impl Default for CoverageMap {
+    fn default() -> Self {
         Self {
             classes: vec![0; FACETS],
             families: vec![0; FACETS],
             all_families: 0,
         }
     }
+}
 
+impl CoverageMap {
     pub(super) fn has(&self, entered: Entered) -> bool {
         self.classes[usize::from(entered.facet.0)] & entered.class != 0
     }
@@ -117,7 +119,7 @@ impl CoverageMap {
 
     /// Parses the bitmap; none if the text is invalid.
     pub(super) fn from_text(text: &str) -> Option<Self> {
-        let mut coverage = Self::new();
+        let mut coverage = Self::default();
         let mut lines = text.lines();
         let families = lines.next()?.strip_prefix("families ")?;
         coverage.all_families = families.parse().ok()?;
@@ -143,7 +145,7 @@ mod tests {
             .filter_map(|_| Some(counts.enter(facet)?.class))
             .collect();
         assert_eq!(new_facets, [1, 2, 4, 8, 16, 32, 64, 128]);
-        let mut coverage = CoverageMap::new();
+        let mut coverage = CoverageMap::default();
         for class in new_facets {
             let entered = Entered { facet, class };
             assert!(coverage.add(entered) && !coverage.add(entered) && coverage.has(entered));
@@ -153,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_facet_that_few_families_enter_is_rare() {
-        let mut coverage = CoverageMap::new();
+        let mut coverage = CoverageMap::default();
         for family in 0..256 {
             let some = [Facet(1), Facet(2)];
             coverage.add_family(&some[usize::from(family % 64 != 0)..]);
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_bitmap_reads_back_as_written() {
-        let mut coverage = CoverageMap::new();
+        let mut coverage = CoverageMap::default();
         for (place, class) in [(0, 1), (7, 128), (65_535, 2), (7, 4)] {
             let facet = Facet(place);
             coverage.add(Entered { facet, class });

@@ -5,8 +5,6 @@
 //! energy, the most promising copy continues with new randomness, and its branch is observed in the
 //! same way. At most [`MAX_SAVED`] copies are kept, which bounds the memory.
 
-use std::ops::ControlFlow;
-
 use super::coverage_map::{Counts, CoverageMap, Entered};
 use crate::panics::catch_panic;
 use crate::runner::Ended;
@@ -39,9 +37,9 @@ pub(super) type NewFacets = (Recipe, Vec<Entered>);
 
 /// The result of a family.
 #[derive(Debug)]
-pub(super) struct Family<T> {
+pub(super) struct Family {
     /// The recipe and the outcome of each member, the root first.
-    pub(super) members: Vec<(Recipe, Ended<T>)>,
+    pub(super) members: Vec<(Recipe, Ended<SeedOutcome>)>,
     /// The number of steps; common steps of copies count once.
     pub(super) steps: u64,
     pub(super) new_facets: Vec<NewFacets>,
@@ -81,21 +79,21 @@ struct Explorer<'p, 'k> {
     new_facets: Vec<NewFacets>,
 }
 
-/// Returns the part of an outcome to keep, and whether the family goes on.
-type Keep<'k, T> = &'k dyn Fn(&Recipe, SeedOutcome) -> (T, ControlFlow<()>);
+/// Judges an outcome further, and returns whether the family goes on.
+type Judge<'j> = &'j dyn Fn(&Recipe, &mut SeedOutcome) -> bool;
 
 /// Runs the family of this plan and seed.
-pub(super) fn explore<T>(
+pub(super) fn explore(
     (plan, seed): (&Plan, u64),
     first_branch: u32,
     coverage: &CoverageMap,
-    keep: Keep<'_, T>,
-) -> Family<T> {
+    judge: Judge<'_>,
+) -> Family {
     let mut explorer = Explorer {
         plan,
         first_branch,
         coverage,
-        own: CoverageMap::new(),
+        own: CoverageMap::default(),
         points: Point::ALL
             .iter()
             .map(|point| Facet::point(*point))
@@ -109,14 +107,14 @@ pub(super) fn explore<T>(
     let first = explorer.member(plan.recipe.clone(), || {
         (Split::begin(plan, seed, RunJudge::new(plan)), Counts::new())
     });
-    let mut next = push(&mut members, first, keep);
+    let mut goes_on = push(&mut members, first, judge);
     let mut branches = 0;
-    while next.is_continue() && branches < explorer.energy() {
+    while goes_on && branches < explorer.energy() {
         let Some(branch) = explorer.branch() else {
             break;
         };
         branches += 1;
-        next = push(&mut members, branch, keep);
+        goes_on = push(&mut members, branch, judge);
     }
     Family {
         members,
@@ -126,17 +124,15 @@ pub(super) fn explore<T>(
     }
 }
 
-fn push<T>(
-    members: &mut Vec<(Recipe, Ended<T>)>,
-    (recipe, ended): (Recipe, Ended<SeedOutcome>),
-    keep: Keep<'_, T>,
-) -> ControlFlow<()> {
-    let (kept, next) = match ended.map(|outcome| keep(&recipe, outcome)) {
-        Ok((kept, next)) => (Ok(kept), next),
-        Err(words) => (Err(words), ControlFlow::Break(())),
-    };
-    members.push((recipe, kept));
-    next
+/// Adds a member. Returns whether the family goes on.
+fn push(
+    members: &mut Vec<(Recipe, Ended<SeedOutcome>)>,
+    (recipe, mut ended): (Recipe, Ended<SeedOutcome>),
+    judge: Judge<'_>,
+) -> bool {
+    let goes_on = ended.as_mut().is_ok_and(|outcome| judge(&recipe, outcome));
+    members.push((recipe, ended));
+    goes_on
 }
 
 impl<'p> Explorer<'p, '_> {

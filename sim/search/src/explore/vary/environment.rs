@@ -8,13 +8,17 @@ use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::plan::{Capacity, Client, Plan};
 
 /// Latencies, from almost none to very long. Most have a spread, without which there are no races.
-const LATENCIES: [(u64, u64); 5] = [
-    (1_000, 10_000),
-    (5_000, 80_000),
-    (20_000, 250_000),
-    (50_000, 200_000),
-    (80_000, 600_000),
+const LATENCIES: [Shape; 5] = [
+    lognormal(1_000, 10_000),
+    lognormal(5_000, 80_000),
+    lognormal(20_000, 250_000),
+    lognormal(50_000, 200_000),
+    lognormal(80_000, 600_000),
 ];
+
+const fn lognormal(p50: u64, p99: u64) -> Shape {
+    Shape::Lognormal { p50, p99 }
+}
 
 /// Draws the network's random behaviour.
 pub(super) fn network(plan: &mut Plan, dice: &mut Dice) {
@@ -24,10 +28,7 @@ pub(super) fn network(plan: &mut Plan, dice: &mut Dice) {
         0 => own,
         1 => Shape::Fixed(Span::millis(1).0),
         2 => Shape::Uniform(0, Span::millis(100).0),
-        _ => {
-            let (p50, p99) = dice.pick(&LATENCIES);
-            Shape::Lognormal { p50, p99 }
-        }
+        _ => dice.pick(&LATENCIES),
     };
     if shape != own {
         network.latency = table(shape);
@@ -135,22 +136,10 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let users = users::arriving(plan);
     let capacity = &mut plan.capacity;
     if dice.one_in(3) {
-        let service = dice.pick(&[
-            Shape::Fixed(1),
-            Shape::Uniform(0, 2_000),
-            Shape::Lognormal {
-                p50: 500,
-                p99: 3_000,
-            },
-        ]);
-        let commit = dice.pick(&[
-            Shape::Fixed(1),
-            Shape::Uniform(0, 10_000),
-            Shape::Lognormal {
-                p50: 5_000,
-                p99: 40_000,
-            },
-        ]);
+        let (at_once, slow) = (Shape::Fixed(1), lognormal(500, 3_000));
+        let service = dice.pick(&[at_once, Shape::Uniform(0, 2_000), slow]);
+        let slow = lognormal(5_000, 40_000);
+        let commit = dice.pick(&[at_once, Shape::Uniform(0, 10_000), slow]);
         capacity.service = table(service);
         capacity.commit = table(commit);
         let (service, commit) = (written(service), written(commit));

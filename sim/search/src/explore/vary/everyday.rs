@@ -220,36 +220,18 @@ fn persona(kind: u32, outline: Outline, server: &Config, dice: &mut Dice) -> Per
     if dice.one_in(3) {
         users::habits(&mut persona, dice);
     }
-    let is_rest = theme == Theme::Rest;
-    let (habits, whole) = (&mut persona.habits, ratio(1, 1));
-    let rows = [
+    let (name, habits, is_rest) = (&*persona.name, &mut persona.habits, theme == Theme::Rest);
+    if dice.one_in(if theme.is_barred() { 2 } else { 6 }) {
         // After a ban, a client with stray calls also continues with its old handle.
-        (
-            "stray",
-            &mut habits.stray,
-            if theme.is_barred() { 2 } else { 6 },
-            ratio(1, 4),
-        ),
+        strong(name, ("stray", &mut habits.stray), 4, dice);
+    }
+    if is_rest && dice.coin() {
         // A client with parallel calls continues while the answer to a break is delayed.
-        (
-            "parallel",
-            &mut habits.parallel,
-            if is_rest { 2 } else { 0 },
-            ratio(1, 2),
-        ),
+        strong(name, ("parallel", &mut habits.parallel), 2, dice);
+    }
+    if is_rest && dice.one_in(3) {
         // A repeated break finds the first one delayed, answered, given up or lost.
-        (
-            "impatient",
-            &mut habits.impatient,
-            if is_rest { 3 } else { 0 },
-            ratio(1, 2),
-        ),
-    ];
-    for (name, habit, one_in, some) in rows {
-        if one_in > 0 && dice.one_in(one_in) {
-            *habit = dice.pick(&[some, whole]);
-            dice.say(format!("{}: {name} {habit}", persona.name));
-        }
+        strong(name, ("impatient", &mut habits.impatient), 2, dice);
     }
     if theme == Theme::Anything && dice.one_in(12) {
         dice.say(format!("{}: types while it waits", persona.name));
@@ -258,6 +240,12 @@ fn persona(kind: u32, outline: Outline, server: &Config, dice: &mut Dice) -> Per
     }
     profile(theme, &mut persona, dice);
     persona
+}
+
+/// Makes a habit strike each time, or one time in `under`.
+fn strong(persona: &str, (name, habit): (&str, &mut Ratio), under: u32, dice: &mut Dice) {
+    *habit = dice.pick(&[ratio(1, under), ratio(1, 1)]);
+    dice.say(format!("{persona}: {name} {habit}"));
 }
 
 /// Draws how a persona reads, and its names. Reading by stream alone, or by two streams, needs a

@@ -69,19 +69,11 @@ fn move_before_starts(faults: &mut [Fault], dice: &mut Dice) {
     };
     let mut before = |most: Span| Span::millis(dice.before(most.max(Span::millis(1))).as_millis());
     for fault in faults {
-        match fault.kind.row().strikes {
-            Strikes::OutageFiles if fault.milestone.is_none() => {
-                fault.at = last + before(down_for);
-            }
-            Strikes::NextStart | Strikes::OutageFiles if fault.at >= last => {
-                fault.at = before(last);
-            }
-            Strikes::NextStart
-            | Strikes::OutageFiles
-            | Strikes::Clients
-            | Strikes::Packets
-            | Strikes::Servers
-            | Strikes::Appends => {}
+        let strikes = fault.kind.row().strikes;
+        if matches!(strikes, Strikes::OutageFiles) && fault.milestone.is_none() {
+            fault.at = last + before(down_for);
+        } else if matches!(strikes, Strikes::NextStart | Strikes::OutageFiles) && fault.at >= last {
+            fault.at = before(last);
         }
     }
 }
@@ -232,23 +224,22 @@ pub(super) fn most(few: u32, time: Span) -> u32 {
     few + u32::try_from(half_minutes).unwrap_or(u32::MAX).min(10)
 }
 
+/// Operators' acts, each with the one that undoes it.
+const UNDONE: [(OperatorVerb, OperatorVerb); 4] = [
+    (OperatorVerb::Mute, OperatorVerb::Unmute),
+    (OperatorVerb::Ban, OperatorVerb::Unban),
+    (OperatorVerb::MuteAddress, OperatorVerb::UnbanAddress),
+    (OperatorVerb::BanAddress, OperatorVerb::UnbanAddress),
+];
+
 /// The fault that undoes an operator's act.
 fn undone(kind: &FaultKind) -> Option<FaultKind> {
     let FaultKind::Operator(act) = kind else {
         return None;
     };
-    let verb = match act.verb {
-        OperatorVerb::Mute => OperatorVerb::Unmute,
-        OperatorVerb::Ban => OperatorVerb::Unban,
-        OperatorVerb::MuteAddress | OperatorVerb::BanAddress => OperatorVerb::UnbanAddress,
-        OperatorVerb::Unmute
-        | OperatorVerb::Kick
-        | OperatorVerb::Close
-        | OperatorVerb::Unban
-        | OperatorVerb::UnbanAddress => return None,
-    };
+    let (_, verb) = UNDONE.iter().find(|(done, _)| *done == act.verb)?;
     Some(FaultKind::Operator(OperatorAct {
-        verb,
+        verb: *verb,
         reason: None,
         ..act.clone()
     }))

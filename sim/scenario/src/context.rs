@@ -22,16 +22,18 @@ pub(crate) struct Context {
     pub(crate) personas: Option<Vec<String>>,
     /// The tables of the distributions so far.
     pub(crate) tables: Tables,
+    /// The number of phases so far, as written.
+    pub(crate) phases: u32,
     /// The number of users that the phases bring.
     pub(crate) arrivals: Option<ArrivingUsers>,
     /// The duration of the scenario, if the file has it.
     pub(crate) duration: Option<Span>,
-    /// The end of each phase, step and fault.
-    pub(crate) ends: Vec<End>,
+    /// The place of each phase, step and fault, and its end from the start.
+    pub(crate) ends: Vec<(Place, Span)>,
     /// The faults that need one server, or several.
     pub(crate) servers_needed: Vec<(Place, ServersNeeded)>,
-    /// The faults that repeat.
-    pub(crate) repeated: Vec<Repeated>,
+    /// The place of each fault that repeats, and the usual time between two starts.
+    pub(crate) repeated: Vec<(Place, Span)>,
     /// The nesting depth of loops and choices.
     pub(crate) depth: usize,
 }
@@ -43,24 +45,6 @@ pub(crate) struct ArrivingUsers {
     pub(crate) certain: u64,
     /// Whether these are all.
     pub(crate) all_are: bool,
-}
-
-/// A fault that repeats.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Repeated {
-    /// The place of the fault in the file.
-    pub(crate) place: Place,
-    /// The usual time between two starts.
-    pub(crate) gap: Span,
-}
-
-/// The end of a phase, a step or a fault.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
-    /// The place of the part in the file.
-    pub(crate) place: Place,
-    /// When it ends, from the start.
-    pub(crate) at: Span,
 }
 
 /// The most different lognormal and exponential distributions of one scenario: each needs a computed

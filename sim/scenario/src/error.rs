@@ -72,21 +72,20 @@ impl Problem {
         let mistakes = problems.into_iter();
         ScenarioError {
             file: file.to_owned(),
-            mistakes: mistakes.map(|problem| problem.drawn(text)).collect(),
+            mistakes: mistakes.map(|problem| problem.marked(text)).collect(),
+            text: printable(text),
             more,
         }
     }
 
-    fn drawn(self, text: &str) -> Mistake {
-        let primary = (on_its_line(text, self.place), self.label);
-        let also = self
-            .also
-            .map(|(place, label)| (on_its_line(text, place), label));
+    fn marked(self, text: &str) -> Mistake {
+        let marks = [(self.place, self.label)].into_iter().chain(self.also);
+        let marks = marks.map(|(place, label)| (on_its_line(text, place), label));
         Mistake {
             at: Some(line_and_column(text, self.place.start)),
             message: self.message,
             accepted: self.accepted,
-            excerpt: Some(Excerpt::new(text, primary, also)),
+            marks: marks.collect(),
         }
     }
 }
@@ -130,19 +129,25 @@ const MOST_MISTAKES: usize = 20;
 ///
 /// [`ScenarioError::render`] draws them with the affected lines.
 pub struct ScenarioError {
-    file: String,
-    /// At least one, at most [`MOST_MISTAKES`].
-    mistakes: Vec<Mistake>,
-    /// The number of further ones.
-    more: usize,
+    /// The file's name as given by the caller.
+    pub file: String,
+    /// The first mistakes, in the order of the file; at least one.
+    pub mistakes: Vec<Mistake>,
+    /// The number of mistakes after these.
+    pub more: usize,
+    text: String,
 }
 
 /// One mistake in a scenario.
 pub struct Mistake {
-    at: Option<(usize, usize)>,
-    message: String,
-    accepted: String,
-    excerpt: Option<Excerpt>,
+    /// Line and column, both from 1; `None` if the mistake is about the whole file.
+    pub at: Option<(usize, usize)>,
+    /// The mistake, in one line.
+    pub message: String,
+    /// The accepted values.
+    pub accepted: String,
+    /// The affected place and a related one, with their labels.
+    marks: Vec<(Range<usize>, String)>,
 }
 
 /// How an error is drawn.
@@ -167,28 +172,11 @@ impl ScenarioError {
                 at: None,
                 message: message.into(),
                 accepted: accepted.into(),
-                excerpt: None,
+                marks: Vec::new(),
             }],
             more: 0,
+            text: String::new(),
         }
-    }
-
-    /// The file's name as given by the caller.
-    #[must_use]
-    pub fn file(&self) -> &str {
-        &self.file
-    }
-
-    /// The first mistakes, in the order of the file; at least one.
-    #[must_use]
-    pub fn mistakes(&self) -> &[Mistake] {
-        &self.mistakes
-    }
-
-    /// The number of mistakes after these.
-    #[must_use]
-    pub const fn more(&self) -> usize {
-        self.more
     }
 
     /// The mistakes as text, each with the affected lines, on this many columns; at most 80.
@@ -197,7 +185,7 @@ impl ScenarioError {
         let columns = columns.clamp(LEAST_COLUMNS, MOST_COLUMNS);
         let mistakes = self.mistakes.iter();
         let mut drawn: Vec<String> = mistakes
-            .map(|mistake| mistake.render(&self.file, look, columns))
+            .map(|mistake| mistake.render(self, look, columns))
             .collect();
         if self.more > 0 {
             let mistakes = if self.more == 1 {
@@ -215,30 +203,21 @@ impl ScenarioError {
 }
 
 impl Mistake {
-    /// Line and column, both from 1; `None` if the mistake is about the whole file.
-    #[must_use]
-    pub const fn line_and_column(&self) -> Option<(usize, usize)> {
-        self.at
-    }
-
-    /// The mistake, in one line.
-    #[must_use]
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// The accepted values.
-    #[must_use]
-    pub fn accepted(&self) -> &str {
-        &self.accepted
-    }
-
-    fn render(&self, file: &str, look: ErrorStyle, columns: usize) -> String {
+    fn render(&self, error: &ScenarioError, look: ErrorStyle, columns: usize) -> String {
+        let ScenarioError { file, text, .. } = error;
         let message = wrapped(&self.message, columns - "error: ".len());
         let group = Group::with_title(Level::ERROR.primary_title(message));
-        let (group, indent) = match &self.excerpt {
-            Some(excerpt) => (group.element(excerpt.snippet(file)), excerpt.indent()),
-            None => (group.element(Origin::path(file)), 1),
+        let (group, indent) = match self.marks.split_first() {
+            Some((primary, also)) => {
+                let last = self
+                    .marks
+                    .iter()
+                    .map(|(span, _)| end_of_line(text, span.end));
+                let (last, _) = line_and_column(text, last.max().unwrap_or(0) + 1);
+                let snippet = snippet(text, primary, also).path(file.as_str());
+                (group.element(snippet), last.to_string().len())
+            }
+            None => (group.element(Origin::path(file.as_str())), 1),
         };
         let accepted = wrapped(
             &self.accepted,
@@ -289,64 +268,22 @@ const MOST_COLUMNS: usize = 80;
 /// The most bytes of a line that are underlined.
 const LONGEST_MARK: usize = 80;
 
-/// The lines of a file that an error shows.
-struct Excerpt {
-    /// The number of the first one, from 1.
-    first_line: usize,
-    text: String,
-    /// The affected place, with its label.
-    primary: (Range<usize>, String),
-    /// A related place, with its label.
-    also: Option<(Range<usize>, String)>,
-}
-
-impl Excerpt {
-    /// The lines of both places, with one more line before and after.
-    fn new(
-        text: &str,
-        primary: (Range<usize>, String),
-        also: Option<(Range<usize>, String)>,
-    ) -> Self {
-        let also_span = also.as_ref().map_or(&primary.0, |(span, _)| span);
-        let from = primary.0.start.min(also_span.start);
-        let to = primary.0.end.max(also_span.end);
-        let from = start_of_line(text, start_of_line(text, from).saturating_sub(1));
-        let to = end_of_line(text, end_of_line(text, to).saturating_add(1));
-        let moved =
-            |(span, label): (Range<usize>, String)| (span.start - from..span.end - from, label);
-        Self {
-            first_line: line_and_column(text, from).0,
-            text: printable(&text[from..to]),
-            primary: moved(primary),
-            also: also.map(moved),
-        }
-    }
-
-    fn snippet(&self, file: &str) -> Snippet<'_, Annotation<'_>> {
-        let mark = |kind: AnnotationKind, (span, label): &(Range<usize>, String)| {
-            kind.span(span.clone()).label(label.clone())
-        };
-        let before = start_of_line(&self.text, self.primary.0.start).saturating_sub(1);
-        let after = end_of_line(&self.text, self.primary.0.end) + 1;
-        let around = [before, after.min(self.text.len())];
-        Snippet::source(self.text.as_str())
-            .path(file.to_owned())
-            .line_start(self.first_line)
-            .annotation(mark(AnnotationKind::Primary, &self.primary))
-            .annotations(
-                self.also
-                    .iter()
-                    .map(|also| mark(AnnotationKind::Context, also)),
-            )
-            .annotations(around.map(|at| AnnotationKind::Visible.span(at..at)))
-    }
-
-    /// The columns of the largest line number.
-    fn indent(&self) -> usize {
-        (self.first_line + self.text.matches('\n').count())
-            .to_string()
-            .len()
-    }
+/// The lines of these marks, and the lines before and after the first one.
+fn snippet<'t>(
+    text: &'t str,
+    primary: &(Range<usize>, String),
+    also: &[(Range<usize>, String)],
+) -> Snippet<'t, Annotation<'t>> {
+    let mark = |kind: AnnotationKind, (span, label): &(Range<usize>, String)| {
+        kind.span(span.clone()).label(label.clone())
+    };
+    let before = start_of_line(text, primary.0.start).saturating_sub(1);
+    let after = (end_of_line(text, primary.0.end) + 1).min(text.len());
+    let also = also.iter().map(|also| mark(AnnotationKind::Context, also));
+    Snippet::source(text)
+        .annotation(mark(AnnotationKind::Primary, primary))
+        .annotations(also)
+        .annotations([before, after].map(|at| AnnotationKind::Visible.span(at..at)))
 }
 
 /// The text in lines of at most this many columns.

@@ -3,20 +3,16 @@
 use std::sync::Arc;
 
 use chat_types::Span;
-use serde_json::Value as Json;
 
-use super::context::{Context, End, Repeated};
+use super::context::Context;
 use super::error::{Problem, Read};
 use super::fields::Fields;
-use super::form::{ByKeys, Form, form, group};
+use super::form::{ByKeys, form, group};
 use super::forms::{Count, Share, SomeTime, Word, names, narrowed, words};
 use super::lists::{Distinct, List, items};
-use super::node::Node;
-use super::schemas::Schemas;
 use super::script::User;
 use super::server::ConfigChange;
 use super::tables::DrawnTime;
-use super::text::Text;
 use sim_model::draw::Shape;
 use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
@@ -25,13 +21,9 @@ use sim_model::plan::{
     Need, OperatorAct, Outage, Reached, Repeats, Stored, Victims, Which,
 };
 
-words! {
-    Server("what can go down") => () = ["server": ()]
-}
+words! { Server("what can go down") => () = ["server": ()] }
 
-words! {
-    Replies("what can get lost") => () = ["replies": ()]
-}
+words! { Replies("what can get lost") => () = ["replies": ()] }
 
 form! {
     /// One fault: `at`, `every` or `at_milestone`, and exactly one kind.
@@ -99,9 +91,9 @@ form! {
 
 group! {
     FaultKeys => FaultKind {
-        partition: [AffectedUsers { victims, duration }] = [FaultKind::Clients { what: ClientHarm::Partition, victims, duration }],
-        slow_readers: [AffectedUsers { victims, duration }] = [FaultKind::Clients { what: ClientHarm::SlowReaders, victims, duration }],
-        suspend: [AffectedUsers { victims, duration }] = [FaultKind::Clients { what: ClientHarm::Suspend, victims, duration }],
+        partition: [(victims, duration)] = [FaultKind::Clients { what: ClientHarm::Partition, victims, duration }],
+        slow_readers: [(victims, duration)] = [FaultKind::Clients { what: ClientHarm::SlowReaders, victims, duration }],
+        suspend: [(victims, duration)] = [FaultKind::Clients { what: ClientHarm::Suspend, victims, duration }],
         slow_disk: [SlowDisk { factor, duration }] = [FaultKind::SlowDisk { factor, duration }],
         fail_disk: [FailDisk { duration, unknown }] = [FaultKind::FailDisk { duration, unknown }],
         damage_disk: [DamageDisk { what, of, restore_after }] = [FaultKind::DamageDisk { what, of, restore_after }],
@@ -118,7 +110,7 @@ group! {
 impl ByKeys for Fault {
     type Keys = FaultKeys;
 
-    fn from_keys(mut keys: FaultKeys, fields: &Fields<'_>) -> Read<Self> {
+    fn from_keys(mut keys: FaultKeys, fields: &Fields<'_>, _: &mut Context) -> Read<Self> {
         if keys.every.is_some() {
             let why = "a fault repeats from a time on; without `every`, it waits for a milestone";
             fields.refuse(&["at_milestone"], why)?;
@@ -180,13 +172,9 @@ words! {
     }
 }
 
-words! {
-    Move("a move of a stick") => &'static str = all names(&STICK_MOVES)
-}
+words! { Move("a move of a stick") => &'static str = all names(&STICK_MOVES) }
 
-words! {
-    Timer("a kind of timer") => &'static str = all names(&TIMERS)
-}
+words! { Timer("a kind of timer") => &'static str = all names(&TIMERS) }
 
 /// A `sometimes` point.
 pub(crate) type SometimesPoint = Word<PointOf>;
@@ -220,7 +208,7 @@ group! {
 impl ByKeys for Milestone {
     type Keys = MilestoneKeys;
 
-    fn from_keys(mut keys: MilestoneKeys, _: &Fields<'_>) -> Read<Self> {
+    fn from_keys(mut keys: MilestoneKeys, _: &Fields<'_>, _: &mut Context) -> Read<Self> {
         Ok(Self {
             reached: keys.take().unwrap_or(Reached::Sometimes("")),
             count: keys.count,
@@ -237,13 +225,6 @@ impl ByKeys for Milestone {
     }
 }
 
-/// The users that a fault affects, and for how long.
-#[derive(Clone)]
-pub(crate) struct AffectedUsers {
-    victims: Victims,
-    duration: Span,
-}
-
 form! {
     /// The affected users, and for how long.
     struct AffectedKeys("a fault of some users", "{ share: 1/4, for: 3s }", "Victims") {
@@ -252,7 +233,7 @@ form! {
         share: Option<Share>,
         /// In the steps form: these users.
         #[one_of("victims")]
-        users: Option<Distinct<NamedUser, 1>>,
+        users: Option<Distinct<User, 1>>,
         #[key("for")]
         duration: SomeTime,
     }
@@ -265,52 +246,26 @@ group! {
     }
 }
 
+/// The users that a fault affects, and for how long.
+type AffectedUsers = (Victims, Span);
+
 impl ByKeys for AffectedUsers {
     type Keys = AffectedKeys;
 
-    fn from_keys(mut keys: AffectedKeys, _: &Fields<'_>) -> Read<Self> {
-        Ok(Self {
-            victims: keys.take().unwrap_or(Victims::Users(Vec::new())),
-            duration: keys.duration,
-        })
+    fn from_keys(mut keys: AffectedKeys, _: &Fields<'_>, _: &mut Context) -> Read<Self> {
+        let victims = keys.take().unwrap_or(Victims::Users(Vec::new()));
+        Ok((victims, keys.duration))
     }
 
     fn to_keys(&self) -> AffectedKeys {
+        let (victims, duration) = self.clone();
         let mut keys = AffectedKeys {
             share: None,
             users: None,
-            duration: self.duration,
+            duration,
         };
-        keys.set(self.victims.clone());
+        keys.set(victims);
         keys
-    }
-}
-
-/// A user of the steps form, by name.
-pub(crate) enum NamedUser {}
-
-impl Form for NamedUser {
-    type Of = u32;
-    const WHAT: &'static str = User::WHAT;
-    const EXAMPLE: &'static str = User::EXAMPLE;
-
-    fn read(node: &Node, context: &mut Context) -> Read<u32> {
-        if context.users.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Problem::new(
-                node.place,
-                "only the steps form has users with names",
-                "no names: of those who are there, chance draws",
-            ));
-        }
-        User::read(node, context)
-    }
-
-    fn write(user: &u32, context: &Context) -> Option<Text> {
-        User::write(user, context)
-    }
-
-    fn schema(schemas: &mut Schemas) -> Json {
-        schemas.of::<User>()
     }
 }
 
@@ -334,17 +289,9 @@ form! {
     }
 }
 
-words! {
-    HarmWord("damage to a file") => Harm = all {
-        Harm::ALL.iter().map(|harm| (harm.name(), *harm)).collect()
-    }
-}
+words! { HarmWord("damage to a file") => Harm }
 
-words! {
-    StoredWord("a stored file") => Stored = all {
-        Stored::ALL.iter().map(|stored| (stored.name(), *stored)).collect()
-    }
-}
+words! { StoredWord("a stored file") => Stored }
 
 form! {
     /// A stored file is damaged, which the server's next start reads: it must give the same state,
@@ -360,17 +307,9 @@ form! {
     }
 }
 
-words! {
-    MemberHarmWord("what happens to a server") => MemberHarm = all {
-        MemberHarm::ALL.iter().map(|harm| (harm.name(), *harm)).collect()
-    }
-}
+words! { MemberHarmWord("what happens to a server") => MemberHarm }
 
-words! {
-    WhichWord("one of the servers") => Which = all {
-        Which::ALL.iter().map(|which| (which.name(), *which)).collect()
-    }
-}
+words! { WhichWord("one of the servers") => Which }
 
 form! {
     /// Something happens to one of several servers.
@@ -402,11 +341,7 @@ narrowed! {
     }
 }
 
-words! {
-    LogHarmWord("what happens to the log") => LogHarm = all {
-        LogHarm::ALL.iter().map(|harm| (harm.name(), *harm)).collect()
-    }
-}
+words! { LogHarmWord("what happens to the log") => LogHarm }
 
 form! {
     /// Something happens to the log of several servers.
@@ -429,13 +364,13 @@ narrowed! {
             let mut at = fault.at + fault.kind.length();
             if let Some(repeats) = &fault.repeats {
                 let gap = Span(repeats.every.usual());
-                context.repeated.push(Repeated { place, gap });
+                context.repeated.push((place, gap));
                 // At random, a fault may be so rare that most runs are without it.
                 if let (FirstTime::Drawn, Shape::Fixed(gap)) = (repeats.first, repeats.every.shape()) {
                     at = at + Span(gap);
                 }
             }
-            context.ends.push(End { place, at });
+            context.ends.push((place, at));
             context.servers_needed.extend(fault.kind.row().servers.map(|needed| (place, needed)));
         }
         // A stable sort: faults at the same time keep the order of the file.

@@ -69,7 +69,7 @@ impl<'n> Fields<'n> {
             let known = fields.refuse_unknown(entry);
             problems.keep(known.and_then(|()| match first.insert(&entry.key, entry) {
                 None => Ok(()),
-                Some(before) => Err(fields.repeated(entry, before)),
+                Some(before) => Err(repeated(what, entry, before)),
             }));
         }
         Ok((fields, problems))
@@ -90,16 +90,6 @@ impl<'n> Fields<'n> {
             self.keys(),
         )
         .labelled(format!("not a key of {}{guess}", self.what)))
-    }
-
-    fn repeated(&self, entry: &Entry, first: &Entry) -> Box<Problem> {
-        Problem::new(
-            entry.place,
-            format!("the key `{}` is there twice in {}", entry.key, self.what),
-            "each key at most once; remove one of the two",
-        )
-        .labelled("again here")
-        .with(first.place, "first here")
     }
 
     /// Whether an unknown key may be this one, misspelt. Then it is no mistake of its own that this
@@ -234,4 +224,15 @@ impl<'n> Fields<'n> {
     fn entry(&self, key: &str) -> Option<&'n Entry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
+}
+
+/// The error about a key that is there twice.
+pub(crate) fn repeated(what: &str, entry: &Entry, first: &Entry) -> Box<Problem> {
+    Problem::new(
+        entry.place,
+        format!("the key `{}` is there twice in {what}", entry.key),
+        "each key at most once; remove one of the two",
+    )
+    .labelled("again here")
+    .with(first.place, "first here")
 }

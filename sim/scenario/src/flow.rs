@@ -18,8 +18,8 @@ use super::node::{Node, Place, Value, shortened};
 use super::schemas::{Schemas, described};
 use super::tables::DrawnTime;
 use super::text::Text;
-use calls::{Check, EnterQueue, History, Login, Report, Rest};
-use sim_model::plan::{self, Grant, Step, Verb};
+use calls::{Check, EnterQueue, History, Login, Report, UnderGrant};
+use sim_model::plan::{self, Step, Verb};
 use sim_model::protocol::EVENTS;
 use sim_model::protocol::{OpKind, Plain};
 
@@ -83,15 +83,15 @@ const CALLS: &[Row] = rows! {
     /// Read the room's past messages.
     "history": History => Step::Call, Step::Call(verb) => verb;
     /// Claim the stick, or ask for the place of the claim.
-    "talking_stick": Grant => |grant| Step::Call(Verb::TalkingStick(grant)), Step::Call(Verb::TalkingStick(grant)) => grant;
+    "talking_stick": UnderGrant => |under| Step::Call(Verb::TalkingStick(under.epoch)), Step::Call(Verb::TalkingStick(epoch)) => &UnderGrant { epoch: *epoch };
     /// Remove the last append.
-    "undo": Grant => |grant| Step::Call(Verb::Undo(grant)), Step::Call(Verb::Undo(grant)) => grant;
+    "undo": UnderGrant => |under| Step::Call(Verb::Undo(under.epoch)), Step::Call(Verb::Undo(epoch)) => &UnderGrant { epoch: *epoch };
     /// Clear the draft, and give up the stick or the claim.
-    "reset": Grant => |grant| Step::Call(Verb::Reset(grant)), Step::Call(Verb::Reset(grant)) => grant;
+    "reset": UnderGrant => |under| Step::Call(Verb::Reset(under.epoch)), Step::Call(Verb::Reset(epoch)) => &UnderGrant { epoch: *epoch };
     /// Report the partner, or the last speaker.
     "report": Report => Step::Call, Step::Call(verb) => verb;
     /// Take a break; in a flow sometimes with a `check_stress_status` at the same time.
-    "break": Rest => |rest| Step::Call(rest.0), Step::Call(verb @ (Verb::Break { .. } | Verb::Mood)) => &Rest(verb.clone());
+    "break": Verb => Step::Call, Step::Call(verb @ (Verb::Break { .. } | Verb::Mood)) => verb;
 };
 
 /// The verbs that do not call the server.
@@ -108,9 +108,7 @@ const OTHERS: &[Row] = rows! {
     "disconnect": Disconnect => |keys| Step::Disconnect(keys.length), Step::Disconnect(length) => &Disconnect { length: *length };
 };
 
-words! {
-    Event("an event type") => &'static str = all names(&EVENTS)
-}
+words! { Event("an event type") => &'static str = all names(&EVENTS) }
 
 form! {
     AwaitKeys("`await`", "{ event: chatroom.found }") => Step = Step::Await {
@@ -361,37 +359,28 @@ fn plain(verb: &str) -> Option<Plain> {
 
 /// The verb of a step, its place, and its value: from a bare word, or a map of one key.
 pub(crate) fn verb_at(node: &Node) -> Read<(Place, &str, Option<&Node>)> {
-    match &node.value {
-        Value::Text(verb) => return Ok((node.place, verb, None)),
-        Value::Map(entries) => match entries.as_slice() {
-            [entry] => {
-                let value = Some(&entry.node).filter(|node| !matches!(node.value, Value::Empty));
-                return Ok((entry.place, &entry.key, value));
-            }
-            [first, second, ..] => {
-                return Err(Problem::new(
-                    second.place,
-                    "a step is one verb, and here is a second key",
-                    format!(
-                        "what belongs to `{}` stands below it, indented further; another verb after a dash of its own",
-                        shortened(&first.key)
-                    ),
-                ));
-            }
-            [] => {}
-        },
-        Value::Empty
-        | Value::Bool(_)
-        | Value::Whole(_)
-        | Value::Negative(_)
-        | Value::Fraction(_)
-        | Value::List(_) => {}
+    if let Value::Text(verb) = &node.value {
+        return Ok((node.place, verb, None));
     }
-    Err(Problem::new(
-        node.place,
-        format!("expected a step, found {}", node.described()),
-        accepted_verbs(),
-    ))
+    match node.entries() {
+        [entry] => {
+            let value = Some(&entry.node).filter(|node| !matches!(node.value, Value::Empty));
+            Ok((entry.place, &entry.key, value))
+        }
+        [first, second, ..] => Err(Problem::new(
+            second.place,
+            "a step is one verb, and here is a second key",
+            format!(
+                "what belongs to `{}` stands below it, indented further; another verb after a dash of its own",
+                shortened(&first.key)
+            ),
+        )),
+        [] => Err(Problem::new(
+            node.place,
+            format!("expected a step, found {}", node.described()),
+            accepted_verbs(),
+        )),
+    }
 }
 
 fn unknown_verb(place: Place, verb: &str) -> Box<Problem> {

@@ -14,25 +14,7 @@ use super::node::{Node, Value};
 use sim_model::plan::{Step, Verb};
 use sim_model::protocol::OpKind;
 
-/// What a user may have at a step of its flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Possibilities {
-    handle: Possibility,
-    place_in_queue: Possibility,
-    /// The upper bound of its rooms.
-    rooms: u32,
-    claim: Possibility,
-}
-
-/// Whether a user may have something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Possibility {
-    #[default]
-    Never,
-    Perhaps,
-}
-
-/// The requirement of a step.
+/// What a step needs, and what a user may have at a step of its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
     Nothing,
@@ -42,48 +24,35 @@ enum Need {
     Claim,
 }
 
+/// The most of each need that a user may have: one, or the number of its rooms.
+#[derive(Clone, Copy, Debug, Default)]
+struct Possibilities([u32; 5]);
+
 impl Possibilities {
     /// What a step with this requirement has.
     fn for_need(need: Need) -> Self {
-        let mut least = Self {
-            handle: Possibility::Perhaps,
-            ..Self::default()
-        };
-        match need {
-            Need::Nothing | Need::Handle => {}
-            Need::PlaceInQueue => least.place_in_queue = Possibility::Perhaps,
-            Need::Room => least.rooms = 1,
-            Need::Claim => least.claim = Possibility::Perhaps,
-        }
+        let mut least = Self::default();
+        least.0[Need::Handle as usize] = 1;
+        least.0[need as usize] = 1;
         least
     }
 
     /// The union of the possibilities of two paths.
-    fn or(self, other: Self) -> Self {
-        Self {
-            handle: self.handle.max(other.handle),
-            place_in_queue: self.place_in_queue.max(other.place_in_queue),
-            rooms: self.rooms.max(other.rooms),
-            claim: self.claim.max(other.claim),
+    fn or(mut self, other: Self) -> Self {
+        for (own, other) in self.0.iter_mut().zip(other.0) {
+            *own = other.max(*own);
         }
+        self
     }
 
     fn has(self, need: Need) -> bool {
-        Possibility::Perhaps
-            == match need {
-                Need::Nothing => Possibility::Perhaps,
-                Need::Handle => self.handle,
-                Need::PlaceInQueue => self.place_in_queue,
-                Need::Room if self.rooms > 0 => Possibility::Perhaps,
-                Need::Room => Possibility::Never,
-                Need::Claim => self.claim,
-            }
+        need == Need::Nothing || self.0[need as usize] > 0
     }
 
-    /// The possibilities after this step.
+    /// The possibilities after these steps.
     fn after(self, steps: &[Step]) -> Self {
         steps.iter().fold(self, |before, step| match step {
-            Step::Call(verb) => before.after_call(verb),
+            Step::Call(verb) => before.after_call(verb.kind()),
             Step::Loop { count: 0, .. }
             | Step::Await { .. }
             | Step::Think(_)
@@ -95,22 +64,22 @@ impl Possibilities {
         })
     }
 
-    fn after_call(mut self, verb: &Verb) -> Self {
-        let kind = verb.kind();
-        if kind.registers() {
-            self.handle = Possibility::Perhaps;
+    fn after_call(mut self, kind: OpKind) -> Self {
+        let Self([_, handle, place_in_queue, rooms, claim]) = &mut self;
+        if kind == OpKind::Unregister {
+            return Self::default();
+        } else if kind.registers() {
+            *handle = 1;
         }
         if kind == OpKind::EnterQueue {
-            self.place_in_queue = Possibility::Perhaps;
+            *place_in_queue = 1;
+        } else if kind == OpKind::LeaveChat {
+            *rooms = rooms.saturating_sub(1);
+        } else if kind == OpKind::TalkingStick {
+            *claim = 1;
         }
         if matches!(kind, OpKind::EnterQueue | OpKind::Login) {
-            self.rooms = self.rooms.saturating_add(1);
-        } else if kind == OpKind::LeaveChat {
-            self.rooms = self.rooms.saturating_sub(1);
-        } else if kind == OpKind::TalkingStick {
-            self.claim = Possibility::Perhaps;
-        } else if kind == OpKind::Unregister {
-            return Self::default();
+            *rooms = rooms.saturating_add(1);
         }
         self
     }
@@ -169,15 +138,15 @@ fn look(
                 } else {
                     before
                 };
-                if let Some(inside) = child(item, "steps") {
+                if let Some(inside) = item.only().and_then(|loops| loops.key("steps")) {
                     inside_lacked = look(inside, steps, rounds_before, problems);
                 }
                 Need::Nothing
             }
             Step::Choose(choices) => {
-                if let Some(Value::List(written)) = value(item).map(|node| &node.value) {
+                if let Some(Value::List(written)) = item.only().map(|node| &node.value) {
                     for (branch, choice) in written.iter().zip(choices.iter()) {
-                        if let Some(inside) = entry(branch, "steps") {
+                        if let Some(inside) = branch.key("steps") {
                             inside_lacked =
                                 inside_lacked.or(look(inside, &choice.steps, before, problems));
                         }
@@ -196,28 +165,6 @@ fn look(
         lacked = lacked.or(inside_lacked);
     }
     lacked
-}
-
-/// The value of a step that is written as a map of one key.
-fn value(item: &Node) -> Option<&Node> {
-    let Value::Map(entries) = &item.value else {
-        return None;
-    };
-    entries.first().map(|entry| &entry.node)
-}
-
-/// The value of a key within such a step's value.
-fn child<'n>(item: &'n Node, key: &str) -> Option<&'n Node> {
-    value(item).and_then(|node| entry(node, key))
-}
-
-/// The value of a key.
-fn entry<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
-    let Value::Map(entries) = &node.value else {
-        return None;
-    };
-    let found = entries.iter().find(|entry| entry.key == key);
-    found.map(|entry| &entry.node)
 }
 
 fn impossible(item: &Node, need: Need) -> Box<Problem> {

@@ -76,8 +76,6 @@ impl<F: Form> Form for Option<F> {
 
 /// A form that is a map with fixed keys.
 pub(crate) trait Keyed: Form {
-    /// The description, for editors.
-    const ABOUT: &'static str;
     /// All accepted keys.
     const KEYS: &'static [Key];
 
@@ -94,7 +92,7 @@ pub(crate) trait ByKeys: Sized {
     /// The form with the keys and their values.
     type Keys: Keyed<Of = Self::Keys>;
     /// Converts the keys, or refuses keys that cannot be combined.
-    fn from_keys(keys: Self::Keys, fields: &Fields<'_>) -> Read<Self>;
+    fn from_keys(keys: Self::Keys, fields: &Fields<'_>, context: &mut Context) -> Read<Self>;
 
     /// The keys of a value.
     fn to_keys(&self) -> Self::Keys;
@@ -119,7 +117,7 @@ impl<T: ByKeys> Form for T {
         }
         let (fields, problems) = Fields::read(node, Self::WHAT, T::Keys::KEYS)?;
         let keys = T::Keys::from_fields(&fields, problems, context)?;
-        T::from_keys(keys, &fields)
+        T::from_keys(keys, &fields, context)
     }
 
     fn write(value: &T, context: &Context) -> Option<Text> {
@@ -167,7 +165,7 @@ macro_rules! form {
         }
     ) => {
         $(#[derive($derive)])?
-        pub(crate) struct $name { $($field: <$form as $crate::form::Form>::Of,)* }
+        pub(crate) struct $name { $(pub(crate) $field: <$form as $crate::form::Form>::Of,)* }
 
         $crate::form::form! {
             @implement $name, $(#[doc = $about])* ($what, $example $(, $named)?) => $name = $name {
@@ -197,7 +195,6 @@ macro_rules! form {
         } $(..$others:expr)?
     ) => {
         impl $crate::form::Keyed for $name {
-            const ABOUT: &'static str = concat!($($about),*);
             const KEYS: &'static [$crate::schemas::Key] = &[$(
                 $crate::schemas::Key {
                     name: $crate::form::key_name!($field $($key)?),
@@ -269,7 +266,7 @@ macro_rules! form {
 
             fn schema(schemas: &mut $crate::schemas::Schemas) -> serde_json::Value {
                 $crate::schemas::object(
-                    <Self as $crate::form::Keyed>::ABOUT,
+                    concat!($($about),*),
                     <Self as $crate::form::Keyed>::KEYS,
                     schemas,
                 )
@@ -296,15 +293,10 @@ macro_rules! key_name {
 /// The default of a key, if it has one.
 macro_rules! usual {
     ($form:ty) => {
-        None::<$crate::form::DefaultValue<<$form as $crate::form::Form>::Of>>
+        None::<fn() -> <$form as $crate::form::Form>::Of>
     };
     ($form:ty = $usual:expr) => {
-        Some(
-            $crate::form::DefaultValue::<<$form as $crate::form::Form>::Of> {
-                make: || $usual,
-                is: |value| *value == $usual,
-            },
-        )
+        Some((|| $usual) as fn() -> <$form as $crate::form::Form>::Of)
     };
 }
 
@@ -344,17 +336,9 @@ impl Schemas {
     }
 }
 
-/// The default of a key.
-pub(crate) struct DefaultValue<T> {
-    /// Makes it.
-    pub(crate) make: fn() -> T,
-    /// Whether a value is the default.
-    pub(crate) is: fn(&T) -> bool,
-}
-
 /// The written default of a key.
-pub(crate) fn usual_text<F: Form>(usual: Option<DefaultValue<F::Of>>) -> Option<String> {
-    let text = F::write(&(usual?.make)(), &Context::default())?;
+pub(crate) fn usual_text<F: Form>(usual: Option<fn() -> F::Of>) -> Option<String> {
+    let text = F::write(&usual?(), &Context::default())?;
     (!text.is_empty()).then(|| text.to_string())
 }
 
@@ -362,14 +346,14 @@ pub(crate) fn usual_text<F: Form>(usual: Option<DefaultValue<F::Of>>) -> Option<
 pub(crate) fn read_key<F: Form>(
     fields: &Fields<'_>,
     key: &str,
-    usual: Option<DefaultValue<F::Of>>,
+    usual: Option<fn() -> F::Of>,
     problems: &mut Problems,
     context: &mut Context,
 ) -> Option<F::Of> {
     if let Some(node) = fields.get(key) {
         return problems.keep(F::read(node, context));
     }
-    let value = usual.map(|usual| (usual.make)()).or_else(F::left_out);
+    let value = usual.map(|usual| usual()).or_else(F::left_out);
     if value.is_none() && !fields.may_be_misspelt(key) {
         problems.keep(fields.need(key, &F::example()));
     }
@@ -379,9 +363,10 @@ pub(crate) fn read_key<F: Form>(
 /// A value as it is written, unless it is the default.
 pub(crate) fn write_key<F: Form>(
     value: &F::Of,
-    usual: Option<DefaultValue<F::Of>>,
+    usual: Option<fn() -> F::Of>,
     context: &Context,
 ) -> Option<Text> {
-    let written = usual.is_none_or(|usual| !(usual.is)(value));
-    written.then(|| F::write(value, context)).flatten()
+    let text = F::write(value, context)?;
+    let is_usual = |usual: fn() -> F::Of| F::write(&usual(), context).as_ref() == Some(&text);
+    (!usual.is_some_and(is_usual)).then_some(text)
 }

@@ -1,7 +1,6 @@
 //! Small forms: words and texts, numbers, durations, probabilities and lists.
 
 use std::marker::PhantomData;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use chat_types::Span;
@@ -81,8 +80,11 @@ pub(crate) trait Words {
 }
 
 /// Declares a fixed list of words: its name, the name of the kind, the type, and the words with
-/// their values.
+/// their values; without them, those of the type.
 macro_rules! words {
+    ($name:ident($what:literal) => $of:ty) => {
+        $crate::forms::words!($name($what) => $of = all <$of>::ALL.iter().map(|of| (of.name(), *of)).collect());
+    };
     ($name:ident($what:literal) => $of:ty = [$($word:literal: $value:expr),* $(,)?]) => {
         $crate::forms::words!($name($what) => $of = all vec![$(($word, $value)),*]);
     };
@@ -261,55 +263,35 @@ fn wrong_number(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
     )
 }
 
-/// A whole number within a range.
-pub(crate) fn whole(node: &Node, range: RangeInclusive<u64>) -> Read<u64> {
-    if let Value::Whole(n) = node.value
-        && range.contains(&n)
-    {
-        return Ok(n);
-    }
-    Err(wrong_number(
-        node,
-        "a whole number",
-        &format!("a whole number from {} to {}", range.start(), range.end()),
-    ))
-}
+/// A whole number in a range, parsed into this type.
+pub(crate) struct Whole<const LEAST: u64, const MOST: u64, T = u64>(PhantomData<T>);
 
-/// Declares the form of a whole number in a range, parsed into this type.
-macro_rules! whole {
-    ($(#[$doc:meta])* $name:ident, $type:ty) => {
-        $(#[$doc])*
-        pub(crate) enum $name<const LEAST: $type, const MOST: $type> {}
+/// A whole number of 32 bits.
+pub(crate) type Count<const LEAST: u64, const MOST: u64> = Whole<LEAST, MOST, u32>;
 
-        impl<const LEAST: $type, const MOST: $type> Form for $name<LEAST, MOST> {
-            type Of = $type;
-            const WHAT: &'static str = "a whole number";
-            const EXAMPLE: &'static str = "5";
+impl<const LEAST: u64, const MOST: u64, T: TryFrom<u64> + ToString> Form for Whole<LEAST, MOST, T> {
+    type Of = T;
+    const WHAT: &'static str = "a whole number";
+    const EXAMPLE: &'static str = "5";
 
-            fn read(node: &Node, _: &mut Context) -> Read<$type> {
-                let number = whole(node, u64::from(LEAST)..=u64::from(MOST))?;
-                Ok(<$type>::try_from(number).unwrap_or(MOST))
-            }
-
-            fn write(number: &$type, _: &Context) -> Option<Text> {
-                Some(Text::plain(number))
-            }
-
-            fn schema(_: &mut Schemas) -> Json {
-                json!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
-            }
+    fn read(node: &Node, _: &mut Context) -> Read<T> {
+        if let Value::Whole(number) = node.value
+            && (LEAST..=MOST).contains(&number)
+            && let Ok(number) = T::try_from(number)
+        {
+            return Ok(number);
         }
-    };
-}
+        let accepted = format!("a whole number from {LEAST} to {MOST}");
+        Err(wrong_number(node, Self::WHAT, &accepted))
+    }
 
-whole! {
-    /// A whole number of 32 bits.
-    Count, u32
-}
+    fn write(number: &T, _: &Context) -> Option<Text> {
+        Some(Text::plain(number.to_string()))
+    }
 
-whole! {
-    /// A whole number of 64 bits.
-    Whole, u64
+    fn schema(_: &mut Schemas) -> Json {
+        json!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
+    }
 }
 
 /// A number with at most three decimals, in thousandths; at most a million.
@@ -421,16 +403,20 @@ narrowed! {
     }
 }
 
+/// A number of digits alone.
+fn digits(text: &str) -> Option<u32> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| text.parse().ok()).flatten()
+}
+
 /// A percentage with at most four decimals, as a numerator and a denominator.
 fn percent(text: &str) -> Option<(u32, u32)> {
     let number = text.strip_suffix('%')?.trim_end();
     let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
-    let digits = format!("{whole}{decimals}");
-    let is_number = !whole.is_empty() && number.ends_with(|last: char| last.is_ascii_digit());
-    if !is_number || decimals.len() > 4 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+    if whole.is_empty() || number.ends_with('.') || decimals.len() > 4 {
         return None;
     }
-    let over: u32 = digits.parse().ok()?;
+    let over = digits(&format!("{whole}{decimals}"))?;
     let under = 100 * 10_u32.pow(u32::try_from(decimals.len()).ok()?);
     let mut divisor = (over, under);
     while divisor.1 > 0 {
@@ -449,16 +435,12 @@ impl Form for Ratio {
     fn read(node: &Node, _: &mut Context) -> Read<Self> {
         const ACCEPTED: &str =
             "a ratio of whole numbers from 0 to 1, as in 1/200, or 0.5%; also 0 and 1";
-        let number = |text: &str| -> Option<u32> {
-            let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-            digits.then(|| text.parse().ok()).flatten()
-        };
         let read = if let Value::Whole(n) = node.value {
             (n <= 1).then_some((u32::from(n == 1), 1))
         } else if let Value::Text(text) = &node.value {
             let parts = text.split_once('/');
             let ratio =
-                parts.and_then(|(over, under)| Some((number(over.trim())?, number(under.trim())?)));
+                parts.and_then(|(over, under)| Some((digits(over.trim())?, digits(under.trim())?)));
             ratio.or_else(|| percent(text.trim()))
         } else {
             None

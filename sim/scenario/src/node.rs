@@ -77,21 +77,32 @@ impl Node {
         )
     }
 
+    /// The entries, if it is a map.
+    pub(super) fn entries(&self) -> &[Entry] {
+        if let Value::Map(entries) = &self.value {
+            return entries;
+        }
+        &[]
+    }
+
+    /// The value of the first key of the map.
+    pub(super) fn only(&self) -> Option<&Self> {
+        self.entries().first().map(|entry| &entry.node)
+    }
+
+    /// The value of this key of the map.
+    pub(super) fn key(&self, key: &str) -> Option<&Self> {
+        let entry = self.entries().iter().find(|entry| entry.key == key);
+        entry.map(|entry| &entry.node)
+    }
+
     /// The word at this node, or the first key of the map.
     pub(super) fn word(&self) -> (Place, &str) {
-        match &self.value {
-            Value::Map(entries) => entries
-                .first()
-                .map(|entry| (entry.place, entry.key.as_str())),
-            Value::Text(word) => Some((self.place, word.as_str())),
-            Value::Empty
-            | Value::Bool(_)
-            | Value::Whole(_)
-            | Value::Negative(_)
-            | Value::Fraction(_)
-            | Value::List(_) => None,
+        if let Value::Text(word) = &self.value {
+            return (self.place, word);
         }
-        .unwrap_or((self.place, ""))
+        let first = self.entries().first();
+        first.map_or((self.place, ""), |entry| (entry.place, &entry.key))
     }
 
     /// The description of the value, for "found …".

@@ -3,7 +3,7 @@
 use chat_types::Span;
 use serde_json::Value as Json;
 
-use super::context::{ArrivingUsers, Context, End};
+use super::context::{ArrivingUsers, Context};
 use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::form::{ByKeys, Form, form};
@@ -90,19 +90,6 @@ impl Written {
         once.saturating_mul(u64::from(self.repeat))
     }
 
-    /// Names the phases without a name by their number, as written.
-    fn name(&mut self, number: &mut u32) {
-        match &mut self.what {
-            Played::Alone(phase) => {
-                *number += 1;
-                if phase.name.is_empty() {
-                    phase.name = format!("phase {number}");
-                }
-            }
-            Played::Group(phases) => phases.iter_mut().for_each(|phase| phase.name(number)),
-        }
-    }
-
     /// Plays the phases with all repetitions.
     fn play(&self, played: &mut Vec<Phase>) {
         for _ in 0..self.repeat {
@@ -117,13 +104,13 @@ impl Written {
 impl ByKeys for Written {
     type Keys = PhaseKeys;
 
-    fn from_keys(mut keys: PhaseKeys, fields: &Fields<'_>) -> Read<Self> {
+    fn from_keys(mut keys: PhaseKeys, fields: &Fields<'_>, context: &mut Context) -> Read<Self> {
         if keys.phases.is_some() {
             fields.refuse(&["name"], "the phases of a group have names of their own")?;
         }
         let repeat = keys.repeat;
         let what = match keys.phases.take() {
-            None => Played::Alone(phase(keys, fields)?),
+            None => Played::Alone(phase(keys, fields, context)?),
             Some(phases) => Played::Group(phases),
         };
         let written = Self { what, repeat };
@@ -150,7 +137,8 @@ impl ByKeys for Written {
     }
 }
 
-fn phase(keys: PhaseKeys, fields: &Fields<'_>) -> Read<Phase> {
+fn phase(keys: PhaseKeys, fields: &Fields<'_>, context: &mut Context) -> Read<Phase> {
+    context.phases += 1;
     let arrivals = match (keys.arrival_rate, keys.arrival_count) {
         (Some(from_milli), _) => {
             let to_milli = keys.ramp_to.unwrap_or(from_milli);
@@ -174,7 +162,9 @@ fn phase(keys: PhaseKeys, fields: &Fields<'_>) -> Read<Phase> {
         (None, None) => Arrivals::Pause,
     };
     Ok(Phase {
-        name: keys.name.unwrap_or_default(),
+        name: keys
+            .name
+            .unwrap_or_else(|| format!("phase {}", context.phases)),
         duration: keys.duration.or(keys.pause).unwrap_or(Span::ZERO),
         arrivals,
         max_users: keys.max_users,
@@ -220,11 +210,10 @@ impl Form for Phases {
     }
 
     fn read(node: &Node, context: &mut Context) -> Read<Vec<Phase>> {
-        let mut written = List::<Written, 1>::read(node, context)?;
-        let (mut phases, mut number) = (Vec::new(), 0);
+        let written = List::<Written, 1>::read(node, context)?;
+        let mut phases = Vec::new();
         let (mut at, mut users) = (Span::ZERO, 0_u64);
-        for (item, one) in items::<Written>(node)?.iter().zip(&mut written) {
-            one.name(&mut number);
+        for (item, one) in items::<Written>(node)?.iter().zip(&written) {
             let first = phases.len();
             one.play(&mut phases);
             let wrong = |what, accepted| Err(Problem::new(item.place, what, accepted));
@@ -244,8 +233,7 @@ impl Form for Phases {
                     format!("at most {MAX_USERS} users over all phases; `max_users` caps a phase"),
                 );
             }
-            let place = item.place;
-            context.ends.push(End { place, at });
+            context.ends.push((item.place, at));
         }
         let certain = phases.iter().filter(|phase| !phase.is_random());
         context.arrivals = Some(ArrivingUsers {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use chat_types::{Config, Span};
 use serde_json::{Value as Json, json};
 
-use super::context::{Context, End, Repeated};
+use super::context::Context;
 use super::environment::{Capacity, Client, Network};
 use super::error::{Problem, Problems, Read};
 use super::fault::Faults;
@@ -14,7 +14,7 @@ use super::form::{Form, Keyed, form};
 use super::forms::{Count, Name, SomeTime, Whole, Word, narrowed, text, words};
 use super::node::{Node, Place, Value};
 use super::phases::Phases;
-use super::schemas::{Schemas, object};
+use super::schemas::Schemas;
 use super::script::{Steps, Users};
 use super::text::Text;
 use super::threshold::{Properties, Sometimes, Thresholds};
@@ -99,11 +99,7 @@ form! {
 /// When the owner answers reads, as `--reads` of the server says it.
 type OwnerReadsOf = Word<OwnerReadsWord>;
 
-words! {
-    OwnerReadsWord("when the owner answers reads") => OwnerReads = all {
-        OwnerReads::ALL.iter().map(|reads| (reads.name(), *reads)).collect()
-    }
-}
+words! { OwnerReadsWord("when the owner answers reads") => OwnerReads }
 
 narrowed! {
     /// `duration`: the safety phase.
@@ -114,7 +110,7 @@ narrowed! {
 }
 
 /// A text for people.
-enum About {}
+pub(super) enum About {}
 
 impl Form for About {
     type Of = String;
@@ -142,6 +138,13 @@ impl Form for About {
     }
 }
 
+/// Makes a struct of another's fields of the same names, and of others.
+macro_rules! alike {
+    ($from:ident => $to:ident { $($same:ident),*; $($others:tt)* }) => {
+        $to { $($same: $from.$same,)* $($others)* }
+    };
+}
+
 /// Parses a scenario; `stem` is its default name.
 pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     if matches!(node.value, Value::Empty) {
@@ -163,14 +166,20 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     let keys = ScenarioKeys::from_fields(&fields, map, &mut context);
     let mut problems = Problems::default();
     // The default is known once all parts are right.
-    let last = context.ends.iter().map(|end| end.at).max();
+    let last = context.ends.iter().map(|(_, at)| *at).max();
     let usual = keys.is_ok() && fields.get("duration").is_none();
     let usual = usual.then(|| last.unwrap_or(Span::ZERO).max(USUAL_DURATION));
     let keys = problems.keep(keys);
     let duration = context.duration.or(usual);
     if let Some(duration) = duration {
-        for late in context.ends.iter().filter(|end| end.at > duration) {
-            problems.keep::<()>(Err(ends_late(*late, duration, &fields)));
+        for (place, at) in context.ends.iter().filter(|(_, at)| *at > duration) {
+            let late = Problem::new(
+                *place,
+                format!("this ends at {at}, after the scenario's duration of {duration}"),
+                format!("an end by {duration}, or a longer `duration`"),
+            );
+            let late = late.with(fields.place_of("duration"), "the duration");
+            problems.keep::<()>(Err(late));
         }
         problems.keep(refuse_frequent(&context.repeated, duration));
     }
@@ -187,32 +196,23 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
         }
     }
     let (keys, duration) = problems.finish(keys.zip(duration))?;
-    Ok(Plan {
-        name: keys.name.unwrap_or_else(|| stem.to_owned()),
-        about: keys.about.unwrap_or_default(),
-        seed: keys.seed,
-        duration,
-        liveness: keys.liveness,
-        servers: keys.servers,
-        reads: keys.reads,
-        server: keys.server,
-        capacity: keys.capacity,
-        client: keys.client,
-        workload: match (keys.users, keys.steps) {
-            (Some(users), Some(steps)) => Workload::Steps { users, steps },
-            _ => Workload::Phases {
-                phases: keys.phases.unwrap_or_default(),
-                personas: keys.scenarios.unwrap_or_default(),
+    Ok(alike! {
+        keys => Plan {
+            seed, liveness, servers, reads, server, capacity, client, network, schedule, recipe, faults,
+            expect_sometimes, thresholds;
+            name: keys.name.unwrap_or_else(|| stem.to_owned()),
+            about: keys.about.unwrap_or_default(),
+            duration,
+            workload: match (keys.users, keys.steps) {
+                (Some(users), Some(steps)) => Workload::Steps { users, steps },
+                _ => Workload::Phases {
+                    phases: keys.phases.unwrap_or_default(),
+                    personas: keys.scenarios.unwrap_or_default(),
+                },
             },
-        },
-        network: keys.network,
-        schedule: keys.schedule,
-        recipe: keys.recipe,
-        faults: keys.faults,
-        properties: judged(keys.properties, keys.servers),
-        expect_sometimes: keys.expect_sometimes,
-        thresholds: keys.thresholds,
-        allow_stuck: keys.allow_stuck.unwrap_or_default(),
+            properties: judged(keys.properties, keys.servers),
+            allow_stuck: keys.allow_stuck.unwrap_or_default(),
+        }
     })
 }
 
@@ -223,16 +223,6 @@ fn judged(properties: Vec<&'static str>, servers: u32) -> Vec<&'static str> {
     } else {
         properties
     }
-}
-
-/// The problem of a part that ends after the duration.
-fn ends_late(End { place, at }: End, duration: Span, fields: &Fields<'_>) -> Box<Problem> {
-    Problem::new(
-        place,
-        format!("this ends at {at}, after the scenario's duration of {duration}"),
-        format!("an end by {duration}, or a longer `duration`"),
-    )
-    .with(fields.place_of("duration"), "the duration")
 }
 
 /// Refuses a fault that needs another number of servers.
@@ -260,9 +250,9 @@ fn check_servers(place: Place, needed: ServersNeeded, keys: &ScenarioKeys) -> Re
 }
 
 /// Refuses faults that would repeat too often.
-fn refuse_frequent(repeated: &[Repeated], duration: Span) -> Read<()> {
+fn refuse_frequent(repeated: &[(Place, Span)], duration: Span) -> Read<()> {
     let mut times = 0;
-    for Repeated { place, gap } in repeated {
+    for (place, gap) in repeated {
         times += duration.0 / gap.0.max(1);
         if times > MAX_REPEATS {
             return Err(Problem::new(
@@ -312,33 +302,24 @@ fn keys(plan: &Plan) -> ScenarioKeys {
         } => (users, steps) = (Some(named), Some(all)),
     }
     let plan = plan.clone();
-    ScenarioKeys {
-        name: Some(plan.name),
-        about: (!plan.about.is_empty()).then_some(plan.about),
-        seed: plan.seed,
-        duration: Some(plan.duration),
-        liveness: plan.liveness,
-        servers: plan.servers,
-        reads: plan.reads,
-        server: plan.server,
-        capacity: plan.capacity,
-        client: plan.client,
-        phases,
-        scenarios,
-        users,
-        steps,
-        network: plan.network,
-        schedule: plan.schedule,
-        recipe: plan.recipe,
-        faults: plan.faults,
-        properties: if plan.properties == properties_of(plan.servers) {
-            PROPERTIES.to_vec()
-        } else {
-            plan.properties
-        },
-        expect_sometimes: plan.expect_sometimes,
-        thresholds: plan.thresholds,
-        allow_stuck: Some(plan.allow_stuck).filter(|share| *share != Ratio::NEVER),
+    alike! {
+        plan => ScenarioKeys {
+            seed, liveness, servers, reads, server, capacity, client, network, schedule, recipe, faults,
+            expect_sometimes, thresholds;
+            name: Some(plan.name),
+            about: (!plan.about.is_empty()).then_some(plan.about),
+            duration: Some(plan.duration),
+            phases,
+            scenarios,
+            users,
+            steps,
+            properties: if plan.properties == properties_of(plan.servers) {
+                PROPERTIES.to_vec()
+            } else {
+                plan.properties
+            },
+            allow_stuck: Some(plan.allow_stuck).filter(|share| *share != Ratio::NEVER),
+        }
     }
 }
 
@@ -420,7 +401,7 @@ fn comment(file: &mut String, sentence: &str) {
 #[must_use]
 pub fn schema() -> Json {
     let mut schemas = Schemas::default();
-    let mut root = object(ScenarioKeys::ABOUT, ScenarioKeys::KEYS, &mut schemas);
+    let mut root = ScenarioKeys::schema(&mut schemas);
     let Schemas(mut definitions) = schemas;
     // Constraints between keys that the rows cannot express.
     definitions["Fault"]["anyOf"] = json!([{ "required": ["at"] }, { "required": ["every"] }, { "required": ["at_milestone"] }]);

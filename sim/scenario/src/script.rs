@@ -4,7 +4,7 @@ use chat_types::Span;
 use serde_json::{Value as Json, json};
 
 use super::closest::did_you_mean;
-use super::context::{Context, End};
+use super::context::Context;
 use super::error::{Problem, Problems, Read};
 use super::fields::Fields;
 use super::flow::CallStep;
@@ -62,6 +62,13 @@ impl Form for User {
     const EXAMPLE: &'static str = "a";
 
     fn read(node: &Node, context: &mut Context) -> Read<u32> {
+        if context.users.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Problem::new(
+                node.place,
+                "only the steps form has users with names",
+                "no names: of those who are there, chance draws",
+            ));
+        }
         Self::find(node.place, text(node, Self::WHAT)?, context)
     }
 
@@ -228,8 +235,7 @@ narrowed! {
                 problems.finish(Some(()))?;
                 fields.refuse(&["leave_out", "whom", "net"], "a disconnection sends nothing")?;
             }
-            let (place, at) = (item.place, step.at);
-            context.ends.push(End { place, at });
+            context.ends.push((item.place, step.at));
         }
         // A stable sort: steps at the same time keep the order of the file.
         steps.sort_by_key(|step| step.at);

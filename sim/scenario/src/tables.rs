@@ -16,45 +16,39 @@ use super::schemas::Schemas;
 use super::text::Text;
 use sim_model::draw::{Quantiles, Shape};
 
-/// The unit of a distribution, and its values in tables.
-pub(crate) trait Unit {
-    /// The form of one value.
-    type Value: Form;
-    /// The name among the schema's definitions.
-    const NAME: &'static str;
+/// The form of one value of a distribution, and that value in tables.
+pub(crate) trait Unit: Form {
+    /// The name of a distribution among the schema's definitions.
+    const DRAWN: &'static str;
     /// The name of one value.
     const ONE: &'static str;
     /// The accepted single values.
     const ACCEPTED: &'static str;
 
-    fn number(value: <Self::Value as Form>::Of) -> u64;
-    fn value(number: u64) -> <Self::Value as Form>::Of;
+    fn number(value: Self::Of) -> u64;
+    fn value(number: u64) -> Self::Of;
 }
 
 /// Durations, in microseconds.
-pub(crate) enum Time {}
-
-impl Unit for Time {
-    type Value = Span;
-    const NAME: &'static str = "DrawnDuration";
+impl Unit for Span {
+    const DRAWN: &'static str = "DrawnDuration";
     const ONE: &'static str = "A duration";
     const ACCEPTED: &'static str = DURATION;
 
-    fn number(span: Span) -> u64 {
+    fn number(span: Self) -> u64 {
         span.0
     }
 
-    fn value(number: u64) -> Span {
-        Span(number)
+    fn value(number: u64) -> Self {
+        Self(number)
     }
 }
 
-/// Lengths of texts, in characters.
-pub(crate) enum Length {}
+/// The length of a text, in characters.
+pub(crate) type Length = Whole<1, 100_000>;
 
 impl Unit for Length {
-    type Value = Whole<1, 100_000>;
-    const NAME: &'static str = "DrawnLength";
+    const DRAWN: &'static str = "DrawnLength";
     const ONE: &'static str = "A number of characters";
     const ACCEPTED: &'static str = "a whole number of characters from 1 to 100000";
 
@@ -71,16 +65,16 @@ impl Unit for Length {
 pub(crate) struct Drawn<U>(PhantomData<U>);
 
 /// A duration, fixed or drawn.
-pub(crate) type DrawnTime = Drawn<Time>;
+pub(crate) type DrawnTime = Drawn<Span>;
 
 impl<U: Unit> Form for Drawn<U> {
     type Of = Arc<Quantiles>;
-    const WHAT: &'static str = U::Value::WHAT;
-    const EXAMPLE: &'static str = U::Value::EXAMPLE;
-    const NAME: Option<&'static str> = Some(U::NAME);
+    const WHAT: &'static str = U::WHAT;
+    const EXAMPLE: &'static str = U::EXAMPLE;
+    const NAME: Option<&'static str> = Some(U::DRAWN);
 
     fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
-        let mut unit = |node: &Node| U::Value::read(node, context).map(U::number);
+        let mut unit = |node: &Node| U::read(node, context).map(U::number);
         let shape = if matches!(node.value, Value::Map(_)) {
             drawn(node, &mut unit)?
         } else {
@@ -96,7 +90,7 @@ impl<U: Unit> Form for Drawn<U> {
     }
 
     fn write(table: &Self::Of, context: &Context) -> Option<Text> {
-        let unit = |number| U::Value::write(&U::value(number), context);
+        let unit = |number| U::write(&U::value(number), context);
         Some(match table.shape() {
             Shape::Fixed(value) => unit(value)?,
             Shape::Uniform(low, high) => Text::map([("min", unit(low)), ("max", unit(high))]),
@@ -106,7 +100,7 @@ impl<U: Unit> Form for Drawn<U> {
     }
 
     fn schema(schemas: &mut Schemas) -> Json {
-        let value = schemas.of::<U::Value>();
+        let value = schemas.of::<U>();
         let keys = |keys: &[&str]| {
             let properties = keys.iter().map(|key| ((*key).to_owned(), value.clone()));
             json!({

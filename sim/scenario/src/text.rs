@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 use serde_json::Value as Json;
 
 /// A part of a scenario's text.
+#[derive(PartialEq)]
 pub(crate) enum Text {
     /// A single value, with its quotes.
     Plain(String),

@@ -7,7 +7,7 @@ use super::closest::did_you_mean;
 use super::context::Context;
 use super::error::{Problem, Problems, Read};
 use super::fault::PointOf;
-use super::fields::Fields;
+use super::fields::{Fields, repeated};
 use super::form::Form;
 use super::forms::{DURATION_PATTERN, Word, expected, names, text, words};
 use super::lists::Distinct;
@@ -18,9 +18,7 @@ use sim_model::names::PROPERTIES;
 use sim_model::outcome::MOST_GROUPS;
 use sim_model::plan::{Compare, Figure, Metric, Quantity, Threshold, limited};
 
-words! {
-    Property("a property") => &'static str = all names(&PROPERTIES)
-}
+words! { Property("a property") => &'static str = all names(&PROPERTIES) }
 
 type PropertyList = Distinct<Word<Property>, 1>;
 
@@ -90,7 +88,7 @@ impl Form for Thresholds {
                 .find(|other| other.key == entry.key);
             let named = named_persona(entry, context).and_then(|named| match before {
                 None => Ok(named),
-                Some(before) => Err(repeated(entry, before)),
+                Some(before) => Err(repeated(Self::WHAT, entry, before)),
             });
             if let Some((metric, persona)) = problems.keep(named) {
                 thresholds.extend(all(&entry.node, metric, Some(persona), &mut problems));
@@ -190,16 +188,6 @@ fn named_persona<'k>(entry: &'k Entry, context: &Context) -> Read<(Metric, &'k s
     Err(Problem::new(entry.place, wrong, accepted).labelled(format!("here{guess}")))
 }
 
-fn repeated(entry: &Entry, first: &Entry) -> Box<Problem> {
-    Problem::new(
-        entry.place,
-        format!("the key `{}` is there twice in thresholds", entry.key),
-        "each key at most once; remove one of the two",
-    )
-    .labelled("again here")
-    .with(first.place, "first here")
-}
-
 /// The thresholds in the value of one key.
 fn all(
     node: &Node,
@@ -237,7 +225,7 @@ fn threshold(node: &Node, metric: Metric, persona: Option<&str>) -> Read<Thresho
         .map(|at| expression.split_at(at))
         .ok_or_else(|| wrong(format!("`{shown}` compares nothing")))?;
     let figure = figure(figure_text.trim()).ok_or_else(|| {
-        let words = ["max", "mean", "overtaken", "jain", "count", "rate"];
+        let words = FIGURES.map(|(word, _)| word);
         // A `p95` is too short for the edit distance, but a common mistake.
         let guess = if figure_text.starts_with('p') {
             "; a percentile is written p(95)".to_owned()
@@ -268,22 +256,22 @@ fn threshold(node: &Node, metric: Metric, persona: Option<&str>) -> Read<Thresho
     })
 }
 
+/// The figures that are one word.
+const FIGURES: [(&str, Figure); 6] = [
+    ("max", Figure::Max),
+    ("mean", Figure::Mean),
+    ("overtaken", Figure::Overtaken),
+    ("jain", Figure::Jain),
+    ("count", Figure::Count),
+    ("rate", Figure::Rate),
+];
+
 fn figure(text: &str) -> Option<Figure> {
-    Some(match text {
-        "max" => Figure::Max,
-        "mean" => Figure::Mean,
-        "overtaken" => Figure::Overtaken,
-        "jain" => Figure::Jain,
-        "count" => Figure::Count,
-        "rate" => Figure::Rate,
-        other => {
-            let percent = number(other.strip_prefix("p(")?.strip_suffix(')')?)?;
-            if percent <= 0.0 || percent > 100.0 {
-                return None;
-            }
-            Figure::Percentile(percent)
-        }
-    })
+    if let Some((_, figure)) = FIGURES.iter().find(|(word, _)| *word == text) {
+        return Some(*figure);
+    }
+    let percent = number(text.strip_prefix("p(")?.strip_suffix(')')?)?;
+    (percent > 0.0 && percent <= 100.0).then_some(Figure::Percentile(percent))
 }
 
 fn compare(text: &str) -> Option<(Compare, &str)> {

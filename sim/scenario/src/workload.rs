@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::context::ArrivingUsers;
+use super::context::{ArrivingUsers, Context};
 use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::flow::{Flow, Weight};
@@ -99,7 +99,7 @@ form! {
 impl ByKeys for Arc<Persona> {
     type Keys = PersonaKeys;
 
-    fn from_keys(keys: PersonaKeys, fields: &Fields<'_>) -> Read<Self> {
+    fn from_keys(keys: PersonaKeys, fields: &Fields<'_>, _: &mut Context) -> Read<Self> {
         if keys.reads == Reads::ByStream && keys.stream.is_none() {
             return Err(Problem::new(
                 fields.place_of("reads"),

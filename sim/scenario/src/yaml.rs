@@ -66,50 +66,45 @@ fn explain(text: &str, error: &Error) -> Box<Problem> {
         Error::AliasError { error, .. } => error.as_ref(),
         _ => error.without_snippet(),
     };
-    let (message, accepted) = match inner {
-        Error::MultipleDocuments { .. } => (
-            "a second YAML document begins here".to_owned(),
-            "one scenario in each file".to_owned(),
+    let say = |message: &str, accepted: &str| Problem::new(place, message, accepted);
+    let too_much = || {
+        let accepted = format!(
+            "lists and maps at most {MAX_DEPTH} deep, and at most {MAX_NODES} keys and values, \
+             aliases counted as what they stand for"
+        );
+        say("the file nests too deep, or says too much", &accepted)
+    };
+    match inner {
+        Error::MultipleDocuments { .. } => say(
+            "a second YAML document begins here",
+            "one scenario in each file",
         ),
         // The scanner's own limit can only be recognised by its message.
         Error::ExternalMessage { msg, .. } if msg.contains("recursion limit") => too_much(),
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => too_much(),
-        Error::UnknownAnchor { .. } => (
-            "an alias to an anchor that is not there".to_owned(),
-            "`*name` after an `&name` somewhere above; a text that begins with * needs quotes"
-                .to_owned(),
+        Error::UnknownAnchor { .. } => say(
+            "an alias to an anchor that is not there",
+            "`*name` after an `&name` somewhere above; a text that begins with * needs quotes",
         ),
-        Error::RecursiveReferencesRequireWeakTypes { .. } => (
-            "an alias that stands within what it stands for".to_owned(),
-            "an alias after its anchor's value has ended".to_owned(),
+        Error::RecursiveReferencesRequireWeakTypes { .. } => say(
+            "an alias that stands within what it stands for",
+            "an alias after its anchor's value has ended",
         ),
-        Error::MergeKeyNotAllowed { .. } => (
-            "merge keys (<<) are not part of a scenario".to_owned(),
-            "the keys written out; a whole value may be an alias".to_owned(),
+        Error::MergeKeyNotAllowed { .. } => say(
+            "merge keys (<<) are not part of a scenario",
+            "the keys written out; a whole value may be an alias",
         ),
-        Error::UnsupportedTag { tag, .. } => (
-            format!("the YAML tag `{tag}` is not part of a scenario"),
-            "values without a tag; a text that begins with ! needs quotes".to_owned(),
+        Error::UnsupportedTag { tag, .. } => say(
+            &format!("the YAML tag `{tag}` is not part of a scenario"),
+            "values without a tag; a text that begins with ! needs quotes",
         ),
-        _ => (
-            format!("not YAML: {}", words_of(inner)),
-            "YAML 1.2; a text with one of : # { } [ ] , & * ! | > ' \" % @ ` in it needs quotes"
-                .to_owned(),
+        _ => say(
+            &format!("not YAML: {}", words_of(inner)),
+            "YAML 1.2; a text with one of : # { } [ ] , & * ! | > ' \" % @ ` in it needs quotes",
         ),
-    };
-    Problem::new(place, message, accepted)
-}
-
-fn too_much() -> (String, String) {
-    (
-        "the file nests too deep, or says too much".to_owned(),
-        format!(
-            "lists and maps at most {MAX_DEPTH} deep, and at most {MAX_NODES} keys and values, \
-             aliases counted as what they stand for"
-        ),
-    )
+    }
 }
 
 /// The parser's message, without the place that it appends.

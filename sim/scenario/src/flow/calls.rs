@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chat_types::{BreakKind, Span};
 
+use crate::context::Context;
 use crate::error::{Problem, Read};
 use crate::fields::Fields;
 use crate::form::{ByKeys, form};
@@ -66,7 +67,7 @@ impl ByKeys for plan::Text {
         Some(Self::Words(text.into()))
     }
 
-    fn from_keys(keys: TextKeys, _: &Fields<'_>) -> Read<Self> {
+    fn from_keys(keys: TextKeys, _: &Fields<'_>, _: &mut Context) -> Read<Self> {
         Ok(match (keys.text, keys.length, keys.alphabet) {
             (_, Some(length), None) => Self::Length(length),
             (_, Some(length), Some(alphabet)) => Self::Letters(alphabet, length),
@@ -139,22 +140,10 @@ words! {
 }
 
 form! {
-    struct GrantKeys("a call under a grant", "{ epoch: latest }") {
+    struct UnderGrant("a call under a grant", "{ epoch: latest }") {
         /// The grant of the stick that the call names: none, or the latest that the user knows of,
         /// which may be over.
         epoch: Word<GrantOf> = Grant::Unnamed,
-    }
-}
-
-impl ByKeys for Grant {
-    type Keys = GrantKeys;
-
-    fn from_keys(keys: GrantKeys, _: &Fields<'_>) -> Read<Self> {
-        Ok(keys.epoch)
-    }
-
-    fn to_keys(&self) -> GrantKeys {
-        GrantKeys { epoch: *self }
     }
 }
 
@@ -185,19 +174,17 @@ form! {
 }
 
 /// A break, or `check_stress_status`.
-pub(super) struct Rest(pub(super) Verb);
-
-impl ByKeys for Rest {
+impl ByKeys for Verb {
     type Keys = BreakKeys;
 
-    fn from_keys(keys: BreakKeys, fields: &Fields<'_>) -> Read<Self> {
+    fn from_keys(keys: BreakKeys, fields: &Fields<'_>, _: &mut Context) -> Read<Self> {
         let BreakKeys { kind, excuse } = keys;
         if kind != Some(None) {
             let kind = kind.flatten();
-            return Ok(Self(Verb::Break { kind, excuse }));
+            return Ok(Self::Break { kind, excuse });
         }
         if excuse.is_none() {
-            return Ok(Self(Verb::Mood));
+            return Ok(Self::Mood);
         }
         Err(Problem::new(
             fields.place_of("kind"),
@@ -207,7 +194,7 @@ impl ByKeys for Rest {
     }
 
     fn to_keys(&self) -> BreakKeys {
-        if let Verb::Break { kind, excuse } = &self.0 {
+        if let Self::Break { kind, excuse } = self {
             let excuse = excuse.clone();
             return BreakKeys {
                 kind: kind.map(Some),

@@ -372,7 +372,7 @@ proptest! {
         // What has left the room or the queue may make a later step impossible, and that is refused.
         match parse("drawn.yaml", &written) {
             Ok(read) => prop_assert_eq!(format!("{:?}", read), format!("{:?}", plan), "{}", written),
-            Err(error) => prop_assert!(error.mistakes().iter().all(|one| one.message().contains("cannot work here")), "{error:?}\n{written}"),
+            Err(error) => prop_assert!(error.mistakes.iter().all(|one| one.message.contains("cannot work here")), "{error:?}\n{written}"),
         }
     }
 }

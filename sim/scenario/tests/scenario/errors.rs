@@ -17,9 +17,9 @@ fn errors_of_bad_scenarios_name_the_place_and_the_accepted_values() {
         let error = parse_bytes(name, &scenario)
             .err()
             .unwrap_or_else(|| panic!("{name} is accepted"));
-        for mistake in error.mistakes() {
-            assert!(mistake.line_and_column().is_some(), "{error}");
-            assert!(!mistake.accepted().is_empty(), "{error}");
+        for mistake in &error.mistakes {
+            assert!(mistake.at.is_some(), "{error}");
+            assert!(!mistake.accepted.is_empty(), "{error}");
         }
         let drawn = format!("{}\n", error.render(ErrorStyle::Plain, 80).trim_end());
         if std::env::var_os("UPDATE_ERRORS").is_some() {
@@ -58,11 +58,11 @@ fn parsed(file: &str) -> ScenarioError {
 /// The lines of the mistakes in a file, and the number of further ones.
 fn lines_of(file: &str) -> (Vec<usize>, usize) {
     let error = parsed(file);
-    let lines = error.mistakes().iter().map(|mistake| {
-        let (line, _) = mistake.line_and_column().expect("a place");
+    let lines = error.mistakes.iter().map(|mistake| {
+        let (line, _) = mistake.at.expect("a place");
         line
     });
-    (lines.collect(), error.more())
+    (lines.collect(), error.more)
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn refused(text: &str) -> ScenarioError {
 #[test]
 fn ten_megabytes_are_refused_at_once() {
     let error = refused(&"# a comment\n".repeat(900_000));
-    assert_eq!(error.mistakes()[0].line_and_column(), None);
+    assert_eq!(error.mistakes[0].at, None);
     insta::assert_snapshot!(error.render(ErrorStyle::Plain, 80), @r"
     error: the file is larger than a scenario may be
      ╭▸ large.yaml
@@ -157,7 +157,7 @@ fn parsing_a_mebibyte_of_any_character_terminates() {
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
     let error = load(Path::new("no/such/scenario.yaml")).unwrap_err();
-    assert_eq!(error.file(), "no/such/scenario.yaml");
+    assert_eq!(error.file, "no/such/scenario.yaml");
     assert!(
         error.to_string().contains("there is no such file"),
         "{error}"

@@ -129,7 +129,7 @@ fn a_step_that_works_on_one_path_is_accepted() {
         let line = format!("scenarios: [{{ name: a, flow: {flow} }}]");
         let column = line.find(step).map(|at| at + 1);
         assert_eq!(
-            error.mistakes()[0].line_and_column(),
+            error.mistakes[0].at,
             column.map(|column| (2, column)),
             "{flow}"
         );

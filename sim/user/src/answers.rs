@@ -99,33 +99,24 @@ impl VirtualUser {
         o: &mut impl Observer,
     ) {
         let arrivals = self.inbox.arrivals();
-        match &mut self.activity {
-            Activity::Calling { call: waited } if *waited == call.id => {
-                self.activity = Activity::Ready { meant };
+        if let Activity::Calling { call: waited } = self.activity
+            && waited == call.id
+        {
+            self.activity = Activity::Ready { meant };
+        } else if let Activity::Awaiting(awaiting) = &mut self.activity
+            && awaiting.poll.is_waiting_for(call.id)
+        {
+            let read = matches!(outcome, Some(Ok(_)));
+            let waited = now >= call.called_at + call.op.hold();
+            if read && (waited || awaiting.poll.has_news(arrivals)) {
+                awaiting.poll.go_on(now);
+            } else {
+                awaiting.poll.rest(now, &self.client);
             }
-            Activity::Awaiting(awaiting) if awaiting.poll.is_waiting_for(call.id) => {
-                let read = matches!(outcome, Some(Ok(_)));
-                let waited = now >= call.called_at + call.op.hold();
-                if read && (waited || awaiting.poll.has_news(arrivals)) {
-                    awaiting.poll.go_on(now);
-                } else {
-                    awaiting.poll.rest(now, &self.client);
-                }
-            }
-            Activity::Draining(draining) if draining.poll.is_waiting_for(call.id) => {
-                self.judge_drain(now, outcome, o);
-            }
-            Activity::Idle
-            | Activity::Ready { .. }
-            | Activity::Thinking { .. }
-            | Activity::Calling { .. }
-            | Activity::Awaiting(_)
-            | Activity::Away { .. }
-            | Activity::Settling
-            | Activity::Finished
-            | Activity::Draining(_)
-            | Activity::Drained
-            | Activity::Vanished => {}
+        } else if let Activity::Draining(draining) = &self.activity
+            && draining.poll.is_waiting_for(call.id)
+        {
+            self.judge_drain(now, outcome, o);
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chat_types::Span;
 
+use super::flow::{by_weight, index_at};
 use sim_model::draw::Draw;
 use sim_model::plan::{ArrivalMode, Arrivals, Frequency, Persona, Phase, Workload};
 
@@ -62,13 +63,8 @@ fn count_out(mut counts: Vec<u32>, arrivals: &mut [Arrival], draw: &mut Draw) {
         if left == 0 {
             return;
         }
-        let mut at = draw.below(rest.max(left));
-        let falls_here = |count: &u32| {
-            let found = at < u64::from(*count);
-            at = at.saturating_sub(u64::from(*count));
-            found
-        };
-        if let Some(persona) = counts.iter().position(falls_here) {
+        let at = draw.below(rest.max(left));
+        if let Some(persona) = index_at(counts.iter().copied(), at) {
             arrivals[index].persona = persona;
             counts[persona] -= 1;
             left -= 1;
@@ -78,14 +74,8 @@ fn count_out(mut counts: Vec<u32>, arrivals: &mut [Arrival], draw: &mut Draw) {
 
 /// Draws a persona by weight.
 fn persona(personas: &[Arc<Persona>], draw: &mut Draw) -> usize {
-    let weight = |persona: &Arc<Persona>| u64::from(persona.frequency.weight());
-    let mut at = draw.below(personas.iter().map(weight).sum());
-    let falls_here = |persona: &Arc<Persona>| {
-        let found = at < weight(persona);
-        at = at.saturating_sub(weight(persona));
-        found
-    };
-    personas.iter().position(falls_here).unwrap_or(0)
+    let weights = personas.iter().map(|persona| persona.frequency.weight());
+    by_weight(weights, draw).unwrap_or(0)
 }
 
 /// The arrival times of a phase, from its beginning.
@@ -118,17 +108,15 @@ fn within(phase: &Phase, draw: &mut Draw) -> Vec<Span> {
             mode,
         } => {
             let ramp = Ramp::new(from_milli, to_milli, length);
-            let mut due = match mode {
-                ArrivalMode::Uniform => 0.5,
+            let mut gap = |uniform| match mode {
+                ArrivalMode::Uniform => uniform,
                 ArrivalMode::Poisson => exponential(draw),
             };
+            let mut due = gap(0.5);
             let mut arrivals = Vec::new();
             while due < ramp.total() {
                 arrivals.push(ramp.when(due));
-                due += match mode {
-                    ArrivalMode::Uniform => 1.0,
-                    ArrivalMode::Poisson => exponential(draw),
-                };
+                due += gap(1.0);
             }
             arrivals
         }

@@ -21,7 +21,6 @@ use sim_model::protocol::{Command, Op, ReadBy};
 
 use super::flow::Pace;
 use super::poll::Poll;
-use super::steps::Abandoning;
 use super::unawaited_events::Kind;
 use super::{Activity, VirtualUser};
 
@@ -139,7 +138,7 @@ impl VirtualUser {
             room: self.rooms.current(),
             epoch: None,
         });
-        self.begin_call(now, now, op, Abandoning::ByHabit, o);
+        self.begin_call(now, now, op, o);
     }
 
     fn is_moot(&self, kind: Kind) -> bool {
@@ -163,7 +162,7 @@ impl VirtualUser {
         if awaiting.poll.due() <= now {
             let op = self.check(awaiting.ends.since(now).min(LONGEST_CHECK), ReadBy::Handle);
             let arrivals = self.inbox.arrivals();
-            let check = self.begin_call(now, now, op, Abandoning::ByHabit, o);
+            let check = self.begin_call(now, now, op, o);
             awaiting.poll.sent(check, arrivals);
         }
     }

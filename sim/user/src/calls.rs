@@ -1,5 +1,7 @@
 //! Calls in flight: their attempts, their deadlines, and the ones just answered.
 
+use std::collections::VecDeque;
+
 use chat_types::{Span, Time};
 
 use sim_model::history::Retry;
@@ -63,22 +65,12 @@ impl Call {
         now >= self.give_up_at || (self.stage == Stage::InFlight && self.is_last_attempt(client))
     }
 
-    /// Starts the first attempt.
-    pub(super) fn start(&mut self, now: Time, client: &Client) {
-        self.due = now + self.patience(client);
-    }
-
     /// Starts the next attempt.
     pub(super) fn retry(&mut self, now: Time, client: &Client) {
         self.attempt += 1;
         self.stage = Stage::InFlight;
         self.why = Retry::Silence;
         self.due = now + self.patience(client);
-    }
-
-    /// Limits the call to one attempt, of at most `longest`.
-    pub(super) fn limit_patience(&mut self, now: Time, longest: Span) {
-        self.give_up_at = self.due.min(now + longest);
     }
 }
 
@@ -90,9 +82,8 @@ pub(super) struct Calls {
         reason = "a call is large, and moves between owners more often than it is read"
     )]
     open: Vec<Box<Call>>,
-    /// A ring: when it is full, the entry at `oldest` is overwritten next.
-    answered: Vec<(CallId, Op)>,
-    oldest: usize,
+    /// The latest answered ones, the oldest first.
+    answered: VecDeque<(CallId, Op)>,
     made: u32,
     /// The earliest of their deadlines.
     due: Option<Time>,
@@ -238,12 +229,10 @@ impl Calls {
 
     /// Keeps the operation of an answered call.
     pub(super) fn remember(&mut self, id: CallId, op: Op) {
-        if self.answered.len() < REMEMBERED {
-            self.answered.push((id, op));
-        } else {
-            self.answered[self.oldest] = (id, op);
-            self.oldest = (self.oldest + 1) % REMEMBERED;
+        if self.answered.len() == REMEMBERED {
+            self.answered.pop_front();
         }
+        self.answered.push_back((id, op));
     }
 
     /// The operation of a recently answered call.

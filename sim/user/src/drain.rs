@@ -8,7 +8,6 @@ use sim_model::protocol::{Answer, Op, Outcome, ReadBy, Response};
 
 use super::flow::Pace;
 use super::poll::Poll;
-use super::steps::Abandoning;
 use super::{Activity, VirtualUser};
 
 /// How long a client that reads only its stream waits for events on a fresh one. Then a check after
@@ -22,13 +21,6 @@ pub(super) struct Draining {
     pub(super) began: Time,
     /// Its checks.
     pub(super) poll: Poll,
-}
-
-impl Draining {
-    /// The next instant at which it needs attention.
-    pub(super) fn due(&self) -> Time {
-        self.poll.due()
-    }
 }
 
 impl VirtualUser {
@@ -87,7 +79,8 @@ impl VirtualUser {
         if draining.poll.due() <= now {
             let op = Op::check(Some(self.read_from()), Span::ZERO, ReadBy::Handle);
             let arrivals = self.inbox.arrivals();
-            let check = self.begin_call(now, now, op, Abandoning::Never, o);
+            let key = self.key_for(&op);
+            let check = self.begin_call_under(key, now, (now, op), o);
             draining.poll.sent(check, arrivals);
             self.activity = Activity::Draining(draining);
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sim_model::draw::Draw;
-use sim_model::plan::{Choice, Step};
+use sim_model::plan::Step;
 
 /// The pace at which a flow is performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +81,10 @@ impl Cursor {
                     }
                 }
                 Step::Choose(choices) => {
-                    let choices = choices.clone();
-                    if let Some((index, choice)) = choose(&choices, draw) {
-                        self.enter(FrameKind::Choice(index), &choice.steps, 0);
+                    let weights = choices.iter().map(|choice| choice.weight);
+                    if let Some(index) = by_weight(weights, draw) {
+                        let steps = choices[index].steps.clone();
+                        self.enter(FrameKind::Choice(index), &steps, 0);
                     }
                 }
                 Step::Call(_) | Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => {
@@ -118,14 +119,21 @@ impl Cursor {
     }
 }
 
-/// Draws one of the choices by weight; none if no choice has weight.
-fn choose<'a>(choices: &'a [Choice], draw: &mut Draw) -> Option<(usize, &'a Choice)> {
-    let total = choices.iter().map(|choice| u64::from(choice.weight)).sum();
-    let mut left = draw.below(total);
-    choices.iter().enumerate().find(|(_, choice)| {
-        let hit = left < u64::from(choice.weight);
-        left = left.saturating_sub(u64::from(choice.weight));
-        hit
+/// Draws an index by weight; none if nothing has weight.
+pub(super) fn by_weight(
+    weights: impl Iterator<Item = u32> + Clone,
+    draw: &mut Draw,
+) -> Option<usize> {
+    let at = draw.below(weights.clone().map(u64::from).sum());
+    index_at(weights, at)
+}
+
+/// The index of the weight in which this place lies, of all weights one after another.
+pub(super) fn index_at(mut weights: impl Iterator<Item = u32>, mut at: u64) -> Option<usize> {
+    weights.position(|weight| {
+        let is_here = at < u64::from(weight);
+        at = at.saturating_sub(u64::from(weight));
+        is_here
     })
 }
 
@@ -133,7 +141,7 @@ fn choose<'a>(choices: &'a [Choice], draw: &mut Draw) -> Option<(usize, &'a Choi
 mod tests {
     use super::*;
     use sim_model::draw::Actor;
-    use sim_model::plan::{Grant, Verb};
+    use sim_model::plan::{Choice, Grant, Verb};
     use sim_model::protocol::Plain;
 
     fn call(verb: Verb) -> Step {

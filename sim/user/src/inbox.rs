@@ -1,32 +1,39 @@
 //! The places of its inbox that a client has received, to recognise redeliveries and holes.
 
-/// A contiguous beginning, and ranges after it. Streams and checks each deliver in order, so there
-/// are rarely more than two ranges.
-#[derive(Clone, Debug, Default)]
+/// The received places. Streams and checks each deliver in order, so there are rarely more than three
+/// ranges.
+#[derive(Clone, Debug)]
 pub(super) struct Inbox {
-    /// All places from 1 to this one were received.
-    contiguous: u64,
-    /// The first and the last place of each later range: sorted, with gaps between them.
-    beyond: Vec<(u64, u64)>,
+    /// The first and the last place of each range: sorted, with gaps between them. The first range
+    /// begins at place 0, which no event has.
+    ranges: Vec<(u64, u64)>,
     /// The number of deliveries with something new.
     arrivals: u64,
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self {
+            ranges: vec![(0, 0)],
+            arrivals: 0,
+        }
+    }
 }
 
 impl Inbox {
     /// The cursor for the next read: all places up to it were received.
     pub(super) fn cursor(&self) -> u64 {
-        self.contiguous
+        self.ranges.first().map_or(0, |(_, last)| *last)
     }
 
     /// The last received place, whatever is missing before it.
     pub(super) fn last(&self) -> u64 {
-        let beyond = self.beyond.last().map_or(0, |(_, last)| *last);
-        self.contiguous.max(beyond)
+        self.ranges.last().map_or(0, |(_, last)| *last)
     }
 
     /// Whether a place before the last received one is missing.
     pub(super) fn has_holes(&self) -> bool {
-        !self.beyond.is_empty()
+        self.ranges.len() > 1
     }
 
     /// The number of deliveries with something new. If it is unchanged, nothing new came.
@@ -36,60 +43,24 @@ impl Inbox {
 
     /// Records `from..=to` as received. Returns whether any of it is new.
     pub(super) fn take(&mut self, from: u64, to: u64) -> bool {
-        if to <= self.contiguous || from > to {
-            return false;
-        }
-        let new = if from <= self.contiguous.saturating_add(1) {
-            self.contiguous = to;
-            true
-        } else {
-            self.take_beyond(from, to)
-        };
-        self.join_beginning();
-        self.arrivals += u64::from(new);
-        new
-    }
-
-    fn take_beyond(&mut self, from: u64, to: u64) -> bool {
+        let ranges = &self.ranges;
         // Ranges that end before `from` stay, and ranges that touch the new one are merged.
-        let start = self
-            .beyond
-            .partition_point(|(_, last)| last.saturating_add(1) < from);
-        let mut end = start;
-        let (mut low, mut high) = (from, to);
-        while let Some(&(first, last)) = self.beyond.get(end)
-            && first <= to.saturating_add(1)
-        {
-            if first <= from && to <= last {
+        let start = ranges.partition_point(|(_, last)| last.saturating_add(1) < from);
+        let touched = ranges[start..].iter();
+        let touched = touched.take_while(|(first, _)| *first <= to.saturating_add(1));
+        let (mut low, mut high, mut end) = (from, to, start);
+        for (first, last) in touched {
+            if *first <= from && to <= *last {
                 return false;
             }
-            low = low.min(first);
-            high = high.max(last);
-            end += 1;
+            (low, high, end) = (low.min(*first), high.max(*last), end + 1);
         }
-        if start == end {
-            self.beyond.insert(start, (low, high));
-        } else {
-            self.beyond[start] = (low, high);
-            self.beyond.drain(start + 1..end);
+        if from > to {
+            return false;
         }
+        self.ranges.splice(start..end, [(low, high)]);
+        self.arrivals += 1;
         true
-    }
-
-    /// Merges ranges that touch the contiguous beginning into it.
-    fn join_beginning(&mut self) {
-        let reached = self
-            .beyond
-            .iter()
-            .take_while(|(first, _)| *first <= self.contiguous.saturating_add(1))
-            .count();
-        if reached > 0 {
-            let last = self.beyond[reached - 1].1;
-            self.contiguous = self.contiguous.max(last);
-            self.beyond.drain(..reached);
-            // The merged beginning may touch the next range.
-            self.join_beginning();
-        }
     }
 }
 

@@ -48,7 +48,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 
-use sim_model::draw::{Actor, Draw};
+use sim_model::draw::{Actor, Draw, Ratio};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent};
 use sim_model::plan::{Argument, Client, ClientProfile, Habits, Opening, Persona, ScriptUser};
 use sim_model::protocol::{Agent, CallId, Code, InboxEvent, Op, Outcome, Refusal, User};
@@ -60,7 +60,7 @@ use drain::Draining;
 use flow::{Cursor, Pace};
 use inbox::Inbox;
 use rooms::Rooms;
-use stream::{EventStream, OpenedStream, StreamBefore};
+use stream::{EventStream, State};
 use unawaited_events::{Kind, UnawaitedEvents};
 
 /// What a user performs.
@@ -126,6 +126,7 @@ pub struct VirtualUser {
     pace: Pace,
     draw: Draw,
     client: Client,
+    /// Its habits. Those that are drawn once for each user are impossible, or not.
     habits: Habits,
     profile: ClientProfile,
     /// The next openings of its streams, if the plan has them.
@@ -134,10 +135,6 @@ pub struct VirtualUser {
     keeps_handle: bool,
     /// The participant that the next call names, if the plan says it.
     named: Option<User>,
-    /// Drawn once: whether checks pass `after`.
-    checks: Checks,
-    /// Drawn once: whether its requests have keys.
-    keys: Keys,
     script: Script,
     /// Its name in the scenario.
     scenario_name: Arc<str>,
@@ -159,32 +156,21 @@ pub struct VirtualUser {
     last_op: Option<Op>,
 }
 
-/// Whether checks acknowledge earlier events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Checks {
-    Exact,
-    Bare,
-}
-
-/// Whether requests have keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keys {
-    Random,
-    None,
-}
-
 impl VirtualUser {
     /// Creates a user, which does nothing before `start`. Its choices depend on `seed` and `agent`
     /// alone. `name` is its name until it has to choose another.
     #[must_use]
     pub fn new(agent: Agent, script: Script, client: Client, seed: u64, name: Arc<str>) -> Self {
         let mut draw = Draw::new(seed, Actor::User(agent.0));
-        let (habits, profile) = match &script {
+        let (mut habits, profile) = match &script {
             Script::Flow(persona) => (persona.habits, persona.profile),
             Script::Manual { .. } => (Habits::default(), ClientProfile::default()),
         };
-        let bare = draw.chance(habits.bare_check);
-        let keyless = draw.chance(habits.no_key);
+        for drawn_once in [&mut habits.bare_check, &mut habits.no_key] {
+            if !draw.chance(*drawn_once) {
+                *drawn_once = Ratio::NEVER;
+            }
+        }
         let secret = draw.bits();
         let called = names::drawn(profile.names, &name, &mut draw);
         Self {
@@ -209,8 +195,6 @@ impl VirtualUser {
             opens: VecDeque::new(),
             keeps_handle: false,
             named: None,
-            checks: if bare { Checks::Bare } else { Checks::Exact },
-            keys: if keyless { Keys::None } else { Keys::Random },
             script,
             name: called,
             scenario_name: Arc::clone(&name),
@@ -328,12 +312,10 @@ impl VirtualUser {
 
     /// Handles the opening of the stream with this number.
     pub fn handle_stream_opened(&mut self, now: Time, stream: u32, o: &mut impl Observer) {
-        match self.stream.opened(stream) {
-            OpenedStream::No => return,
-            OpenedStream::First | OpenedStream::Second => {
-                self.record(now, ClientEvent::StreamOpened, o)
-            }
+        if !self.stream.opened(stream) {
+            return;
         }
+        self.record(now, ClientEvent::StreamOpened, o);
         self.open_second(now);
         self.go_on(now, o);
     }
@@ -349,20 +331,18 @@ impl VirtualUser {
         let retry_after = refusal.and_then(|refusal| refusal.retry_after);
         let had_two = self.stream.first();
         let was = self.stream.broke(now, stream, &self.client, retry_after);
-        if let (Some(first), StreamBefore::Opening | StreamBefore::Open) = (had_two, was) {
+        let Some(was) = was else {
+            return;
+        };
+        if let Some(first) = had_two {
             // If the second stream fails, the client opens a new one.
             self.actions
                 .push_back(Action::CloseStream { stream: first });
             self.record(now, ClientEvent::StreamClosed, o);
         }
-        match (was, refusal) {
-            (StreamBefore::Closed, _) => return,
-            // The server never opened it.
-            (StreamBefore::Opening, Some(_)) => {}
-            (StreamBefore::Opening, None) | (StreamBefore::Open, _) if had_two.is_none() => {
-                self.record(now, ClientEvent::StreamClosed, o);
-            }
-            (StreamBefore::Opening, None) | (StreamBefore::Open, _) => {}
+        // A stream that was refused while it opened was never there.
+        if had_two.is_none() && (was == State::Open || refusal.is_none()) {
+            self.record(now, ClientEvent::StreamClosed, o);
         }
         if refusal.is_some_and(|refusal| refusal.is(Code::UnknownHandle)) {
             self.forget(now, o);
@@ -385,22 +365,14 @@ impl VirtualUser {
         if self.stream.renewal_due() <= now {
             self.renew_stream(now, o);
         }
-        match self.activity {
-            Activity::Thinking { until, .. } if until <= now => {
-                self.activity = Activity::Ready { meant: until };
-            }
-            Activity::Away { until, .. } if until <= now => self.come_back(now, until),
-            Activity::Idle
-            | Activity::Ready { .. }
-            | Activity::Thinking { .. }
-            | Activity::Calling { .. }
-            | Activity::Awaiting(_)
-            | Activity::Away { .. }
-            | Activity::Settling
-            | Activity::Finished
-            | Activity::Draining(_)
-            | Activity::Drained
-            | Activity::Vanished => {}
+        if let Activity::Thinking { until, .. } = self.activity
+            && until <= now
+        {
+            self.activity = Activity::Ready { meant: until };
+        } else if let Activity::Away { until, .. } = self.activity
+            && until <= now
+        {
+            self.come_back(now, until);
         }
         self.go_on(now, o);
     }
@@ -408,17 +380,16 @@ impl VirtualUser {
     /// The next instant for `handle_timeout`, unless an input changes it.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let own = match &self.activity {
-            Activity::Thinking { until, .. } | Activity::Away { until, .. } => *until,
-            Activity::Awaiting(awaiting) => awaiting.due(),
-            Activity::Draining(draining) => draining.due(),
-            Activity::Idle
-            | Activity::Ready { .. }
-            | Activity::Calling { .. }
-            | Activity::Settling
-            | Activity::Finished
-            | Activity::Drained
-            | Activity::Vanished => Time::MAX,
+        let own = if let Activity::Thinking { until, .. } | Activity::Away { until, .. } =
+            self.activity
+        {
+            until
+        } else if let Activity::Awaiting(awaiting) = &self.activity {
+            awaiting.due()
+        } else if let Activity::Draining(draining) = &self.activity {
+            draining.poll.due()
+        } else {
+            Time::MAX
         };
         let due = own.min(self.calls.due()).min(self.stream.due());
         (due < Time::MAX).then(|| due.max(self.suspended_until))
@@ -438,31 +409,23 @@ impl VirtualUser {
     /// Continues as far as possible at this instant.
     fn go_on(&mut self, now: Time, o: &mut impl Observer) {
         loop {
-            match self.activity {
-                Activity::Ready { meant } => self.take_step(now, meant, o),
-                Activity::Awaiting(awaiting) => {
-                    if !self.look_whether_heard(now, awaiting, o) {
-                        return;
-                    }
-                }
-                Activity::Settling if self.calls.is_empty() => {
-                    let cut_short = self.cursor.is_cut_short();
-                    self.record(now, ClientEvent::Finished { cut_short }, o);
-                    self.activity = Activity::Finished;
-                }
-                Activity::Finished if self.pace == Pace::Hurried => self.start_draining(now, o),
-                Activity::Draining(draining) => {
-                    self.go_on_draining(now, draining, o);
+            if let Activity::Ready { meant } = self.activity {
+                self.take_step(now, meant, o);
+            } else if let Activity::Awaiting(awaiting) = self.activity {
+                if !self.look_whether_heard(now, awaiting, o) {
                     return;
                 }
-                Activity::Idle
-                | Activity::Thinking { .. }
-                | Activity::Calling { .. }
-                | Activity::Away { .. }
-                | Activity::Settling
-                | Activity::Finished
-                | Activity::Drained
-                | Activity::Vanished => return,
+            } else if matches!(self.activity, Activity::Settling) && self.calls.is_empty() {
+                let cut_short = self.cursor.is_cut_short();
+                self.record(now, ClientEvent::Finished { cut_short }, o);
+                self.activity = Activity::Finished;
+            } else if matches!(self.activity, Activity::Finished) && self.pace == Pace::Hurried {
+                self.start_draining(now, o);
+            } else {
+                if let Activity::Draining(draining) = self.activity {
+                    self.go_on_draining(now, draining, o);
+                }
+                return;
             }
         }
     }

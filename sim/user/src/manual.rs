@@ -9,7 +9,6 @@ use sim_model::plan::{Argument, Step};
 use sim_model::protocol::{CallId, Room, User};
 
 use crate::flow::Pace;
-use crate::steps::Abandoning;
 use crate::{Activity, Script, VirtualUser};
 
 impl VirtualUser {
@@ -39,7 +38,7 @@ impl VirtualUser {
                 self.leave_out.extend_from_slice(leave_out);
                 self.named = whom;
                 let op = self.op(verb);
-                let call = op.map(|op| self.begin_call(now, now, op, Abandoning::ByHabit, o));
+                let call = op.map(|op| self.begin_call(now, now, op, o));
                 self.leave_out.clear();
                 self.named = None;
                 call
@@ -62,19 +61,8 @@ impl VirtualUser {
     /// Whether the user has drained its inbox, or is disconnected permanently.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        match self.activity {
-            Activity::Drained => self.calls.is_empty(),
-            Activity::Vanished => true,
-            Activity::Idle
-            | Activity::Ready { .. }
-            | Activity::Thinking { .. }
-            | Activity::Calling { .. }
-            | Activity::Awaiting(_)
-            | Activity::Away { .. }
-            | Activity::Settling
-            | Activity::Finished
-            | Activity::Draining(_) => false,
-        }
+        let is_drained = matches!(self.activity, Activity::Drained);
+        self.is_vanished() || is_drained && self.calls.is_empty()
     }
 
     /// Its name in the scenario, whatever name it uses now.

@@ -4,14 +4,12 @@ use chat_types::{Span, Time};
 
 use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::{Opening, Reads};
-use sim_model::protocol::{Command, EnterQueue, Op, Outcome, Response};
+use sim_model::protocol::{Command, Op, Outcome, Response};
 
 use super::calls::Call;
 use super::flow::Pace;
 use super::inbox::Inbox;
 use super::rooms::Rooms;
-use super::steps::Abandoning;
-use super::stream::StreamBefore;
 use super::unawaited_events::UnawaitedEvents;
 use super::{Action, Activity, Credential, Script, VirtualUser, names, texts};
 
@@ -69,29 +67,20 @@ impl VirtualUser {
             // The id was refused, and not the name.
             _ => self.name.clone(),
         };
-        let op = if let Op::Command(Command::EnterQueue(EnterQueue {
-            user_id, interests, ..
-        })) = &call.op
-        {
-            if user_id.is_none() && name == self.name {
+        let mut op = call.op.clone();
+        if let Op::Command(Command::EnterQueue(entry)) = &mut op {
+            if entry.user_id.take().is_none() && name == self.name {
                 return;
             }
-            Op::Command(Command::EnterQueue(EnterQueue {
-                user_id: None,
-                display_name: Some(name.clone()),
-                interests: interests.clone(),
-            }))
-        } else if let Op::Command(Command::Login { room, .. }) = &call.op {
-            Op::Command(Command::Login {
-                username: name.clone(),
-                room: room.clone(),
-            })
+            entry.display_name = Some(name.clone());
+        } else if let Op::Command(Command::Login { username, .. }) = &mut op {
+            *username = name.clone();
         } else {
             return;
-        };
+        }
         self.renamed += 1;
         self.name = name;
-        let again = self.begin_call(now, now, op, Abandoning::ByHabit, o);
+        let again = self.begin_call(now, now, op, o);
         if let Activity::Calling { call: waited } = &mut self.activity
             && *waited == call.id
         {
@@ -169,11 +158,15 @@ impl VirtualUser {
         if let Some(stream) = self.stream.give_up_opening(now) {
             self.record(now, ClientEvent::StreamClosed, o);
             let first = self.stream.drop_first();
-            for stream in first.into_iter().chain([stream]) {
-                self.actions.push_back(Action::CloseStream { stream });
-            }
+            self.close_streams(first, stream);
         }
         self.open_stream(now);
+    }
+
+    fn close_streams(&mut self, first: Option<u32>, second: u32) {
+        let streams = first.into_iter().chain([second]);
+        let closed = streams.map(|stream| Action::CloseStream { stream });
+        self.actions.extend(closed);
     }
 
     /// By habit or by plan, opens a second stream beside a new one, and closes the first later.
@@ -219,10 +212,8 @@ impl VirtualUser {
     pub(super) fn reopen_stream(&mut self, now: Time, o: &mut impl Observer) {
         let stream = self.stream.generation();
         let first = self.stream.drop_first();
-        if self.drop_link(now, o) != StreamBefore::Closed {
-            for stream in first.into_iter().chain([stream]) {
-                self.actions.push_back(Action::CloseStream { stream });
-            }
+        if self.drop_link(now, o) {
+            self.close_streams(first, stream);
         }
         self.open_stream(now);
     }
@@ -254,11 +245,12 @@ impl VirtualUser {
         }
     }
 
-    fn drop_link(&mut self, now: Time, o: &mut impl Observer) -> StreamBefore {
-        let was = self.stream.close();
-        if was != StreamBefore::Closed {
+    /// Closes the stream. Returns whether there was one.
+    fn drop_link(&mut self, now: Time, o: &mut impl Observer) -> bool {
+        let was_there = self.stream.close();
+        if was_there {
             self.record(now, ClientEvent::StreamClosed, o);
         }
-        was
+        was_there
     }
 }

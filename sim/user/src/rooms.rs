@@ -8,31 +8,13 @@ use sim_model::draw::Draw;
 /// The number of rooms that a client remembers. Beyond it, the oldest ended one is dropped.
 const REMEMBERED: usize = 6;
 
-/// A client's relation to a room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RoomState {
-    /// It is a member.
-    In,
-    /// The room ended, or the client left or was removed.
-    Out,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct KnownRoom {
     room: Room,
-    state: RoomState,
+    /// Whether the client is a member. Otherwise the room ended, or the client left or was removed.
+    is_in: bool,
     /// The epoch of the client's latest grant there; 0 without a grant.
     epoch: u64,
-}
-
-/// Whether events from others can be expected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum CompanyState {
-    /// The client is in a room, or waits for a match.
-    #[default]
-    Expected,
-    /// The last room is over, and the client has not looked for another.
-    Gone,
 }
 
 /// The rooms of one client, the last one entered at the end.
@@ -45,8 +27,10 @@ pub(super) struct Rooms {
     speaker: Option<User>,
     /// The newest room whose match was counted. Room ids are assigned in order.
     newest_match: Option<Room>,
-    company: CompanyState,
-    presence: PresenceState,
+    /// Whether the last room is over, and the client has not looked for another.
+    is_deserted: bool,
+    /// Whether the client was away since the last query: it received the event that it came back.
+    was_away: bool,
     claim: Claim,
 }
 
@@ -62,25 +46,16 @@ enum Claim {
     Ended,
 }
 
-/// Whether the client was away since the last query.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum PresenceState {
-    #[default]
-    There,
-    /// It received the event that it came back.
-    Interrupted,
-}
-
 impl Rooms {
     /// The room to speak in: the last one entered of those it is in, otherwise the last one known.
     pub(super) fn current(&self) -> Option<Room> {
-        let within = self.known.iter().rev().find(|s| s.state == RoomState::In);
+        let within = self.known.iter().rev().find(|known| known.is_in);
         within.or(self.known.last()).map(|known| known.room)
     }
 
     /// Whether the client is in exactly one room, which it need not name.
     pub(super) fn is_in_one(&self) -> bool {
-        let mut within = self.known.iter().filter(|s| s.state == RoomState::In);
+        let mut within = self.known.iter().filter(|known| known.is_in);
         within.next().is_some() && within.next().is_none()
     }
 
@@ -105,17 +80,17 @@ impl Rooms {
 
     /// Whether no other member can send anything.
     pub(super) fn is_deserted(&self) -> bool {
-        self.company == CompanyState::Gone
+        self.is_deserted
     }
 
     /// Whether the client was away since the last call of this method.
     pub(super) fn take_absence(&mut self) -> bool {
-        std::mem::take(&mut self.presence) == PresenceState::Interrupted
+        std::mem::take(&mut self.was_away)
     }
 
     /// Records that the client waits in the queue: events can be expected again.
     pub(super) fn wait(&mut self) {
-        self.company = CompanyState::Expected;
+        self.is_deserted = false;
     }
 
     /// Records a match. The first of its answer and its event counts as `chatroom.found`. A gap
@@ -134,8 +109,8 @@ impl Rooms {
         unawaited.add(Kind::FOUND);
         // If its end is known already (by another path, out of order), it stays ended.
         if !self.known.iter().any(|known| known.room == room) {
-            self.add_room(room, RoomState::In);
-            self.company = CompanyState::Expected;
+            self.add_room(room);
+            self.is_deserted = false;
         }
     }
 
@@ -144,8 +119,8 @@ impl Rooms {
     pub(super) fn join(&mut self, room: Room) {
         let epoch = self.known.iter().position(|known| known.room == room);
         let epoch = epoch.map_or(0, |index| self.known.remove(index).epoch);
-        self.add_room(room, RoomState::In).epoch = epoch;
-        self.company = CompanyState::Expected;
+        self.add_room(room).epoch = epoch;
+        self.is_deserted = false;
     }
 
     /// Records that the room (the current one unless named) is over for the client.
@@ -155,14 +130,14 @@ impl Rooms {
         };
         match self.known.iter_mut().find(|known| known.room == room) {
             // The room was over before, so the state does not change.
-            Some(known) if known.state == RoomState::Out => return,
-            Some(known) => known.state = RoomState::Out,
+            Some(known) if !known.is_in => return,
+            Some(known) => known.is_in = false,
             None => {
-                self.add_room(room, RoomState::Out);
+                self.add_room(room).is_in = false;
             }
         }
-        if self.known.iter().all(|known| known.state == RoomState::Out) {
-            self.company = CompanyState::Gone;
+        if !self.known.iter().any(|known| known.is_in) {
+            self.is_deserted = true;
         }
     }
 
@@ -171,7 +146,7 @@ impl Rooms {
     pub(super) fn grant(&mut self, room: Room, epoch: u64, unawaited: &mut UnawaitedEvents) {
         let known = match self.known.iter().position(|known| known.room == room) {
             Some(index) => &mut self.known[index],
-            None => self.add_room(room, RoomState::In),
+            None => self.add_room(room),
         };
         if epoch > known.epoch {
             known.epoch = epoch;
@@ -181,7 +156,7 @@ impl Rooms {
 
     /// Records a new claim, which replaces earlier ones.
     pub(super) fn claim(&mut self) {
-        self.presence = PresenceState::There;
+        self.was_away = false;
         self.claim = Claim::Open;
     }
 
@@ -240,7 +215,7 @@ impl Rooms {
             }
             Body::Kicked { user, .. } if user.id == me => self.end(Some(room)),
             Body::Muted { user, .. } if user.id == me => self.refuse_claim(),
-            Body::Back(user) if user.id == me => self.presence = PresenceState::Interrupted,
+            Body::Back(user) if user.id == me => self.was_away = true,
             _ => {}
         }
     }
@@ -262,14 +237,14 @@ impl Rooms {
         }
     }
 
-    fn add_room(&mut self, room: Room, state: RoomState) -> &mut KnownRoom {
+    fn add_room(&mut self, room: Room) -> &mut KnownRoom {
         if self.known.len() == REMEMBERED {
-            let out = self.known.iter().position(|s| s.state == RoomState::Out);
+            let out = self.known.iter().position(|known| !known.is_in);
             self.known.remove(out.unwrap_or(0));
         }
         self.known.push(KnownRoom {
             room,
-            state,
+            is_in: true,
             epoch: 0,
         });
         let last = self.known.len() - 1;

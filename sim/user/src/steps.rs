@@ -10,11 +10,10 @@ use sim_model::protocol::{
     ArgumentSource, CallId, Command, EnterQueue, Epoch, Op, Read, ReadBy, Room, User,
 };
 
+use super::backoff::pause;
 use super::calls::{Call, Stage};
 use super::flow::Pace;
-use super::{
-    Action, Activity, Checks, Credential, Keys, Script, VirtualUser, texts, unicode_texts,
-};
+use super::{Action, Activity, Credential, Script, VirtualUser, texts, unicode_texts};
 
 /// The largest number of calls that a client has in flight. At this number, even a client that does
 /// not wait for answers waits for the latest one.
@@ -28,15 +27,6 @@ const MOST_FORGETTING: u32 = 3;
 
 /// How long a client waits before it gives up a call by habit.
 const ABANDON_AFTER: Span = Span::secs(60);
-
-/// Whether a client may give a call up early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Abandoning {
-    /// As the `abandon` habit draws.
-    ByHabit,
-    /// No: it retries as long as it may.
-    Never,
-}
 
 impl VirtualUser {
     /// Takes the next step of the flow, intended by the plan at `meant`.
@@ -93,7 +83,7 @@ impl VirtualUser {
             // There is no participant to block or report, so the step is skipped.
             return;
         };
-        let call = self.begin_call(now, meant, op, Abandoning::ByHabit, o);
+        let call = self.begin_call(now, meant, op, o);
         if registered && matches!(verb, Verb::Break { .. }) {
             self.look_meanwhile(now, o);
         }
@@ -114,27 +104,38 @@ impl VirtualUser {
         }
         for _ in 0..self.draw.below(4).saturating_sub(1) {
             let op = Op::by_handle(Read::Mood);
-            self.begin_call(now, now, op, Abandoning::ByHabit, o);
+            self.begin_call(now, now, op, o);
         }
     }
 
-    /// Sends the first attempt of a call.
+    /// Sends the first attempt of a call, which the client may give up early.
     pub(super) fn begin_call(
         &mut self,
         now: Time,
         intended: Time,
         op: Op,
-        patience: Abandoning,
         o: &mut impl Observer,
     ) -> CallId {
         let key = self.key_for(&op);
-        self.begin_call_under(key, now, (intended, op), patience, o)
+        let call = self.begin_call_under(key, now, (intended, op), o);
+        self.may_abandon(now, call);
+        call
+    }
+
+    /// By habit, gives the call up early.
+    pub(super) fn may_abandon(&mut self, now: Time, call: CallId) {
+        if self.draw.chance(self.habits.abandon) || self.leave_out.contains(&Argument::Retries) {
+            let end = now + ABANDON_AFTER;
+            self.calls
+                .change(call, |call| call.give_up_at = call.due.min(end));
+        }
     }
 
     /// The request key of the next call, if it has one.
     pub(super) fn key_for(&mut self, op: &Op) -> Option<u128> {
-        let keyed =
-            self.keys == Keys::Random && !op.is_read() && !self.leave_out.contains(&Argument::Key);
+        let keyed = !self.habits.no_key.is_possible()
+            && !op.is_read()
+            && !self.leave_out.contains(&Argument::Key);
         let fresh =
             keyed.then(|| (u128::from(self.draw.bits()) << 64) | u128::from(self.draw.bits()));
         if self.leave_out.contains(&Argument::FreshKey) {
@@ -143,13 +144,13 @@ impl VirtualUser {
         fresh
     }
 
-    /// Sends the first attempt of a call, under this request key.
+    /// Sends the first attempt of a call, under this request key. The client retries as long as it
+    /// may.
     pub(super) fn begin_call_under(
         &mut self,
         key: Option<u128>,
         now: Time,
         (intended, op): (Time, Op),
-        patience: Abandoning,
         o: &mut impl Observer,
     ) -> CallId {
         let secret = self.secret;
@@ -188,7 +189,7 @@ impl VirtualUser {
             true => Span::ZERO,
             false => op.hold(),
         };
-        let mut begun = Box::new(Call {
+        self.calls.add(Box::new(Call {
             id: call,
             attempt: 0,
             stage: Stage::InFlight,
@@ -198,18 +199,10 @@ impl VirtualUser {
             op,
             called_at: now,
             intended,
-            due: Time::MAX,
+            due: now + pause(&self.client, 0) + hold,
             give_up_at: Time::MAX,
             hold,
-        });
-        begun.start(now, &self.client);
-        if patience == Abandoning::ByHabit
-            && (self.draw.chance(self.habits.abandon)
-                || self.leave_out.contains(&Argument::Retries))
-        {
-            begun.limit_patience(now, ABANDON_AFTER);
-        }
-        self.calls.add(begun);
+        }));
         call
     }
 
@@ -314,7 +307,8 @@ impl VirtualUser {
 
     /// The operation of a `check` step.
     pub(super) fn check(&mut self, wait: Span, by: ReadBy) -> Op {
-        let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
+        let bare =
+            self.habits.bare_check.is_possible() || self.leave_out.contains(&Argument::After);
         let after = self.cursor_to_pass();
         let after = (!bare).then_some(after);
         Op::check(after, wait, by)
@@ -365,16 +359,15 @@ impl VirtualUser {
     fn text(&mut self, text: &Text) -> Arc<str> {
         match text {
             Text::Words(words) => words.clone(),
-            Text::Length(lengths) => {
+            Text::Length(lengths) | Text::Letters(_, lengths) => {
                 let length = usize::try_from(lengths.draw(&mut self.draw));
+                let length = length.unwrap_or(usize::MAX);
                 self.texts += 1;
-                texts::text(self.agent, self.texts, length.unwrap_or(usize::MAX))
-            }
-            Text::Letters(alphabet, lengths) => {
-                let length = usize::try_from(lengths.draw(&mut self.draw));
-                self.texts += 1;
-                let text = (self.agent, self.texts, length.unwrap_or(usize::MAX));
-                unicode_texts::text(*alphabet, text)
+                if let Text::Letters(alphabet, _) = text {
+                    unicode_texts::text(*alphabet, self.agent, self.texts, length)
+                } else {
+                    texts::text(self.agent, self.texts, length)
+                }
             }
         }
     }

@@ -9,7 +9,7 @@ use chat_types::{RoomSeq, Time};
 
 use super::VirtualUser;
 use super::flow::Pace;
-use super::steps::{Abandoning, MOST_IN_FLIGHT};
+use super::steps::MOST_IN_FLIGHT;
 use sim_model::history::Observer;
 use sim_model::protocol::{Command, EnterQueue, Epoch, Op, Read, Room, User};
 
@@ -25,7 +25,8 @@ impl VirtualUser {
             && self.draw.chance(self.habits.stray);
         if strays {
             let (key, op) = self.stray_call();
-            self.begin_call_under(key, now, (now, op), Abandoning::ByHabit, o);
+            let call = self.begin_call_under(key, now, (now, op), o);
+            self.may_abandon(now, call);
         }
     }
 
@@ -46,11 +47,14 @@ impl VirtualUser {
     /// The operation with one other argument, if it has any.
     fn altered(&mut self, mut op: Op) -> Option<Op> {
         let nth = self.draw.below(3);
-        if let Op::Command(Command::EnterQueue(EnterQueue {
+        let Op::Command(command) = &mut op else {
+            return None;
+        };
+        if let Command::EnterQueue(EnterQueue {
             user_id,
             display_name,
             interests,
-        })) = &mut op
+        }) = command
         {
             let other = |value: &Option<Arc<str>>| value.is_none().then(|| "stray".into());
             match nth {
@@ -58,30 +62,23 @@ impl VirtualUser {
                 1 => *display_name = other(display_name),
                 _ => *interests = ["stray".into()].into(),
             }
-        } else if let Op::Command(Command::Login { username, room }) = &mut op {
+        } else if let Command::Login { username, room } = command {
             *(if nth == 0 { username } else { room }) = "stray".into();
-        } else if let Op::Command(Command::TakeBreak { excuse, .. }) = &mut op {
+        } else if let Command::TakeBreak { excuse, .. } = command {
             *excuse = excuse.is_none().then(|| "stray".into());
-        } else if let Op::Command(Command::ReportUser { user, reason }) = &mut op {
+        } else if let Command::ReportUser { user, reason } = command {
             match nth {
                 0 => *user = User(user.0 + 1),
                 _ => *reason = "strays".into(),
             }
-        } else if let Op::Command(Command::BlockUser { user } | Command::UnblockUser { user }) =
-            &mut op
-        {
+        } else if let Command::BlockUser { user } | Command::UnblockUser { user } = command {
             *user = User(user.0 + 1);
-        } else if let Op::Command(
-            Command::SendMessage { text, .. } | Command::Append { text, .. },
-        ) = &mut op
-        {
+        } else if let Command::SendMessage { text, .. } | Command::Append { text, .. } = command {
             *text = "strays".into();
-        } else if let Op::Command(
-            Command::TalkingStick { epoch, .. }
-            | Command::Push { epoch, .. }
-            | Command::Undo { epoch, .. }
-            | Command::Reset { epoch, .. },
-        ) = &mut op
+        } else if let Command::TalkingStick { epoch, .. }
+        | Command::Push { epoch, .. }
+        | Command::Undo { epoch, .. }
+        | Command::Reset { epoch, .. } = command
         {
             *epoch = epoch.is_none().then_some(Epoch(1));
         } else {
@@ -106,30 +103,32 @@ impl VirtualUser {
             _ => self.rooms.any(&mut self.draw),
         };
         let (text, epoch): (Arc<str>, _) = ("stray".into(), self.stray_epoch(room));
-        match self.draw.below(13) {
-            0 => Op::Command(Command::SendMessage { room, text, epoch }),
-            1 => Op::Command(Command::Append { room, text, epoch }),
-            2 => Op::Command(Command::Push { room, epoch }),
-            3 => Op::Command(Command::Undo { room, epoch }),
-            4 | 5 => Op::Command(Command::TalkingStick { room, epoch }),
-            6 => Op::Command(Command::Typing { room }),
-            7 | 8 => Op::by_handle(Read::History {
-                room,
-                before: (self.draw.below(2) == 0).then(|| RoomSeq(1 + self.draw.below(9))),
-                limit: 50,
-            }),
-            9 => Op::by_handle(Read::Members { room }),
-            10 => Op::Command(Command::ReportUser {
+        Op::Command(match self.draw.below(13) {
+            0 => Command::SendMessage { room, text, epoch },
+            1 => Command::Append { room, text, epoch },
+            2 => Command::Push { room, epoch },
+            3 => Command::Undo { room, epoch },
+            4 | 5 => Command::TalkingStick { room, epoch },
+            6 => Command::Typing { room },
+            7 | 8 => {
+                return Op::by_handle(Read::History {
+                    room,
+                    before: (self.draw.below(2) == 0).then(|| RoomSeq(1 + self.draw.below(9))),
+                    limit: 50,
+                });
+            }
+            9 => return Op::by_handle(Read::Members { room }),
+            10 => Command::ReportUser {
                 user: self.stray_user(),
-                reason: "stray".into(),
-            }),
-            11 => Op::Command(Command::BlockUser {
+                reason: text,
+            },
+            11 => Command::BlockUser {
                 user: self.stray_user(),
-            }),
-            _ => Op::Command(Command::UnblockUser {
+            },
+            _ => Command::UnblockUser {
                 user: self.stray_user(),
-            }),
-        }
+            },
+        })
     }
 
     /// No epoch, that of the latest grant there, or the one before it.

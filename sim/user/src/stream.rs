@@ -7,7 +7,7 @@ use sim_model::plan::Client;
 use super::backoff::pause;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     /// There is no stream, and none is needed now.
     Closed,
     /// Requested; cancelled and requested again at `due`.
@@ -16,28 +16,6 @@ enum State {
     Open,
     /// Broken or refused; opened again at `due`.
     Broken,
-}
-
-/// The state of a stream before it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StreamBefore {
-    /// There was none.
-    Closed,
-    /// Opening.
-    Opening,
-    /// Open.
-    Open,
-}
-
-/// The meaning of a message that a stream is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OpenedStream {
-    /// None: it belongs to an earlier opening.
-    No,
-    /// The client has a stream.
-    First,
-    /// The client has a second stream beside the first.
-    Second,
 }
 
 /// One client's stream. Each opening has its own number (its generation), by which messages about
@@ -129,45 +107,43 @@ impl EventStream {
         Some(stream)
     }
 
-    /// Handles the message that an opening succeeded.
-    pub(super) fn opened(&mut self, stream: u32) -> OpenedStream {
+    /// Handles the message that an opening succeeded. Returns whether that is the latest one.
+    pub(super) fn opened(&mut self, stream: u32) -> bool {
         if self.state != State::Opening || stream != self.generation {
-            return OpenedStream::No;
+            return false;
         }
         self.state = State::Open;
         self.failures = 0;
         self.due = Time::MAX;
-        match self.first {
-            None => OpenedStream::First,
-            Some(_) => OpenedStream::Second,
-        }
+        true
     }
 
-    /// Handles a break or a refusal. The stream is opened again after `retry_after` or a pause.
+    /// Handles a break or a refusal. The stream is opened again after `retry_after` or a pause. Returns
+    /// whether it was open or opening; none if there was none.
     pub(super) fn broke(
         &mut self,
         now: Time,
         stream: u32,
         client: &Client,
         retry_after: Option<Span>,
-    ) -> StreamBefore {
+    ) -> Option<State> {
         if self.first() == Some(stream) {
             self.first = None;
-            return StreamBefore::Closed;
+            return None;
         }
         if stream != self.generation {
-            return StreamBefore::Closed;
+            return None;
         }
         self.first = None;
-        let was = self.was();
-        if was != StreamBefore::Closed {
+        let was = self.state;
+        self.is_there().then(|| {
             let after = retry_after.unwrap_or(pause(client, self.failures));
             // A server that asks for no pause still gets a short one.
             self.due = now + after.max(Span::millis(1));
             self.state = State::Broken;
             self.failures = self.failures.saturating_add(1);
-        }
-        was
+            was
+        })
     }
 
     /// Gives up an opening without an answer. Returns its number, if that happened.
@@ -179,15 +155,15 @@ impl EventStream {
         })
     }
 
-    /// Closes the stream, and marks that the user no longer needs one.
-    pub(super) fn close(&mut self) -> StreamBefore {
-        let was = self.was();
+    /// Closes the stream, and marks that the user no longer needs one. Returns whether there was one.
+    pub(super) fn close(&mut self) -> bool {
+        let was_there = self.is_there();
         let generation = self.generation;
         *self = Self {
             generation,
             ..Self::default()
         };
-        was
+        was_there
     }
 
     /// Moves a later opening to now.
@@ -197,12 +173,8 @@ impl EventStream {
         }
     }
 
-    fn was(&self) -> StreamBefore {
-        match self.state {
-            State::Open => StreamBefore::Open,
-            State::Opening => StreamBefore::Opening,
-            State::Closed | State::Broken => StreamBefore::Closed,
-        }
+    const fn is_there(&self) -> bool {
+        matches!(self.state, State::Open | State::Opening)
     }
 }
 
@@ -222,17 +194,16 @@ mod tests {
         let (mut stream, mut now, mut pauses) = (EventStream::default(), Time(0), Vec::new());
         for _ in 0..6 {
             let number = stream.open(now, &CLIENT);
-            assert_eq!(
-                stream.broke(now, number, &CLIENT, None),
-                StreamBefore::Opening
-            );
+            let was = stream.broke(now, number, &CLIENT, None);
+            assert_eq!(was, Some(State::Opening));
             pauses.push(stream.due().since(now).as_millis());
             now = stream.due();
         }
         assert_eq!(pauses, [500, 1_000, 2_000, 4_000, 8_000, 8_000]);
         let number = stream.open(now, &CLIENT);
-        assert!(!stream.is_up() && stream.opened(number) == OpenedStream::First && stream.is_up());
-        assert_eq!(stream.broke(now, number, &CLIENT, None), StreamBefore::Open);
+        assert!(!stream.is_up() && stream.opened(number) && stream.is_up());
+        let was = stream.broke(now, number, &CLIENT, None);
+        assert_eq!(was, Some(State::Open));
         assert_eq!(stream.due(), now + Span::millis(500));
     }
 
@@ -243,17 +214,11 @@ mod tests {
         assert_eq!(stream.give_up_opening(Time(1)), None);
         assert_eq!(stream.give_up_opening(Time(500_000)), Some(first));
         let second = stream.open(Time(500_000), &CLIENT);
-        assert!(stream.opened(first) == OpenedStream::No);
-        assert_eq!(
-            stream.broke(Time(1), first, &CLIENT, None),
-            StreamBefore::Closed
-        );
-        assert!(
-            stream.opened(second) == OpenedStream::First
-                && stream.opened(second) == OpenedStream::No
-        );
-        assert_eq!(stream.close(), StreamBefore::Open);
-        assert!(stream.opened(second) == OpenedStream::No);
+        assert!(!stream.opened(first));
+        assert_eq!(stream.broke(Time(1), first, &CLIENT, None), None);
+        assert!(stream.opened(second) && !stream.opened(second));
+        assert!(stream.close());
+        assert!(!stream.opened(second));
         assert_eq!(stream.due(), Time::MAX);
         assert!(stream.open(Time(9), &CLIENT) > second);
     }

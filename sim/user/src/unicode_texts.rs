@@ -84,7 +84,7 @@ const ODD: [char; 40] = [
 
 /// A text of exactly `length` characters. Like ASCII texts, it begins with the numbers of its
 /// speaker and of the text.
-pub(super) fn text(alphabet: Alphabet, (agent, count, length): (Agent, u32, usize)) -> Arc<str> {
+pub(super) fn text(alphabet: Alphabet, agent: Agent, count: u32, length: usize) -> Arc<str> {
     let mut said = String::with_capacity(length.saturating_mul(3).min(1 << 20));
     // Writing to a string cannot fail.
     let _ = write!(said, "{}.{} ", agent.0, count);
@@ -131,17 +131,17 @@ mod tests {
     fn unicode_texts_have_the_requested_length() {
         for alphabet in [Alphabet::Words, Alphabet::Unicode] {
             for length in [0, 1, 4, 5, 40, 200, 201, 2_000] {
-                let said = text(alphabet, (Agent(12), 3, length));
+                let said = text(alphabet, Agent(12), 3, length);
                 assert_eq!(said.chars().count(), length, "{alphabet:?}");
             }
-            let long = text(alphabet, (Agent(12), 3, 200));
+            let long = text(alphabet, Agent(12), 3, 200);
             assert!(long.starts_with("12.3 ") && long.len() > 260, "{long:?}");
         }
     }
 
     #[test]
     fn one_call_gives_one_text() {
-        let of = |count| text(Alphabet::Unicode, (Agent(1), count, 60));
+        let of = |count| text(Alphabet::Unicode, Agent(1), count, 60);
         assert_eq!(of(1), of(1));
         assert_ne!(of(1)[4..], of(2)[4..]);
     }

@@ -20,29 +20,19 @@ impl VirtualUser {
         if self.is_done() {
             return None;
         }
-        let call = || {
-            self.calls
-                .first()
-                .map(|call| (call.op.verb(), call.called_at))
-        };
-        Some(match self.activity {
-            Activity::Awaiting(awaiting) => {
-                self.waiting("await", awaiting.kind.name().to_owned(), awaiting.began)
-            }
-            Activity::Draining(draining) => self.at_end("its inbox to be read out", draining.began),
-            Activity::Thinking { since, .. } | Activity::Away { since, .. } => {
-                self.waiting("pause", "the end of a pause".to_owned(), since)
-            }
-            Activity::Idle
-            | Activity::Ready { .. }
-            | Activity::Calling { .. }
-            | Activity::Settling
-            | Activity::Finished
-            | Activity::Drained
-            | Activity::Vanished => match call() {
-                Some((verb, since)) => self.waiting(verb, format!("the answer to {verb}"), since),
-                None => self.at_end("its next step", self.suspended_until),
-            },
+        Some(if let Activity::Awaiting(awaiting) = self.activity {
+            self.waiting("await", awaiting.kind.name().to_owned(), awaiting.began)
+        } else if let Activity::Draining(draining) = self.activity {
+            self.at_end("its inbox to be read out", draining.began)
+        } else if let Activity::Thinking { since, .. } | Activity::Away { since, .. } =
+            self.activity
+        {
+            self.waiting("pause", "the end of a pause".to_owned(), since)
+        } else if let Some(call) = self.calls.first() {
+            let verb = call.op.verb();
+            self.waiting(verb, format!("the answer to {verb}"), call.called_at)
+        } else {
+            self.at_end("its next step", self.suspended_until)
         })
     }
 

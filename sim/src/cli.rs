@@ -34,59 +34,6 @@ pub use explore::ExploreArgs;
 pub use live::LiveArgs;
 pub use replay::ReplayArgs;
 
-/// A parsed command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Invocation {
-    /// Run scenarios and judge them.
-    Run(RunArgs),
-    /// Run scenarios, and show their report in a browser.
-    Serve(RunArgs),
-    /// Search for failing seeds.
-    Explore(ExploreArgs),
-    /// Shrink a failure.
-    Shrink(ShrinkArgs),
-    /// Check scenarios without running them.
-    Validate(ValidateArgs),
-    /// Print the schema of scenarios.
-    Schema,
-    /// Explain a term.
-    Explain(ExplainArgs),
-    /// Try every interleaving of a tiny world.
-    Exhaust(ExhaustArgs),
-    /// Compare two results.
-    Compare(CompareArgs),
-    /// Measure a live server.
-    Calibrate(CalibrateArgs),
-    /// Replay the journal of a real server.
-    Replay(ReplayArgs),
-    /// Print the completions of a shell.
-    Completions(Shell),
-    /// Write manual pages into this folder.
-    Man(PathBuf),
-}
-
-impl Invocation {
-    /// Where its result goes as JSON, if it was requested.
-    #[must_use]
-    pub fn json(&self) -> Option<&Path> {
-        let path = match self {
-            Self::Run(arguments) | Self::Serve(arguments) => &arguments.json,
-            Self::Explore(arguments) => &arguments.json,
-            Self::Exhaust(arguments) => &arguments.json,
-            Self::Compare(arguments) => &arguments.json,
-            Self::Calibrate(arguments) => &arguments.json,
-            Self::Replay(arguments) => &arguments.json,
-            Self::Shrink(_)
-            | Self::Validate(_)
-            | Self::Schema
-            | Self::Explain(_)
-            | Self::Completions(_)
-            | Self::Man(_) => return None,
-        };
-        path.as_deref()
-    }
-}
-
 const EXAMPLES: &str = "\
 Examples:
   sim scenarios/burst.yaml                    run one scenario with its own seed
@@ -207,13 +154,14 @@ and judges what the users saw.";
 )]
 struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<Invocation>,
     #[command(flatten)]
     run: RunArgs,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
+/// A parsed command line.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub enum Invocation {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
@@ -418,19 +366,7 @@ where
             first.map_or(Ok(()), files::check_first).map_err(wrong)?;
             Invocation::Run(cli.run)
         }
-        Some(Command::Run(run)) => Invocation::Run(run),
-        Some(Command::Serve(run)) => Invocation::Serve(run),
-        Some(Command::Explore(explore)) => Invocation::Explore(explore),
-        Some(Command::Shrink(shrink)) => Invocation::Shrink(shrink),
-        Some(Command::Validate(validate)) => Invocation::Validate(validate),
-        Some(Command::Schema) => Invocation::Schema,
-        Some(Command::Explain(explain)) => Invocation::Explain(explain),
-        Some(Command::Exhaust(exhaust)) => Invocation::Exhaust(exhaust),
-        Some(Command::Compare(compare)) => Invocation::Compare(compare),
-        Some(Command::Calibrate(calibrate)) => Invocation::Calibrate(calibrate),
-        Some(Command::Replay(replay)) => Invocation::Replay(replay),
-        Some(Command::Completions { shell }) => Invocation::Completions(shell),
-        Some(Command::Man { folder }) => Invocation::Man(folder),
+        Some(invocation) => invocation,
     };
     if let Invocation::Run(run) | Invocation::Serve(run) = &invocation {
         check_run(run)?;
@@ -446,21 +382,14 @@ where
 
 /// Checks that the last of several seeds is a seed.
 fn check_last_seed(invocation: &Invocation) -> Result<(), String> {
-    let (first, count) = match invocation {
-        Invocation::Run(run) | Invocation::Serve(run) => (run.seed, run.seeds),
-        Invocation::Explore(explore) => (Some(explore.seed), explore.seeds),
-        Invocation::Shrink(_)
-        | Invocation::Validate(_)
-        | Invocation::Schema
-        | Invocation::Explain(_)
-        | Invocation::Exhaust(_)
-        | Invocation::Compare(_)
-        | Invocation::Calibrate(_)
-        | Invocation::Replay(_)
-        | Invocation::Completions(_)
-        | Invocation::Man(_) => return Ok(()),
+    let (first, count) = if let Invocation::Run(run) | Invocation::Serve(run) = invocation {
+        (run.seed.unwrap_or(0), run.seeds)
+    } else if let Invocation::Explore(explore) = invocation {
+        (explore.seed, explore.seeds)
+    } else {
+        return Ok(());
     };
-    let (first, count) = (first.unwrap_or(0), count.map_or(1, NonZeroU64::get));
+    let count = count.map_or(1, NonZeroU64::get);
     match first.checked_add(count - 1) {
         Some(_) => Ok(()),
         None => Err(format!(

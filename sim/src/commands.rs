@@ -24,6 +24,7 @@ use crate::cli::{self, Invocation, RunArgs, ValidateArgs};
 use crate::output;
 use crate::report_server::ReportServer;
 use crate::{COMMIT, VERSION};
+use serde::Serialize;
 use sim_live::needed_faults;
 use sim_model::outcome::{INTERRUPTED, Interrupt, RunResult, worst};
 use sim_model::plan::Plan;
@@ -84,6 +85,53 @@ impl Console<'_> {
         let _ = self.err.write_all(without_numbers(text).as_bytes());
     }
 
+    /// Shows a page. If JSON goes to the standard output, the page goes to the standard error.
+    fn show(&mut self, json: Option<&Path>, page: &str) {
+        if is_stdout(json) {
+            self.complain(page);
+        } else {
+            self.say(page);
+        }
+    }
+
+    fn view(&self, detail: Detail) -> View<'static> {
+        View {
+            detail,
+            paint: self.paint,
+            version: VERSION,
+        }
+    }
+
+    /// Writes a text where it is asked for. Returns the code, or another if it could not be written.
+    fn write(
+        &mut self,
+        path: Option<&Path>,
+        text: impl FnOnce() -> serde_json::Result<String>,
+        code: u8,
+    ) -> u8 {
+        let Some(path) = path else { return code };
+        let written = text().map_err(io::Error::from).and_then(|text| {
+            if is_stdout(Some(path)) {
+                self.say(&text);
+                return Ok(());
+            }
+            output::write(path, &text)
+        });
+        self.after(path, written, code)
+    }
+
+    fn write_json(&mut self, path: Option<&Path>, result: &impl Serialize, code: u8) -> u8 {
+        let text = || Ok(serde_json::to_string_pretty(result)? + "\n");
+        self.write(path, text, code)
+    }
+
+    /// The code after a file was written, or another, and the complaint, if it could not be.
+    fn after(&mut self, path: &Path, written: io::Result<()>, code: u8) -> u8 {
+        let Err(problem) = written else { return code };
+        self.complain(&format!("error: {}\n", cannot_write(path, &problem)));
+        WRONG
+    }
+
     fn complain_of(&mut self, problem: &ScenarioError) {
         let look = match self.error_paint {
             Paint::Plain => ErrorStyle::Plain,
@@ -91,6 +139,10 @@ impl Console<'_> {
         };
         self.complain(&problem.render(look, self.error_columns));
     }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> String {
+    format!("cannot write {}: {error}", path.display())
 }
 
 /// The text without the system's numbers of errors, which say nothing to people: `(os error 2)`.
@@ -131,11 +183,11 @@ fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
         Invocation::Compare(arguments) => compare::compare(arguments, console),
         Invocation::Calibrate(arguments) => calibrating::run(arguments, console),
         Invocation::Replay(arguments) => replaying::run(arguments, console),
-        Invocation::Completions(shell) => {
+        Invocation::Completions { shell } => {
             console.say(&String::from_utf8_lossy(&cli::completions(*shell)));
             0
         }
-        Invocation::Man(folder) => manual(folder, console),
+        Invocation::Man { folder } => manual(folder, console),
     }
 }
 
@@ -203,14 +255,20 @@ fn run_watched(
     if let (Some(recipe), Some(plan)) = (&arguments.recipe, plans.first_mut()) {
         plan.recipe = recipe.clone();
     }
-    if !prepare_all(arguments, console) || !can_be_live(arguments, &plans, console) {
+    let RunArgs {
+        json,
+        junit,
+        report,
+        trace,
+        ..
+    } = arguments;
+    if !prepare_files(&[json, junit, report, trace], console)
+        || !can_be_live(arguments, &plans, console)
+    {
         return WRONG;
     }
-    let view = View {
-        detail: detail(arguments),
-        paint: console.paint,
-        version: VERSION,
-    };
+    let json = json.as_deref();
+    let view = console.view(detail(arguments.quiet, arguments.verbose));
     let mut runs: Vec<FinishedRun> = Vec::new();
     let mut code = 0;
     for (path, plan) in arguments.files.iter().zip(plans) {
@@ -240,9 +298,8 @@ fn run_watched(
         } else {
             "\n\n"
         };
-        show(
-            arguments,
-            console,
+        console.show(
+            json,
             &format!("{gap}{}", sim_report::terminal(&finished, &view)),
         );
         code = worst(code, finished.result().exit_code);
@@ -253,9 +310,27 @@ fn run_watched(
     }
     let several = runs.len() > 1 && view.detail != Detail::Quiet;
     if several {
-        show(arguments, console, &summary(&runs, code, &view));
+        console.show(json, &summary(&runs, code, &view));
     }
-    worst(code, write_all(arguments, &runs, code, console))
+    write_all(arguments, &runs, code, console)
+}
+
+/// Writes JSON, JUnit and the report. Returns the exit code, which reports a failed write.
+fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut Console<'_>) -> u8 {
+    let results: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    let origin = Origin::new(version, COMMIT, console.cores, console.started);
+    let json = || sim_report::json(&results, code, &origin);
+    let (junit, page) = (
+        || Ok(sim_report::junit(runs)),
+        || sim_report::html(runs, VERSION),
+    );
+    let written = [
+        console.write(arguments.json.as_deref(), json, code),
+        console.write(arguments.junit.as_deref(), junit, code),
+        console.write(arguments.report.as_deref(), page, code),
+    ];
+    written.into_iter().fold(code, worst)
 }
 
 /// Whether a live server can have all that the scenarios require.
@@ -284,20 +359,11 @@ fn one_can_be_live(path: &Path, plan: &Plan, console: &mut Console<'_>) -> bool 
     needed.is_empty()
 }
 
-fn detail(arguments: &RunArgs) -> Detail {
-    match (arguments.quiet, arguments.verbose) {
+fn detail(quiet: bool, verbose: bool) -> Detail {
+    match (quiet, verbose) {
         (true, _) => Detail::Quiet,
         (false, true) => Detail::Verbose,
         (false, false) => Detail::Normal,
-    }
-}
-
-/// If JSON goes to the standard output, the page goes to the standard error.
-fn show(arguments: &RunArgs, console: &mut Console<'_>, page: &str) {
-    if is_stdout(arguments.json.as_deref()) {
-        console.complain(page);
-    } else {
-        console.say(page);
     }
 }
 
@@ -329,71 +395,14 @@ fn load_all(files: &[PathBuf], console: &mut Console<'_>) -> Option<Vec<Plan>> {
 }
 
 /// Checks that all output files can be written.
-fn prepare_all(arguments: &RunArgs, console: &mut Console<'_>) -> bool {
-    let files = [
-        &arguments.json,
-        &arguments.junit,
-        &arguments.report,
-        &arguments.trace,
-    ];
-    prepare_files(&files, console)
-}
-
 fn prepare_files(files: &[&Option<PathBuf>], console: &mut Console<'_>) -> bool {
-    let mut all = true;
-    for path in files.iter().copied().flatten() {
-        if is_stdout(Some(path)) {
-            continue;
-        }
-        if let Err(problem) = output::prepare(path) {
-            console.complain(&format!(
-                "error: cannot write {}: {problem}\n",
-                path.display()
-            ));
-            all = false;
-        }
-    }
-    all
-}
-
-/// Writes JSON, JUnit and the report. Returns the exit code, which reports a failed write.
-fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut Console<'_>) -> u8 {
-    let mut written = 0;
-    let results: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();
-    let mut write = |path: &Path, text: &str, console: &mut Console<'_>| {
-        if let Err(problem) = output::write(path, text) {
-            console.complain(&format!(
-                "error: cannot write {}: {problem}\n",
-                path.display()
-            ));
-            written = WRONG;
-        }
-    };
-    if let Some(path) = &arguments.json {
-        let version = env!("CARGO_PKG_VERSION");
-        let origin = Origin::new(version, COMMIT, console.cores, console.started);
-        match sim_report::json(&results, code, &origin) {
-            Ok(text) if is_stdout(Some(path)) => console.say(&text),
-            Ok(text) => write(path, &text, console),
-            Err(problem) => {
-                console.complain(&format!("error: no JSON: {problem}\n"));
-                return WRONG;
-            }
-        }
-    }
-    if let Some(path) = &arguments.junit {
-        write(path, &sim_report::junit(runs), console);
-    }
-    if let Some(path) = &arguments.report {
-        match sim_report::html(runs, VERSION) {
-            Ok(page) => write(path, &page, console),
-            Err(problem) => {
-                console.complain(&format!("error: no report: {problem}\n"));
-                return WRONG;
-            }
-        }
-    }
-    written
+    let files = files.iter().copied().flatten();
+    files
+        .filter(|path| !is_stdout(Some(path)))
+        .fold(0, |code, path| {
+            console.after(path, output::prepare(path), code)
+        })
+        == 0
 }
 
 #[cfg(test)]

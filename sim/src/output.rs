@@ -36,6 +36,14 @@ pub fn prepare(path: &Path) -> io::Result<()> {
     fs::remove_file(&partial)
 }
 
+/// Writes a file, and makes its folder.
+///
+/// # Errors
+/// It could not be written.
+pub fn create(path: &Path, text: &str) -> io::Result<()> {
+    prepare(path).and_then(|()| write(path, text))
+}
+
 /// Writes a file atomically: a reader sees the old content or the new content.
 ///
 /// # Errors

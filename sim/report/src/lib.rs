@@ -129,6 +129,22 @@ pub enum Rerun {
 }
 
 impl FinishedRun {
+    /// A run with its result alone.
+    #[must_use]
+    pub const fn new(file: String, plan: Plan, summary: Summary) -> Self {
+        Self {
+            file,
+            plan,
+            summary,
+            excerpt: None,
+            shrunk: None,
+            diagrams: Vec::new(),
+            series: None,
+            lanes: None,
+            look: None,
+        }
+    }
+
     /// The result.
     #[must_use]
     pub const fn result(&self) -> &RunResult {

@@ -59,23 +59,15 @@ fn timeline() -> Timeline {
 /// One seed of `burst`, which passed.
 pub(crate) fn passed() -> FinishedRun {
     let scenario = include_str!("samples/burst.yaml");
-    FinishedRun {
-        file: FILE.to_owned(),
-        summary: Summary {
-            result: result(),
-            by_persona: vec![208, 26, 26],
-            timeline: timeline(),
-            failing: Vec::new(),
-            charts: Charts::default(),
-        },
-        plan: sim_scenario::parse("burst.yaml", scenario).unwrap(),
-        excerpt: None,
-        shrunk: None,
-        diagrams: Vec::new(),
-        series: None,
-        lanes: None,
-        look: None,
-    }
+    let plan = sim_scenario::parse("burst.yaml", scenario).unwrap();
+    let summary = Summary {
+        result: result(),
+        by_persona: vec![208, 26, 26],
+        timeline: timeline(),
+        failing: Vec::new(),
+        charts: Charts::default(),
+    };
+    FinishedRun::new(FILE.to_owned(), plan, summary)
 }
 
 /// 200 seeds, which passed.

@@ -85,10 +85,10 @@ pub struct ExploreArgs {
     #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = super::property(), hide_possible_values = true)]
     pub properties: Vec<String>,
     /// Which schedules: plain, race or mixed (mixed)
-    #[arg(long, value_parser = mix(), value_name = "WHICH", default_value = "mixed", hide_default_value = true, hide_possible_values = true)]
+    #[arg(long, value_parser = named(Mix::ALL, Mix::name), value_name = "WHICH", default_value = "mixed", hide_default_value = true, hide_possible_values = true)]
     pub schedule: Mix,
     /// Search the worst: queue-wait, stick-wait, overtaking
-    #[arg(long, value_parser = seek(), value_name = "WHAT", hide_possible_values = true)]
+    #[arg(long, value_parser = named(Seek::ALL, Seek::name), value_name = "WHAT", hide_possible_values = true)]
     pub seek: Option<Seek>,
     /// With --seek: only at random, not near the worst
     #[arg(long, requires = "seek")]
@@ -121,14 +121,11 @@ fn some_time(text: &str) -> Result<Span, String> {
     Ok(span)
 }
 
-fn mix() -> impl TypedValueParser<Value = Mix> {
-    let named = |name: String| Mix::ALL.into_iter().find(|mix| mix.name() == name);
-    PossibleValuesParser::new(Mix::ALL.map(Mix::name))
-        .map(move |name| named(name).unwrap_or_default())
-}
-
-fn seek() -> impl TypedValueParser<Value = Seek> {
-    let named = |name: String| Seek::ALL.into_iter().find(|seek| seek.name() == name);
-    PossibleValuesParser::new(Seek::ALL.map(Seek::name))
-        .map(move |name| named(name).unwrap_or(Seek::QueueWait))
+/// Parses one of these by its name.
+fn named<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let named = move |text: String| all.into_iter().find(|one| name(*one) == text);
+    PossibleValuesParser::new(all.map(name)).try_map(move |text| named(text).ok_or("no such name"))
 }

@@ -16,6 +16,15 @@ struct Files<'a> {
 }
 
 impl Invocation {
+    /// Where its result goes as JSON, if it was requested.
+    #[must_use]
+    pub fn json(&self) -> Option<&Path> {
+        let mut written = self.files().written.into_iter();
+        written
+            .find(|(option, _)| *option == "--json")
+            .map(|(_, path)| path)
+    }
+
     fn files(&self) -> Files<'_> {
         let (read, written) = match self {
             Self::Run(run) | Self::Serve(run) => (
@@ -55,8 +64,8 @@ impl Invocation {
             Self::Validate(_)
             | Self::Schema
             | Self::Explain(_)
-            | Self::Completions(_)
-            | Self::Man(_) => return Files::default(),
+            | Self::Completions { .. }
+            | Self::Man { .. } => return Files::default(),
         };
         let named = written.into_iter();
         Files {

@@ -12,78 +12,42 @@ use sim_report::quote;
 
 /// A live server, and its load.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Live servers")]
 pub struct LiveArgs {
     /// Run against the server there, or a cluster: URL,URL
-    #[arg(long, value_name = "URL", help_heading = "Live servers")]
+    #[arg(long, value_name = "URL")]
     pub target: Option<Target>,
     /// 2026-07-28 (MCP, the default), 2025-11-25 or http
-    #[arg(
-        long,
-        value_name = "NAME",
-        requires = "target",
-        help_heading = "Live servers"
-    )]
+    #[arg(long, value_name = "NAME", requires = "target")]
     pub protocol: Option<Protocol>,
     /// Trust the authorities in this file alone, for https
-    #[arg(
-        long = "ca",
-        value_name = "FILE.pem",
-        requires = "target",
-        help_heading = "Live servers"
-    )]
+    #[arg(long = "ca", value_name = "FILE.pem", requires = "target")]
     pub authorities: Option<PathBuf>,
     /// The token of the server; better in SIM_TOKEN
-    #[arg(
-        long,
-        value_name = "TOKEN",
-        env = "SIM_TOKEN",
-        hide_env = true,
-        help_heading = "Live servers"
-    )]
+    #[arg(long, value_name = "TOKEN", env = "SIM_TOKEN", hide_env = true)]
     pub token: Option<Token>,
     /// Multiply arrivals by this (1)
-    #[arg(
-        long,
-        value_name = "F",
-        requires = "target",
-        help_heading = "Live servers"
-    )]
+    #[arg(long, value_name = "F", requires = "target")]
     pub rate_scale: Option<RateScale>,
     /// Find the highest rate at which it still passes
-    #[arg(long, requires = "target", help_heading = "Live servers")]
+    #[arg(long, requires = "target")]
     pub stages: bool,
     /// Run this program meanwhile: it makes faults
     #[arg(
         long,
         value_name = "COMMAND",
         requires = "target",
-        conflicts_with = "stages",
-        help_heading = "Live servers"
+        conflicts_with = "stages"
     )]
     pub nemesis: Option<NemesisCommand>,
     /// Judge by the server's journal in this folder, too
-    #[arg(
-        long,
-        value_name = "DIR",
-        requires = "target",
-        help_heading = "Live servers"
-    )]
+    #[arg(long, value_name = "DIR", requires = "target")]
     pub journal: Option<PathBuf>,
     /// The server's program, which reads that folder
-    #[arg(
-        long,
-        value_name = "PROGRAM",
-        requires = "journal",
-        help_heading = "Live servers"
-    )]
+    #[arg(long, value_name = "PROGRAM", requires = "journal")]
     pub server: Option<PathBuf>,
     /// A limit the server was started with: turn_limit=none
-    #[arg(
-        long = "limit",
-        value_name = "KEY=VALUE",
-        requires = "target",
-        help_heading = "Live servers"
-    )]
+    #[arg(long = "limit", value_name = "KEY=VALUE", requires = "target")]
     pub limits: Vec<ServerLimit>,
 }
 

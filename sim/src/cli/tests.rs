@@ -47,7 +47,7 @@ fn commands_parse_their_arguments() {
     assert_eq!(read("sim schema").unwrap(), Invocation::Schema);
     assert_eq!(
         read("sim completions fish").unwrap(),
-        Invocation::Completions(Shell::Fish)
+        Invocation::Completions { shell: Shell::Fish }
     );
     let Invocation::Exhaust(exhaust) = read("sim exhaust --world room --jobs 2").unwrap() else {
         panic!("no search");

@@ -9,10 +9,9 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::live_run::{Problem, unjudged, watched};
-use super::{Console, WRONG, is_stdout, one_can_be_live, prepare_files};
+use super::{Console, WRONG, one_can_be_live, prepare_files};
 use crate::VERSION;
 use crate::cli::CalibrateArgs;
-use crate::output;
 use sim_judge::metrics::throughput::Throughput;
 use sim_live::{LiveOutcome, Options};
 use sim_model::outcome::{
@@ -20,7 +19,7 @@ use sim_model::outcome::{
 };
 use sim_model::plan::Plan;
 use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
-use sim_report::{CalibrationReport, Detail, View};
+use sim_report::{CalibrationReport, Detail};
 use sim_search::runner::{Seeds, of_one_seed, run_seeds};
 
 /// Measures, and returns the exit code.
@@ -65,9 +64,8 @@ fn all(
     let measured = sim_live::calibrate(&options, &mut |line| tell(Some(line)));
     let measured = measured.map_err(|error| unjudged(&error))?;
     (console.live)(None);
-    show(
-        arguments,
-        console,
+    console.show(
+        arguments.json.as_deref(),
         &sim_report::calibration_yaml(&measured, VERSION),
     );
     let sides = match plan {
@@ -155,58 +153,20 @@ fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)
     (summary.result, pace.each_second(ended))
 }
 
-/// If JSON goes to the standard output, the page goes to the standard error.
-fn show(arguments: &CalibrateArgs, console: &mut Console<'_>, page: &str) {
-    if is_stdout(arguments.json.as_deref()) {
-        console.complain(page);
-    } else {
-        console.say(page);
-    }
-}
-
 /// Prints both worlds, and writes the requested files. Returns the exit code, which reports a
 /// failed write.
 fn write_all(arguments: &CalibrateArgs, done: &CalibrationReport, console: &mut Console<'_>) -> u8 {
-    let view = View {
-        detail: Detail::Normal,
-        paint: console.paint,
-        version: VERSION,
-    };
+    let (json, code) = (arguments.json.as_deref(), done.exit_code);
     if done.sides.is_some() {
-        show(
-            arguments,
-            console,
-            &format!("\n{}", sim_report::calibrated_page(done, &view)),
-        );
+        let page = sim_report::calibrated_page(done, &console.view(Detail::Normal));
+        console.show(json, &format!("\n{page}"));
     }
-    let mut code = done.exit_code;
-    let mut write = |path: &Path, text: serde_json::Result<String>| {
-        let text = text.map_err(std::io::Error::from);
-        let written = match &text {
-            Ok(text) if is_stdout(Some(path)) => {
-                console.say(text);
-                Ok(())
-            }
-            Ok(text) => output::write(path, text),
-            Err(problem) => Err(std::io::Error::other(problem.to_string())),
-        };
-        if let Err(problem) = written {
-            let path = path.display();
-            console.complain(&format!("error: cannot write {path}: {problem}\n"));
-            code = worst(code, WRONG);
-        }
-    };
-    if let Some(path) = &arguments.out {
-        write(
-            path,
-            Ok(sim_report::calibration_yaml(&done.measured, VERSION)),
-        );
-    }
-    if let Some(path) = &arguments.json {
-        write(path, sim_report::calibrated_json(done));
-    }
-    if let Some(path) = &arguments.report {
-        write(path, sim_report::calibrated_html(done, VERSION));
-    }
-    code
+    let yaml = || Ok(sim_report::calibration_yaml(&done.measured, VERSION));
+    let page = || sim_report::calibrated_html(done, VERSION);
+    let written = [
+        console.write(arguments.out.as_deref(), yaml, code),
+        console.write_json(json, done, code),
+        console.write(arguments.report.as_deref(), page, code),
+    ];
+    written.into_iter().fold(code, worst)
 }

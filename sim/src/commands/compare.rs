@@ -3,12 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Console, WRONG, is_stdout, prepare_files};
-use crate::VERSION;
+use super::{Console, WRONG, prepare_files};
 use crate::cli::CompareArgs;
-use crate::output;
-use sim_report::compare::{self, Comparison, Regressions, Results};
-use sim_report::{Detail, View};
+use sim_report::Detail;
+use sim_report::compare::{self, Regressions, Results};
 
 /// Compares the two files, and returns the exit code.
 pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> u8 {
@@ -28,23 +26,12 @@ pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> u8 
         (true, Some(_)) => Regressions::FailOnSpeed,
     };
     let code = found.exit_code(regressions);
-    let view = View {
-        detail: Detail::Normal,
-        paint: console.paint,
-        version: VERSION,
-    };
     let names = [&arguments.before, &arguments.after].map(|path| path.display().to_string());
+    let view = console.view(Detail::Normal);
     let page = sim_report::compared(&found, (&names[0], &names[1]), code, &view);
     let json = arguments.json.as_deref();
-    if is_stdout(json) {
-        console.complain(&page);
-    } else {
-        console.say(&page);
-    }
-    match json {
-        Some(path) => write_json(path, &found, code, console),
-        None => code,
-    }
+    console.show(json, &page);
+    console.write_json(json, &found, code)
 }
 
 fn read(path: &Path, console: &mut Console<'_>) -> Option<Results> {
@@ -53,28 +40,4 @@ fn read(path: &Path, console: &mut Console<'_>) -> Option<Results> {
     results
         .map_err(|problem| console.complain(&format!("error: {}: {problem}\n", path.display())))
         .ok()
-}
-
-fn write_json(path: &Path, found: &Comparison, code: u8, console: &mut Console<'_>) -> u8 {
-    let text = match serde_json::to_string_pretty(found) {
-        Ok(text) => text + "\n",
-        Err(problem) => {
-            console.complain(&format!("error: no JSON: {problem}\n"));
-            return WRONG;
-        }
-    };
-    if is_stdout(Some(path)) {
-        console.say(&text);
-        return code;
-    }
-    match output::write(path, &text) {
-        Ok(()) => code,
-        Err(problem) => {
-            console.complain(&format!(
-                "error: cannot write {}: {problem}\n",
-                path.display()
-            ));
-            WRONG
-        }
-    }
 }

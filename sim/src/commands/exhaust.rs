@@ -4,24 +4,17 @@ use serde_json::json;
 use sim_model::outcome::TinyWorld;
 use sim_scenario::annotated;
 use sim_scenario::load;
-use std::path::Path;
 
-use super::{Console, WRONG, is_stdout};
-use crate::VERSION;
+use super::{Console, WRONG, detail, prepare_files};
 use crate::cli::{ExhaustArgs, WorldChoice};
 use crate::output;
 use sim_model::outcome::{Counterexample, PANIC, Progress};
-use sim_report::{Detail, View};
 use sim_search::exhaust::{self, Options};
 use sim_search::panics::catch_panic;
 
 /// Searches the requested worlds, and returns the exit code.
 pub(super) fn run(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
-    let json = arguments.json.as_deref();
-    if let Some(path) = json.filter(|path| !is_stdout(Some(path)))
-        && let Err(problem) = output::prepare(path)
-    {
-        cannot_write(path, &problem, console);
+    if !prepare_files(&[&arguments.json], console) {
         return WRONG;
     }
     match arguments.world {
@@ -65,19 +58,10 @@ fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
         found.interrupt();
         console.complain("interrupted: not every interleaving was tried\n");
     }
-    let detail = match (arguments.quiet, arguments.verbose) {
-        (true, _) => Detail::Quiet,
-        (false, true) => Detail::Verbose,
-        (false, false) => Detail::Normal,
-    };
-    let view = View {
-        detail,
-        paint: console.paint,
-        version: VERSION,
-    };
-    let page = sim_report::exhausted(&found, &view);
-    let text = serde_json::to_string_pretty(&found).expect("results are plain JSON") + "\n";
-    tell(arguments, (&page, &text), found.exit_code, console)
+    let view = console.view(detail(arguments.quiet, arguments.verbose));
+    let json = arguments.json.as_deref();
+    console.show(json, &sim_report::exhausted(&found, &view));
+    console.write_json(json, &found, found.exit_code)
 }
 
 /// Searches the world of two members and their log, and returns the exit code.
@@ -100,35 +84,9 @@ fn cluster(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
     });
     let failures: Vec<_> = failures.collect();
     let code = u8::from(broken.is_some());
-    let text = format!(
-        "{:#}\n",
-        json!({ "states": states, "steps": steps, "failures": failures })
-    );
-    tell(arguments, (&page, &text), code, console)
-}
-
-/// Shows the page, and writes the JSON where it is asked for. Returns the exit code.
-fn tell(
-    arguments: &ExhaustArgs,
-    (page, json): (&str, &str),
-    code: u8,
-    console: &mut Console<'_>,
-) -> u8 {
-    match arguments.json.as_deref() {
-        Some(path) if is_stdout(Some(path)) => {
-            console.complain(page);
-            console.say(json);
-        }
-        Some(path) => {
-            console.say(page);
-            if let Err(problem) = output::write(path, json) {
-                cannot_write(path, &problem, console);
-                return WRONG;
-            }
-        }
-        None => console.say(page),
-    }
-    code
+    let found = json!({ "states": states, "steps": steps, "failures": failures });
+    console.show(arguments.json.as_deref(), &page);
+    console.write_json(arguments.json.as_deref(), &found, code)
 }
 
 /// Writes the path as a scenario, if that fails in the same way when it is loaded and run. Returns
@@ -136,10 +94,8 @@ fn tell(
 fn keep(path: &Counterexample, world: TinyWorld, console: &mut Console<'_>) -> Option<String> {
     let (plan, notes) = exhaust::to_plan(path, world);
     let file = console.unasked.join(format!("{}.yaml", plan.name));
-    let written =
-        output::prepare(&file).and_then(|()| output::write(&file, &annotated(&plan, &notes)));
-    if let Err(problem) = written {
-        cannot_write(&file, &problem, console);
+    let written = output::create(&file, &annotated(&plan, &notes));
+    if console.after(&file, written, 0) != 0 {
         return None;
     }
     let again = load(&file).ok()?;
@@ -156,11 +112,4 @@ fn keep(path: &Counterexample, world: TinyWorld, console: &mut Console<'_>) -> O
         let _ = std::fs::remove_file(&file);
     }
     shows.then(|| file.display().to_string())
-}
-
-fn cannot_write(path: &Path, problem: &std::io::Error, console: &mut Console<'_>) {
-    console.complain(&format!(
-        "error: cannot write {}: {problem}\n",
-        path.display()
-    ));
 }

@@ -10,16 +10,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::scenario_run::unreached_turn;
-use super::{Console, WRONG, is_stdout, load_all, shrinking};
-use crate::VERSION;
+use super::{Console, WRONG, detail, load_all, prepare_files, shrinking};
 use crate::cli::ExploreArgs;
 use crate::output;
 use sim_model::outcome::{FailureResult, INTERRUPTED, Interrupt, Progress, Trial, worst};
 use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
-use sim_report::{
-    Detail, ExplorationReport, Kept, View, exploration, exploration_json, exploring_line,
-};
+use sim_report::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
 use sim_scenario::to_yaml;
 use sim_search::explore::{
     Corpus, Exploration, ExploreOptions, Guide, Listener, OnFailure, blank, explore,
@@ -44,16 +41,12 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     if arguments.flows {
         plans.push(blank());
     }
-    for path in [&arguments.json, &arguments.trace].into_iter().flatten() {
-        if !is_stdout(Some(path))
-            && let Err(problem) = output::prepare(path)
-        {
-            return cannot_write(path, &problem, console);
-        }
+    if !prepare_files(&[&arguments.json, &arguments.trace], console) {
+        return WRONG;
     }
-    let guided = match arguments.guided.then(|| corpus(arguments)) {
-        Some(Ok(corpus)) => Some(corpus),
-        Some(Err(problem)) => {
+    let guided = match arguments.guided.then(|| corpus(arguments)).transpose() {
+        Ok(guided) => guided,
+        Err(problem) => {
             let folder = arguments.corpus.as_deref().unwrap_or(Path::new(""));
             console.complain(&format!(
                 "error: cannot read the corpus {}: {problem}\n",
@@ -61,17 +54,21 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
             ));
             return WRONG;
         }
-        None => None,
     };
     let mut what = asked(arguments, &plans, console.cores, guided);
     what.also_judge = console.also_judge;
     what.interrupt = console.interrupt.clone();
     let began = (console.clock)();
-    let found = explore(
-        &what,
-        console.run,
-        &mut ProgressListener::new(arguments, &what, console),
-    );
+    let run = console.run;
+    let mut listener = ProgressListener {
+        arguments,
+        what: &what,
+        console,
+        began,
+        looked: began,
+        saved: began,
+    };
+    let found = explore(&what, run, &mut listener);
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
     let of_one = what.count == 1 && found.failures.iter().next().is_none();
@@ -80,15 +77,15 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
         return WRONG;
     }
     if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided)
-        && let Err(problem) = corpus.save(folder)
+        && console.after(folder, corpus.save(folder), 0) != 0
     {
-        return cannot_write(folder, &problem, console);
+        return WRONG;
     }
     if let Some(path) = &arguments.trace
         && let Some(failure) = found.failures.iter().next()
-        && let Err(problem) = trace(path, &what, failure, console.run)
+        && console.after(path, trace(path, &what, failure, console.run), 0) != 0
     {
-        return cannot_write(path, &problem, console);
+        return WRONG;
     }
     let kept = keep_all(arguments, &what, &found, console);
     let named = arguments.files.iter();
@@ -107,7 +104,10 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
         kept: &kept,
         wall,
     };
-    tell(arguments, &run, console)
+    let view = console.view(detail(arguments.quiet, arguments.verbose));
+    let json = arguments.json.as_deref();
+    console.show(json, &exploration(&run, &view));
+    console.write(json, || exploration_json(&run), result.exit_code)
 }
 
 /// The parameters of the requested exploration.
@@ -204,10 +204,8 @@ fn keep(
     let mut plan = what.varied(&failure.trial).plan;
     plan.seed = failure.trial.seed;
     let drawn = console.unasked.join(format!("{name}-drawn.yaml"));
-    let written = output::prepare(&drawn).and_then(|()| output::write(&drawn, &to_yaml(&plan)));
-    if let Err(problem) = &written {
-        cannot_write(&drawn, problem, console);
-    }
+    let written = output::create(&drawn, &to_yaml(&plan));
+    let is_written = console.after(&drawn, written, 0) == 0;
     let failed = shrink::FailedRun {
         plan: &plan,
         seed: plan.seed,
@@ -217,7 +215,7 @@ fn keep(
         .then(|| shrinking::unasked(&failed, name, console))
         .flatten();
     Kept {
-        drawn: written.ok().map(|()| drawn.display().to_string()),
+        drawn: is_written.then(|| drawn.display().to_string()),
         shrunk,
     }
 }
@@ -240,46 +238,6 @@ fn trace(
     writer.finish().map(drop)
 }
 
-/// Prints the page, writes the JSON, and returns the exit code.
-fn tell(arguments: &ExploreArgs, run: &ExplorationReport<'_>, console: &mut Console<'_>) -> u8 {
-    let view = View {
-        detail: match (arguments.quiet, arguments.verbose) {
-            (true, _) => Detail::Quiet,
-            (false, true) => Detail::Verbose,
-            (false, false) => Detail::Normal,
-        },
-        paint: console.paint,
-        version: VERSION,
-    };
-    let page = exploration(run, &view);
-    let json = arguments.json.as_deref();
-    if is_stdout(json) {
-        console.complain(&page);
-    } else {
-        console.say(&page);
-    }
-    let code = run.found.exit_code;
-    let Some(path) = json else {
-        return code;
-    };
-    match exploration_json(run) {
-        Ok(text) if is_stdout(Some(path)) => console.say(&text),
-        Ok(text) => {
-            if let Err(problem) = output::write(path, &text) {
-                return cannot_write(path, &problem, console);
-            }
-        }
-        Err(problem) => console.complain(&format!("error: no JSON: {problem}\n")),
-    }
-    code
-}
-
-fn cannot_write(path: &Path, problem: &std::io::Error, console: &mut Console<'_>) -> u8 {
-    let path = path.display();
-    console.complain(&format!("error: cannot write {path}: {problem}\n"));
-    WRONG
-}
-
 /// Receives the progress of the exploration, and ends it when the time is up.
 struct ProgressListener<'a, 'c> {
     arguments: &'a ExploreArgs,
@@ -290,35 +248,13 @@ struct ProgressListener<'a, 'c> {
     saved: Duration,
 }
 
-impl<'a, 'c> ProgressListener<'a, 'c> {
-    fn new(
-        arguments: &'a ExploreArgs,
-        what: &'a ExploreOptions<'a>,
-        console: &'a mut Console<'c>,
-    ) -> Self {
-        let began = (console.clock)();
-        Self {
-            arguments,
-            what,
-            console,
-            began,
-            looked: began,
-            saved: began,
-        }
-    }
-}
-
 impl Listener for ProgressListener<'_, '_> {
     fn on_trial(&mut self, trial: &Trial) {
         if self.arguments.verbose {
             let name = &self.what.plans[trial.scenario].name;
             let drew = self.what.varied(trial).drew();
             let line = format!("{name} · seed {} · drew {drew}\n", trial.seed);
-            if is_stdout(self.arguments.json.as_deref()) {
-                self.console.complain(&line);
-            } else {
-                self.console.say(&line);
-            }
+            self.console.show(self.arguments.json.as_deref(), &line);
         }
     }
 
@@ -338,8 +274,7 @@ impl Listener for ProgressListener<'_, '_> {
             && now.saturating_sub(self.saved) >= SAVE
         {
             self.saved = now;
-            if let Err(problem) = corpus.save(folder) {
-                cannot_write(folder, &problem, self.console);
+            if self.console.after(folder, corpus.save(folder), 0) != 0 {
                 return ControlFlow::Break(());
             }
         }

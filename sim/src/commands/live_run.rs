@@ -115,16 +115,10 @@ fn once(
         whole: None,
         file: file.clone(),
     });
+    let series = Some(lock(&series).series());
     Ok(FinishedRun {
-        file,
-        summary,
-        plan,
-        excerpt: None,
-        shrunk: None,
-        diagrams: Vec::new(),
-        series: Some(lock(&series).series()),
-        lanes: None,
-        look: None,
+        series,
+        ..FinishedRun::new(file, plan, summary)
     })
 }
 

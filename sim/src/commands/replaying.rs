@@ -1,12 +1,10 @@
 //! `sim replay`: the journal of a real server.
 
 use chat_journal::Bundle;
-use sim_report::{Detail, View};
 use sim_scenario::did_you_mean;
 use sim_search::replay::{FollowTarget, ReplayOptions, replay, to_scenario};
 
-use super::{Console, WRONG, is_stdout, journal, prepare_files};
-use crate::VERSION;
+use super::{Console, WRONG, cannot_write, detail, is_stdout, journal, prepare_files};
 use crate::cli::ReplayArgs;
 use crate::output;
 
@@ -32,47 +30,27 @@ fn judged(arguments: &ReplayArgs, console: &mut Console<'_>) -> Result<u8, Strin
         until: arguments.until,
         follow: arguments.follow.clone(),
     };
-    let json_out = is_stdout(arguments.json.as_deref());
-    let mut show = |line: &str| match json_out {
-        true => console.complain(&format!("{line}\n")),
-        false => console.say(&format!("{line}\n")),
-    };
+    let json = arguments.json.as_deref();
+    let mut show = |line: &str| console.show(json, &format!("{line}\n"));
     let found = replay(&mut bundle, &options, &mut show);
     let found = found.map_err(|error| format!("{name}: {error}"))?;
-    let view = View {
-        detail: match arguments.quiet {
-            true => Detail::Quiet,
-            false => Detail::Normal,
-        },
-        paint: console.paint,
-        version: VERSION,
-    };
+    let view = console.view(detail(arguments.quiet, false));
     let page = sim_report::replayed(&name.to_string(), &found, &view);
     let page = match arguments.follow {
         Some(_) => format!("\n{page}"),
         None => page,
     };
-    match json_out {
-        true => console.complain(&page),
-        false => console.say(&page),
-    }
-    if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(&found);
-        let text = text.map_err(|error| format!("no JSON: {error}"))? + "\n";
-        match json_out {
-            true => console.say(&text),
-            false => output::write(path, &text)
-                .map_err(|error| format!("cannot write {}: {error}", path.display()))?,
-        }
+    console.show(json, &page);
+    if console.write_json(json, &found, 0) != 0 {
+        return Ok(WRONG);
     }
     if let Some(path) = &arguments.to_scenario {
         let last = usize::try_from(arguments.last).unwrap_or(usize::MAX);
         let written = to_scenario(&mut bundle, arguments.until, last);
         let (plan, notes) = written.map_err(|error| format!("{name}: {error}"))?;
         let text = sim_scenario::annotated(&plan, &notes);
-        output::write(path, &text)
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        if !arguments.quiet && !json_out {
+        output::write(path, &text).map_err(|error| cannot_write(path, &error))?;
+        if !arguments.quiet && !is_stdout(json) {
             let again = sim_report::run_command(&path.display().to_string());
             console.say(&format!("\nits last calls: {again}\n"));
         }

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::live_run::Problem;
-use super::{Console, WRONG, follow, shrinking};
+use super::{Console, WRONG, cannot_write, follow, shrinking};
 use crate::VERSION;
 use crate::cli::RunArgs;
 use crate::output;
@@ -75,17 +75,8 @@ pub(super) fn run(
         }
         console.complain(&format!("{told}: the result is that of these\n"));
     }
-    let mut run = FinishedRun {
-        file,
-        summary: merged.finish(&plan, wall),
-        plan,
-        excerpt: None,
-        shrunk: None,
-        diagrams: Vec::new(),
-        series: None,
-        lanes: None,
-        look: None,
-    };
+    let summary = merged.finish(&plan, wall);
+    let mut run = FinishedRun::new(file, plan, summary);
     // What a run violates is more important.
     if arguments.recipe.is_some()
         && run.headline().is_none()
@@ -187,10 +178,6 @@ pub(super) fn close_trace(
     let missing = trace.missing();
     trace.finish().map_err(|error| cannot_write(path, &error))?;
     missing.map_or(Ok(()), |missing| Err(format!("--follow: {missing}")))
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> String {
-    format!("cannot write {}: {error}", path.display())
 }
 
 /// The command that reproduces the result: the one failing seed, otherwise all seeds.
@@ -327,7 +314,7 @@ pub(super) fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<Strin
     let runs = std::slice::from_ref(run);
     let written = html(runs, VERSION)
         .map_err(std::io::Error::from)
-        .and_then(|page| output::prepare(&path).and_then(|()| output::write(&path, &page)));
+        .and_then(|page| output::create(&path, &page));
     match written {
         Ok(()) => Some(path.display().to_string()),
         Err(problem) => {

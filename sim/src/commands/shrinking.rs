@@ -6,21 +6,17 @@ use sim_search::runner::RunSeed;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Console, WRONG};
-use crate::VERSION;
+use super::{Console, UNJUDGED, WRONG, cannot_write};
 use crate::cli::ShrinkArgs;
 use crate::output;
 use sim_model::outcome::{PANIC, Progress, Shrunk};
 use sim_model::plan::Plan;
-use sim_report::{Detail, FinishedRun, Rerun, ShrunkRun, View, shrunk_page};
+use sim_report::{Detail, FinishedRun, Rerun, ShrunkRun, shrunk_page};
 use sim_search::panics::catch_panic;
 use sim_search::shrink::{FailedRun, ShrinkContext, shrink as make_smaller};
 
 /// The time limit for shrinking that was not requested.
 const UNASKED: Duration = Duration::from_secs(15);
-
-/// The exit code when there is nothing to shrink.
-const UNJUDGED: u8 = 4;
 
 /// Shrinks the first violation of a run. None if there is none, or if it cannot be shrunk; the run
 /// itself reports the violation.
@@ -96,11 +92,7 @@ pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> u8 {
     };
     match shrink_into(&failure, &file, arguments.time, console) {
         Ok(run) => {
-            let view = View {
-                detail: Detail::Normal,
-                paint: console.paint,
-                version: VERSION,
-            };
+            let view = console.view(Detail::Normal);
             console.say(&shrunk_page(&run, &plan, &view));
             0
         }
@@ -130,7 +122,7 @@ fn shrink_into(
     time: Duration,
     console: &mut Console<'_>,
 ) -> Result<ShrunkRun, String> {
-    output::prepare(file).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    output::prepare(file).map_err(|error| cannot_write(file, &error))?;
     let (clock, live) = (console.clock, &mut *console.live);
     let began = clock();
     let interrupt = console.interrupt;
@@ -151,7 +143,7 @@ fn shrink_into(
     let shrunk = shrunk?;
     let took = (console.clock)().saturating_sub(began);
     output::write(file, &annotated(&shrunk.plan, &shrunk.notes))
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        .map_err(|error| cannot_write(file, &error))?;
     Ok(ShrunkRun {
         rerun: run_again(&shrunk, file, console.run),
         shrunk,

@@ -57,17 +57,7 @@ pub(super) fn finished(file: &Path) -> FinishedRun {
     let run = |seed: u64, progress: &Progress| run_seed(&plan, seed, progress, None);
     let merged = run_seeds(seeds, &Interrupt::default(), &run, &mut |_| {});
     let summary = merged.finish(&plan, Duration::ZERO);
-    FinishedRun {
-        file: file.display().to_string(),
-        summary,
-        plan,
-        excerpt: None,
-        shrunk: None,
-        diagrams: Vec::new(),
-        series: None,
-        lanes: None,
-        look: None,
-    }
+    FinishedRun::new(file.display().to_string(), plan, summary)
 }
 
 /// The four outputs of one run.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::View;
 use super::figures::title;
-use super::line::{INDENT, Line, Paint, Style, fit, paragraph};
+use super::line::{INDENT, Line, Style, fit, page, paragraph};
 use super::numbers::{count, figure, milliseconds, short};
 use crate::server_comparison::{
     LoadStage, METRICS, MetricDifference, NOT_IN_IT, QUANTILES, ServerComparison, ServerRun,
@@ -35,14 +35,6 @@ const OF_GROUP: [usize; 3] = [9, 17, 24];
 /// The ends of the columns of rates.
 const RATES: [usize; 7] = [16, 24, 35, 43, 54, 62, 70];
 
-/// The whole result as JSON, with a final line break.
-///
-/// # Errors
-/// Only if serialisation fails, which no result causes.
-pub fn calibrated_json(done: &CalibrationReport) -> serde_json::Result<String> {
-    Ok(serde_json::to_string_pretty(done)? + "\n")
-}
-
 /// The page about both servers; empty if no scenario was run.
 #[must_use]
 pub fn calibrated_page(done: &CalibrationReport, view: &View<'_>) -> String {
@@ -53,15 +45,10 @@ pub fn calibrated_page(done: &CalibrationReport, view: &View<'_>) -> String {
     let head = Line::new()
         .with(Style::Strong, &fit(&sides.scenario, 40))
         .text(&format!(" · seed {} · virtual beside live", sides.seed));
+    let (target, protocol) = (&measured.target, &measured.protocol);
+    let words = format!("live at {target} by {protocol}; the ratio is live over virtual");
     let mut blocks = vec![vec![head]];
-    blocks[0].extend(paragraph(
-        "",
-        &format!(
-            "live at {} by {}; the ratio is live over virtual",
-            measured.target, measured.protocol
-        ),
-        0,
-    ));
+    blocks[0].extend(paragraph("", &words, 0));
     let measured_by_both = METRICS.into_iter().filter(|name| {
         let mut scales = sides.scales.iter();
         scales.any(|scale| scale.ratios.contains_key(name))
@@ -72,21 +59,7 @@ pub fn calibrated_page(done: &CalibrationReport, view: &View<'_>) -> String {
     blocks.push(paragraph("", NOT_IN_IT, 0));
     blocks.push(notes(sides));
     blocks.push(vec![closing(sides, done.exit_code)]);
-    render(&blocks, view.paint)
-}
-
-fn render(blocks: &[Vec<Line>], paint: Paint) -> String {
-    let mut out = String::new();
-    let blocks = blocks.iter().filter(|block| !block.is_empty());
-    for (i, block) in blocks.enumerate() {
-        if i > 0 {
-            out.push('\n');
-        }
-        for line in block {
-            line.render(paint, &mut out);
-        }
-    }
-    out
+    page(blocks, view.paint)
 }
 
 /// `× 2`
@@ -101,9 +74,8 @@ fn durations(sides: &ServerComparison, metric: &str) -> Vec<Line> {
     for (at, quantile) in QUANTILES.into_iter().enumerate() {
         let begin = LOAD + GROUP * at;
         heading = heading.right(Style::Faint, quantile, begin + OF_GROUP[1]);
-        for (name, end) in ["virtual", "live", "ratio"].into_iter().zip(OF_GROUP) {
-            columns = columns.right(Style::Faint, name, begin + end);
-        }
+        let ends = OF_GROUP.map(|end| begin + end);
+        columns = columns.cells(Style::Faint, ["virtual", "live", "ratio"], ends);
     }
     let rows = sides.scales.iter().map(|scale| row(scale, metric));
     [heading, columns].into_iter().chain(rows).collect()
@@ -137,16 +109,15 @@ fn times(ratio: Option<f64>) -> String {
 
 /// The users, and the offered and answered calls per second.
 fn rates(sides: &ServerComparison) -> Vec<Line> {
-    let mut heading = Line::new().with(Style::Strong, "RATES");
-    for (name, end) in [("users", 24), ("offered/s", 43), ("answered/s", 62)] {
-        heading = heading.right(Style::Faint, name, end);
-    }
-    let mut columns = Line::new().right(Style::Faint, "load", LOAD);
-    let names = ["virtual", "live"];
-    let names = names.into_iter().cycle().take(6).chain(["ratio"]);
-    for (name, end) in names.zip(RATES) {
-        columns = columns.right(Style::Faint, name, end);
-    }
+    let groups = ["users", "offered/s", "answered/s"];
+    let heading = Line::new().with(Style::Strong, "RATES");
+    let heading = heading.cells(Style::Faint, groups, [24, 43, 62]);
+    let names = ["virtual", "live"].into_iter().cycle().take(6);
+    let columns = Line::new().right(Style::Faint, "load", LOAD).cells(
+        Style::Faint,
+        names.chain(["ratio"]),
+        RATES,
+    );
     let rows = sides.scales.iter().map(|scale| {
         let (simulated, live) = (&scale.simulated, &scale.live);
         let ratio = live.achieved_per_second / simulated.achieved_per_second;
@@ -160,10 +131,7 @@ fn rates(sides: &ServerComparison) -> Vec<Line> {
             times(ratio.is_finite().then_some(ratio)),
         ];
         let first = Line::new().right(Style::Plain, &load(scale), LOAD);
-        let cells = cells.iter().zip(RATES);
-        cells.fold(first, |line, (cell, end)| {
-            line.right(Style::Plain, cell, end)
-        })
+        first.cells(Style::Plain, cells, RATES)
     });
     [heading, columns].into_iter().chain(rows).collect()
 }
@@ -228,6 +196,7 @@ mod tests {
     use chat_types::Span;
 
     use super::*;
+    use crate::line::Paint;
     use crate::{Detail, samples};
     use sim_model::outcome::{
         CalibrationBlock, CapacityTimes, NetworkTimes, RoundTrips, Spread, Stage, Verdict,
@@ -326,8 +295,7 @@ mod tests {
         let mut done = calibrated(Vec::new());
         done.sides = None;
         assert_eq!(page(&done), "");
-        let json: serde_json::Value =
-            serde_json::from_str(&calibrated_json(&done).unwrap()).unwrap();
+        let json = serde_json::to_value(&done).unwrap();
         assert_eq!(json["capacity"]["service"]["p50"], "60us");
         assert_eq!(json["network"]["latency"]["p99"], "210us");
         assert_eq!(json.get("sides"), None);

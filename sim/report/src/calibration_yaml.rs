@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use chat_types::Span;
-
-use sim_model::outcome::{Calibration, RoundTrips, Spread, Stage};
+use super::numbers::span;
+use sim_model::outcome::{Calibration, RoundTrips, Spread};
 
 /// Columns of a line.
 const COLUMNS: usize = 98;
@@ -46,22 +45,12 @@ fn origin(calibration: &Calibration, text: &mut String, version: &str) {
     ] {
         let _ = writeln!(text, "#   {}", measured(what, trips));
     }
-    let stages = calibration.stages.iter().map(|stage| {
-        let Stage {
-            connections,
-            per_second,
-            ..
-        } = stage;
-        format!("{per_second:.0}/s from {connections}")
-    });
-    let stages: Vec<String> = stages.collect();
-    comment(
-        text,
-        &format!(
-            "Reads from more and more connections: {}.",
-            stages.join(", ")
-        ),
-    );
+    let stages = calibration.stages.iter();
+    let stages =
+        stages.map(|stage| format!("{:.0}/s from {}", stage.per_second, stage.connections));
+    let stages = stages.collect::<Vec<_>>().join(", ");
+    let reads = format!("Reads from more and more connections: {stages}.");
+    comment(text, &reads);
 }
 
 fn reasons(calibration: &Calibration, text: &mut String) {
@@ -88,7 +77,7 @@ fn reasons(calibration: &Calibration, text: &mut String) {
              server do for many at once; the half of {} is {}.",
             calibration.read.request,
             calibration.floor.request,
-            micros(calibration.floor.took.p50 / 2.0)
+            span(calibration.floor.took.p50 / 2.0)
         ),
     );
 }
@@ -99,18 +88,9 @@ fn measured(what: &str, trips: &RoundTrips) -> String {
         "{:<13} {:>6} times   p50 {:>7}   p99 {:>7}   ({what})",
         trips.request,
         took.count,
-        micros(took.p50).to_string(),
-        micros(took.p99).to_string()
+        span(took.p50).to_string(),
+        span(took.p99).to_string()
     )
-}
-
-fn micros(milliseconds: f64) -> Span {
-    let micros = (milliseconds.max(0.0) * 1_000.0).round();
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a rounded float, not negative and far within u64"
-    )]
-    Span(micros as u64)
 }
 
 /// The notation of scenarios.

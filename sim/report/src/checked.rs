@@ -1,49 +1,22 @@
 //! The claim of a run: how much of it was checked.
 
 use super::FinishedRun;
-use super::checks::{Standing, in_order, standing};
+use super::checks::{Standing, of_standing};
 use super::numbers::{count, milliseconds, plural};
-use sim_model::outcome::{Class, DisconnectedHolder, RestResult, RunResult, Stuck};
-
-/// The number of safety and liveness properties by standing. Thresholds are counted separately.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Exercised {
-    pub(super) held: u64,
-    /// The number of checks of the properties that held.
-    pub(super) checks: u64,
-    pub(super) idle: u64,
-    pub(super) unjudged: u64,
-    pub(super) broken: u64,
-}
-
-/// Counts the properties of a result by standing.
-pub(super) fn exercised(result: &RunResult) -> Exercised {
-    let mut sum = Exercised::default();
-    let all = in_order(result).into_iter();
-    for (_, property) in all.filter(|(name, _)| Class::of(name) != Class::Threshold) {
-        match standing(property) {
-            Standing::Held => {
-                sum.held += 1;
-                sum.checks += property.checks;
-            }
-            Standing::NotExercised => sum.idle += 1,
-            Standing::Unjudged => sum.unjudged += 1,
-            Standing::Broken => sum.broken += 1,
-        }
-    }
-    sum
-}
+use sim_model::outcome::{DisconnectedHolder, RestResult, RunResult, Stuck};
 
 /// The claims of a pass, as sentences: only what was checked.
 pub(super) fn claims(run: &FinishedRun) -> Vec<String> {
     let result = run.result();
-    let sum = exercised(result);
-    let held = plural(sum.held, "property", "properties");
-    let checks = plural(sum.checks, "check", "checks");
+    let held = of_standing(result, Standing::Held);
+    let checks = held.iter().map(|(_, property)| property.checks).sum();
+    let checks = plural(checks, "check", "checks");
+    let held = plural(held.len() as u64, "property", "properties");
     let mut properties = format!("{held} held in {checks}");
-    for (n, what) in [(sum.idle, "not exercised"), (sum.unjudged, "not judged")] {
+    for standing in [Standing::NotExercised, Standing::Unjudged] {
+        let n = of_standing(result, standing).len() as u64;
         if n > 0 {
-            properties.push_str(&format!(", {} {what}", count(n)));
+            properties.push_str(&format!(", {} {}", count(n), standing.words()));
         }
     }
     let mut claims = vec![properties + "."];

@@ -38,6 +38,18 @@ pub(super) enum Standing {
     NotExercised,
 }
 
+impl Standing {
+    /// In a few words.
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Broken => "violated",
+            Self::Unjudged => "not judged",
+            Self::NotExercised => "not exercised",
+        }
+    }
+}
+
 /// A property without checks did not hold, even if the result says so.
 pub(super) fn standing(property: PropertyResult) -> Standing {
     match (property.held, property.checks) {
@@ -62,6 +74,15 @@ pub(super) fn in_order(result: &RunResult) -> Vec<(&str, PropertyResult)> {
     known.chain(others).collect()
 }
 
+/// The safety and liveness properties of this standing.
+pub(super) fn of_standing(result: &RunResult, wanted: Standing) -> Vec<(&str, PropertyResult)> {
+    let all = in_order(result).into_iter();
+    all.filter(|(name, property)| {
+        Class::of(name) != Class::Threshold && standing(*property) == wanted
+    })
+    .collect()
+}
+
 /// A table of these properties, with a line for each.
 pub(super) fn property_table(all: &BTreeMap<&'static str, PropertyResult>) -> Vec<Line> {
     let mut lines =
@@ -76,9 +97,10 @@ pub(super) fn property_table(all: &BTreeMap<&'static str, PropertyResult>) -> Ve
     {
         let (style, mark, value) = match standing(result) {
             Standing::Held => (Style::Good, "✓", count(result.checks)),
-            Standing::Broken => (Style::Bad, "✗", "violated".to_owned()),
-            Standing::Unjudged => (Style::Faint, "–", "not judged".to_owned()),
-            Standing::NotExercised => (Style::Faint, "–", "not exercised".to_owned()),
+            Standing::Broken => (Style::Bad, "✗", Standing::Broken.words().to_owned()),
+            idle @ (Standing::Unjudged | Standing::NotExercised) => {
+                (Style::Faint, "–", idle.words().to_owned())
+            }
         };
         lines.push(
             Line::new()
@@ -94,51 +116,31 @@ pub(super) fn property_table(all: &BTreeMap<&'static str, PropertyResult>) -> Ve
 pub(super) fn checks(result: &RunResult, detail: Detail) -> Vec<Line> {
     let all = in_order(result);
     let mut lines = Vec::new();
-    for (class, title) in [(Class::Safety, "SAFETY"), (Class::Liveness, "LIVENESS")] {
+    for (class, title) in [
+        (Class::Safety, "SAFETY"),
+        (Class::Liveness, "LIVENESS"),
+        (Class::Threshold, "THRESHOLDS"),
+    ] {
         let of_class = all.iter().filter(|(name, _)| Class::of(name) == class);
         let cells = cells(of_class.copied(), detail);
-        if cells.is_empty() {
+        if cells.is_empty() || class == Class::Threshold && detail != Detail::Verbose {
             continue;
         }
-        let width = all_width(&cells);
-        lines.push(match class {
-            Class::Safety => heading(title, width, cells.len()),
-            Class::Liveness | Class::Threshold => Line::new().with(Style::Strong, title),
-        });
+        let widest = cells.iter().map(Cell::width).max().unwrap_or(0);
+        let width = widest.clamp(CELL, 38);
+        let heading = Line::new().with(Style::Strong, title);
+        let heads = match class {
+            Class::Safety => cells.len().min(2),
+            Class::Liveness | Class::Threshold => 0,
+        };
+        lines.push(heading.cells(
+            Style::Faint,
+            ["checks"; 2].into_iter().take(heads),
+            [width, width * 2 + GAP],
+        ));
         lines.extend(cells.chunks(2).map(|pair| row(pair, width)));
     }
-    if detail == Detail::Verbose {
-        let figures = all
-            .iter()
-            .filter(|(name, _)| Class::of(name) == Class::Threshold);
-        let cells = cells(figures.copied(), detail);
-        if !cells.is_empty() {
-            lines.push(Line::new().with(Style::Strong, "THRESHOLDS"));
-            let width = all_width(&cells);
-            lines.extend(cells.chunks(2).map(|pair| row(pair, width)));
-        }
-    }
     lines
-}
-
-fn all_width(cells: &[Cell]) -> usize {
-    cells
-        .iter()
-        .map(Cell::width)
-        .max()
-        .unwrap_or(0)
-        .clamp(CELL, 38)
-}
-
-fn heading(title: &str, width: usize, cells: usize) -> Line {
-    let line = Line::new()
-        .with(Style::Strong, title)
-        .right(Style::Faint, "checks", width);
-    if cells > 1 {
-        line.right(Style::Faint, "checks", width * 2 + GAP)
-    } else {
-        line
-    }
 }
 
 fn cells<'a>(
@@ -174,11 +176,15 @@ fn cells<'a>(
 }
 
 fn cell(name: &str, property: PropertyResult, standing: Standing) -> Cell {
-    let (style, mark, value) = match standing {
-        Standing::Held => (Style::Good, "✓", count(property.checks)),
-        Standing::Broken => (Style::Bad, "✗", count(property.checks)),
-        Standing::Unjudged => (Style::Warn, "?", "not judged".to_owned()),
-        Standing::NotExercised => (Style::Faint, "–", "not exercised".to_owned()),
+    let (style, mark) = match standing {
+        Standing::Held => (Style::Good, "✓"),
+        Standing::Broken => (Style::Bad, "✗"),
+        Standing::Unjudged => (Style::Warn, "?"),
+        Standing::NotExercised => (Style::Faint, "–"),
+    };
+    let value = match standing {
+        Standing::Held | Standing::Broken => count(property.checks),
+        Standing::Unjudged | Standing::NotExercised => standing.words().to_owned(),
     };
     Cell {
         style,

@@ -9,12 +9,12 @@ mod read;
 
 use serde::Serialize;
 
-pub use self::figures::{Amount, Unit};
-pub(crate) use self::figures::{CHECKS, REACHED};
+pub use self::figures::Amount;
+pub(crate) use self::figures::{CHECKS, REACHED, is_duration};
 use self::figures::{Direction, Figure, figures};
 pub use self::read::{Results, Unreadable, read};
 pub use crate::json::Simulator;
-use sim_model::outcome::{Class, RunResult};
+use sim_model::outcome::{Class, RunResult, Verdict, worst};
 
 /// Whether a figure is better or worse than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -39,19 +39,13 @@ pub struct Difference {
     pub after: Option<Amount>,
     /// How the two compare.
     pub change: Change,
+    /// The exit code if it is worse, and regressions count.
     #[serde(skip)]
-    exit: Exit,
+    exit: u8,
 }
 
-/// The exit code of a worse figure, if regressions count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exit {
-    Safety,
-    Liveness,
-    Unjudged,
-    Figure,
-    Speed,
-}
+/// The exit code of a worse figure that has none of its own, if regressions count.
+const WORSE: u8 = Verdict::Threshold.exit_code();
 
 /// The speed in real time, before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -110,12 +104,20 @@ impl Compared {
     }
 
     /// All changes.
-    fn changes(&self) -> impl Iterator<Item = (Change, Exit)> {
+    fn changes(&self) -> impl Iterator<Item = Change> {
         let wall = self.wall.and_then(|wall| wall.change);
-        let differences = self.differences.iter();
-        differences
-            .map(|one| (one.change, one.exit))
-            .chain(wall.map(|change| (change, Exit::Speed)))
+        self.differences.iter().map(|one| one.change).chain(wall)
+    }
+
+    /// The exit codes of all that is worse.
+    fn exits(&self, regressions: Regressions) -> impl Iterator<Item = u8> {
+        let worse = self
+            .differences
+            .iter()
+            .filter(|one| one.change == Change::Worse);
+        let is_slower = self.wall.and_then(|wall| wall.change) == Some(Change::Worse);
+        let speed = (is_slower && regressions == Regressions::FailOnSpeed).then_some(WORSE);
+        worse.map(|one| one.exit).chain(speed)
     }
 }
 
@@ -124,7 +126,7 @@ impl Comparison {
     #[must_use]
     pub fn count(&self, change: Change) -> u64 {
         let all = self.scenarios.iter().flat_map(Compared::changes);
-        all.filter(|(one, _)| *one == change).count() as u64
+        all.filter(|one| *one == change).count() as u64
     }
 
     /// Whether both have the same scenarios, and nothing differs by more than the noise.
@@ -148,23 +150,8 @@ impl Comparison {
         if regressions == Regressions::Pass {
             return 0;
         }
-        let worse: Vec<Exit> = self
-            .scenarios
-            .iter()
-            .flat_map(Compared::changes)
-            .filter(|(change, _)| *change == Change::Worse)
-            .map(|(_, exit)| exit)
-            .filter(|exit| *exit != Exit::Speed || regressions == Regressions::FailOnSpeed)
-            .collect();
-        let codes = [
-            (Exit::Safety, 1),
-            (Exit::Liveness, 3),
-            (Exit::Unjudged, 4),
-            (Exit::Figure, 99),
-            (Exit::Speed, 99),
-        ];
-        let first = codes.iter().find(|(exit, _)| worse.contains(exit));
-        first.map_or(0, |(_, code)| *code)
+        let exits = self.scenarios.iter().flat_map(|one| one.exits(regressions));
+        exits.fold(0, worst)
     }
 }
 
@@ -247,25 +234,17 @@ fn difference(
         (Some(_) | None, Some(_) | None) => Change::Different,
     };
     let exit = match (figure.direction, after) {
-        (Direction::Held(Class::Safety), Some(Amount::Held(Some(false)))) => Exit::Safety,
-        (Direction::Held(Class::Liveness), Some(Amount::Held(Some(false)))) => Exit::Liveness,
-        (Direction::Verdict, Some(Amount::Word(word))) if word == "unjudged" => Exit::Unjudged,
-        (
-            Direction::Held(_)
-            | Direction::Verdict
-            | Direction::MoreIsWorse
-            | Direction::LessIsWorse
-            | Direction::NoneIsWorse
-            | Direction::Neutral,
-            _,
-        ) => Exit::Figure,
+        (Direction::Held(Class::Safety), Some(Amount::Held(Some(false)))) => Verdict::Safety,
+        (Direction::Held(Class::Liveness), Some(Amount::Held(Some(false)))) => Verdict::Liveness,
+        (Direction::Verdict, Some(Amount::Word(word))) if word == "unjudged" => Verdict::Unjudged,
+        (_, _) => Verdict::Threshold,
     };
     Some(Difference {
         figure: figure.name.clone(),
         before: before.cloned(),
         after: after.cloned(),
         change,
-        exit,
+        exit: exit.exit_code(),
     })
 }
 
@@ -285,10 +264,4 @@ fn wall(before: &RunResult, after: &RunResult, noise: f64) -> Option<Wall> {
         after,
         change,
     })
-}
-
-/// The unit of a figure's amounts.
-#[must_use]
-pub fn unit(figure: &str) -> Unit {
-    figures::unit(figure)
 }

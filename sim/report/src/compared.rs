@@ -1,12 +1,10 @@
 //! The output of a comparison: a line for each differing figure, with the direction.
 
-use chat_types::Span;
-
 use super::View;
-use super::line::{Line, Style, fit, paragraph};
-use super::numbers::{count, figure, plural, short};
+use super::line::{Line, Style, fit, page, paragraph};
+use super::numbers::{self, count, plural, short, span};
 use crate::compare::{
-    Amount, CHECKS, Change, Compared, Comparison, Difference, REACHED, Simulator, Unit, Wall, unit,
+    Amount, CHECKS, Change, Compared, Comparison, Difference, REACHED, Simulator, Wall, is_duration,
 };
 
 /// The ends of the columns of amounts, and the beginning of the mark.
@@ -25,35 +23,24 @@ pub fn compared(
     exit_code: u8,
     view: &View<'_>,
 ) -> String {
-    let mut lines = vec![Line::new().with(Style::Strong, "compare ").text(&format!(
-        "{} → {}",
-        fit(before, 30),
-        fit(after, 30)
-    ))];
+    let files = format!("{} → {}", fit(before, 30), fit(after, 30));
+    let head = Line::new().with(Style::Strong, "compare ").text(&files);
     let [old, new] = &found.simulators;
     let simulators = match old == new {
         true => format!("both by {}", simulator(old)),
         false => format!("by {} → {}", simulator(old), simulator(new)),
     };
-    lines.push(Line::new().with(Style::Faint, &fit(&simulators, 80)));
-    for scenario in &found.scenarios {
-        lines.push(Line::new());
-        lines.extend(one(scenario, found.noise));
-    }
+    let simulators = Line::new().with(Style::Faint, &fit(&simulators, 80));
+    let mut blocks = vec![vec![head, simulators]];
+    let scenarios = found.scenarios.iter();
+    blocks.extend(scenarios.map(|scenario| one(scenario, found.noise)));
     let lacking = [(&found.only_before, after), (&found.only_after, before)];
     for (names, file) in lacking {
-        for name in names {
-            lines.push(Line::new());
-            lines.extend(paragraph("", &format!("{name}: not in {file}"), 0));
-        }
+        let words = names.iter().map(|name| format!("{name}: not in {file}"));
+        blocks.extend(words.map(|words| paragraph("", &words, 0)));
     }
-    lines.push(Line::new());
-    lines.push(closing(found, exit_code));
-    let mut out = String::new();
-    for line in lines {
-        line.render(view.paint, &mut out);
-    }
-    out
+    blocks.push(vec![closing(found, exit_code)]);
+    page(blocks, view.paint)
 }
 
 fn one(scenario: &Compared, noise: f64) -> Vec<Line> {
@@ -121,21 +108,15 @@ fn seeds(first: u64, many: u64) -> String {
 
 fn difference(one: &Difference) -> Line {
     let amounts = [&one.before, &one.after].map(|amount| {
-        let text = amount
-            .as_ref()
-            .map_or_else(|| "–".to_owned(), |amount| shown(amount, unit(&one.figure)));
-        fit(&text, AMOUNT)
+        let text = amount.as_ref().map(|amount| shown(amount, &one.figure));
+        fit(text.as_deref().unwrap_or("–"), AMOUNT)
     });
     let direction = match (&one.before, &one.after) {
         (Some(Amount::Number(old)), Some(Amount::Number(new))) if new > old => Some(Trend::Up),
         (Some(Amount::Number(_)), Some(Amount::Number(_))) => Some(Trend::Down),
         (_, _) => None,
     };
-    let (style, mark) = match (reached(one), direction) {
-        (Some(Reached::Newly), _) => (Style::Plain, "▲ reached now"),
-        (Some(Reached::NoLonger), _) => (Style::Bad, "▼ worse: lost"),
-        (None, direction) => mark(one.change, direction),
-    };
+    let (style, mark) = reached(one).unwrap_or_else(|| mark(one.change, direction));
     Line::plain(&fit(&one.figure, NAME))
         .right(Style::Plain, &amounts[0], BEFORE)
         .right(Style::Plain, &amounts[1], AFTER)
@@ -143,19 +124,14 @@ fn difference(one: &Difference) -> Line {
         .with(style, mark)
 }
 
-/// How the reaching of a point changed.
-#[derive(Clone, Copy)]
-enum Reached {
-    Newly,
-    NoLonger,
-}
-
-/// How the reaching of a point changed, if the figure is about that.
-fn reached(one: &Difference) -> Option<Reached> {
+/// The mark of a point that only one of the runs reached.
+fn reached(one: &Difference) -> Option<(Style, &'static str)> {
     one.figure.strip_prefix(REACHED)?;
     match (&one.before, &one.after) {
-        (Some(Amount::Number(0.0)), Some(Amount::Number(_))) => Some(Reached::Newly),
-        (Some(Amount::Number(_)), Some(Amount::Number(0.0))) => Some(Reached::NoLonger),
+        (Some(Amount::Number(0.0)), Some(Amount::Number(_))) => {
+            Some((Style::Plain, "▲ reached now"))
+        }
+        (Some(Amount::Number(_)), Some(Amount::Number(0.0))) => Some((Style::Bad, "▼ worse: lost")),
         (_, _) => None,
     }
 }
@@ -181,32 +157,22 @@ const fn mark(change: Change, trend: Option<Trend>) -> (Style, &'static str) {
     }
 }
 
-fn shown(amount: &Amount, unit: Unit) -> String {
-    match (amount, unit) {
-        (Amount::Number(n), Unit::Milliseconds) => exact_milliseconds(*n),
-        (Amount::Number(n), Unit::Plain) => figure(*n),
-        (Amount::Word(word), _) => word.clone(),
-        (Amount::Held(Some(true)), _) => "held".into(),
-        (Amount::Held(Some(false)), _) => "violated".into(),
-        (Amount::Held(None), _) => "not exercised".into(),
+fn shown(amount: &Amount, figure: &str) -> String {
+    match amount {
+        // Three digits would hide small differences between durations.
+        Amount::Number(n) if is_duration(figure) => span(*n).to_string(),
+        Amount::Number(n) => numbers::figure(*n),
+        Amount::Word(word) => word.clone(),
+        Amount::Held(Some(true)) => "held".into(),
+        Amount::Held(Some(false)) => "violated".into(),
+        Amount::Held(None) => "not exercised".into(),
     }
-}
-
-/// Three digits would hide small differences between durations.
-fn exact_milliseconds(ms: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a measured duration, which is positive and far below 2^63 microseconds"
-    )]
-    let micros = (ms * 1_000.0).round() as u64;
-    Span(micros).to_string()
 }
 
 /// The speed in real time, with the tolerance.
 fn speed(wall: Wall, noise: f64) -> Line {
     let percent = (wall.after / wall.before - 1.0) * 100.0;
-    let band = figure(noise * 100.0);
+    let band = numbers::figure(noise * 100.0);
     let trend = if wall.after > wall.before {
         Trend::Up
     } else {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::checks::property_table;
-use super::line::{Line, Style, flow, paragraph};
+use super::line::{INDENT, Line, Style, flow, page, paragraph};
 use super::numbers::{count, milliseconds, plural, short};
 use super::shell::{command_lines, run_command};
 use super::verdict_lines::badge;
@@ -12,16 +12,8 @@ use super::{Detail, View};
 use sim_model::outcome::{Counterexample, Exhausted, PropertyResult, Searched};
 
 /// The ends of the columns of the table of worlds.
-const COLUMNS: [(&str, usize); 5] = [
-    ("states", 20),
-    ("merged", 34),
-    ("unchanged", 48),
-    ("steps", 62),
-    ("time", 72),
-];
-
-/// The column of the command that repeats the search.
-const REPEAT: usize = 10;
+const COLUMNS: [usize; 5] = [20, 34, 48, 62, 72];
+const HEADS: [&str; 5] = ["states", "merged", "unchanged", "steps", "time"];
 
 /// The column of the answers beside the steps.
 const ANSWERS: usize = 48;
@@ -29,28 +21,20 @@ const ANSWERS: usize = 48;
 /// The page, or its last line.
 #[must_use]
 pub fn exhausted(found: &Exhausted, view: &View<'_>) -> String {
-    let mut lines = Vec::new();
+    let mut blocks = Vec::new();
     if view.detail != Detail::Quiet {
         let broken = found.worlds.iter().find_map(|world| {
             let path = world.counterexample.as_ref()?;
             Some((world, path))
         });
-        match broken {
-            Some((world, path)) => lines.extend(failure(world, path, view)),
-            None => lines.push(head(found, view)),
-        }
-        lines.push(Line::new());
-        lines.extend(worlds(found, view.detail));
-        lines.push(Line::new());
-        lines.extend(properties(found));
-        lines.push(Line::new());
+        blocks.push(match broken {
+            Some((world, path)) => failure(world, path, view),
+            None => vec![head(found, view)],
+        });
+        blocks.extend([worlds(found, view.detail), properties(found)]);
     }
-    lines.push(verdict(found));
-    let mut out = String::new();
-    for line in lines {
-        line.render(view.paint, &mut out);
-    }
-    out
+    blocks.push(vec![verdict(found)]);
+    page(blocks, view.paint)
 }
 
 fn head(found: &Exhausted, view: &View<'_>) -> Line {
@@ -95,7 +79,7 @@ fn failure(world: &Searched, path: &Counterexample, view: &View<'_>) -> Vec<Line
     }
     lines.push(Line::new());
     match &path.scenario {
-        Some(file) => lines.extend(command_lines("repeat", &run_command(file), REPEAT)),
+        Some(file) => lines.extend(command_lines("repeat", &run_command(file), INDENT)),
         None => lines.push(Line::new().with(
             Style::Faint,
             "As a scenario it does not show: there is no file to repeat it by.",
@@ -105,11 +89,8 @@ fn failure(world: &Searched, path: &Counterexample, view: &View<'_>) -> Vec<Line
 }
 
 fn worlds(found: &Exhausted, detail: Detail) -> Vec<Line> {
-    let mut heading = Line::new().with(Style::Strong, "WORLD");
-    for (name, column) in COLUMNS {
-        heading = heading.right(Style::Faint, name, column);
-    }
-    let mut lines = vec![heading];
+    let heading = Line::new().with(Style::Strong, "WORLD");
+    let mut lines = vec![heading.cells(Style::Faint, HEADS, COLUMNS)];
     for world in &found.worlds {
         let cells = [
             count(world.states),
@@ -118,11 +99,7 @@ fn worlds(found: &Exhausted, detail: Detail) -> Vec<Line> {
             count(world.transitions),
             milliseconds(world.wall_ms),
         ];
-        let mut line = Line::plain(world.world.name());
-        for (cell, (_, column)) in cells.iter().zip(COLUMNS) {
-            line = line.right(Style::Plain, cell, column);
-        }
-        lines.push(line);
+        lines.push(Line::plain(world.world.name()).cells(Style::Plain, cells, COLUMNS));
         if detail == Detail::Verbose {
             let by_depth = world.by_depth.iter().enumerate();
             let items: Vec<String> = by_depth

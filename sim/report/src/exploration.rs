@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::ShrunkRun;
-use super::line::{INDENT, Line, Style, flow, paragraph};
+use super::line::{INDENT, Line, Style, flow, page, paragraph};
 use super::numbers::{count, milliseconds, plural, short};
 use super::shell::{command_lines, explore_command, run_command};
 use super::shrunk;
@@ -62,29 +62,24 @@ pub fn exploring_line(tried: u64, steps: u64, failures: u64, wall: Duration) -> 
 /// The page that a terminal shows, at most 80 columns wide.
 #[must_use]
 pub fn exploration(run: &ExplorationReport<'_>, view: &View<'_>) -> String {
-    let mut lines = Vec::new();
+    let (mut blocks, mut last) = (Vec::new(), Vec::new());
     if view.detail != Detail::Quiet {
-        lines.push(title(run, view));
-        for (failure, kept) in run.found.failures.iter().zip(run.kept) {
-            lines.push(Line::new());
-            lines.extend(failed(run, failure, kept));
-        }
-        if let Some(hunted) = &run.found.hunt {
-            lines.push(Line::new());
-            lines.extend(worst(run, hunted));
-        }
-        lines.push(Line::new());
-        if let Some(covered) = &run.found.covered {
-            lines.extend(coverage(run.found, covered));
-        }
-        lines.extend(unreached(run.found));
+        blocks.push(vec![title(run, view)]);
+        let failures = run.found.failures.iter().zip(run.kept);
+        blocks.extend(failures.map(|(failure, kept)| failed(run, failure, kept)));
+        blocks.extend(run.found.hunt.iter().map(|hunted| worst(run, hunted)));
+        let covered = run.found.covered.iter();
+        last.extend(covered.flat_map(|covered| coverage(run.found, covered)));
+        last.extend(unreached(run.found));
     }
-    lines.push(verdict(run));
-    let mut out = String::new();
-    for line in lines {
-        line.render(view.paint, &mut out);
-    }
-    out
+    last.push(verdict(run));
+    blocks.push(last);
+    page(blocks, view.paint)
+}
+
+/// The command that tries a seed again.
+fn again(run: &ExplorationReport<'_>, trial: &Trial) -> String {
+    explore_command(&run.files[trial.scenario], trial, run.found.mix)
 }
 
 fn title(run: &ExplorationReport<'_>, view: &View<'_>) -> Line {
@@ -139,8 +134,7 @@ fn failed(run: &ExplorationReport<'_>, failure: &FailureResult, kept: &Kept) -> 
     } else {
         "repeat"
     };
-    let again = explore_command(&run.files[trial.scenario], trial, run.found.mix);
-    lines.extend(command_lines(label, &again, INDENT));
+    lines.extend(command_lines(label, &again(run, trial), INDENT));
     if let Some(hash) = failure.trace_hash {
         lines.push(Line::plain("trace hash ").with(Style::Faint, &format!("{hash:016x}")));
     }
@@ -175,8 +169,7 @@ fn worst(run: &ExplorationReport<'_>, hunted: &HuntResult) -> Vec<Line> {
                 )),
         );
         lines.extend(flow("drew", drew, " · ", INDENT));
-        let again = explore_command(&run.files[trial.scenario], trial, run.found.mix);
-        let again = format!("{again} --seek {}", hunted.seek.name());
+        let again = format!("{} --seek {}", again(run, trial), hunted.seek.name());
         lines.extend(command_lines("repeat", &again, INDENT));
     }
     lines
@@ -195,15 +188,12 @@ fn coverage(found: &ExplorationResult, covered: &ExplorationCoverage) -> Vec<Lin
 }
 
 fn unreached(found: &ExplorationResult) -> Vec<Line> {
-    let never: Vec<String> = found
-        .unreached
-        .iter()
-        .map(|&name| name.to_owned())
-        .collect();
-    if never.is_empty() {
-        return vec![Line::plain("reached   every sometimes point")];
+    let never = found.unreached.iter();
+    let never: Vec<String> = never.map(|name| (*name).to_owned()).collect();
+    match &never[..] {
+        [] => vec![Line::plain("reached   every sometimes point")],
+        never => flow("unreached", never, ", ", INDENT),
     }
-    flow("unreached", &never, ", ", INDENT)
 }
 
 fn verdict(run: &ExplorationReport<'_>) -> Line {
@@ -220,18 +210,15 @@ fn verdict(run: &ExplorationReport<'_>) -> Line {
         short(found.tried as f64 / seconds),
         short(found.steps as f64 / seconds),
     );
-    match found.failures.len() {
-        0 => {
-            let (style, word) = badge(code);
-            Line::new()
-                .with(style, word)
-                .text(&format!(" · {speed} · exit {code}"))
+    let ((style, word), failures) = match found.failures.len() as u64 {
+        0 => (badge(code), String::new()),
+        n => {
+            let failures = plural(n, "failure", "failures");
+            ((Style::Bad, "FAIL"), format!(" · {failures}"))
         }
-        n => Line::new().with(Style::Bad, "FAIL").text(&format!(
-            " · {} · {speed} · exit {code}",
-            plural(n as u64, "failure", "failures")
-        )),
-    }
+    };
+    let words = format!("{failures} · {speed} · exit {code}");
+    Line::new().with(style, word).text(&words)
 }
 
 /// The exploration as JSON.
@@ -323,7 +310,7 @@ pub fn exploration_json(run: &ExplorationReport<'_>) -> serde_json::Result<Strin
         first_failure: found.first_failure,
         guided: found.covered,
     };
-    Ok(format!("{}\n", serde_json::to_string_pretty(&told)?))
+    Ok(serde_json::to_string_pretty(&told)? + "\n")
 }
 
 fn failures_json<'a>(run: &'a ExplorationReport<'_>) -> Vec<FailureJson<'a>> {
@@ -345,7 +332,7 @@ fn failures_json<'a>(run: &'a ExplorationReport<'_>) -> Vec<FailureJson<'a>> {
             recipe: trial.recipe.to_string(),
             drew: failure.drew.join(" · "),
             drawn_file: kept.drawn.as_deref(),
-            command: explore_command(file, trial, run.found.mix),
+            command: again(run, trial),
             shrunk: kept.shrunk.as_ref().map(ShrunkRun::result),
         }
     });
@@ -367,7 +354,7 @@ fn worst_search_json(run: &ExplorationReport<'_>, hunted: &HuntResult) -> WorstS
             seed: trial.seed,
             draw: trial.draw,
             drew: drew.join(" · "),
-            command: explore_command(file, trial, run.found.mix),
+            command: again(run, trial),
         }
     });
     WorstSearchJson {

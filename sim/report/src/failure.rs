@@ -54,14 +54,8 @@ pub(super) fn what_failed(run: &FinishedRun) -> String {
             None => "unjudged".to_owned(),
         },
         Verdict::Threshold => {
-            let first = result
-                .thresholds
-                .iter()
-                .find(|threshold| threshold.met == Some(false));
-            first
-                .map(ThresholdResult::limited)
-                .or_else(broken)
-                .unwrap_or_default()
+            let first = crossed(result).next().map(ThresholdResult::limited);
+            first.or_else(broken).unwrap_or_default()
         }
         Verdict::Safety | Verdict::Liveness => {
             let first = run.headline().map(|violation| violation.property.clone());
@@ -93,20 +87,11 @@ pub(super) fn sentences(run: &FinishedRun) -> Vec<String> {
             None => format!("{} did not hold.", what_failed(run)),
         }],
         Verdict::Threshold => {
-            let crossed = |threshold: &&ThresholdResult| threshold.met == Some(false);
-            let crossed: Vec<String> = result
-                .thresholds
-                .iter()
-                .filter(crossed)
-                .map(crossing)
-                .collect();
-            if crossed.is_empty() {
-                return vec![format!("{} did not hold.", what_failed(run))];
+            let all: Vec<_> = crossed(result).map(|one| crossing(one) + ".").collect();
+            match all.is_empty() {
+                true => vec![format!("{} did not hold.", what_failed(run))],
+                false => all,
             }
-            crossed
-                .iter()
-                .map(|crossing| format!("{crossing}."))
-                .collect()
         }
         Verdict::Unjudged => unjudged(run),
     }
@@ -192,6 +177,12 @@ fn unjudged(run: &FinishedRun) -> Vec<String> {
         ));
     }
     sentences
+}
+
+/// The thresholds that were not met.
+pub(super) fn crossed(result: &RunResult) -> impl Iterator<Item = &ThresholdResult> {
+    let all = result.thresholds.iter();
+    all.filter(|threshold| threshold.met == Some(false))
 }
 
 /// `message_latency p(90)<1s was crossed: 3.21s`

@@ -3,34 +3,36 @@
 use std::collections::BTreeMap;
 
 use super::checked::rest;
-use super::checks::{Standing, in_order, standing};
-use super::failure::{STUCK, crossing, what_failed};
+use super::checks::{Standing, of_standing};
+use super::failure::{STUCK, crossed, crossing, what_failed};
 use super::hints::{hint, refusal_hint};
-use super::line::{INDENT, Line, Style, paragraph};
+use super::line::{INDENT, Line, Style, paragraph, paragraphs};
 use super::numbers::{count, plural};
 use super::shell::{command_lines, more_seeds_command};
 use super::{FinishedRun, Rerun};
-use sim_model::outcome::{
-    Class, FailingSeed, Point, RunResult, ThresholdResult, is_judged, is_silent,
-};
+use sim_model::outcome::{FailingSeed, Point, RunResult, is_judged, is_silent};
 
 /// The most failing seeds that are listed.
 const SEEDS: usize = 8;
 
-/// A run is repeated to record its clients' observations; this line says whether the repetition was
-/// identical.
-pub(super) fn rerun(run: &FinishedRun) -> Vec<Line> {
-    if run.shrunk.is_some() {
-        return Vec::new();
-    }
-    match run.excerpt.as_ref().map(|excerpt| excerpt.rerun) {
-        None => Vec::new(),
-        Some(Rerun::Same) => vec![Line::plain("run again: same hash")],
-        Some(Rerun::Different { trace_hash }) => {
-            let words = format!("run again: another hash, {trace_hash:016x}: not deterministic");
-            vec![Line::new().with(Style::Bad, &words)]
+/// Whether the second run of a seed, which records its clients' observations, was identical.
+pub(super) fn rerun_words(rerun: Rerun) -> String {
+    match rerun {
+        Rerun::Same => "run again: same hash".to_owned(),
+        Rerun::Different { trace_hash } => {
+            format!("run again: another hash, {trace_hash:016x}: not deterministic")
         }
     }
+}
+
+/// The line about the second run; a shrunk run has its own.
+pub(super) fn rerun(run: &FinishedRun) -> Option<Line> {
+    let excerpt = run.excerpt.as_ref().filter(|_| run.shrunk.is_none())?;
+    let style = match excerpt.rerun {
+        Rerun::Same => Style::Plain,
+        Rerun::Different { .. } => Style::Bad,
+    };
+    Some(Line::new().with(style, &rerun_words(excerpt.rerun)))
 }
 
 /// Failures besides the one that the page is about.
@@ -57,8 +59,7 @@ pub(super) fn also(run: &FinishedRun) -> Vec<Line> {
     if result.seeds > 1 && !run.summary.failing.is_empty() {
         sentences.push(failing_seeds(&run.summary.failing, result));
     }
-    let crossed = |threshold: &&ThresholdResult| threshold.met == Some(false);
-    sentences.extend(result.thresholds.iter().filter(crossed).map(crossing));
+    sentences.extend(crossed(result).map(crossing));
     if !result.rest.held && what_failed(run) != STUCK {
         sentences.push(rest(result));
     }
@@ -66,15 +67,7 @@ pub(super) fn also(run: &FinishedRun) -> Vec<Line> {
     if !never.is_empty() {
         sentences.push(format!("never reached: {}", never.join(", ")));
     }
-    let mut lines = Vec::new();
-    for (i, sentence) in sentences.iter().enumerate() {
-        lines.extend(paragraph(
-            if i == 0 { "also" } else { "" },
-            sentence,
-            INDENT,
-        ));
-    }
-    lines
+    paragraphs("also", &sentences, INDENT)
 }
 
 /// The number of violations of each property, without the one that the page is about.
@@ -109,22 +102,13 @@ fn failing_seeds(failing: &[FailingSeed], result: &RunResult) -> String {
 
 /// `held      10 · not exercised 5: durability, breaks_rules, …`
 pub(super) fn held(result: &RunResult) -> Vec<Line> {
-    let all = in_order(result);
-    let of = |wanted: Standing| -> Vec<&str> {
-        let is_wanted = all
-            .iter()
-            .filter(|(name, _)| Class::of(name) != Class::Threshold)
-            .filter(|(_, property)| standing(*property) == wanted);
-        is_wanted.map(|(name, _)| *name).collect()
-    };
-    let mut words = count(of(Standing::Held).len() as u64);
-    for (standing, title) in [
-        (Standing::NotExercised, "not exercised"),
-        (Standing::Unjudged, "not judged"),
-    ] {
-        let names = of(standing);
+    let mut words = count(of_standing(result, Standing::Held).len() as u64);
+    for standing in [Standing::NotExercised, Standing::Unjudged] {
+        let idle = of_standing(result, standing);
+        let names: Vec<&str> = idle.iter().map(|(name, _)| *name).collect();
         if !names.is_empty() {
-            words.push_str(&format!(" · {title} {}: {}", names.len(), names.join(", ")));
+            let (title, names, n) = (standing.words(), names.join(", "), names.len());
+            words.push_str(&format!(" · {title} {n}: {names}"));
         }
     }
     paragraph("held", &words, INDENT)
@@ -183,11 +167,7 @@ pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
     if result.live.is_some() && all.is_empty() {
         all.push("more users: a higher --rate-scale".to_owned());
     }
-    let mut lines = Vec::new();
-    for words in &all {
-        let label = if lines.is_empty() { "try" } else { "" };
-        lines.extend(paragraph(label, words, INDENT));
-    }
+    let mut lines = paragraphs("try", &all, INDENT);
     // No number of seeds helps against a limit or gives a lone user a partner, and a live run has one
     // seed.
     let is_lone = result.users <= result.seeds;

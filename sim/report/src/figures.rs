@@ -81,9 +81,7 @@ pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
             None => " (virtual)",
             Some(_) => " (live)",
         });
-    for (name, column) in ["p50", "p95", "p99", "max"].into_iter().zip(COLUMNS) {
-        heading = heading.right(Style::Faint, name, column);
-    }
+    heading = heading.cells(Style::Faint, ["p50", "p95", "p99", "max"], COLUMNS);
     if !result.thresholds.is_empty() {
         heading = heading.pad(THRESHOLDS).with(Style::Faint, "threshold");
     }
@@ -163,12 +161,9 @@ fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
     lines
 }
 
-fn metric_columns(mut line: Line, name: &str, metric: &MetricResult) -> Line {
+fn metric_columns(line: Line, name: &str, metric: &MetricResult) -> Line {
     let [p50, _, p95, p99, _, max, _] = of_metric(name, metric);
-    for (value, column) in [p50, p95, p99, max].iter().zip(COLUMNS) {
-        line = line.right(Style::Plain, value, column);
-    }
-    line
+    line.cells(Style::Plain, [p50, p95, p99, max], COLUMNS)
 }
 
 /// `jain 0.91 · 5 to 30 · mean 26`
@@ -271,21 +266,18 @@ pub(super) fn all_metrics(result: &RunResult, detail: Detail) -> Vec<Line> {
     if detail != Detail::Verbose || result.metrics.is_empty() {
         return Vec::new();
     }
-    let mut heading = Line::new().with(Style::Strong, "METRICS");
+    let columns = || (0..8).map(|i| 24 + 8 * i);
     let names = ["count", "p50", "p90", "p95", "p99", "p99.9", "max", "mean"];
-    for (i, name) in names.into_iter().enumerate() {
-        heading = heading.right(Style::Faint, name, 24 + 8 * i);
-    }
-    let mut lines = vec![heading];
-    for (name, metric) in &result.metrics {
-        let mut line = Line::plain(&fit(&title(name), 16));
-        line = line.right(Style::Plain, &short_count(metric.count), 24);
-        for (i, value) in of_metric(name, metric).iter().enumerate() {
-            line = line.right(Style::Plain, value, 32 + 8 * i);
-        }
-        lines.push(line);
-    }
-    lines
+    let heading = Line::new().with(Style::Strong, "METRICS");
+    let rows = result.metrics.iter().map(|(name, metric)| {
+        let values = of_metric(name, metric);
+        let cells = [short_count(metric.count)].into_iter().chain(values);
+        Line::plain(&fit(&title(name), 16)).cells(Style::Plain, cells, columns())
+    });
+    [heading.cells(Style::Faint, names, columns())]
+        .into_iter()
+        .chain(rows)
+        .collect()
 }
 
 fn short_count(n: u64) -> String {

@@ -30,23 +30,14 @@ pub(super) fn grouped(result: &RunResult, detail: Detail) -> Vec<Line> {
     };
     let groups = &result.groups;
     let quantiles = ["count", "p50", "p95", "p99", "max"];
-    let mut lines = Vec::new();
-    lines.extend(table(
-        "BY PERSONA",
-        &quantiles,
-        groups.personas.iter().map(of_group),
-    ));
-    lines.extend(table(
-        "BY PHASE",
-        &quantiles,
-        groups.phases.iter().map(of_group),
-    ));
-    lines.extend(table(
-        "BY ROOM",
-        &["count", "mean", "max"],
-        groups.rooms.iter().map(of_room),
-    ));
-    lines
+    let (personas, phases) = (&groups.personas, &groups.phases);
+    let rooms = groups.rooms.iter().map(of_room);
+    [
+        table("BY PERSONA", &quantiles, personas.iter().map(of_group)),
+        table("BY PHASE", &quantiles, phases.iter().map(of_group)),
+        table("BY ROOM", &["count", "mean", "max"], rooms),
+    ]
+    .concat()
 }
 
 fn with_refused(metrics: impl Iterator<Item = Row>, refused: u64) -> Vec<Row> {
@@ -74,21 +65,13 @@ fn table(
     for (group, rows) in groups {
         for (index, (metric, values)) in rows.iter().enumerate() {
             let first = if index == 0 { group.as_str() } else { "" };
-            let mut line = Line::plain(&fit(first, METRIC - 2))
-                .pad(METRIC)
-                .text(metric);
-            for (value, column) in values.iter().zip(COLUMNS) {
-                line = line.right(Style::Plain, value, column);
-            }
-            lines.push(line);
+            let line = Line::plain(&fit(first, METRIC - 2)).pad(METRIC);
+            lines.push(line.text(metric).cells(Style::Plain, values, COLUMNS));
         }
     }
     if !lines.is_empty() {
-        let mut heading = Line::new().with(Style::Strong, name);
-        for (head, column) in heads.iter().zip(COLUMNS) {
-            heading = heading.right(Style::Faint, head, column);
-        }
-        lines.insert(0, heading);
+        let heading = Line::new().with(Style::Strong, name);
+        lines.insert(0, heading.cells(Style::Faint, heads, COLUMNS));
     }
     lines
 }

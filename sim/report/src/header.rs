@@ -68,18 +68,13 @@ fn agents(run: &FinishedRun) -> Vec<Line> {
             .collect(),
         Workload::Steps { users, .. } => users.iter().map(|user| fit(&user.name, 40)).collect(),
     };
-    let mut items: Vec<String> = Vec::new();
-    if names.is_empty() {
-        items.push(who.clone());
+    let mut items: Vec<String> = names.iter().map(|name| format!("{name},")).collect();
+    if let Some(last) = items.last_mut() {
+        last.pop();
     }
-    for (i, name) in names.iter().enumerate() {
-        let lead = if i == 0 {
-            format!("{who}: ")
-        } else {
-            String::new()
-        };
-        let comma = if i + 1 < names.len() { "," } else { "" };
-        items.push(format!("{lead}{name}{comma}"));
+    match items.first_mut() {
+        Some(first) => *first = format!("{who}: {first}"),
+        None => items.push(who),
     }
     if result.live.is_some() {
         return flow("", &items, " ", 0);

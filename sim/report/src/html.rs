@@ -10,6 +10,8 @@ mod running;
 mod view;
 
 use super::failure::what_failed;
+use super::junit::escape;
+use super::line::visible;
 pub use running::{RunningView, running_data};
 
 use super::{CalibrationReport, FinishedRun};
@@ -77,7 +79,7 @@ pub fn calibrated_html(done: &CalibrationReport, version: &str) -> serde_json::R
 }
 
 fn page(title: &str, data: &str, programs: &[&str]) -> String {
-    let (title, programs) = (escape(title), programs.concat());
+    let (title, programs) = (escape(&visible(title)), programs.concat());
     let mut page = String::with_capacity(PAGE.len() + STYLE.len() + programs.len() + data.len());
     let mut rest = PAGE;
     for (mark, text) in [
@@ -124,21 +126,6 @@ fn within_script(json: &str) -> String {
     json.replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")
         .replace('\u{2029}', "\\u2029")
-}
-
-/// Text as HTML.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in super::line::visible(text).chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

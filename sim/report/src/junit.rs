@@ -93,9 +93,10 @@ fn cases(run: &FinishedRun) -> Vec<Case> {
             name: name.to_owned(),
             outcome: match standing(property) {
                 Standing::Held => Outcome::Passed,
-                Standing::NotExercised => Outcome::Skipped("not exercised"),
-                Standing::Unjudged => Outcome::Skipped("not judged"),
                 Standing::Broken => broken(run, name),
+                idle @ (Standing::NotExercised | Standing::Unjudged) => {
+                    Outcome::Skipped(idle.words())
+                }
             },
         })
         .collect();
@@ -124,17 +125,12 @@ fn cases(run: &FinishedRun) -> Vec<Case> {
 
 fn broken(run: &FinishedRun, name: &str) -> Outcome {
     let result = run.result();
-    let all = || {
-        result
-            .violations
-            .iter()
-            .filter(|violation| violation.property == name)
-    };
-    let message = all()
-        .next()
-        .map_or_else(|| format!("{name} did not hold"), |v| v.detail.clone());
+    let all = result.violations.iter();
+    let all: Vec<_> = all.filter(|one| one.property == name).collect();
+    let first = all.first().map(|violation| violation.detail.clone());
+    let message = first.unwrap_or_else(|| format!("{name} did not hold"));
     let mut body = String::new();
-    for violation in all().take(20) {
+    for violation in all.iter().take(20) {
         let at = violation.at.0 as f64 / 1e6;
         let _ = writeln!(
             body,
@@ -142,8 +138,8 @@ fn broken(run: &FinishedRun, name: &str) -> Outcome {
             violation.seed, violation.detail
         );
     }
-    if all().count() > 20 {
-        let _ = writeln!(body, "… and {} more", all().count() - 20);
+    if all.len() > 20 {
+        let _ = writeln!(body, "… and {} more", all.len() - 20);
     }
     if let Some(repro) = &result.repro {
         let _ = writeln!(body, "{}", repro.command);
@@ -151,98 +147,56 @@ fn broken(run: &FinishedRun, name: &str) -> Outcome {
     Outcome::Failed { message, body }
 }
 
+/// The cases that are no properties.
 fn figures(run: &FinishedRun) -> Vec<Case> {
     let result = run.result();
-    let again = || again(result);
-    let thresholds = result.thresholds.iter().map(|threshold| Case {
-        name: format!("{} {}", threshold.limited(), threshold.expression),
-        outcome: match threshold.met {
-            Some(true) => Outcome::Passed,
-            Some(false) => Outcome::Failed {
-                message: crossing(threshold),
-                body: again(),
-            },
-            None => Outcome::Failed {
-                message: "nothing was measured".to_owned(),
-                body: again(),
-            },
-        },
+    let repro = result.repro.as_ref();
+    let again = repro.map_or("", |repro| repro.command.as_str());
+    let case = |name: String, failure: Option<String>| Case {
+        name,
+        outcome: failure.map_or(Outcome::Passed, |message| Outcome::Failed {
+            message,
+            body: again.to_owned(),
+        }),
+    };
+    let thresholds = result.thresholds.iter().map(|threshold| {
+        let name = format!("{} {}", threshold.limited(), threshold.expression);
+        let failure = match threshold.met {
+            Some(true) => None,
+            Some(false) => Some(crossing(threshold)),
+            None => Some("nothing was measured".to_owned()),
+        };
+        case(name, failure)
     });
     let never = run.unreached();
-    let points = run.plan.expect_sometimes.iter().map(|point| Case {
-        name: format!("sometimes {point}"),
-        outcome: if never.contains(point) {
-            Outcome::Failed {
-                message: format!("{point} was never reached"),
-                body: again(),
-            }
-        } else {
-            Outcome::Passed
-        },
+    let points = run.plan.expect_sometimes.iter().map(|point| {
+        let missed = never.contains(point);
+        let failure = missed.then(|| format!("{point} was never reached"));
+        case(format!("sometimes {point}"), failure)
     });
-    let judged = (!is_judged(&result.properties)).then(|| Case {
-        name: "judged".to_owned(),
-        outcome: Outcome::Failed {
-            message: "no property was exercised by a single check".to_owned(),
-            body: again(),
-        },
-    });
-    let early = early_end(result).map(|end| Case {
-        name: end.case.to_owned(),
-        outcome: Outcome::Failed {
-            message: end.sentence,
-            body: again(),
-        },
-    });
-    thresholds
-        .chain(points)
-        .chain([at_rest(run), let_in(run)])
-        .chain(judged)
-        .chain(early)
-        .collect()
-}
-
-/// The command that repeats the run.
-fn again(result: &RunResult) -> String {
-    let repro = result.repro.as_ref();
-    repro.map_or_else(String::new, |repro| repro.command.clone())
-}
-
-/// Whether users were stuck.
-fn at_rest(run: &FinishedRun) -> Case {
-    let result = run.result();
-    Case {
-        name: STUCK.to_owned(),
-        outcome: if result.rest.held {
-            Outcome::Passed
-        } else {
-            let mut body = String::new();
-            for stuck in result.stuck.iter().take(20) {
-                let _ = writeln!(body, "seed {}: {} {}", stuck.seed, stuck.who, waits(stuck));
-                let holder = held_by(stuck).map(|words| format!("  {words}\n"));
-                body += &holder.unwrap_or_default();
-            }
-            Outcome::Failed {
-                message: rest(result),
-                body: body + &again(result),
-            }
-        },
+    let mut stuck = case(STUCK.to_owned(), (!result.rest.held).then(|| rest(result)));
+    if let Outcome::Failed { body, .. } = &mut stuck.outcome {
+        body.insert_str(0, &who_is_stuck(result));
     }
+    let left_out = (!result.left_out.held).then(|| left_out_words(result));
+    let left_out = case(LEFT_OUT.to_owned(), left_out);
+    let judged = (!is_judged(&result.properties)).then(|| {
+        let failure = "no property was exercised by a single check".to_owned();
+        case("judged".to_owned(), Some(failure))
+    });
+    let early = early_end(result).map(|end| case(end.case.to_owned(), Some(end.sentence)));
+    let rest = [stuck, left_out].into_iter().chain(judged).chain(early);
+    thresholds.chain(points).chain(rest).collect()
 }
 
-/// Whether users never got in.
-fn let_in(run: &FinishedRun) -> Case {
-    let result = run.result();
-    Case {
-        name: LEFT_OUT.to_owned(),
-        outcome: match result.left_out.held {
-            true => Outcome::Passed,
-            false => Outcome::Failed {
-                message: left_out_words(result),
-                body: again(result),
-            },
-        },
+fn who_is_stuck(result: &RunResult) -> String {
+    let mut body = String::new();
+    for stuck in result.stuck.iter().take(20) {
+        let _ = writeln!(body, "seed {}: {} {}", stuck.seed, stuck.who, waits(stuck));
+        let holder = held_by(stuck).map(|words| format!("  {words}\n"));
+        body += &holder.unwrap_or_default();
     }
+    body
 }
 
 fn write_case(scenario: &str, case: &Case, out: &mut String) {
@@ -270,7 +224,7 @@ fn write_case(scenario: &str, case: &Case, out: &mut String) {
 
 /// For attribute values and text alike. Line breaks survive in attributes only as references; what
 /// XML 1.0 cannot hold at all becomes U+FFFD.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

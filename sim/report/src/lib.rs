@@ -40,7 +40,7 @@ use crate::trace::ObservedLine;
 use sim_model::outcome::{Class, RunResult, Series, Summary, Verdict, Violation, unreached};
 use sim_model::plan::Plan;
 
-pub use calibrated::{CalibrationReport, calibrated_json, calibrated_page};
+pub use calibrated::{CalibrationReport, calibrated_page};
 pub use calibration_yaml::calibration_yaml;
 pub use compared::compared;
 pub use exhausted::exhausted;
@@ -176,41 +176,28 @@ impl FinishedRun {
 pub fn terminal(run: &FinishedRun, view: &View<'_>) -> String {
     let blocks = match (view.detail, run.result().verdict) {
         (Detail::Quiet, _) => vec![vec![verdict_lines::quiet_line(run)]],
-        (_, Verdict::Pass | Verdict::Interrupted) => passed(run, view),
-        (_, Verdict::Unjudged | Verdict::Threshold) => short_of(run, view),
         (_, Verdict::Safety | Verdict::Liveness) => violated(run, view),
+        (_, _) => held(run, view),
     };
-    let mut out = String::new();
-    for (i, block) in blocks.iter().filter(|block| !block.is_empty()).enumerate() {
-        if i > 0 {
-            out.push('\n');
-        }
-        for line in block {
-            line.render(view.paint, &mut out);
-        }
-    }
-    out
+    line::page(blocks, view.paint)
 }
 
 type Block = Vec<Line>;
 
-fn passed(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
-    let mut first = vec![header::title(run, view)];
+/// Everything held, but the run may not be judged, or miss a threshold.
+fn held(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
+    let (mut first, last) = if matches!(run.result().verdict, Verdict::Pass | Verdict::Interrupted)
+    {
+        (vec![header::title(run, view)], verdict_lines::passed(run))
+    } else {
+        let mut first = failure::opening(run, view);
+        first.push(Line::new());
+        (first, verdict_lines::failed(run, view.detail))
+    };
     first.extend(header::about(run));
     let mut blocks = vec![first];
     blocks.extend(middle(run, view));
-    blocks.push(verdict_lines::passed(run));
-    blocks
-}
-
-/// Everything held, but the run could not be judged, or missed a threshold.
-fn short_of(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
-    let mut first = failure::opening(run, view);
-    first.push(Line::new());
-    first.extend(header::about(run));
-    let mut blocks = vec![first];
-    blocks.extend(middle(run, view));
-    blocks.push(verdict_lines::failed(run, view.detail));
+    blocks.push(last);
     blocks
 }
 

@@ -111,6 +111,19 @@ impl Line {
         self.pad(start).with(style, text)
     }
 
+    /// Adds these texts, each right-aligned at the end of its column.
+    pub(super) fn cells<T: AsRef<str>>(
+        self,
+        style: Style,
+        texts: impl IntoIterator<Item = T>,
+        columns: impl IntoIterator<Item = usize>,
+    ) -> Self {
+        let cells = texts.into_iter().zip(columns);
+        cells.fold(self, |line, (text, column)| {
+            line.right(style, text.as_ref(), column)
+        })
+    }
+
     pub(super) const fn width(&self) -> usize {
         self.width
     }
@@ -134,6 +147,20 @@ impl Line {
         }
         out.push('\n');
     }
+}
+
+/// These blocks of lines, with an empty line between two. Empty blocks are left out.
+pub(super) fn page(blocks: impl IntoIterator<Item = Vec<Line>>, paint: Paint) -> String {
+    let mut out = String::new();
+    for block in blocks.into_iter().filter(|block| !block.is_empty()) {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        for line in block {
+            line.render(paint, &mut out);
+        }
+    }
+    out
 }
 
 /// Replaces all characters that could move a terminal's cursor or reverse its text: names and
@@ -174,6 +201,22 @@ pub(super) fn fit(text: &str, columns: usize) -> String {
 pub(super) fn paragraph(label: &str, text: &str, indent: usize) -> Vec<Line> {
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     flow(label, &words, " ", indent)
+}
+
+/// Texts, each on as many lines as it needs; the first after `label`.
+pub(super) fn paragraphs(label: &str, texts: &[String], indent: usize) -> Vec<Line> {
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    let each = labels.zip(texts);
+    each.flat_map(|(label, text)| paragraph(label, text, indent))
+        .collect()
+}
+
+/// Items after `label`, with dots between them; no line without items.
+pub(super) fn listed(label: &str, items: &[String]) -> Vec<Line> {
+    match items {
+        [] => Vec::new(),
+        items => flow(label, items, " · ", INDENT),
+    }
 }
 
 /// Items joined by `separator` over as many lines as they need, each after `indent` columns; the

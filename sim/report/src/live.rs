@@ -2,7 +2,7 @@
 
 use super::FinishedRun;
 use super::checks::in_order;
-use super::line::{INDENT, Line, Style, flow, paragraph};
+use super::line::{INDENT, Line, Style, listed, paragraph};
 use super::numbers::{count, figure, milliseconds, plural, short};
 use sim_model::outcome::{LiveResult, NemesisResult, RunResult, StageResult, Verdict};
 
@@ -43,38 +43,11 @@ pub(super) fn about(live: &LiveResult) -> Vec<Line> {
 
 /// The facts and the load of a live run, as names and values for the HTML page.
 pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
-    let delay = &live.scheduling_delay;
-    let starts = live.starts;
     let mut facts = vec![
         ("Server", format!("{} by {}", live.target, live.protocol)),
-        (
-            "Load",
-            format!(
-                "{} calls/s offered, {} achieved, {} requests, {} failed",
-                short(live.offered_per_second),
-                short(live.achieved_per_second),
-                count(live.requests.sent),
-                count(live.requests.failed)
-            ),
-        ),
-        (
-            "Starts",
-            format!(
-                "{} of {}, {} late, {} dropped",
-                count(starts.started),
-                count(starts.planned),
-                count(starts.late),
-                count(starts.dropped)
-            ),
-        ),
-        (
-            "Driver",
-            format!(
-                "{} late (p50), {} (p99)",
-                milliseconds(delay.p50),
-                milliseconds(delay.p99)
-            ),
-        ),
+        ("Load", load(live).join(", ")),
+        ("Starts", starts(live).join(", ")),
+        ("Driver", driver(live).join(", ")),
     ];
     for (name, items) in [("Ignored", &live.ignored), ("Lacks", &live.lacking)] {
         facts.push((name, items.join(", ")));
@@ -116,40 +89,46 @@ pub(super) const fn judged(live: &LiveResult) -> &'static str {
     }
 }
 
+fn load(live: &LiveResult) -> [String; 4] {
+    [
+        format!("{} calls/s offered", short(live.offered_per_second)),
+        format!("{} achieved", short(live.achieved_per_second)),
+        format!("{} requests", count(live.requests.sent)),
+        format!("{} failed", count(live.requests.failed)),
+    ]
+}
+
+fn starts(live: &LiveResult) -> [String; 3] {
+    let starts = live.starts;
+    let (on_time, planned) = (count(starts.started - starts.late), count(starts.planned));
+    [
+        format!("{on_time} of {planned} on time"),
+        format!("{} late", count(starts.late)),
+        format!("{} dropped", count(starts.dropped)),
+    ]
+}
+
+fn driver(live: &LiveResult) -> [String; 3] {
+    let delay = &live.scheduling_delay;
+    [
+        format!("p50 {} late", milliseconds(delay.p50)),
+        format!("p99 {}", milliseconds(delay.p99)),
+        format!("max {}", milliseconds(delay.max)),
+    ]
+}
+
 /// The offered and achieved rates, the driver's own delay, and the stages.
 pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
     let Some(live) = &run.result().live else {
         return Vec::new();
     };
-    let starts = live.starts;
-    let load = [
-        format!("{} calls/s offered", short(live.offered_per_second)),
-        format!("{} achieved", short(live.achieved_per_second)),
-        format!("{} requests", count(live.requests.sent)),
-        format!("{} failed", count(live.requests.failed)),
-    ];
-    let came = [
-        format!(
-            "{} of {} on time",
-            count(starts.started - starts.late),
-            count(starts.planned)
-        ),
-        format!("{} late", count(starts.late)),
-        format!("{} dropped", count(starts.dropped)),
-    ];
-    let delay = &live.scheduling_delay;
-    let driver = [
-        format!("p50 {} late", milliseconds(delay.p50)),
-        format!("p99 {}", milliseconds(delay.p99)),
-        format!("max {}", milliseconds(delay.max)),
-    ];
     let mut lines = Vec::new();
     if let Some(nemesis) = &live.nemesis {
-        lines.extend(flow("nemesis", &made(nemesis), " · ", INDENT));
+        lines.extend(listed("nemesis", &made(nemesis)));
     }
-    lines.extend(flow("load", &load, " · ", INDENT));
-    lines.extend(flow("starts", &came, " · ", INDENT));
-    lines.extend(flow("driver", &driver, " · ", INDENT));
+    lines.extend(listed("load", &load(live)));
+    lines.extend(listed("starts", &starts(live)));
+    lines.extend(listed("driver", &driver(live)));
     for (name, metric) in &live.uncorrected {
         if metric.count > 0 {
             let words = [
@@ -158,7 +137,7 @@ pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
                 format!("p99 {}", milliseconds(metric.p99)),
                 format!("max {}", milliseconds(metric.max)),
             ];
-            lines.extend(flow("", &words, " · ", INDENT));
+            lines.extend(listed("", &words));
         }
     }
     lines.extend(unjudged(run.result()));
@@ -176,11 +155,7 @@ fn unjudged(result: &RunResult) -> Vec<Line> {
         let (checks, unjudged) = (count(property.checks), count(property.unjudged));
         format!("{name} {checks} checks, {unjudged} not judged")
     });
-    let items: Vec<String> = words.collect();
-    if items.is_empty() {
-        return Vec::new();
-    }
-    flow("unjudged", &items, " · ", INDENT)
+    listed("unjudged", &words.collect::<Vec<_>>())
 }
 
 /// The table of stages.
@@ -189,12 +164,8 @@ pub(super) fn stages(run: &FinishedRun) -> Vec<Line> {
         Some(live) if !live.stages.is_empty() => &live.stages,
         Some(_) | None => return Vec::new(),
     };
-    let mut heading = Line::new().with(Style::Strong, "STAGES");
-    heading = heading.text(" (p99)");
-    let mut columns = Line::new();
-    for (head, column) in HEADS.into_iter().zip(COLUMNS) {
-        columns = columns.right(Style::Faint, head, column);
-    }
+    let heading = Line::new().with(Style::Strong, "STAGES").text(" (p99)");
+    let columns = Line::new().cells(Style::Faint, HEADS, COLUMNS);
     let mut lines = vec![heading, columns];
     lines.extend(stages.iter().map(row));
     lines.push(Line::plain(&match border(stages) {
@@ -234,10 +205,7 @@ fn row(stage: &StageResult) -> Line {
         milliseconds(stage.request_p99),
         milliseconds(stage.delay_p99),
     ];
-    let mut line = Line::new();
-    for (cell, column) in cells.iter().zip(COLUMNS) {
-        line = line.right(Style::Plain, cell, column);
-    }
+    let line = Line::new().cells(Style::Plain, cells, COLUMNS);
     let (style, word) = match stage.verdict {
         Verdict::Pass => (Style::Good, "✓"),
         Verdict::Safety => (Style::Bad, "✗ safety"),

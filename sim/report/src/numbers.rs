@@ -1,5 +1,7 @@
 //! Numbers in a consistent format for people.
 
+use std::fmt::Display;
+
 use chat_types::Span;
 
 /// With separated thousands: `61,204`.
@@ -13,6 +15,16 @@ pub(super) fn count(n: u64) -> String {
         shown.push(digit);
     }
     shown
+}
+
+/// `chat_ended 39`, for each.
+pub(super) fn counted<'n, N: Display>(
+    counts: impl IntoIterator<Item = (N, &'n u64)>,
+) -> Vec<String> {
+    let counts = counts.into_iter();
+    counts
+        .map(|(name, n)| format!("{name} {}", count(*n)))
+        .collect()
 }
 
 /// A large number in at most five characters: `980`, `61.2k`, `1.2M`.
@@ -52,6 +64,16 @@ pub(super) fn milliseconds(ms: f64) -> String {
         }
     }
     "–".to_owned()
+}
+
+/// Milliseconds to the microsecond.
+pub(super) fn span(ms: f64) -> Span {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rounded duration, not negative and far below 2^63 microseconds"
+    )]
+    Span((ms.max(0.0) * 1_000.0).round() as u64)
 }
 
 /// An instant since the beginning, to a tenth of a second: `0s`, `10s`, `33.4s`, `2m05s`, `1h30m`.

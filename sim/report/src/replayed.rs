@@ -4,8 +4,8 @@ use chrono::DateTime;
 use sim_model::outcome::{JournalRestart, Replayed};
 
 use super::checks::property_table;
-use super::line::{Line, Style, flow, paragraph};
-use super::numbers::{count, milliseconds, plural};
+use super::line::{Line, Style, flow, page, paragraph, paragraphs};
+use super::numbers::{count, counted, milliseconds, plural};
 use super::{Detail, View};
 
 /// The largest number of restarts that are listed.
@@ -17,24 +17,16 @@ const BESIDE: usize = 14;
 /// The page, or its last line. `file` is what was replayed.
 #[must_use]
 pub fn replayed(file: &str, found: &Replayed, view: &View<'_>) -> String {
-    let mut lines = Vec::new();
+    let mut blocks = Vec::new();
     if view.detail != Detail::Quiet {
-        lines.push(head(file, view));
-        lines.extend(span(found));
-        lines.push(Line::new());
-        lines.extend(entries(found));
-        lines.extend(restarts(&found.restarts));
-        lines.push(Line::new());
-        lines.extend(checked(found));
-        lines.push(Line::new());
-        lines.extend(failures(found));
+        let mut first = vec![head(file, view)];
+        first.extend(span(found));
+        let mut second = entries(found);
+        second.extend(restarts(&found.restarts));
+        blocks.extend([first, second, checked(found), failures(found)]);
     }
-    lines.push(verdict(found));
-    let mut out = String::new();
-    for line in lines {
-        line.render(view.paint, &mut out);
-    }
-    out
+    blocks.push(vec![verdict(found)]);
+    page(blocks, view.paint)
 }
 
 fn head(file: &str, view: &View<'_>) -> Line {
@@ -69,15 +61,10 @@ fn wall(unix_us: u64) -> String {
 }
 
 fn entries(found: &Replayed) -> Vec<Line> {
-    let listed = |counts: Vec<(&str, u64)>| -> Vec<String> {
-        let item = |(name, times): (&str, u64)| format!("{name} {}", count(times));
-        counts.into_iter().map(item).collect()
-    };
-    let kinds = found.entries.iter().map(|(name, times)| (*name, *times));
-    let mut lines = flow("entries", &listed(kinds.collect()), " · ", BESIDE);
+    let mut lines = flow("entries", &counted(&found.entries), " · ", BESIDE);
     if !found.refused.is_empty() {
-        let codes = found.refused.iter().map(|(code, times)| (*code, *times));
-        lines.extend(flow("refused", &listed(codes.collect()), " · ", BESIDE));
+        let refused = counted(&found.refused);
+        lines.extend(flow("refused", &refused, " · ", BESIDE));
     }
     let at_end = [
         plural(found.participants, "participant", "participants"),
@@ -100,9 +87,7 @@ fn restarts(restarts: &[JournalRestart]) -> Vec<Line> {
     if restarts.len() > RESTARTS {
         items.push(format!("and {} more", restarts.len() - RESTARTS));
     }
-    let labels = std::iter::once("restarts").chain(std::iter::repeat(""));
-    let line = |(label, item): (&str, &String)| flow(label, std::slice::from_ref(item), "", BESIDE);
-    labels.zip(&items).flat_map(line).collect()
+    paragraphs("restarts", &items, BESIDE)
 }
 
 fn checked(found: &Replayed) -> Vec<Line> {
@@ -150,9 +135,6 @@ fn failures(found: &Replayed) -> Vec<Line> {
             "the state at position {} is not the one of the server's snapshot",
             count(*position)
         )));
-    }
-    if !lines.is_empty() {
-        lines.push(Line::new());
     }
     lines
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::checked::{held_by, waits};
-use super::line::{INDENT, Line, fit, flow, paragraph};
-use super::numbers::{count, plural};
+use super::line::{INDENT, Line, fit, flow, listed, paragraph};
+use super::numbers::{count, counted, plural};
 use super::{Detail, FinishedRun};
 use sim_model::outcome::{Point, RunResult, Stuck};
 
@@ -29,36 +29,22 @@ fn reached(run: &FinishedRun, detail: Detail) -> Vec<Line> {
         Detail::Verbose => Point::ALL.iter().map(|point| point.name()).collect(),
         Detail::Quiet | Detail::Normal => run.plan.expect_sometimes.clone(),
     };
-    let times = |name: &str| tally.get(name).copied().unwrap_or(0);
-    let (some, none): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| times(name) > 0);
-    let some: Vec<String> = some
-        .iter()
-        .map(|name| format!("{name} {}", count(times(name))))
-        .collect();
-    let none: Vec<String> = none.iter().map(|name| (*name).to_owned()).collect();
-    let mut lines = Vec::new();
-    if !some.is_empty() {
-        lines.extend(flow("reached", &some, " · ", INDENT));
-    }
-    if !none.is_empty() {
-        lines.extend(flow("never", &none, " · ", INDENT));
-    }
+    let is_reached = |name: &&str| tally.get(*name).is_some_and(|n| *n > 0);
+    let (some, none): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_reached);
+    let some = counted(some.iter().map(|name| (name, &tally[*name])));
+    let none: Vec<String> = none.into_iter().map(str::to_owned).collect();
+    let mut lines = listed("reached", &some);
+    lines.extend(listed("never", &none));
     lines
 }
 
 /// The reached parts of the core's behaviour, group by group.
 fn covered(result: &RunResult) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for (group, reached) in result.coverage.groups() {
-        let some = reached.iter().filter(|(_, n)| **n > 0);
-        let some: Vec<String> = some
-            .map(|(name, n)| format!("{name} {}", count(*n)))
-            .collect();
-        if !some.is_empty() {
-            lines.extend(flow(group, &some, " · ", INDENT));
-        }
-    }
-    lines
+    let groups = result.coverage.groups().into_iter();
+    let some = |(group, reached): (&str, &BTreeMap<_, u64>)| {
+        listed(group, &counted(reached.iter().filter(|(_, n)| **n > 0)))
+    };
+    groups.flat_map(some).collect()
 }
 
 /// Messages, refused calls, and who was left out.
@@ -69,10 +55,7 @@ pub(super) fn traffic(result: &RunResult) -> Vec<Line> {
         let words = left_out_words(result);
         lines.extend(paragraph("left out", &words, INDENT));
     }
-    let let_off = let_off(result);
-    if !let_off.is_empty() {
-        lines.extend(flow("let off", &let_off, " · ", INDENT));
-    }
+    lines.extend(listed("let off", &let_off(result)));
     lines
 }
 
@@ -91,16 +74,11 @@ fn let_off(result: &RunResult) -> Vec<String> {
 /// `96 of 100 users never got in (address_full 96)`
 pub(super) fn left_out_words(result: &RunResult) -> String {
     let left_out = &result.left_out;
-    let why: Vec<String> = left_out
-        .why
-        .iter()
-        .map(|(code, n)| format!("{code} {}", count(*n)))
-        .collect();
     format!(
         "{} of {} never got in ({})",
         count(left_out.users),
         plural(result.users, "user", "users"),
-        why.join(", ")
+        counted(&left_out.why).join(", ")
     )
 }
 
@@ -110,22 +88,15 @@ fn messages(result: &RunResult) -> Vec<Line> {
     let refusals: u64 = result.refusals.values().sum();
     // Refusals count all calls. The codes belong to messages only if no other call was refused.
     let are_of_messages = refusals == counts.refused && refusals > 0;
-    let codes = |refusals: &BTreeMap<String, u64>| -> String {
-        let codes: Vec<&str> = refusals.keys().map(String::as_str).collect();
-        if are_of_messages {
-            format!(" ({})", codes.join(", "))
-        } else {
-            String::new()
-        }
+    let codes: Vec<&str> = result.refusals.keys().map(String::as_str).collect();
+    let codes = match are_of_messages {
+        true => format!(" ({})", codes.join(", ")),
+        false => String::new(),
     };
     let mut sum = vec![
         format!("{} tried =", count(counts.attempted)),
         format!("{} accepted", count(counts.accepted)),
-        format!(
-            "+ {} refused{}",
-            count(counts.refused),
-            codes(&result.refusals)
-        ),
+        format!("+ {} refused{codes}", count(counts.refused)),
     ];
     if counts.unanswered > 0 {
         sum.push(format!("+ {} unanswered", count(counts.unanswered)));
@@ -146,24 +117,15 @@ fn messages(result: &RunResult) -> Vec<Line> {
     }
     let mut lines = flow("messages", &sum, " ", INDENT);
     if refusals > 0 && !are_of_messages {
-        let all = result.refusals.iter();
-        let all: Vec<String> = all
-            .map(|(code, n)| format!("{code} {}", count(*n)))
-            .collect();
-        lines.extend(flow("refused", &all, " · ", INDENT));
+        lines.extend(listed("refused", &counted(&result.refusals)));
     }
     if result.unanswered > counts.unanswered {
         let (few, all) = (count(result.unanswered), count(result.calls));
-        lines.extend(flow(
-            "unanswered",
-            &[format!("{few} of {all} calls")],
-            "",
-            INDENT,
-        ));
+        lines.extend(listed("unanswered", &[format!("{few} of {all} calls")]));
     }
     if counts.skipped > 0 {
         let calls = format!("{} calls, of users without a handle", count(counts.skipped));
-        lines.extend(flow("skipped", &[calls], "", INDENT));
+        lines.extend(listed("skipped", &[calls]));
     }
     lines
 }

@@ -33,9 +33,8 @@ pub fn repeat_command(file: &str, seed: u64, seeds: u64, recipe: &Recipe) -> Str
     } else {
         String::new()
     };
-    let file = quote(file);
-    let (program, recipe) = (program(), by_recipe(recipe));
-    format!("{program} {file} --seed {seed}{many}{recipe}")
+    let recipe = by_recipe(recipe);
+    run_command(file) + &format!(" --seed {seed}{many}{recipe}")
 }
 
 /// The option for a recipe; empty for the plain run.
@@ -75,21 +74,16 @@ pub(super) fn explore_command(file: &str, trial: &Trial, mix: Mix) -> String {
 /// After a pass: the command for further seeds.
 pub(super) fn further_command(file: &str, result: &RunResult) -> String {
     if result.seeds == 1 {
-        return format!("{} {} --seeds 200", program(), quote(file));
+        return run_command(file) + " --seeds 200";
     }
     let next = result.seed.wrapping_add(result.seeds);
-    format!(
-        "{} {} --seed {next} --seeds {}",
-        program(),
-        quote(file),
-        result.seeds
-    )
+    repeat_command(file, next, result.seeds, &Recipe::default())
 }
 
 /// The command for more seeds of the same scenario, from the same first seed.
 pub(super) fn more_seeds_command(file: &str, result: &RunResult) -> String {
     let seeds = result.seeds.saturating_mul(10).max(200);
-    format!("{} {} --seeds {seeds}", program(), quote(file))
+    run_command(file) + &format!(" --seeds {seeds}")
 }
 
 /// The text as one word of a POSIX shell. It uses backslashes instead of quotes, so that a line may

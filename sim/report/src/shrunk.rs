@@ -5,9 +5,10 @@ use std::time::Duration;
 use chat_types::Span;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::line::{Line, PAGE, Style, fit};
+use super::line::{self, INDENT, Line, PAGE, Style, fit, paragraph};
 use super::numbers::{milliseconds, plural};
-use super::{FinishedRun, Rerun};
+use super::shell::{command_lines, run_command};
+use super::{FinishedRun, Rerun, View};
 use sim_model::outcome::{Shrunk, ShrunkResult, Size};
 use sim_model::plan::{
     Delivery, Grant, Net, Plan, ScriptUser, Step, Text, Verb, Workload, user_name,
@@ -215,59 +216,40 @@ fn net_words(net: &Net, users: &[ScriptUser]) -> Vec<String> {
             Delivery::Lost => format!("{what} lost"),
         })
     };
-    let mut words: Vec<String> = [
+    let mut words = vec![
         told("request", net.request),
         told("copy", net.duplicate),
         told("reply", net.reply),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    ];
     for (to, delivery) in &net.push {
-        words.extend(told(
-            &format!("push to {}", user_name(users, *to)),
-            Some(*delivery),
-        ));
+        let what = format!("push to {}", user_name(users, *to));
+        words.push(told(&what, Some(*delivery)));
     }
     for retry in &net.retries {
-        words.extend(
-            net_words(retry, users)
-                .iter()
-                .map(|word| format!("again: {word}")),
-        );
+        let again = net_words(retry, users).into_iter();
+        words.extend(again.map(|word| Some(format!("again: {word}"))));
     }
-    words
+    words.into_iter().flatten().collect()
 }
 
 /// The page of `sim shrink`: only this section.
 #[must_use]
-pub fn page(run: &ShrunkRun, plan: &Plan, view: &super::View<'_>) -> String {
+pub fn page(run: &ShrunkRun, plan: &Plan, view: &View<'_>) -> String {
     let shrunk = &run.shrunk;
-    let mut out = String::new();
     let title = Line::new()
         .with(Style::Bad, &shrunk.violation.property)
         .text(" · ")
         .with(Style::Strong, &fit(&plan.name, 30))
         .text(&format!(" · seed {}", shrunk.plan.seed));
-    title.render(view.paint, &mut out);
-    for line in super::line::paragraph("", &shrunk.violation.detail, 0) {
-        line.render(view.paint, &mut out);
-    }
-    out.push('\n');
-    for line in lines(run) {
-        line.render(view.paint, &mut out);
-    }
+    let mut first = vec![title];
+    first.extend(paragraph("", &shrunk.violation.detail, 0));
+    let mut second = lines(run);
     if shrunk.cut_short {
-        Line::plain("the time was up: --for 5m may shrink it further").render(view.paint, &mut out);
+        let words = "the time was up: --for 5m may shrink it further";
+        second.push(Line::plain(words));
     }
-    for line in super::shell::command_lines(
-        "repeat",
-        &super::shell::run_command(&run.file),
-        super::line::INDENT,
-    ) {
-        line.render(view.paint, &mut out);
-    }
-    out
+    second.extend(command_lines("repeat", &run_command(&run.file), INDENT));
+    line::page([first, second], view.paint)
 }
 
 #[cfg(test)]

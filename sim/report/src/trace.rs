@@ -86,11 +86,11 @@ impl<W: Write> TraceWriter<W> {
         (!self.is_found).then(|| format!("the run had no {subject}: {last}{guess}"))
     }
 
-    fn keeps(&self, name: &str, line: &TraceLine<'_>) -> bool {
+    fn keeps(&self, record: &Record<'_>, line: &TraceLine<'_>) -> bool {
         match &self.follow {
             None => true,
-            Some(Follow::User(user)) => line.is_of(*user),
-            Some(Follow::Name(followed)) => name == followed,
+            Some(Follow::User(user)) => record.user == Some(*user),
+            Some(Follow::Name(followed)) => record.name == followed,
             Some(Follow::Room(room)) => line.is_in(*room),
         }
     }
@@ -136,7 +136,7 @@ impl<W: Write> Observer for TraceWriter<W> {
     fn observe(&mut self, event: RunEvent<'_>) {
         if let RunEvent::Client(record) = event {
             let line = TraceLine::of(record, self.start);
-            if self.keeps(record.name, &line) {
+            if self.keeps(record, &line) {
                 self.is_found = true;
                 self.write(&line);
             }

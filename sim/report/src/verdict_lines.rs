@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::failure::{early_end, failing_seed, sentences, what_failed};
 use super::failure_details::{also, held, rerun, to_try};
 use super::header::{name, seeds};
-use super::line::{INDENT, Line, Style, fit, paragraph};
+use super::line::{INDENT, Line, Style, fit, page, paragraph};
 use super::numbers::{count, milliseconds, plural, short, times};
 use super::run_counts::stuck;
 use super::shell::{command_lines, further_command};
@@ -87,7 +87,9 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
             lines.extend(command_lines("whole", whole, INDENT));
         }
     }
-    lines.extend(look(run));
+    // The path of the report.
+    let look = run.look.iter();
+    lines.extend(look.flat_map(|path| command_lines("look", path, INDENT)));
     let verdict = verdict_word(result.verdict);
     lines.push(
         Line::new()
@@ -96,14 +98,6 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     );
     lines.extend(hash(result));
     lines
-}
-
-/// `look      target/sim/stick_exclusion-1337.html`: the path of the report.
-fn look(run: &FinishedRun) -> Vec<Line> {
-    let written = run.look.iter();
-    written
-        .flat_map(|path| command_lines("look", path, INDENT))
-        .collect()
 }
 
 /// The word of an exit code: an interrupted run neither passed nor failed.
@@ -188,9 +182,7 @@ pub(super) fn missing(result: &RunResult) -> String {
 /// The line of a run among several.
 #[must_use]
 pub fn verdict_line(run: &FinishedRun, view: &View<'_>) -> String {
-    let mut out = String::new();
-    quiet_line(run).render(view.paint, &mut out);
-    out
+    page([vec![quiet_line(run)]], view.paint)
 }
 
 /// After several scenarios: how many passed, and the exit code.
@@ -216,10 +208,8 @@ pub fn closing(runs: &[&RunResult], exit_code: u8, view: &View<'_>) -> String {
         words.push_str(&format!(", {} {failed}", count(*n)));
     }
     let (style, verdict) = badge(exit_code);
-    let mut out = String::new();
-    Line::new()
+    let line = Line::new()
         .with(style, verdict)
-        .text(&format!(" · {words} · exit {exit_code}"))
-        .render(view.paint, &mut out);
-    out
+        .text(&format!(" · {words} · exit {exit_code}"));
+    page([vec![line]], view.paint)
 }

@@ -19,15 +19,6 @@ pub enum Amount {
     Held(Option<bool>),
 }
 
-/// The unit of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// A count, or a number without a unit.
-    Plain,
-    /// Milliseconds.
-    Milliseconds,
-}
-
 /// The worse direction of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -96,15 +87,7 @@ impl Direction {
                 let place = VERDICTS.iter().position(|verdict| verdict == word)?;
                 Some(place as f64)
             }
-            (
-                Self::Neutral
-                | Self::MoreIsWorse
-                | Self::LessIsWorse
-                | Self::NoneIsWorse
-                | Self::Held(_)
-                | Self::Verdict,
-                Amount::Number(_) | Amount::Word(_) | Amount::Held(_),
-            ) => None,
+            (_, _) => None,
         }
     }
 }
@@ -233,14 +216,10 @@ fn number(name: String, n: f64, direction: Direction) -> Figure {
     }
 }
 
-/// The unit of a figure: quantiles of durations, and virtual time.
-pub(super) fn unit(figure: &str) -> Unit {
+/// Whether a figure is in milliseconds: quantiles of durations, and virtual time.
+pub(crate) fn is_duration(figure: &str) -> bool {
     let (name, part) = figure.split_once(' ').unwrap_or((figure, ""));
     let of_duration = Metric::named(name).is_some_and(Metric::is_duration);
     let counted = matches!(part, "count" | "unfinished" | "overtaken" | "jain" | "");
-    if figure == "virtual_ms" || of_duration && !counted {
-        Unit::Milliseconds
-    } else {
-        Unit::Plain
-    }
+    figure == "virtual_ms" || of_duration && !counted
 }

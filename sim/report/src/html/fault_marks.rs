@@ -1,19 +1,9 @@
 //! The faults of one run, as a page shows them: each with its beginning, its length and its words.
 
-use chat_types::Span;
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use sim_model::outcome::Mark;
-use sim_model::outcome::{ObservedFault, Series};
+use sim_model::outcome::{Mark, ObservedFault, Series};
 use sim_model::plan::{Fault, ScriptUser};
-
-#[derive(Serialize)]
-pub(super) struct FaultMark {
-    at_ms: f64,
-    for_ms: f64,
-    kind: String,
-    words: String,
-}
 
 /// The faults of the plan, and those that were observed beside them, by time. A fault that waits for
 /// a milestone is where `marks` say that it began, or nowhere.
@@ -22,42 +12,37 @@ pub(super) fn fault_marks(
     users: &[ScriptUser],
     marks: &[Mark],
     series: Option<&Series>,
-) -> Vec<FaultMark> {
+) -> Vec<Value> {
     let began = |index| marks.iter().find(|mark| mark.fault == Some(index));
     let planned = faults.iter().enumerate().filter_map(|(index, fault)| {
         let at = match fault.milestone {
             None => fault.at,
             Some(_) => began(index)?.at,
         };
-        Some(of_fault(at, fault, users))
+        Some(ObservedFault {
+            at_ms: at.0 as f64 / 1_000.0,
+            for_ms: fault.kind.length().0 as f64 / 1_000.0,
+            kind: fault.kind.row().label.to_owned(),
+            words: fault.words(users),
+        })
     });
     let observed = series.iter().flat_map(|series| &series.faults);
-    let mut marks: Vec<FaultMark> = planned.chain(observed.map(of_observed)).collect();
-    marks.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
-    marks
-}
-
-fn of_observed(fault: &ObservedFault) -> FaultMark {
-    let fault = fault.clone();
-    FaultMark {
-        at_ms: fault.at_ms,
-        for_ms: fault.for_ms,
-        kind: fault.kind,
-        words: fault.words,
-    }
-}
-
-fn of_fault(at: Span, fault: &Fault, users: &[ScriptUser]) -> FaultMark {
-    FaultMark {
-        at_ms: at.0 as f64 / 1_000.0,
-        for_ms: fault.kind.length().0 as f64 / 1_000.0,
-        kind: fault.kind.row().label.to_owned(),
-        words: fault.words(users),
-    }
+    let mut all: Vec<ObservedFault> = planned.chain(observed.cloned()).collect();
+    all.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
+    let mark = |fault: ObservedFault| {
+        json!({
+            "at_ms": fault.at_ms,
+            "for_ms": fault.for_ms,
+            "kind": fault.kind,
+            "words": fault.words,
+        })
+    };
+    all.into_iter().map(mark).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use chat_types::Span;
     use sim_model::outcome::Timeline;
     use sim_model::plan::{FaultKind, Milestone, Reached};
 
@@ -78,7 +63,7 @@ mod tests {
         timeline.mark(Span::secs(3), "replies lost", Some(2));
         timeline.mark(Span::secs(7), "replies lost", Some(0));
         let marks = fault_marks(&faults, &[], &timeline.marks, None);
-        let times: Vec<f64> = marks.iter().map(|mark| mark.at_ms).collect();
+        let times: Vec<&Value> = marks.iter().map(|mark| &mark["at_ms"]).collect();
         assert_eq!(times, [3_000.0, 7_000.0]);
     }
 }

@@ -1,9 +1,8 @@
 //! The data of the page of a run that goes on.
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::fault_marks::fault_marks;
-use super::view::Timeline;
 use crate::numbers::{count, milliseconds};
 use sim_model::outcome::ProgressNow;
 use sim_model::outcome::Series;
@@ -24,23 +23,6 @@ pub struct RunningView<'a> {
     pub series: &'a Series,
 }
 
-#[derive(Serialize)]
-struct Page<'a> {
-    version: &'a str,
-    running: Running<'a>,
-}
-
-#[derive(Serialize)]
-struct Running<'a> {
-    name: &'a str,
-    about: &'a str,
-    /// How far it is, as names and values.
-    facts: Vec<(&'static str, String)>,
-    several_seeds: bool,
-    series: &'a Series,
-    timeline: Timeline,
-}
-
 /// The data of the page.
 ///
 /// # Errors
@@ -48,32 +30,28 @@ struct Running<'a> {
 pub fn running_data(view: &RunningView<'_>, version: &str) -> serde_json::Result<String> {
     let RunningView { plan, series, .. } = view;
     let duration = plan.duration.0 as f64 / 1_000.0;
-    serde_json::to_string(&Page {
-        version,
-        running: Running {
-            name: &plan.name,
-            about: &plan.about,
-            facts: facts(view),
-            several_seeds: view.seeds > 1,
-            series,
-            timeline: Timeline {
-                bucket_ms: series.bucket_ms,
-                arrivals: series.arrived.clone(),
-                faults: fault_marks(
-                    &plan.faults_of(series.seed),
-                    plan.workload.users(),
-                    &[],
-                    Some(series),
-                ),
-                violations_ms: Vec::new(),
-                healed_ms: (series.ended_ms >= duration).then_some(duration),
-                quiet_ms: None,
-                ended_ms: series.ended_ms,
-            },
-        },
-    })
+    let (faults, users) = (plan.faults_of(series.seed), plan.workload.users());
+    let timeline = json!({
+        "bucket_ms": series.bucket_ms,
+        "arrivals": series.arrived,
+        "faults": fault_marks(&faults, users, &[], Some(series)),
+        "violations_ms": [],
+        "healed_ms": (series.ended_ms >= duration).then_some(duration),
+        "quiet_ms": null,
+        "ended_ms": series.ended_ms,
+    });
+    let running = json!({
+        "name": plan.name,
+        "about": plan.about,
+        "facts": facts(view),
+        "several_seeds": view.seeds > 1,
+        "series": series,
+        "timeline": timeline,
+    });
+    serde_json::to_string(&json!({ "version": version, "running": running }))
 }
 
+/// How far it is, as names and values.
 fn facts(view: &RunningView<'_>) -> Vec<(&'static str, String)> {
     let now = view.progress;
     let mut facts = vec![

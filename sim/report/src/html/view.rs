@@ -1,29 +1,25 @@
 //! The data of the page, as its programs read it: figures as on the terminal, and plain numbers for
 //! charts.
 
-use std::collections::BTreeMap;
-
 use chat_types::Span;
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::fault_marks::{FaultMark, fault_marks};
+use super::fault_marks::fault_marks;
 use crate::checked::rest;
-use crate::checks::{Standing, in_order, standing};
+use crate::checks::{in_order, standing};
 use crate::diagram::Diagram;
 use crate::failure::{failing_seed, sentences, what_failed};
+use crate::failure_details::rerun_words;
 use crate::figures::{least_served, measured, of_metric, title};
 use crate::header::{network, server};
 use crate::numbers::{count, figure, milliseconds};
 use crate::shell::repeat_command;
 use crate::verdict_lines::speed;
-use crate::{FinishedRun, Rerun, UserLanes, live};
+use crate::{FinishedRun, UserLanes, live};
 use sim_model::names::Property;
-use sim_model::outcome::{
-    Charts, Class, Point, RunResult, Series, StageResult, Stuck, ThresholdResult, Verdict,
-    Violation,
-};
-use sim_model::plan::Metric as Measured;
-use sim_model::plan::{self, Figure, Workload};
+use sim_model::outcome::{Charts, Class, Point, RunResult, Series, ThresholdResult, Verdict};
+use sim_model::plan::{Figure, Metric, Workload};
 
 /// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
@@ -34,219 +30,107 @@ pub(super) struct Page<'a> {
     runs: Vec<Run<'a>>,
 }
 
+/// A run: what is shown as text, and what is drawn.
 #[derive(Serialize)]
 struct Run<'a> {
-    name: &'a str,
-    file: &'a str,
-    about: &'a str,
-    verdict: Verdict,
-    exit_code: u8,
-    /// The property, metric or word that failed.
-    what: String,
-    sentences: Vec<String>,
-    seeds: String,
-    several_seeds: bool,
-    users: String,
-    personas: Vec<(String, String)>,
-    server: Vec<String>,
-    network: Vec<String>,
-    virtual_time: String,
-    steps: String,
-    /// Everything on the page that depends on the machine.
-    wall: String,
-    trace_hash: &'a str,
-    /// For a live run, in place of the parts about the simulated server.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    live: Option<Live<'a>>,
-    rerun: Option<String>,
-    properties: Vec<PropertyRow<'a>>,
-    thresholds: Vec<Threshold<'a>>,
-    metrics: Vec<Metric<'a>>,
-    shares: Vec<Share>,
+    #[serde(flatten)]
+    head: Value,
+    #[serde(flatten)]
+    tables: Value,
     charts: &'a Charts,
-    titles: BTreeMap<&'static str, &'static str>,
-    /// The metrics of charts; a place in this list is a colour.
-    durations: Vec<&'static str>,
-    timeline: Timeline,
-    counts: Vec<(&'static str, String, &'static str)>,
-    refusals: Vec<(&'a str, String)>,
-    reached: Vec<Reached<'a>>,
-    rest: String,
-    stuck: Vec<&'a Stuck>,
-    stuck_in_all: u64,
-    violations: Vec<&'a Violation>,
-    violations_in_all: u64,
-    failing_seeds: Vec<String>,
-    /// Commands to paste, each with its purpose.
-    commands: Vec<(&'static str, &'a str)>,
     diagrams: &'a [Diagram],
     series: Option<&'a Series>,
     lanes: Option<&'a UserLanes>,
-    /// The command that draws one user, whose name is to be added.
-    follow: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Live<'a> {
-    facts: Vec<(&'static str, String)>,
-    /// By what the run was judged, and what that leaves out.
-    judged: &'static str,
-    stages: &'a [StageResult],
-}
-
-#[derive(Serialize)]
-struct PropertyRow<'a> {
-    name: &'a str,
-    meaning: &'static str,
-    class: Class,
-    standing: &'static str,
-    checks: String,
-    unjudged: String,
-}
-
-#[derive(Serialize)]
-struct Threshold<'a> {
-    metric: String,
-    /// The metric's name alone.
-    of: &'a str,
-    /// For a quantile, its percentage and the bound in milliseconds.
-    place: Option<(f64, f64)>,
-    expression: &'a str,
-    measured: String,
-    met: Option<bool>,
-    seed: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Metric<'a> {
-    name: &'a str,
-    title: String,
-    count: String,
-    /// p50, p90, p95, p99, p99.9, max, mean.
-    figures: [String; 7],
-    unfinished: u64,
-}
-
-#[derive(Serialize)]
-struct Share {
-    title: String,
-    jain: String,
-    min: Option<String>,
-    max: String,
-    mean: String,
-    overtaken: Option<String>,
-    least: Option<String>,
-}
-
-#[derive(Serialize)]
-pub(super) struct Timeline {
-    pub(super) bucket_ms: f64,
-    pub(super) arrivals: Vec<u64>,
-    pub(super) faults: Vec<FaultMark>,
-    pub(super) violations_ms: Vec<f64>,
-    pub(super) healed_ms: Option<f64>,
-    pub(super) quiet_ms: Option<f64>,
-    pub(super) ended_ms: f64,
-}
-
-#[derive(Serialize)]
-struct Reached<'a> {
-    name: &'a str,
-    times: u64,
-    expected: bool,
 }
 
 /// The whole page.
 pub(super) fn page<'a>(runs: &'a [FinishedRun], version: &'a str) -> Page<'a> {
-    Page {
-        version,
-        runs: runs.iter().map(run).collect(),
-    }
-}
-
-fn run(run: &FinishedRun) -> Run<'_> {
-    let result = run.result();
-    let charts = &run.summary.charts;
-    Run {
-        name: &run.plan.name,
-        file: &run.file,
-        about: &run.plan.about,
-        verdict: result.verdict,
-        exit_code: result.exit_code,
-        what: what_failed(run),
-        sentences: sentences(run),
-        seeds: failing_seed(run),
-        several_seeds: result.seeds > 1,
-        users: count(result.users),
-        personas: personas(run),
-        server: server(&run.plan),
-        network: network(&run.plan),
-        virtual_time: milliseconds(result.virtual_ms),
-        steps: count(result.steps),
-        wall: if result.wall_ms > 0.0 {
-            speed(result)
-        } else {
-            String::new()
-        },
-        trace_hash: &result.trace_hash,
-        live: result.live.as_ref().map(|result| Live {
-            facts: live::facts(result),
-            judged: live::judged(result),
-            stages: &result.stages,
-        }),
-        rerun: rerun(run),
-        properties: properties(result),
-        thresholds: thresholds(run),
-        metrics: metrics(result),
-        shares: shares(result),
-        titles: Measured::ALL
-            .iter()
-            .map(|metric| (metric.name(), metric.title()))
-            .collect(),
-        durations: durations(),
-        charts,
-        timeline: timeline(run),
-        counts: counts(result),
-        refusals: result
-            .refusals
-            .iter()
-            .map(|(code, n)| (code.as_str(), count(*n)))
-            .collect(),
-        reached: reached(run),
-        rest: rest(result),
-        stuck: result.stuck.iter().take(LISTED).collect(),
-        stuck_in_all: result.stuck.len() as u64 + result.stuck_left_out,
-        violations: result.violations.iter().take(LISTED).collect(),
-        violations_in_all: result.violations.len() as u64 + result.violations_left_out,
-        failing_seeds: run
-            .summary
-            .failing
-            .iter()
-            .take(LISTED)
-            .map(|failing| failing.seed.to_string())
-            .collect(),
-        commands: commands(result),
+    let run = |run: &'a FinishedRun| Run {
+        head: head(run),
+        tables: tables(run),
+        charts: &run.summary.charts,
         diagrams: &run.diagrams,
         series: run.series.as_ref(),
         lanes: run.lanes.as_ref(),
-        follow: run
-            .series
-            .as_ref()
-            .map(|series| follow_command(run, series)),
-    }
+    };
+    let runs = runs.iter().map(run).collect();
+    Page { version, runs }
 }
 
-/// What the second run of a violation's seed showed.
-fn rerun(run: &FinishedRun) -> Option<String> {
-    let excerpt = run.excerpt.as_ref()?;
-    Some(match excerpt.rerun {
-        Rerun::Same => "run again: same hash".to_owned(),
-        Rerun::Different { trace_hash } => {
-            format!("run again: another hash, {trace_hash:016x}: not deterministic")
-        }
+/// The verdict, the scenario, and the commands to paste.
+fn head(run: &FinishedRun) -> Value {
+    let result = run.result();
+    // Everything on the page that depends on the machine.
+    let wall = (result.wall_ms > 0.0).then(|| speed(result));
+    // In place of the parts about the simulated server.
+    let live = result.live.as_ref().map(|live| {
+        json!({
+            "facts": live::facts(live),
+            "judged": live::judged(live),
+            "stages": live.stages,
+        })
+    });
+    let rerun = run
+        .excerpt
+        .as_ref()
+        .map(|excerpt| rerun_words(excerpt.rerun));
+    json!({
+        "name": run.plan.name,
+        "file": run.file,
+        "about": run.plan.about,
+        "verdict": result.verdict,
+        "exit_code": result.exit_code,
+        "what": what_failed(run),
+        "sentences": sentences(run),
+        "seeds": failing_seed(run),
+        "several_seeds": result.seeds > 1,
+        "users": count(result.users),
+        "personas": personas(run),
+        "server": server(&run.plan),
+        "network": network(&run.plan),
+        "virtual_time": milliseconds(result.virtual_ms),
+        "steps": count(result.steps),
+        "wall": wall.unwrap_or_default(),
+        "trace_hash": result.trace_hash,
+        "live": live,
+        "rerun": rerun,
+        "commands": commands(result),
+        "follow": run.series.as_ref().map(|series| follow_command(run, series)),
     })
 }
 
+/// The rows of the tables.
+fn tables(run: &FinishedRun) -> Value {
+    let result = run.result();
+    let (stuck, violations) = (&result.stuck, &result.violations);
+    let failing = run.summary.failing.iter().take(LISTED);
+    let titles = Metric::ALL
+        .iter()
+        .map(|one| (one.name().to_owned(), json!(one.title())));
+    // The metrics of charts; a place in this list is a colour.
+    let durations = Metric::ALL.iter().filter(|metric| metric.is_duration());
+    let refusals = result.refusals.iter();
+    json!({
+        "properties": properties(result),
+        "thresholds": thresholds(run),
+        "metrics": metrics(result),
+        "shares": shares(result),
+        "titles": titles.collect::<Value>(),
+        "durations": durations.map(|metric| metric.name()).collect::<Value>(),
+        "timeline": timeline(run),
+        "counts": counts(result),
+        "refusals": refusals.map(|(code, n)| json!([code, count(*n)])).collect::<Value>(),
+        "reached": reached(run),
+        "rest": rest(result),
+        "stuck": stuck[..stuck.len().min(LISTED)],
+        "stuck_in_all": stuck.len() as u64 + result.stuck_left_out,
+        "violations": violations[..violations.len().min(LISTED)],
+        "violations_in_all": violations.len() as u64 + result.violations_left_out,
+        "failing_seeds": failing.map(|one| one.seed.to_string()).collect::<Value>(),
+    })
+}
+
+/// Commands to paste, each with its purpose.
 fn commands(result: &RunResult) -> Vec<(&'static str, &str)> {
     let Some(repro) = &result.repro else {
         return Vec::new();
@@ -290,122 +174,101 @@ fn personas(run: &FinishedRun) -> Vec<(String, String)> {
     }
 }
 
-fn properties(result: &RunResult) -> Vec<PropertyRow<'_>> {
-    let property = |(name, property)| PropertyRow {
-        name,
-        meaning: Property::named(name).map_or("", Property::meaning),
-        class: Class::of(name),
-        standing: match standing(property) {
-            Standing::Held => "held",
-            Standing::Broken => "violated",
-            Standing::Unjudged => "not judged",
-            Standing::NotExercised => "not exercised",
-        },
-        checks: count(property.checks),
-        unjudged: count(property.unjudged),
+fn properties(result: &RunResult) -> Value {
+    let property = |(name, property)| {
+        json!({
+            "name": name,
+            "meaning": Property::named(name).map_or("", Property::meaning),
+            "class": Class::of(name),
+            "standing": standing(property).words(),
+            "checks": count(property.checks),
+            "unjudged": count(property.unjudged),
+        })
     };
     in_order(result).into_iter().map(property).collect()
 }
 
-fn thresholds(run: &FinishedRun) -> Vec<Threshold<'_>> {
-    let threshold = |(threshold, place)| Threshold {
-        place,
-        measured: measured(threshold),
-        metric: ThresholdResult::limited(threshold),
-        of: &threshold.metric,
-        expression: &threshold.expression,
-        met: threshold.met,
-        seed: threshold.seed.map(|seed| seed.to_string()),
-    };
-    let judged = run.result().thresholds.iter();
-    let places = run.plan.thresholds.iter().map(place);
-    judged.zip(places).map(threshold).collect()
-}
-
-/// The percentage and the milliseconds of a threshold on a quantile.
-const fn place(threshold: &plan::Threshold) -> Option<(f64, f64)> {
-    match threshold.figure {
-        Figure::Percentile(percent) => Some((percent, threshold.bound)),
-        Figure::Max
-        | Figure::Mean
-        | Figure::Overtaken
-        | Figure::Jain
-        | Figure::Count
-        | Figure::Rate => None,
-    }
-}
-
-fn metrics(result: &RunResult) -> Vec<Metric<'_>> {
-    let in_order = Measured::ALL
-        .iter()
-        .filter_map(|metric| result.metrics.get_key_value(metric.name()));
-    in_order
-        .map(|(name, metric)| Metric {
-            title: title(name),
-            count: count(metric.count),
-            figures: of_metric(name, metric),
-            unfinished: metric.unfinished,
-            name,
-        })
-        .collect()
-}
-
-fn durations() -> Vec<&'static str> {
-    let all = Measured::ALL.iter();
-    let durations = all.filter(|metric| metric.is_duration());
-    durations.map(|metric| metric.name()).collect()
-}
-
-fn shares(result: &RunResult) -> Vec<Share> {
-    let all = result.fairness.iter();
-    all.map(|(name, share)| {
-        let is_wait = ["queue_wait", "stick_wait"].contains(&name.as_str());
-        let shown = |value| {
-            if is_wait {
-                milliseconds(value)
-            } else {
-                figure(value)
-            }
+fn thresholds(run: &FinishedRun) -> Value {
+    let both = run.result().thresholds.iter().zip(&run.plan.thresholds);
+    both.map(|(threshold, planned)| {
+        // The percentage and the milliseconds of a threshold on a quantile.
+        let place = match planned.figure {
+            Figure::Percentile(percent) => Some((percent, planned.bound)),
+            Figure::Max
+            | Figure::Mean
+            | Figure::Overtaken
+            | Figure::Jain
+            | Figure::Count
+            | Figure::Rate => None,
         };
-        Share {
-            title: title(name),
-            jain: share.jain.map_or_else(|| "–".to_owned(), figure),
-            min: (!is_wait).then(|| figure(share.min)),
-            max: shown(share.max),
-            mean: shown(share.mean),
-            overtaken: is_wait.then(|| count(share.overtaken)),
-            least: share.least.as_ref().map(least_served),
-        }
+        json!({
+            "place": place,
+            "measured": measured(threshold),
+            "metric": ThresholdResult::limited(threshold),
+            "of": threshold.metric,
+            "expression": threshold.expression,
+            "met": threshold.met,
+            "seed": threshold.seed.map(|seed| seed.to_string()),
+        })
     })
     .collect()
 }
 
-fn timeline(run: &FinishedRun) -> Timeline {
+fn metrics(result: &RunResult) -> Value {
+    let all = Metric::ALL.iter();
+    let measured = all.filter_map(|metric| result.metrics.get_key_value(metric.name()));
+    let row = |(name, metric): (&String, &_)| {
+        json!({
+            "name": name,
+            "title": title(name),
+            "count": count(metric.count),
+            "figures": of_metric(name, metric),
+            "unfinished": metric.unfinished,
+        })
+    };
+    measured.map(row).collect()
+}
+
+fn shares(result: &RunResult) -> Value {
+    let all = result.fairness.iter();
+    all.map(|(name, share)| {
+        let is_wait = ["queue_wait", "stick_wait"].contains(&name.as_str());
+        let shown = match is_wait {
+            true => milliseconds,
+            false => figure,
+        };
+        json!({
+            "title": title(name),
+            "jain": share.jain.map_or_else(|| "–".to_owned(), figure),
+            "min": (!is_wait).then(|| figure(share.min)),
+            "max": shown(share.max),
+            "mean": shown(share.mean),
+            "overtaken": is_wait.then(|| count(share.overtaken)),
+            "least": share.least.as_ref().map(least_served),
+        })
+    })
+    .collect()
+}
+
+fn timeline(run: &FinishedRun) -> Value {
     let timeline = &run.summary.timeline;
     let ms = |span: Span| span.0 as f64 / 1_000.0;
-    let mut violations: Vec<f64> = run
-        .result()
-        .violations
-        .iter()
-        .map(|violation| violation.at.0 as f64 / 1_000.0)
-        .collect();
+    let violations = run.result().violations.iter();
+    let mut violations: Vec<f64> = violations.map(|violation| ms(violation.at)).collect();
     violations.sort_by(f64::total_cmp);
     violations.dedup();
     violations.truncate(LISTED);
-    Timeline {
-        bucket_ms: ms(timeline.bucket),
-        arrivals: timeline.arrivals.clone(),
-        faults: fault_marks(
-            &run.plan.faults_of(shown_seed(run)),
-            run.plan.workload.users(),
-            &timeline.marks,
-            run.series.as_ref(),
-        ),
-        violations_ms: violations,
-        healed_ms: timeline.healed_at.map(ms),
-        quiet_ms: timeline.quiet_at.map(ms),
-        ended_ms: ms(timeline.ended_at),
-    }
+    let faults = run.plan.faults_of(shown_seed(run));
+    let users = run.plan.workload.users();
+    json!({
+        "bucket_ms": ms(timeline.bucket),
+        "arrivals": timeline.arrivals,
+        "faults": fault_marks(&faults, users, &timeline.marks, run.series.as_ref()),
+        "violations_ms": violations,
+        "healed_ms": timeline.healed_at.map(ms),
+        "quiet_ms": timeline.quiet_at.map(ms),
+        "ended_ms": ms(timeline.ended_at),
+    })
 }
 
 /// The seed whose faults and figures over time are shown.
@@ -414,58 +277,36 @@ fn shown_seed(run: &FinishedRun) -> u64 {
     recorded.map_or(run.result().seed, |series| series.seed)
 }
 
-fn counts(result: &RunResult) -> Vec<(&'static str, String, &'static str)> {
-    let counts = result.counts;
-    [
-        (
-            "attempted",
-            counts.attempted,
-            "sends and pushes that clients meant to make",
-        ),
-        ("accepted", counts.accepted, "answered with success"),
-        ("refused", counts.refused, "answered with a refusal"),
-        ("unanswered", counts.unanswered, "never answered"),
-        (
-            "delivered",
-            counts.delivered,
-            "seen, once for each receiver",
-        ),
-        (
-            "lost",
-            counts.lost,
-            "accepted, and never seen by a receiver",
-        ),
-        ("gapped", counts.gapped, "not seen, but named by a gap"),
-        (
-            "duplicated",
-            counts.duplicated,
-            "seen again under another number",
-        ),
-        (
-            "reordered",
-            counts.reordered,
-            "seen out of their room's order",
-        ),
-        ("phantom", counts.phantom, "seen, but never sent"),
-        (
-            "skipped",
-            counts.skipped,
-            "calls that users without a handle passed over",
-        ),
-    ]
-    .into_iter()
-    .map(|(name, n, words)| (name, count(n), words))
-    .collect()
+/// The counts of messages, each with its meaning.
+const COUNTS: [(&str, &str); 11] = [
+    ("attempted", "sends and pushes that clients meant to make"),
+    ("accepted", "answered with success"),
+    ("refused", "answered with a refusal"),
+    ("unanswered", "never answered"),
+    ("delivered", "seen, once for each receiver"),
+    ("lost", "accepted, and never seen by a receiver"),
+    ("gapped", "not seen, but named by a gap"),
+    ("duplicated", "seen again under another number"),
+    ("reordered", "seen out of their room's order"),
+    ("phantom", "seen, but never sent"),
+    ("skipped", "calls that users without a handle passed over"),
+];
+
+fn counts(result: &RunResult) -> Value {
+    let counts = json!(result.counts);
+    let n = |name| count(counts[name].as_u64().unwrap_or_default());
+    let row = |(name, words)| json!([name, n(name), words]);
+    COUNTS.into_iter().map(row).collect()
 }
 
-fn reached(run: &FinishedRun) -> Vec<Reached<'_>> {
+fn reached(run: &FinishedRun) -> Value {
     let tally = &run.result().sometimes;
-    Point::ALL
-        .iter()
-        .map(|point| Reached {
-            name: point.name(),
-            times: tally.get(point.name()).copied().unwrap_or(0),
-            expected: run.plan.expect_sometimes.contains(&point.name()),
+    let row = |point: &Point| {
+        json!({
+            "name": point.name(),
+            "times": tally.get(point.name()).copied().unwrap_or(0),
+            "expected": run.plan.expect_sometimes.contains(&point.name()),
         })
-        .collect()
+    };
+    Point::ALL.iter().map(row).collect()
 }

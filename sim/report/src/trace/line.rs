@@ -74,14 +74,6 @@ pub(super) struct TraceLine<'a> {
     sizes: BTreeMap<&'static str, [u64; 2]>,
 }
 
-fn show_user(user: User) -> String {
-    format!("user_{}", user.0)
-}
-
-fn show_room(room: Room) -> String {
-    format!("room_{}", room.0)
-}
-
 fn milliseconds(span: Span) -> f64 {
     span.0 as f64 / 1_000.0
 }
@@ -100,7 +92,7 @@ impl<'a> TraceLine<'a> {
             t_ms: milliseconds(record.at.since(start)),
             agent: Some(record.agent.0),
             name: Some(record.name),
-            user: record.user.map(show_user),
+            user: record.user.map(|user| user.to_string()),
             kind: kind_of(&record.what),
             ..Self::default()
         };
@@ -182,8 +174,8 @@ impl<'a> TraceLine<'a> {
                 room,
             } => {
                 line.verb = Some(verb);
-                line.who = user.map(show_user);
-                line.room = room.map(show_room);
+                line.who = user.map(|user| user.to_string());
+                line.room = room.map(|room| room.to_string());
                 (at, "operated")
             }
             WorldRecord::FaultMade { at, name } => {
@@ -209,27 +201,22 @@ impl<'a> TraceLine<'a> {
         line
     }
 
-    /// Whether this user did or observed it.
-    pub(super) fn is_of(&self, user: User) -> bool {
-        self.user.as_deref() == Some(show_user(user).as_str())
-    }
-
     /// Whether it happened in this room.
     pub(super) fn is_in(&self, room: Room) -> bool {
-        let room = show_room(room);
+        let room = room.to_string();
         self.room.as_ref() == Some(&room) || self.rooms.contains(&room)
     }
 
     fn add_call(&mut self, call: CallId, op: &Op) {
         self.call = Some(call.0);
         self.verb = Some(op.verb());
-        self.room = op.room().flatten().map(show_room);
+        self.room = op.room().flatten().map(|room| room.to_string());
     }
 
     fn add_op(&mut self, call: CallId, op: &'a Op) {
         self.add_call(call, op);
         self.epoch = op.epoch().map(|epoch| epoch.0);
-        self.who = op.about().map(show_user);
+        self.who = op.about().map(|user| user.to_string());
         self.text = op.text().map(|text| cut(text));
         if let Op::Command(Command::ReportUser { reason, .. }) = op {
             self.reason = Some(reason);
@@ -263,7 +250,7 @@ impl<'a> TraceLine<'a> {
                 self.add_mood(*stress, *boss_alert);
             }
             Response::Read(Answer::History { room, .. } | Answer::Members { room, .. }) => {
-                self.room = Some(show_room(*room));
+                self.room = Some(room.to_string());
             }
             Response::Streaming => {}
         }
@@ -278,18 +265,18 @@ impl<'a> TraceLine<'a> {
         match reply {
             Reply::Waiting { position, .. } => self.place = Some(*position),
             Reply::Matched { room, partner, .. } => {
-                self.room = Some(show_room(*room));
-                self.who = Some(show_user(partner.id));
+                self.room = Some(room.to_string());
+                self.who = Some(partner.id.to_string());
             }
-            Reply::LoggedIn { room, .. } => self.room = Some(show_room(*room)),
+            Reply::LoggedIn { room, .. } => self.room = Some(room.to_string()),
             Reply::Sent { room, room_seq, .. } => {
-                self.room = Some(show_room(*room));
+                self.room = Some(room.to_string());
                 self.room_seq = Some(room_seq.0);
             }
             Reply::Stick {
                 room, place, epoch, ..
             } => {
-                self.room = Some(show_room(*room));
+                self.room = Some(room.to_string());
                 self.place = Some(*place);
                 self.epoch = Some(epoch.0);
             }
@@ -317,15 +304,15 @@ impl<'a> TraceLine<'a> {
                 self.rooms = gap
                     .rooms
                     .iter()
-                    .map(|range| show_room(range.room))
+                    .map(|range| range.room.to_string())
                     .collect();
                 return;
             }
         };
-        self.room = Some(show_room(event.room));
+        self.room = Some(event.room.to_string());
         self.room_seq = Some(event.room_seq.0);
         let who = event.about(reader.unwrap_or_default());
-        self.who = who.map(|who| show_user(who.id));
+        self.who = who.map(|who| who.id.to_string());
         match &event.body {
             Body::Message { text, epoch, .. } => {
                 self.text = Some(cut(text));

@@ -13,7 +13,10 @@ mod scenario_run;
 mod serving;
 mod shrinking;
 
+use sim_judge::SeedOutcome;
+use sim_model::history::Observer;
 use sim_search::explore::AlsoJudge;
+use sim_search::panics::catch_panic;
 use sim_search::runner::RunSeed;
 use std::io::{self, ErrorKind, Write};
 use std::num::NonZeroUsize;
@@ -26,7 +29,7 @@ use crate::report_server::ReportServer;
 use crate::{COMMIT, VERSION};
 use serde::Serialize;
 use sim_live::needed_faults;
-use sim_model::outcome::{INTERRUPTED, Interrupt, RunResult, worst};
+use sim_model::outcome::{INTERRUPTED, Interrupt, Progress, RunResult, worst};
 use sim_model::plan::Plan;
 use sim_report::{Detail, FinishedRun, Origin, Paint, View};
 use sim_scenario::{ErrorStyle, ScenarioError};
@@ -141,6 +144,15 @@ impl Console<'_> {
     }
 }
 
+/// Runs a seed once. A run that panics is observed up to then.
+fn run_once(
+    run: RunSeed<'_>,
+    (plan, seed): (&Plan, u64),
+    observer: Option<&mut (dyn Observer + '_)>,
+) -> Result<SeedOutcome, String> {
+    catch_panic(|| run(plan, seed, &Progress::default(), observer))
+}
+
 fn cannot_write(path: &Path, error: &io::Error) -> String {
     format!("cannot write {}: {error}", path.display())
 }
@@ -209,15 +221,12 @@ fn schema(console: &mut Console<'_>) -> u8 {
 fn validate(arguments: &ValidateArgs, console: &mut Console<'_>) -> u8 {
     let mut code = 0;
     for path in &arguments.files {
-        match sim_scenario::load(path) {
-            Ok(plan) => {
+        match load(path, console) {
+            Some(plan) => {
                 console.say(&format!("{}: ok ({})\n", path.display(), plan.name));
                 console.say(&repeated_faults(&plan));
             }
-            Err(problem) => {
-                console.complain_of(&problem);
-                code = WRONG;
-            }
+            None => code = WRONG,
         }
     }
     code
@@ -382,15 +391,16 @@ fn summary(runs: &[FinishedRun], code: u8, view: &View<'_>) -> String {
     text
 }
 
+/// Loads a plan. None if it is invalid; the error is printed.
+fn load(path: &Path, console: &mut Console<'_>) -> Option<Plan> {
+    let plan = sim_scenario::load(path);
+    plan.map_err(|problem| console.complain_of(&problem)).ok()
+}
+
 /// Loads all plans. None if one of them is invalid; all errors are printed.
 fn load_all(files: &[PathBuf], console: &mut Console<'_>) -> Option<Vec<Plan>> {
-    let mut plans = Vec::new();
-    for path in files {
-        match sim_scenario::load(path) {
-            Ok(plan) => plans.push(plan),
-            Err(problem) => console.complain_of(&problem),
-        }
-    }
+    let plans = files.iter().filter_map(|path| load(path, console));
+    let plans: Vec<Plan> = plans.collect();
     (plans.len() == files.len()).then_some(plans)
 }
 

@@ -29,17 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 struct Shown {
     /// The data of the finished runs, and of the end; empty until the first run ended.
     done: Option<String>,
-    running: Option<Running>,
-}
-
-/// The run that goes on.
-#[derive(Debug)]
-struct Running {
-    file: String,
-    plan: Plan,
-    seeds: u64,
-    progress: ProgressNow,
-    series: Arc<Mutex<SeriesRecorder>>,
+    /// The run that goes on, and the recorder of its figures.
+    running: Option<(RunningView, Arc<Mutex<SeriesRecorder>>)>,
 }
 
 /// The server, until it is dropped.
@@ -100,19 +91,19 @@ impl ReportServer {
         (seed, seeds): (u64, u64),
     ) -> Arc<Mutex<SeriesRecorder>> {
         let series = Arc::new(Mutex::new(SeriesRecorder::new(seed, &plan.thresholds)));
-        lock(&self.shown).running = Some(Running {
+        let view = RunningView {
             file,
             plan: plan.clone(),
             seeds,
             progress: ProgressNow::default(),
-            series: Arc::clone(&series),
-        });
+        };
+        lock(&self.shown).running = Some((view, Arc::clone(&series)));
         series
     }
 
     /// The run goes on.
     pub fn advance(&self, progress: ProgressNow) {
-        if let Some(running) = &mut lock(&self.shown).running {
+        if let Some((running, _)) = &mut lock(&self.shown).running {
             running.progress = progress;
         }
     }
@@ -146,16 +137,9 @@ impl Drop for ReportServer {
 /// The data of the page.
 fn data(shown: &Mutex<Shown>) -> String {
     let shown = lock(shown);
-    if let Some(running) = &shown.running {
-        let series = lock(&running.series).series();
-        let view = RunningView {
-            file: &running.file,
-            plan: &running.plan,
-            seeds: running.seeds,
-            progress: &running.progress,
-            series: &series,
-        };
-        return sim_report::running_data(&view, VERSION).unwrap_or_default();
+    if let Some((running, series)) = &shown.running {
+        let series = lock(series).series();
+        return sim_report::running_data(running, &series, VERSION).unwrap_or_default();
     }
     shown.done.clone().unwrap_or_else(|| "{}".to_owned())
 }

@@ -3,60 +3,49 @@
 
 use serde_json::{Value as Json, json};
 
-/// The pages of the book with these tables. `build.rs` copies them.
+/// A group of terms: its name, and the heading and the first column of its table.
+type Group = (&'static str, &'static str, &'static str);
+
 macro_rules! page {
-    ($name:literal) => {
-        ($name, include_str!(concat!(env!("OUT_DIR"), "/", $name)))
+    ($name:literal, $groups:expr) => {
+        (
+            $name,
+            include_str!(concat!(env!("OUT_DIR"), "/", $name)),
+            $groups,
+        )
     };
 }
 
-const PAGES: [(&str, &str); 4] = [
-    page!("running.md"),
-    page!("judge.md"),
-    page!("scenario-reference.md"),
-    page!("protocol.md"),
-];
-
-/// The groups: the name, and the page, the heading and the first column of its table.
-const GROUPS: [(&str, &str, &str, &str); 18] = [
-    ("exit codes", "running.md", "Exit codes", "exit"),
-    ("properties", "judge.md", "Properties", "property"),
-    ("metrics", "scenario-reference.md", "Thresholds", "metric"),
-    ("figures", "scenario-reference.md", "Thresholds", "figure"),
-    (
-        "points",
+/// The pages of the book with these tables, each with its groups. `build.rs` copies them.
+const PAGES: [(&str, &str, &[Group]); 4] = [
+    page!("running.md", &[("exit codes", "Exit codes", "exit")]),
+    page!("judge.md", &[("properties", "Properties", "property")]),
+    page!(
         "scenario-reference.md",
-        "Sometimes points",
-        "point",
+        &[
+            ("metrics", "Thresholds", "metric"),
+            ("figures", "Thresholds", "figure"),
+            ("points", "Sometimes points", "point"),
+            ("keys of a scenario", "The top level", "key"),
+            ("keys of capacity", "capacity", "key"),
+            ("keys of client", "client", "key"),
+            ("keys of network", "network", "key"),
+            ("keys of a persona", "Kinds of users", "key"),
+            ("habits", "Habits", "habit"),
+            ("steps", "Flows", "step"),
+            ("faults", "Faults", "kind"),
+            ("keys of a fault", "Faults", "key"),
+            ("milestones", "Faults", "milestone"),
+        ]
     ),
-    (
-        "keys of a scenario",
-        "scenario-reference.md",
-        "The top level",
-        "key",
+    page!(
+        "protocol.md",
+        &[
+            ("keys of server", "1. Configuration", "key"),
+            ("presence", "2.4 Presence states", "state"),
+            ("refusals", "16.3 Refusals", "code"),
+        ]
     ),
-    (
-        "keys of capacity",
-        "scenario-reference.md",
-        "capacity",
-        "key",
-    ),
-    ("keys of client", "scenario-reference.md", "client", "key"),
-    ("keys of network", "scenario-reference.md", "network", "key"),
-    (
-        "keys of a persona",
-        "scenario-reference.md",
-        "Kinds of users",
-        "key",
-    ),
-    ("habits", "scenario-reference.md", "Habits", "habit"),
-    ("steps", "scenario-reference.md", "Flows", "step"),
-    ("faults", "scenario-reference.md", "Faults", "kind"),
-    ("keys of a fault", "scenario-reference.md", "Faults", "key"),
-    ("milestones", "scenario-reference.md", "Faults", "milestone"),
-    ("keys of server", "protocol.md", "1. Configuration", "key"),
-    ("presence", "protocol.md", "2.4 Presence states", "state"),
-    ("refusals", "protocol.md", "16.3 Refusals", "code"),
 ];
 
 /// The group of words that are defined in sentences.
@@ -94,16 +83,15 @@ pub enum Found<'t> {
 #[must_use]
 pub fn all() -> Vec<Term> {
     let mut terms = Vec::new();
-    for (group, name, heading, column) in GROUPS {
-        for (page, text) in PAGES.into_iter().filter(|(page, _)| *page == name) {
+    for (page, text, groups) in PAGES {
+        for &(group, heading, column) in groups {
             terms.extend(of_table(group, page, text, (heading, column)));
         }
     }
-    for (page, text) in PAGES
-        .into_iter()
-        .filter(|(page, _)| WITH_WORDS.contains(page))
-    {
-        terms.extend(of_sentences(page, text));
+    for (page, text, _) in PAGES {
+        if WITH_WORDS.contains(&page) {
+            terms.extend(of_sentences(page, text));
+        }
     }
     terms
 }
@@ -319,8 +307,8 @@ mod tests {
         for kind in OpKind::ALL.iter().filter(|kind| kind.plain().is_some()) {
             has("steps", kind.verb());
         }
-        for (group, ..) in GROUPS {
-            assert!(terms.iter().any(|term| term.group == group), "no {group}");
+        for (group, ..) in PAGES.iter().flat_map(|page| page.2) {
+            assert!(terms.iter().any(|term| term.group == *group), "no {group}");
         }
     }
 

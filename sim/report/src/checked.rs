@@ -3,7 +3,7 @@
 use super::FinishedRun;
 use super::checks::{Standing, of_standing};
 use super::numbers::{count, milliseconds, plural};
-use sim_model::outcome::{DisconnectedHolder, RestResult, RunResult, Stuck};
+use sim_model::outcome::{DisconnectedHolder, RunResult, Stuck};
 
 /// The claims of a pass, as sentences: only what was checked.
 pub(super) fn claims(run: &FinishedRun) -> Vec<String> {
@@ -40,23 +40,20 @@ pub(super) fn claims(run: &FinishedRun) -> Vec<String> {
 
 /// `12 of 267 users were stuck when the run ended, and the scenario allows none.`
 pub(super) fn rest(result: &RunResult) -> String {
-    let RestResult {
-        stuck,
-        allowed,
-        seed,
-        held,
-    } = &result.rest;
+    let rest = &result.rest;
     let users = plural(result.users, "user", "users");
-    let were = if *stuck == 1 { "was" } else { "were" };
-    let stuck = match stuck {
+    let were = if rest.stuck == 1 { "was" } else { "were" };
+    let stuck = match rest.stuck {
         0 => return format!("None of {users} was stuck when the run ended."),
         stuck => format!(
             "{} of {users} {were} stuck when the run ended",
-            count(*stuck)
+            count(stuck)
         ),
     };
-    let which = seed.map_or_else(String::new, |seed| format!(", the most in seed {seed}"));
-    match (allowed, held) {
+    let which = rest
+        .seed
+        .map_or_else(String::new, |seed| format!(", the most in seed {seed}"));
+    match (&rest.allowed, rest.held) {
         (Some(allowed), true) => format!("{stuck}; the scenario allows {allowed} of them."),
         (Some(allowed), false) => format!("{stuck}{which}; the scenario allows {allowed} of them."),
         (None, _) => format!("{stuck}{which}; the scenario allows none."),

@@ -201,7 +201,7 @@ fn compare_runs(before: &RunResult, after: &RunResult, noise: f64) -> Compared {
     let is_whole = compared.is_whole();
     let differences = &mut compared.differences;
     let (old, new) = (figures(before), figures(after));
-    let comparable = |figure: &&Figure| is_whole || figure.of_verdict;
+    let comparable = |figure: &&Figure| is_whole || figure.is_of_verdict();
     for figure in old.iter().filter(comparable) {
         let other = new.iter().find(|other| other.name == figure.name);
         differences.extend(difference(figure, Some(figure), other));

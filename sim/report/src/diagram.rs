@@ -97,6 +97,16 @@ pub struct Lane {
     pub role: Role,
 }
 
+impl Lane {
+    const fn new(name: String, persona: String, role: Role) -> Self {
+        Self {
+            name,
+            persona,
+            role,
+        }
+    }
+}
+
 /// The role of a participant in a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -116,7 +126,7 @@ pub enum Role {
 }
 
 /// A message, or another event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Event {
     /// The kind of the event.
     pub kind: Kind,
@@ -159,7 +169,7 @@ const fn is_false(flag: &bool) -> bool {
 }
 
 /// The kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A call from a client to the server.
@@ -171,14 +181,16 @@ pub enum Kind {
     /// Events on a stream.
     Push,
     /// An event without a message: something that the lane's owner did or observed.
+    #[default]
     Point,
 }
 
 /// The outcome of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
     /// Success.
+    #[default]
     Fine,
     /// The answer is a refusal.
     Refused,
@@ -225,7 +237,7 @@ pub fn diagram(
 ) -> Option<Diagram> {
     let selection = LaneSelector::of(log, violation).choose()?;
     let plan = plan.of_seed(seed);
-    let mut diagram = LaneDrawing::of(&plan, log, &selection).into_diagram(&selection);
+    let mut diagram = LaneDrawing::of(&plan, log, &selection).into_diagram();
     diagram.of = of;
     diagram.seed = seed;
     diagram.property.clone_from(&violation.property);
@@ -298,16 +310,9 @@ pub(crate) fn lane_events(
     log: &RunLog,
     users: Vec<(Agent, String)>,
 ) -> (Vec<Event>, Vec<Band>) {
-    let lane = |(agent, name)| {
-        let lane = Lane {
-            name,
-            persona: String::new(),
-            role: Role::Bystander,
-        };
-        (agent, lane)
-    };
+    let lane = |(agent, name)| (agent, Lane::new(name, String::new(), Role::Bystander));
     let selection = LaneSelection::of(users.into_iter().map(lane).collect());
-    LaneDrawing::of(plan, log, &selection).into_events(&selection)
+    LaneDrawing::of(plan, log, &selection).into_events()
 }
 
 fn fact_marks(diagram: &Diagram, subject: &Subject) -> Vec<FactMark> {

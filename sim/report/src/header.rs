@@ -60,14 +60,10 @@ fn agents(run: &FinishedRun) -> Vec<Line> {
     if result.seeds > 1 {
         who = format!("{who} over {} seeds", count(result.seeds));
     }
-    let names: Vec<String> = match &run.plan.workload {
-        Workload::Phases { personas, .. } => personas
-            .iter()
-            .zip(&run.summary.by_persona)
-            .map(|(persona, n)| format!("{} {}", count(*n), fit(&persona.name, 40)))
-            .collect(),
-        Workload::Steps { users, .. } => users.iter().map(|user| fit(&user.name, 40)).collect(),
-    };
+    let names = personas(run).into_iter();
+    let names: Vec<String> = names
+        .map(|(name, n)| format!("{n} {}", fit(&name, 40)).trim_start().to_owned())
+        .collect();
     let mut items: Vec<String> = names.iter().map(|name| format!("{name},")).collect();
     if let Some(last) = items.last_mut() {
         last.pop();
@@ -84,6 +80,21 @@ fn agents(run: &FinishedRun) -> Vec<Line> {
     }
     items.extend(server(&run.plan));
     flow("", &items, " ", 0)
+}
+
+/// The personas, each with its number of users; in the steps form the users.
+pub(super) fn personas(run: &FinishedRun) -> Vec<(String, String)> {
+    match &run.plan.workload {
+        Workload::Phases { personas, .. } => personas
+            .iter()
+            .zip(&run.summary.by_persona)
+            .map(|(persona, n)| (persona.name.clone(), count(*n)))
+            .collect(),
+        Workload::Steps { users, .. } => users
+            .iter()
+            .map(|user| (user.name.clone(), String::new()))
+            .collect(),
+    }
 }
 
 pub(super) fn server(plan: &Plan) -> Vec<String> {

@@ -49,7 +49,7 @@ pub use html::{RunningView, calibrated_html, html, report_data, running_data, se
 pub use json::{Origin, json};
 pub use junit::junit;
 pub use lanes::LANES;
-pub use line::Paint;
+pub use line::{Paint, wrapped};
 pub use live_line::{exhausting, live_line};
 pub use replayed::replayed;
 pub use shell::{quote, repeat_command, run_command, started_as};

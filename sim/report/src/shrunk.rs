@@ -34,15 +34,11 @@ impl ShrunkRun {
     /// The shrunk run as a result for JSON.
     #[must_use]
     pub fn result(&self) -> ShrunkResult {
-        let Size {
-            users,
-            steps,
-            faults,
-        } = self.shrunk.after;
+        let after = self.shrunk.after;
         ShrunkResult {
-            users,
-            steps,
-            faults,
+            users: after.users,
+            steps: after.steps,
+            faults: after.faults,
             file: self.file.clone(),
             wall_ms: self.took.as_secs_f64() * 1_000.0,
         }

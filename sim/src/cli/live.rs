@@ -87,33 +87,25 @@ impl LiveArgs {
     /// The arguments that name this server again.
     #[must_use]
     pub fn words(&self) -> String {
-        let Some(target) = &self.target else {
-            return String::new();
-        };
-        let mut words = format!(" --target {}", quote(&target.to_string()));
-        if let Some(protocol) = self.protocol {
-            words += &format!(" --protocol {}", protocol.name());
-        }
-        if let Some(scale) = self.rate_scale {
-            words += &format!(" --rate-scale {scale}");
-        }
-        if let Some(nemesis) = &self.nemesis {
-            words += &format!(" --nemesis {}", quote(&nemesis.to_string()));
-        }
-        let files = [
-            ("ca", &self.authorities),
-            ("journal", &self.journal),
-            ("server", &self.server),
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let words = [
+            ("target", self.target.as_ref().map(Target::to_string)),
+            ("protocol", self.protocol.map(|one| one.name().to_owned())),
+            ("rate-scale", self.rate_scale.map(|scale| scale.to_string())),
+            (
+                "nemesis",
+                self.nemesis.as_ref().map(NemesisCommand::to_string),
+            ),
+            ("ca", path(&self.authorities)),
+            ("journal", path(&self.journal)),
+            ("server", path(&self.server)),
         ];
-        for (flag, path) in files {
-            if let Some(path) = path {
-                words += &format!(" --{flag} {}", quote(&path.display().to_string()));
-            }
-        }
-        for limit in &self.limits {
-            words += &format!(" --limit {}", quote(&limit.0));
-        }
-        words
+        let limits = self.limits.iter();
+        let limits = limits.map(|limit| ("limit", Some(limit.0.clone())));
+        let given = words.into_iter().chain(limits);
+        given
+            .filter_map(|(flag, word)| Some(format!(" --{flag} {}", quote(&word?))))
+            .collect()
     }
 }
 

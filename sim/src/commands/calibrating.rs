@@ -2,14 +2,13 @@
 //! one.
 
 use sim_model::outcome::START;
-use sim_scenario::load;
 use sim_search::runner::RunSeed;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::live_run::{Problem, unjudged, watched};
-use super::{Console, WRONG, one_can_be_live, prepare_files};
+use super::{Console, WRONG, load, one_can_be_live, prepare_files};
 use crate::VERSION;
 use crate::cli::CalibrateArgs;
 use sim_judge::metrics::throughput::Throughput;
@@ -26,13 +25,10 @@ use sim_search::runner::{Seeds, of_one_seed, run_seeds};
 pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> u8 {
     let mut plan = None;
     if let Some(path) = &arguments.file {
-        match load(path) {
-            Ok(read) => plan = Some((path.as_path(), read)),
-            Err(problem) => {
-                console.complain_of(&problem);
-                return WRONG;
-            }
-        }
+        let Some(read) = load(path, console) else {
+            return WRONG;
+        };
+        plan = Some((path.as_path(), read));
     }
     let files = [&arguments.out, &arguments.json, &arguments.report];
     let can_be_live = |console: &mut Console<'_>| {

@@ -5,10 +5,10 @@ use sim_model::outcome::TinyWorld;
 use sim_scenario::annotated;
 use sim_scenario::load;
 
-use super::{Console, WRONG, detail, prepare_files};
+use super::{Console, WRONG, detail, prepare_files, run_once};
 use crate::cli::{ExhaustArgs, WorldChoice};
 use crate::output;
-use sim_model::outcome::{Counterexample, PANIC, Progress};
+use sim_model::outcome::{Counterexample, PANIC};
 use sim_search::exhaust::{self, Options};
 use sim_search::panics::catch_panic;
 
@@ -99,8 +99,7 @@ fn keep(path: &Counterexample, world: TinyWorld, console: &mut Console<'_>) -> O
         return None;
     }
     let again = load(&file).ok()?;
-    let shows = match catch_panic(|| (console.run)(&again, again.seed, &Progress::default(), None))
-    {
+    let shows = match run_once(console.run, (&again, again.seed), None) {
         Ok(outcome) => {
             let mut seen = outcome.violations.iter();
             seen.any(|violation| violation.property == path.property())

@@ -5,9 +5,7 @@ use serde_json::Value as Json;
 use super::{Console, WRONG};
 use crate::cli::ExplainArgs;
 use crate::terms::{Found, Term, all, as_json, find};
-
-/// The columns of a page.
-const COLUMNS: usize = 80;
+use sim_report::wrapped;
 
 /// Explains a term, or lists all.
 pub(super) fn explain(arguments: &ExplainArgs, console: &mut Console<'_>) -> u8 {
@@ -49,7 +47,7 @@ fn page(term: &Term) -> String {
             "" => said.clone(),
             head => format!("{head}: {said}"),
         };
-        wrap(&mut text, said.split_whitespace());
+        text += &wrapped(said.split_whitespace(), 2);
     }
     text
 }
@@ -61,25 +59,7 @@ fn list(terms: &[&Term]) -> String {
         let gap = if text.is_empty() { "" } else { "\n" };
         let name = group.first().map_or("", |term| term.group);
         text += &format!("{gap}{}\n", name.to_uppercase());
-        wrap(&mut text, group.iter().map(|term| term.name.as_str()));
+        text += &wrapped(group.iter().map(|term| term.name.as_str()), 2);
     }
     text + "\nsim explain TERM explains one.\n"
-}
-
-/// Adds the words in indented lines.
-fn wrap<'w>(text: &mut String, words: impl Iterator<Item = &'w str>) {
-    let mut width = 0;
-    for word in words {
-        let length = word.chars().count();
-        if width == 0 || width + 1 + length > COLUMNS {
-            text.push_str(if width == 0 { "  " } else { "\n  " });
-            width = 2;
-        } else {
-            text.push(' ');
-            width += 1;
-        }
-        text.push_str(word);
-        width += length;
-    }
-    text.push('\n');
 }

@@ -10,10 +10,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::scenario_run::unreached_turn;
-use super::{Console, WRONG, detail, load_all, prepare_files, shrinking};
+use super::{Console, WRONG, detail, load_all, prepare_files, run_once, shrinking};
 use crate::cli::ExploreArgs;
 use crate::output;
-use sim_model::outcome::{FailureResult, INTERRUPTED, Interrupt, Progress, Trial, worst};
+use sim_model::outcome::{FailureResult, INTERRUPTED, Interrupt, Trial, worst};
 use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
 use sim_report::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
@@ -21,7 +21,6 @@ use sim_scenario::to_yaml;
 use sim_search::explore::{
     Corpus, Exploration, ExploreOptions, Guide, Listener, OnFailure, blank, explore,
 };
-use sim_search::panics::catch_panic;
 use sim_search::shrink;
 
 /// The flag for drawn flows, which stands for a file in messages.
@@ -76,23 +75,16 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
         console.complain(&format!("error: {problem}\n"));
         return WRONG;
     }
-    if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided)
-        && console.after(folder, corpus.save(folder), 0) != 0
-    {
-        return WRONG;
-    }
-    if let Some(path) = &arguments.trace
-        && let Some(failure) = found.failures.iter().next()
-        && console.after(path, trace(path, &what, failure, console.run), 0) != 0
-    {
+    if !are_written(arguments, &what, &found, console) {
         return WRONG;
     }
     let kept = keep_all(arguments, &what, &found, console);
-    let named = arguments.files.iter();
-    let mut files: Vec<String> = named.map(|file| file.display().to_string()).collect();
-    if arguments.flows {
-        files.push(FLOWS.to_owned());
-    }
+    let named = arguments
+        .files
+        .iter()
+        .map(|file| file.display().to_string());
+    let flows = arguments.flows.then(|| FLOWS.to_owned());
+    let files: Vec<String> = named.chain(flows).collect();
     let mut result = found.result(&what);
     if console.interrupt.is_requested() {
         result.exit_code = worst(result.exit_code, INTERRUPTED);
@@ -108,6 +100,26 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     let json = arguments.json.as_deref();
     console.show(json, &exploration(&run, &view));
     console.write(json, || exploration_json(&run), result.exit_code)
+}
+
+/// Writes the corpus and the trace of the first failure, where they are wanted. Returns whether that worked.
+fn are_written(
+    arguments: &ExploreArgs,
+    what: &ExploreOptions<'_>,
+    found: &Exploration,
+    console: &mut Console<'_>,
+) -> bool {
+    if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided)
+        && console.after(folder, corpus.save(folder), 0) != 0
+    {
+        return false;
+    }
+    if let Some(path) = &arguments.trace
+        && let Some(failure) = found.failures.iter().next()
+    {
+        return console.after(path, trace(path, what, failure, console.run), 0) == 0;
+    }
+    true
 }
 
 /// The parameters of the requested exploration.
@@ -231,10 +243,7 @@ fn trace(
     let mut writer = TraceWriter::new(file, START, None);
     let plan = what.varied(&failure.trial).plan;
     // A run that panics leaves its trace up to the panic.
-    let _ = catch_panic(|| {
-        let progress = Progress::default();
-        run(&plan, failure.trial.seed, &progress, Some(&mut writer))
-    });
+    let _ = run_once(run, (&plan, failure.trial.seed), Some(&mut writer));
     writer.finish().map(drop)
 }
 

@@ -22,39 +22,32 @@ pub(super) fn subject_of(arguments: &RunArgs, plan: &Plan) -> Result<Option<Foll
 /// # Errors
 /// The scenario has no such user.
 fn subject(text: &str, plan: &Plan) -> Result<Follow, String> {
-    let number = |prefix| {
-        let digits: &str = text.strip_prefix(prefix)?;
-        digits.parse().ok()
-    };
+    let number = |prefix: &str| text.strip_prefix(prefix)?.parse().ok();
     if let Some(n) = number("user_") {
         return Ok(Follow::User(User(n)));
     }
     if let Some(n) = number("room_") {
         return Ok(Follow::Room(Room(n)));
     }
-    let (names, number): (Vec<&str>, _) = match &plan.workload {
+    let (names, is_numbered): (Vec<&str>, bool) = match &plan.workload {
         Workload::Steps { users, .. } => {
             let names = users.iter().map(|user| user.name.as_str());
-            (names.collect(), None)
+            (names.collect(), false)
         }
         Workload::Phases { personas, .. } => {
             let names = personas.iter().map(|one| one.name.as_str());
-            (names.collect(), Some(text.rsplit_once('#')))
+            (names.collect(), true)
         }
     };
-    let (name, end) = match number {
-        Some(Some((name, digits))) => (name, format!("#{digits}")),
-        Some(None) | None => (text, String::new()),
-    };
-    let is_whole = match number {
-        None => true,
-        Some(numbered) => numbered.is_some_and(|(_, digits)| digits.parse::<u32>().is_ok()),
-    };
+    let numbered = text.rsplit_once('#').filter(|_| is_numbered);
+    let (name, digits) = numbered.unwrap_or((text, ""));
+    let end = &text[name.len()..];
+    let is_whole = !is_numbered || digits.parse::<u32>().is_ok();
     if is_whole && names.contains(&name) {
         return Ok(Follow::Name(text.to_owned()));
     }
-    let own = match (names.first(), number) {
-        (Some(first), None) => (*first).to_owned(),
+    let own = match (names.first(), is_numbered) {
+        (Some(first), false) => (*first).to_owned(),
         (first, _) => format!("{}#12", first.unwrap_or(&"user")),
     };
     let guess = closest(name, &names).map(|close| format!("{close}{end}"));

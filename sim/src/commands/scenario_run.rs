@@ -1,19 +1,17 @@
 //! Runs one scenario file over its seeds, and repeats the run of the first violation for its
 //! details.
 
-use sim_model::history::Observer;
 use sim_model::outcome::START;
 use sim_search::runner::RunSeed;
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::NonZeroU64;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::live_run::Problem;
-use super::{Console, WRONG, cannot_write, follow, shrinking};
+use super::{Console, WRONG, cannot_write, follow, run_once, shrinking};
 use crate::VERSION;
 use crate::cli::RunArgs;
 use crate::output;
@@ -221,11 +219,10 @@ fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
         return None;
     }
     let mut log = RunLog::default();
-    let rerun = match run_again(&run.plan, violation.seed, run_seed, &mut log) {
-        Some(hash) if hash == first_hash => Rerun::Same,
-        again => Rerun::Different {
-            trace_hash: again.unwrap_or(0),
-        },
+    let again = run_once(run_seed, (&run.plan, violation.seed), Some(&mut log));
+    let rerun = match again.map_or(0, |again| again.trace_hash) {
+        hash if hash == first_hash => Rerun::Same,
+        trace_hash => Rerun::Different { trace_hash },
     };
     let (users, lines) = excerpt_of(&log, violation.at, users, STORY);
     Some(FailureExcerpt {
@@ -233,17 +230,6 @@ fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
         lines,
         rerun,
     })
-}
-
-/// Runs a seed again, and returns its hash. A run that panics has observed everything up to then.
-fn run_again(
-    plan: &Plan,
-    seed: u64,
-    run_seed: RunSeed<'_>,
-    observer: &mut dyn Observer,
-) -> Option<u64> {
-    let run = || run_seed(plan, seed, &Progress::default(), Some(observer)).trace_hash;
-    catch_unwind(AssertUnwindSafe(run)).ok()
 }
 
 /// Repeats the run of the first violation, or of the first seed, and records what only a report
@@ -268,7 +254,8 @@ fn record_for_report(
     };
     let recorder = SeriesRecorder::new(seed, &run.plan.thresholds);
     let mut both = (RunLog::default(), recorder);
-    run_again(&run.plan, seed, run_seed, &mut both);
+    // A run that panics has shown everything up to then.
+    let _ = run_once(run_seed, (&run.plan, seed), Some(&mut both));
     let (log, series) = (both.0, both.1.series());
     let found = (result, &run.summary.charts);
     let lanes = user_lanes(&run.plan, &series, found, &log);
@@ -300,7 +287,7 @@ fn diagrams(run: &FinishedRun, log: &RunLog, run_seed: RunSeed<'_>) -> Vec<Diagr
     let shrunk = run.shrunk.as_ref().and_then(|run| {
         let (plan, violation) = (&run.shrunk.plan, &run.shrunk.violation);
         let mut log = RunLog::default();
-        run_again(plan, plan.seed, run_seed, &mut log);
+        let _ = run_once(run_seed, (plan, plan.seed), Some(&mut log));
         diagram(plan, (plan.seed, &log), violation, Shown::Shrunk)
     });
     shrunk.into_iter().chain(whole).collect()

@@ -6,13 +6,13 @@ use sim_search::runner::RunSeed;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Console, UNJUDGED, WRONG, cannot_write};
+use super::{Console, UNJUDGED, WRONG, cannot_write, run_once};
 use crate::cli::ShrinkArgs;
 use crate::output;
-use sim_model::outcome::{PANIC, Progress, Shrunk};
+use sim_judge::SeedOutcome;
+use sim_model::outcome::{PANIC, Shrunk, Violation};
 use sim_model::plan::Plan;
 use sim_report::{Detail, FinishedRun, Rerun, ShrunkRun, shrunk_page};
-use sim_search::panics::catch_panic;
 use sim_search::shrink::{FailedRun, ShrinkContext, shrink as make_smaller};
 
 /// The time limit for shrinking that was not requested.
@@ -59,12 +59,8 @@ fn unasked_file(console: &Console<'_>, name: &str) -> PathBuf {
 
 /// `sim shrink`.
 pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> u8 {
-    let mut plan = match load(&arguments.file) {
-        Ok(plan) => plan,
-        Err(problem) => {
-            console.complain_of(&problem);
-            return WRONG;
-        }
+    let Some(mut plan) = super::load(&arguments.file, console) else {
+        return WRONG;
     };
     if let Some(recipe) = &arguments.recipe {
         plan.recipe = recipe.clone();
@@ -105,12 +101,12 @@ pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> u8 {
 
 /// The first property that a seed violates.
 fn first_violation(plan: &Plan, seed: u64, run: RunSeed<'_>) -> Option<String> {
-    match catch_panic(|| run(plan, seed, &Progress::default(), None)) {
+    match run_once(run, (plan, seed), None) {
         Ok(outcome) => outcome
             .violations
             .into_iter()
             .next()
-            .map(|violation| violation.property),
+            .map(|one| one.property),
         Err(_) => Some(PANIC.to_owned()),
     }
 }
@@ -157,22 +153,15 @@ fn run_again(shrunk: &Shrunk, file: &Path, run: RunSeed<'_>) -> Rerun {
     let Ok(plan) = load(file) else {
         return Rerun::Different { trace_hash: 0 };
     };
-    match catch_panic(|| run(&plan, plan.seed, &Progress::default(), None)) {
-        Ok(outcome) => {
-            let same = |violation: &&sim_model::outcome::Violation| {
-                violation.property == shrunk.violation.property
-                    && violation.detail == shrunk.violation.detail
-            };
-            if Some(outcome.trace_hash) == shrunk.trace_hash
-                && outcome.violations.iter().any(|violation| same(&violation))
-            {
-                Rerun::Same
-            } else {
-                Rerun::Different {
-                    trace_hash: outcome.trace_hash,
-                }
-            }
+    let first = &shrunk.violation;
+    let same = |one: &Violation| one.property == first.property && one.detail == first.detail;
+    match run_once(run, (&plan, plan.seed), None) {
+        Ok(again)
+            if Some(again.trace_hash) == shrunk.trace_hash && again.violations.iter().any(same) =>
+        {
+            Rerun::Same
         }
+        Ok(SeedOutcome { trace_hash, .. }) => Rerun::Different { trace_hash },
         Err(_) if shrunk.trace_hash.is_none() => Rerun::Same,
         Err(_) => Rerun::Different { trace_hash: 0 },
     }

@@ -40,8 +40,13 @@ pub(super) struct Figure {
     pub(super) name: String,
     pub(super) amount: Amount,
     pub(super) direction: Direction,
+}
+
+impl Figure {
     /// Whether it can be compared between runs with different seeds.
-    pub(super) of_verdict: bool,
+    pub(super) const fn is_of_verdict(&self) -> bool {
+        matches!(self.direction, Direction::Held(_) | Direction::Verdict)
+    }
 }
 
 /// The beginning of the figures that count how often a point was reached.
@@ -104,12 +109,9 @@ pub(super) fn figures(run: &RunResult) -> Vec<Figure> {
         all.push(number(format!("counts {name}"), n, direction));
     }
     for (name, property) in &run.properties {
-        all.push(Figure {
-            name: format!("property {name}"),
-            amount: Amount::Held(property.held),
-            direction: Direction::Held(Class::of(name)),
-            of_verdict: true,
-        });
+        let held = Amount::Held(property.held);
+        let class = Direction::Held(Class::of(name));
+        all.push(figure(format!("property {name}"), held, class));
         let checks = property.checks as f64;
         all.push(number(
             format!("{CHECKS}{name}"),
@@ -122,28 +124,28 @@ pub(super) fn figures(run: &RunResult) -> Vec<Figure> {
         all.push(number(reached, *n as f64, Direction::NoneIsWorse));
     }
     for (name, metric) in &run.metrics {
-        for (figure, n) in numbers(metric) {
-            let direction = if figure == "count" {
+        for (part, n) in numbers(metric) {
+            let direction = if part == "count" {
                 Direction::Neutral
             } else {
                 Direction::MoreIsWorse
             };
-            all.push(number(format!("{name} {figure}"), n, direction));
+            all.push(number(format!("{name} {part}"), n, direction));
         }
     }
     for (name, fairness) in &run.fairness {
         // Shares of waits are figures of the metric, too.
         let is_wait = run.metrics.contains_key(name);
-        for (figure, n) in numbers(fairness) {
-            if is_wait && ["max", "mean"].contains(&figure.as_str()) {
+        for (part, n) in numbers(fairness) {
+            if is_wait && ["max", "mean"].contains(&part.as_str()) {
                 continue;
             }
-            let direction = match figure.as_str() {
+            let direction = match part.as_str() {
                 "jain" => Direction::LessIsWorse,
                 "overtaken" => Direction::MoreIsWorse,
                 _ => Direction::Neutral,
             };
-            all.push(number(format!("{name} {figure}"), n, direction));
+            all.push(number(format!("{name} {part}"), n, direction));
         }
     }
     all.extend(tails(run));
@@ -152,11 +154,8 @@ pub(super) fn figures(run: &RunResult) -> Vec<Figure> {
 
 /// The verdict, and the figures about the length of the run.
 fn heads(run: &RunResult) -> Vec<Figure> {
-    let word = |name: &str, word: &str, direction| Figure {
-        name: name.to_owned(),
-        amount: Amount::Word(word.to_owned()),
-        direction,
-        of_verdict: direction == Direction::Verdict,
+    let word = |name: &str, word: &str, direction| {
+        figure(name.to_owned(), Amount::Word(word.to_owned()), direction)
     };
     let neutral = |name: &str, n| number(name.to_owned(), n, Direction::Neutral);
     vec![
@@ -173,19 +172,13 @@ fn tails(run: &RunResult) -> Vec<Figure> {
     let mut all = Vec::new();
     for threshold in &run.thresholds {
         let limited = limited(&threshold.metric, threshold.persona.as_deref());
-        all.push(Figure {
-            name: format!("threshold {} {}", limited, threshold.expression),
-            amount: Amount::Held(threshold.met),
-            direction: Direction::Held(Class::Threshold),
-            of_verdict: true,
-        });
+        let name = format!("threshold {limited} {}", threshold.expression);
+        let class = Direction::Held(Class::Threshold);
+        all.push(figure(name, Amount::Held(threshold.met), class));
     }
     for (code, n) in &run.refusals {
-        all.push(number(
-            format!("refused {code}"),
-            *n as f64,
-            Direction::Neutral,
-        ));
+        let name = format!("refused {code}");
+        all.push(number(name, *n as f64, Direction::Neutral));
     }
     let stuck = run.stuck.len() as u64 + run.stuck_left_out;
     let violations = run.violations.len() as u64 + run.violations_left_out;
@@ -207,13 +200,16 @@ fn numbers(part: impl Serialize) -> Vec<(String, f64)> {
     fields.filter_map(number).collect()
 }
 
-fn number(name: String, n: f64, direction: Direction) -> Figure {
+const fn figure(name: String, amount: Amount, direction: Direction) -> Figure {
     Figure {
         name,
-        amount: Amount::Number(n),
+        amount,
         direction,
-        of_verdict: false,
     }
+}
+
+const fn number(name: String, n: f64, direction: Direction) -> Figure {
+    figure(name, Amount::Number(n), direction)
 }
 
 /// Whether a figure is in milliseconds: quantiles of durations, and virtual time.

@@ -24,11 +24,7 @@ impl LaneDrawing<'_> {
             return Vec::new();
         }
         let servers = (0..self.plan.servers).map(Some);
-        let lane = |server| Lane {
-            name: server_name(server),
-            persona: String::new(),
-            role: Role::Member,
-        };
+        let lane = |server| Lane::new(server_name(server), String::new(), Role::Member);
         servers.chain([None]).map(lane).collect()
     }
 

@@ -7,12 +7,12 @@ use rustc_hash::FxHashMap;
 
 use super::call_description::{call_facts, several};
 use super::lane_selection::LaneSelection;
-use super::window::{self, Window};
+use super::window;
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, VIOLATION};
 use sim_model::history::{FaultRecord, NetworkRecord};
 use sim_model::outcome::START;
 use sim_model::plan::{Delivery, Plan};
-use sim_model::protocol::{Agent, CallId, Room};
+use sim_model::protocol::{Agent, CallId};
 use sim_model::run_log::{Entry, Logged, RunLog};
 use sim_model::words;
 
@@ -24,8 +24,7 @@ const KEPT: usize = 200_000;
 pub(super) struct LaneDrawing<'a> {
     pub(super) plan: &'a Plan,
     log: &'a RunLog,
-    violation: Span,
-    place: Option<(Room, u64)>,
+    selection: &'a LaneSelection,
     pub(super) server: usize,
     pub(super) lanes: FxHashMap<Agent, usize>,
     concerned: Vec<usize>,
@@ -42,7 +41,7 @@ pub(super) struct LaneDrawing<'a> {
 }
 
 impl<'a> LaneDrawing<'a> {
-    pub(super) fn of(plan: &'a Plan, log: &'a RunLog, selection: &LaneSelection) -> Self {
+    pub(super) fn of(plan: &'a Plan, log: &'a RunLog, selection: &'a LaneSelection) -> Self {
         // The server's lane is in the middle, and the most affected participants are beside it, so
         // that arrows are short: the first to the left, the second to the right, and so on outward.
         let server = selection.lanes.len().div_ceil(2);
@@ -57,8 +56,7 @@ impl<'a> LaneDrawing<'a> {
         let mut drawing = Self {
             plan,
             log,
-            violation: selection.violation,
-            place: selection.place,
+            selection,
             server,
             concerned: concerned.map(|(index, _)| lane(index)).collect(),
             lanes: all
@@ -84,7 +82,8 @@ impl<'a> LaneDrawing<'a> {
     }
 
     /// The events and faults of the lanes, numbered in the order of the selection.
-    pub(super) fn into_events(mut self, selection: &LaneSelection) -> (Vec<Event>, Vec<Band>) {
+    pub(super) fn into_events(mut self) -> (Vec<Event>, Vec<Band>) {
+        let selection = self.selection;
         let mut numbers = vec![selection.lanes.len(); self.first_member];
         numbers.extend(self.first_member..self.first_member + self.cluster_lanes().len());
         for (number, (agent, _)) in selection.lanes.iter().enumerate() {
@@ -102,15 +101,13 @@ impl<'a> LaneDrawing<'a> {
     }
 
     /// The diagram of the finished run.
-    pub(super) fn into_diagram(mut self, selection: &LaneSelection) -> Diagram {
-        let server = Lane {
-            name: "server".to_owned(),
-            persona: match self.plan.servers {
-                1 => String::new(),
-                _ => "the owner of the chat".to_owned(),
-            },
-            role: Role::Server,
+    pub(super) fn into_diagram(mut self) -> Diagram {
+        let selection = self.selection;
+        let owner = match self.plan.servers {
+            1 => "",
+            _ => "the owner of the chat",
         };
+        let server = Lane::new("server".to_owned(), owner.to_owned(), Role::Server);
         let mut lanes = vec![server; selection.lanes.len() + 1];
         for (agent, lane) in &selection.lanes {
             lanes[self.lanes[agent]].clone_from(lane);
@@ -118,27 +115,21 @@ impl<'a> LaneDrawing<'a> {
         lanes.extend(self.cluster_lanes());
         let seen_there = self.events.iter().any(|event| event.blamed);
         self.rules.push(Rule {
-            at_us: self.violation.0,
+            at_us: self.selection.violation.0,
             label: VIOLATION.to_owned(),
         });
-        let window = Window {
-            // A violation found at the end of the run may be about a much earlier event.
-            about: selection
-                .subject
-                .filter(|_| !seen_there)
-                .unwrap_or(self.violation),
-            concerned: &self.concerned,
-            last: self.last,
-        };
+        // A violation found at the end of the run may be about a much earlier event.
+        let subject = selection.subject.filter(|_| !seen_there);
+        let about = subject.unwrap_or(selection.violation);
         let mut diagram = Diagram {
-            violation_us: self.violation.0,
+            violation_us: self.selection.violation.0,
             lanes,
             events: self.events,
             bands: self.bands,
             rules: self.rules,
             ..Diagram::default()
         };
-        window::cut(&mut diagram, &window);
+        window::cut(&mut diagram, about, &self.concerned, self.last);
         if selection.left_out > 0 {
             let words = format!(
                 "{} others of the same rooms have no lane.",
@@ -156,7 +147,7 @@ impl<'a> LaneDrawing<'a> {
     }
 
     fn is_blamed(&self, lane: usize, at: Span) -> bool {
-        at == self.violation && self.concerned.contains(&lane)
+        at == self.selection.violation && self.concerned.contains(&lane)
     }
 
     pub(super) fn point(&mut self, lane: usize, at: Span, label: String, fate: Fate) {
@@ -328,7 +319,7 @@ impl<'a> LaneDrawing<'a> {
     /// Whether this answer is a page without an event, elsewhere than at the violation.
     fn is_idle(&self, answer: &Entry) -> bool {
         let is_empty = answer.said.is_none() && answer.then.is_empty();
-        is_empty && answer.at.since(START) != self.violation
+        is_empty && answer.at.since(START) != self.selection.violation
     }
 
     fn reply(
@@ -367,7 +358,7 @@ impl<'a> LaneDrawing<'a> {
         if is_refused {
             drawn.fate = Fate::Refused;
         }
-        drawn.named = place.is_some() && place == self.place;
+        drawn.named = place.is_some() && place == self.selection.place;
         drawn.idle = self.is_idle(answer);
         let brought = self.brought(&mut drawn, answer);
         drawn.label = match &answer.said {
@@ -431,7 +422,7 @@ impl<'a> LaneDrawing<'a> {
                     fact.push_str(&format!(" · room_{} #{room_seq}", room.0));
                 }
                 drawn.facts.push(("brought", fact));
-                drawn.named |= place.is_some() && *place == self.place;
+                drawn.named |= place.is_some() && *place == self.selection.place;
                 all.push(words.clone());
             }
         }
@@ -445,14 +436,9 @@ fn event(kind: Kind, lane: usize, (from, to): (Span, Option<Span>), label: Strin
         lane,
         from_us: from.0,
         to_us: to.map(|to| to.0),
-        served_us: None,
         label,
         fate: to.map_or(Fate::Lost, |_| Fate::Unheard),
-        copy: false,
-        idle: false,
-        blamed: false,
-        named: false,
-        facts: Vec::new(),
+        ..Event::default()
     }
 }
 

@@ -197,14 +197,9 @@ impl<'l> LaneSelector<'l> {
     fn lane(&self, agent: Agent, user: Option<User>, role: Role) -> Lane {
         let known = || self.last_user(agent);
         let name = self.log.clients[&agent].name.clone();
-        let (name, persona) = match user.or_else(known) {
-            Some(user) => (user.to_string(), name),
-            None => (name, String::new()),
-        };
-        Lane {
-            name,
-            persona,
-            role,
+        match user.or_else(known) {
+            Some(user) => Lane::new(user.to_string(), name, role),
+            None => Lane::new(name, String::new(), role),
         }
     }
 

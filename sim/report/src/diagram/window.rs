@@ -16,26 +16,17 @@ const IDLE: usize = 120;
 /// The margin before the first and after the last event.
 const MARGIN: u64 = 1_000;
 
-/// The input for choosing the period.
-pub(super) struct Window<'a> {
-    /// The instant of the subject.
-    pub(super) about: Span,
-    /// Lanes of the affected participants.
-    pub(super) concerned: &'a [usize],
-    /// The end of the run.
-    pub(super) last: Span,
-}
-
-/// Cuts the diagram to the period, and adds what was left out.
-pub(super) fn cut(diagram: &mut Diagram, window: &Window<'_>) {
+/// Cuts the diagram to the period around the instant of the subject, and adds what was left out.
+/// `concerned` are the lanes of the affected participants, and `last` is the end of the run.
+pub(super) fn cut(diagram: &mut Diagram, about: Span, concerned: &[usize], last: Span) {
     let mut events = std::mem::take(&mut diagram.events);
     events.sort_by_key(|event| event.from_us);
-    let about = window.about.0;
+    let about = about.0;
     let counts = |event: &&Event| !event.idle && event.from_us <= about;
     // If there are fewer events, the run is shown from its beginning.
     let mut before = events.iter().rev().filter(counts);
     let by_all = before.nth(ALL).map(|event| event.from_us + 1);
-    let is_concerned = |event: &&Event| window.concerned.contains(&event.lane);
+    let is_concerned = |event: &&Event| concerned.contains(&event.lane);
     let mut of_concerned = events.iter().rev().filter(counts).filter(is_concerned);
     let by_concerned = of_concerned.nth(BEFORE).map(|event| event.from_us + 1);
     let from = by_all.max(by_concerned).unwrap_or(0);
@@ -61,7 +52,7 @@ pub(super) fn cut(diagram: &mut Diagram, window: &Window<'_>) {
         .unwrap_or(to)
         .max(to);
     diagram.from_us = first.min(from).saturating_sub(MARGIN);
-    diagram.to_us = end.min(window.last.0.max(about)) + MARGIN;
+    diagram.to_us = end.min(last.0.max(about)) + MARGIN;
     let (from, to) = (diagram.from_us, diagram.to_us);
     diagram
         .bands
@@ -122,14 +113,8 @@ mod tests {
             lane,
             from_us: at_ms * 1_000,
             to_us: Some(at_ms * 1_000 + 500),
-            served_us: None,
-            label: String::new(),
             fate: Fate::Fine,
-            copy: false,
-            idle: false,
-            blamed: false,
-            named: false,
-            facts: Vec::new(),
+            ..Event::default()
         }
     }
 
@@ -151,12 +136,8 @@ mod tests {
             }],
             ..Diagram::default()
         };
-        let window = Window {
-            about: Span::millis(about_ms),
-            concerned: &[1],
-            last: Span::secs(100),
-        };
-        cut(&mut diagram, &window);
+        let (about, last) = (Span::millis(about_ms), Span::secs(100));
+        cut(&mut diagram, about, &[1], last);
         diagram
     }
 

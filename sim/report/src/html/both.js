@@ -5,13 +5,7 @@ const COLOURS = [1, 2, 4]; // of p50, p95 and p99
 const DASH = '5 4'; // of the virtual side
 
 const times = (ratio) => (ratio === null ? '–' : ratio < 99.5 ? ratio.toFixed(2) : String(Math.round(ratio)));
-const perSecond = (n) => (n < 99.95 ? n.toFixed(1) : grouped(Math.round(n)));
 const loadName = (scale) => `× ${+scale.rate_scale.toFixed(3)}`;
-
-function part(id, title, ...children) {
-  const heading = freshId(id);
-  return h('section', { class: id, 'aria-labelledby': heading }, h('h2', { id: heading }, title), children);
-}
 
 // The quantiles of a metric on one side, at one load; none if it has no measurements.
 function values(data, side, metric) {
@@ -63,17 +57,12 @@ function chart(data, metric) {
 function draw(data, metric, scales, words, width) {
   const height = 300, left = 56, right = 18, top = 12, bottom = 40;
   const all = scales.flatMap((scale) => [...values(data, scale.virtual, metric), ...values(data, scale.live, metric)]).filter((ms) => ms > 0);
-  const ys = decades(Math.max(0.001, Math.min(...all)), Math.max(...all));
-  const low = Math.log10(ys[0]), high = Math.max(low + 1, Math.log10(ys[ys.length - 1]));
+  const { y, marks } = logAxis(all, top, height - bottom);
   const [first, last] = [scales[0].rate_scale, scales[scales.length - 1].rate_scale].map(Math.log2);
   const wide = width - left - right - 24;
   const x = (scale) => left + 12 + (last > first ? (Math.log2(scale.rate_scale) - first) / (last - first) : 0.5) * wide;
-  const y = (ms) => height - bottom - ((Math.log10(Math.max(ms, ys[0])) - low) / (high - low)) * (height - top - bottom);
   const grid = [
-    ys.filter((ms) => Math.log10(ms) <= high).map((ms) => [
-      s('line', { class: 'grid', x1: left, x2: width - right, y1: round(y(ms)), y2: round(y(ms)) }),
-      s('text', { class: 'tick', x: left - 6, y: round(y(ms) + 4), 'text-anchor': 'end' }, span(ms).replace(/\.0+(?=\D)/, '')),
-    ]),
+    levels(marks, y, left, width - right),
     scales.map((scale) => [
       s('line', { class: 'grid', x1: round(x(scale)), x2: round(x(scale)), y1: top, y2: height - bottom }),
       s('text', { class: 'tick', x: round(x(scale)), y: height - bottom + 17, 'text-anchor': 'middle' }, loadName(scale)),
@@ -92,7 +81,7 @@ function draw(data, metric, scales, words, width) {
 function worlds(data) {
   const { scales } = data.done.sides;
   const metrics = data.metrics.filter((metric) => scales.some((scale) => scale.ratios[metric]));
-  return part('latency', 'Both worlds under rising load',
+  return section('latency', 'Both worlds under rising load',
     h('p', { class: 'lead' }, 'Quantiles of the same users with the same seed, by what arrivals were multiplied with; both axes are logarithmic. The ratio is live over virtual.'),
     key(data), h('div', { class: 'pair charts' }, metrics.map((metric) => chart(data, metric))));
 }
@@ -101,10 +90,10 @@ function ratesOf(data) {
   const rows = data.done.sides.scales.map((scale) => {
     const { virtual, live } = scale;
     const ratio = virtual.achieved_per_second > 0 ? live.achieved_per_second / virtual.achieved_per_second : null;
-    return [loadName(scale), grouped(virtual.users), grouped(live.users), perSecond(virtual.offered_per_second), perSecond(live.offered_per_second),
-      perSecond(virtual.achieved_per_second), perSecond(live.achieved_per_second), h('strong', {}, times(ratio))];
+    return [loadName(scale), grouped(virtual.users), grouped(live.users), callRate(virtual.offered_per_second), callRate(live.offered_per_second),
+      callRate(virtual.achieved_per_second), callRate(live.achieved_per_second), h('strong', {}, times(ratio))];
   });
-  return part('rates', 'Rates', h('p', { class: 'lead' }, 'Calls a second while users arrive: those that they meant to make, and those that were answered.'),
+  return section('rates', 'Rates', h('p', { class: 'lead' }, 'Calls a second while users arrive: those that they meant to make, and those that were answered.'),
     table('Rates', ['Load', '#Users virtual', '#live', '#Offered/s virtual', '#live', '#Answered/s virtual', '#live', '#ratio'], rows, 'tight'));
 }
 
@@ -113,7 +102,7 @@ function measured(data) {
   const trips = [done.floor, done.read, done.committed].map(({ request, took }) =>
     [h('code', {}, request), grouped(took.count), span(took.p50), span(took.p90), span(took.p99), span(took.max)]);
   const stages = done.stages.map((stage) => [grouped(stage.connections), grouped(Math.round(stage.per_second)), `${Math.round(stage.driver_busy * 100)} %`]);
-  return part('measured', 'What the server takes',
+  return section('measured', 'What the server takes',
     h('p', { class: 'lead' }, 'The virtual server is made of this, and of nothing else.'), h('pre', {}, h('code', {}, data.yaml)),
     h('div', { class: 'pair' },
       h('div', {}, h('h3', {}, 'Round trips, one at a time'), table('Round trips', ['Request', '#Count', '#p50', '#p90', '#p99', '#Max'], trips, 'tight')),
@@ -129,7 +118,7 @@ function notes(data) {
       all.push(...side.remarks.map((remark) => [`${loadName(scale)}, ${world}`, remark]));
     }
   }
-  return all.length > 0 ? part('notes', 'What to know', table('What to know', ['Of', 'Note'], all)) : null;
+  return all.length > 0 ? section('notes', 'What to know', table('What to know', ['Of', 'Note'], all)) : null;
 }
 
 function begin() {

@@ -15,6 +15,20 @@ function decades(low, high) {
   return all;
 }
 
+// A logarithmic axis for these values, from `top` to `bottom`: its marks, and the height of a value.
+function logAxis(values, top, bottom) {
+  const marks = decades(Math.max(0.001, Math.min(...values)), Math.max(...values));
+  const low = Math.log10(marks[0]), high = Math.max(low + 1, Math.log10(marks[marks.length - 1]));
+  const y = (ms) => bottom - ((Math.log10(Math.max(ms, marks[0])) - low) / (high - low)) * (bottom - top);
+  return { y, marks };
+}
+
+// Lines across a plot at these values, each with its value to the left.
+const levels = (marks, y, left, right, shown = span) => marks.map((value) => [
+  s('line', { class: 'grid', x1: left, x2: right, y1: round(y(value)), y2: round(y(value)) }),
+  s('text', { class: 'tick', x: left - 6, y: round(y(value) + 4), 'text-anchor': 'end' }, value === 0 ? '0' : shown(value).replace(/\.0+(?=\D)/, '')),
+]);
+
 // About `about` axis steps of a round size.
 function steps(end, about) {
   const raw = end / about;
@@ -36,13 +50,7 @@ function percentilePlot(run) {
   if (curves.length === 0) return h('p', { class: 'nothing' }, 'No durations were measured.');
   const bounds = run.thresholds.filter((one) => one.place && curves.some((curve) => curve.metric === one.metric)).map((threshold) => ({ threshold, place: { percent: threshold.place[0], ms: threshold.place[1] } }));
   const readout = h('p', { class: 'readout', 'aria-hidden': 'true' }, 'Point at the plot to read values.');
-  const legend = h('ul', { class: 'legend' }, curves.map((curve) => {
-    const place = colour(run, curve.metric);
-    return h('li', {},
-      s('svg', { width: 34, height: 10, 'aria-hidden': 'true' },
-        s('line', { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve series-${place}`, 'stroke-dasharray': DASHES[place] })),
-      ` ${run.titles[curve.metric]} `, h('span', { class: 'muted' }, `${grouped(curve.count)} measured`));
-  }));
+  const legend = lineLegend(curves.map((curve) => [run.titles[curve.metric], colour(run, curve.metric), `${grouped(curve.count)} measured`]));
   const words = curves.map((curve) => {
     const at = (percent) => (curve.points.filter((point) => point[0] <= percent).pop() || curve.points[0])[1];
     return `${run.titles[curve.metric]}: half within ${span(at(50))}, 99 % within ${span(at(99))}, largest ${span(curve.points[curve.points.length - 1][1])}`;
@@ -57,11 +65,9 @@ function drawPercentiles(run, curves, bounds, readout, words, width) {
   const height = width < 500 ? 300 : 360;
   const left = 52, right = 14, top = 12, bottom = 34;
   const values = curves.flatMap((curve) => curve.points.map((point) => point[1])).concat(bounds.map((one) => one.place.ms)).filter((ms) => ms > 0);
-  const ys = decades(Math.max(0.001, Math.min(...values)), Math.max(...values));
-  const low = Math.log10(ys[0]), high = Math.max(low + 1, Math.log10(ys[ys.length - 1]));
+  const { y, marks: ys } = logAxis(values, top, height - bottom);
   const furthest = Math.max(2, ...curves.map((curve) => nines(curve.points[curve.points.length - 1][0]))) + 0.12;
   const x = (percent) => left + (nines(percent) / furthest) * (width - left - right);
-  const y = (ms) => height - bottom - ((Math.log10(Math.max(ms, ys[0])) - low) / (high - low)) * (height - top - bottom);
   const marks = [0, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999].filter((percent) => nines(percent) <= furthest);
   let edge = -Infinity;
   const shownMarks = marks.filter((percent) => {
@@ -70,10 +76,7 @@ function drawPercentiles(run, curves, bounds, readout, words, width) {
     return fits;
   });
   const grid = [
-    ys.filter((ms) => Math.log10(ms) <= high).map((ms) => [
-      s('line', { class: 'grid', x1: left, x2: width - right, y1: round(y(ms)), y2: round(y(ms)) }),
-      s('text', { class: 'tick', x: left - 6, y: round(y(ms) + 4), 'text-anchor': 'end' }, span(ms).replace(/\.0+(?=\D)/, '')),
-    ]),
+    levels(ys, y, left, width - right),
     shownMarks.map((percent) => [
       s('line', { class: 'grid', x1: round(x(percent)), x2: round(x(percent)), y1: top, y2: height - bottom }),
       s('text', { class: 'tick', x: round(x(percent)), y: height - bottom + 16, 'text-anchor': 'middle' }, percent === 0 ? 'least' : `p${percent}`),
@@ -134,17 +137,10 @@ function waitPlot(title, waits, several) {
         wait.overtaken > 0 ? s('circle', { class: 'overtaken', cx: round(at + wide / 2), cy: round(y(wait.longest_ms) - 6), r: 3 }) : null);
     });
     return s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': words },
-      ticks.map((ms) => [
-        s('line', { class: 'grid', x1: left, x2: width, y1: round(y(ms)), y2: round(y(ms)) }),
-        s('text', { class: 'tick', x: left - 6, y: round(y(ms) + 4), 'text-anchor': 'end' }, ms === 0 ? '0' : span(ms).replace(/\.0+(?=\D)/, '')),
-      ]), bars);
+      levels(ticks, y, left, width), bars);
   };
-  const heads = several ? ['User', 'Seed', '#Longest', '#Waits', '#Overtaken'] : ['User', '#Longest', '#Waits', '#Overtaken'];
-  const rows = waits.worst.slice(0, 6).map((wait) => {
-    const cells = [userName(wait), span(wait.longest_ms) + (wait.open ? ' and on' : ''), wait.waits, wait.overtaken];
-    if (several) cells.splice(1, 0, wait.seed);
-    return cells;
-  });
+  const heads = ['User', several && 'Seed', '#Longest', '#Waits', '#Overtaken'];
+  const rows = waits.worst.slice(0, 6).map((wait) => [userName(wait), wait.seed, span(wait.longest_ms) + (wait.open ? ' and on' : ''), wait.waits, wait.overtaken]);
   const notes = [open > 0 ? 'A hollow bar had not ended when the run did.' : null, overtaken > 0 ? 'A ● marks who was overtaken.' : shown < waits.users ? 'None of them was overtaken.' : 'Nobody was overtaken.'];
   return h('figure', { class: 'chart waits' }, h('h3', {}, title),
     h('p', { class: 'muted' }, `${all[0].toUpperCase()}${all.slice(1)}, the longest first. ${notes.filter(Boolean).join(' ')}`),
@@ -263,8 +259,8 @@ function stagePlot(stages, title, shown, lines) {
     h('figcaption', {}, 'By the number of users. A hollow mark is of a stage that did not pass.'));
 }
 
-// What each line is, by colour and dashes.
+// What each line is, by colour and dashes, and perhaps a note.
 function lineLegend(lines) {
-  return h('ul', { class: 'legend' }, lines.map(([name, series]) => h('li', {},
-    s('svg', { width: 34, height: 10, 'aria-hidden': 'true' }, s('line', { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve series-${series}`, 'stroke-dasharray': DASHES[series] })), ` ${name}`)));
+  return h('ul', { class: 'legend' }, lines.map(([name, series, note]) => h('li', {},
+    s('svg', { width: 34, height: 10, 'aria-hidden': 'true' }, s('line', { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve series-${series}`, 'stroke-dasharray': DASHES[series] })), ` ${name}`, note && [' ', h('span', { class: 'muted' }, note)])));
 }

@@ -216,7 +216,6 @@ function diagramView(diagram) {
     if (first) toViolation(false);
   }).observe(scroller);
 
-  const button = (label, name, act) => h('button', { type: 'button', 'aria-label': name, title: name, on: { click: act } }, label);
   const check = (label, act) => h('label', { class: 'check' }, h('input', { type: 'checkbox', on: { change: (event) => act(event.target.checked) } }), ` ${label}`);
   const keep = (change) => {
     change();
@@ -226,8 +225,8 @@ function diagramView(diagram) {
     toViolation(false);
   };
   const tools = h('div', { class: 'tools', role: 'toolbar', 'aria-label': 'The diagram' },
-    h('span', { class: 'group' }, button('−', 'Zoom out', () => zoomTo(state.zoom / ZOOM.step)), zoomed, button('+', 'Zoom in', () => zoomTo(state.zoom * ZOOM.step)),
-      button('Fit', 'Show the whole stretch', fit), isFailure(diagram) ? button('Violation', 'Go to the violation', () => toViolation(true)) : null),
+    h('span', { class: 'group' }, toolButton('−', 'Zoom out', () => zoomTo(state.zoom / ZOOM.step)), zoomed, toolButton('+', 'Zoom in', () => zoomTo(state.zoom * ZOOM.step)),
+      toolButton('Fit', 'Show the whole stretch', fit), isFailure(diagram) ? toolButton('Violation', 'Go to the violation', () => toViolation(true)) : null),
     h('span', { class: 'group' }, check('even time', (on) => keep(() => {
       state.mode = on ? 'even' : 'packed';
       state.zoom = 1;

@@ -68,6 +68,18 @@ function drawn(draw, className) {
   return box;
 }
 
+// A part of a page, with its heading.
+function section(id, title, ...children) {
+  const heading = freshId(id);
+  return h('section', { class: id, 'aria-labelledby': heading }, h('h2', { id: heading }, title), children);
+}
+
+// Calls each second.
+const callRate = (n) => (n < 99.95 ? n.toFixed(1) : grouped(Math.round(n)));
+
+// A button of a toolbar, which is off while what it needs is not there.
+const toolButton = (label, name, act, needs) => h('button', { type: 'button', 'aria-label': name, title: name, 'data-needs': needs, on: { click: act } }, label);
+
 // The number of rows of a table that are shown at once; a button shows the others.
 const SHOWN_ROWS = 10;
 
@@ -105,8 +117,10 @@ function command(text) {
   return h('span', { class: 'command' }, code, h('button', { type: 'button', class: 'copy', 'aria-label': `Copy: ${text}`, on: { click: copy } }, 'Copy'), said);
 }
 
-// A table in its own box, so that a wide one scrolls by itself.
-function table(caption, heads, rows, className) {
+// A table in its own box, so that a wide one scrolls by itself. A column without a head is left out.
+function table(caption, allHeads, allRows, className) {
+  const kept = (cells) => cells.filter((_, i) => allHeads[i]);
+  const heads = kept(allHeads), rows = allRows.map(kept);
   const head = heads.map((text) => h('th', { scope: 'col', class: text.startsWith('#') ? 'number' : null }, text.replace('#', '')));
   const body = rows.map((cells) => h('tr', {}, cells.map((cell, i) => {
     const number = heads[i].startsWith('#') ? 'number' : null;

@@ -7,11 +7,6 @@ const BADGES = { pass: '✓ PASS', interrupted: '… INTERRUPTED' };
 
 const passed = (run) => run.verdict in BADGES;
 
-function section(id, title, ...children) {
-  const heading = freshId(id);
-  return h('section', { class: id, 'aria-labelledby': heading }, h('h2', { id: heading }, title), children);
-}
-
 // Gives each section of a page an anchor, and lists the sections. `prefix` keeps the anchors of
 // several runs apart.
 function contents(sections, prefix) {
@@ -57,13 +52,8 @@ function facts(run) {
 
 function violationsSection(run) {
   if (run.violations.length === 0) return null;
-  const heads = ['Property', run.live ? 'Time' : 'Virtual time', 'What happened', 'Users'];
-  if (run.several_seeds) heads.push('#Seed');
-  const rows = run.violations.map((violation) => {
-    const cells = [violation.property, instant(violation.at_ms * 1000), violation.detail, violation.users.join(', ')];
-    if (run.several_seeds) cells.push(violation.seed);
-    return cells;
-  });
+  const heads = ['Property', run.live ? 'Time' : 'Virtual time', 'What happened', 'Users', run.several_seeds && '#Seed'];
+  const rows = run.violations.map((violation) => [violation.property, instant(violation.at_ms * 1000), violation.detail, violation.users.join(', '), violation.seed]);
   const more = run.violations_in_all - run.violations.length;
   return section('violations', `Violations (${grouped(run.violations_in_all)})`,
     run.several_seeds && run.failing_seeds.length > 0 ? h('p', {}, `Seeds that showed one: ${run.failing_seeds.join(', ')}.`) : null,
@@ -151,11 +141,10 @@ function messagesSection(run) {
 function stagesSection(run) {
   if (!run.live || run.live.stages.length === 0) return null;
   const stages = [...run.live.stages].sort((a, b) => a.users - b.users);
-  const rate = (n) => (n < 99.95 ? n.toFixed(1) : grouped(Math.round(n)));
-  const rows = run.live.stages.map((stage) => [`× ${+stage.rate_scale.toFixed(3)}`, grouped(stage.users), rate(stage.offered_per_second), rate(stage.achieved_per_second), span(stage.message_p99), span(stage.request_p99), span(stage.delay_p99),
+  const rows = run.live.stages.map((stage) => [`× ${+stage.rate_scale.toFixed(3)}`, grouped(stage.users), callRate(stage.offered_per_second), callRate(stage.achieved_per_second), span(stage.message_p99), span(stage.request_p99), span(stage.delay_p99),
     h('span', { class: stage.verdict === 'pass' ? 'met' : 'crossed' }, stage.verdict === 'pass' ? '✓ passed' : `✗ ${VERDICTS[stage.verdict]}`)]);
   return section('stages', 'Load: every rate that was tried', h('p', { class: 'lead' }, 'Each stage is a run of the scenario at one rate. A server keeps up as long as it achieves what is offered; then the latencies rise, and users who wait offer less.'),
-    stages.length > 1 ? h('div', { class: 'pair' }, stagePlot(stages, 'Calls each second', (n) => `${rate(n).replace(/\.0$/, '')}/s`, [['offered', 2, (stage) => stage.offered_per_second], ['achieved', 1, (stage) => stage.achieved_per_second]]),
+    stages.length > 1 ? h('div', { class: 'pair' }, stagePlot(stages, 'Calls each second', (n) => `${callRate(n).replace(/\.0$/, '')}/s`, [['offered', 2, (stage) => stage.offered_per_second], ['achieved', 1, (stage) => stage.achieved_per_second]]),
       stagePlot(stages, 'The 99th percentile of latencies', span, [['message', 1, (stage) => stage.message_p99], ['request', 2, (stage) => stage.request_p99], ['the driver’s own delay', 5, (stage) => stage.delay_p99]])) : null,
     table('Stages', ['Rate', '#Users', '#Offered/s', '#Achieved/s', '#Message p99', '#Request p99', '#Driver p99', 'Result'], rows, 'tight'));
 }
@@ -171,13 +160,10 @@ function reachedSection(run) {
 
 function stuckSection(run) {
   if (run.stuck_in_all === 0) return null;
-  const heads = ['User', 'At', 'Waits for', '#Since'];
-  if (run.several_seeds) heads.push('#Seed');
+  const heads = ['User', 'At', 'Waits for', '#Since', run.several_seeds && '#Seed'];
   const rows = run.stuck.map((stuck) => {
     const held = stuck.holder ? [h('br'), h('span', { class: 'muted' }, 'held by ', userName(stuck.holder), `, gone since ${span(stuck.holder.since_ms)}: see reconnect_grace`)] : null;
-    const cells = [userName(stuck), stuck.at, held ? h('span', {}, stuck.waiting_for, held) : stuck.waiting_for, span(stuck.since_ms)];
-    if (run.several_seeds) cells.push(stuck.seed);
-    return cells;
+    return [userName(stuck), stuck.at, held ? h('span', {}, stuck.waiting_for, held) : stuck.waiting_for, span(stuck.since_ms), stuck.seed];
   });
   const more = run.stuck_in_all - run.stuck.length;
   return section('stuck', `Stuck users (${grouped(run.stuck_in_all)})`, h('p', { class: 'lead' }, run.rest), foldedTable('Stuck users', heads, rows, 'tight'), more > 0 ? h('p', { class: 'muted' }, `${grouped(more)} more are not listed.`) : null);

@@ -9,26 +9,28 @@ use sim_model::outcome::Series;
 use sim_model::plan::Plan;
 
 /// A run that goes on.
-#[derive(Clone, Copy, Debug)]
-pub struct RunningView<'a> {
+#[derive(Clone, Debug)]
+pub struct RunningView {
     /// The scenario file as the command line names it.
-    pub file: &'a str,
+    pub file: String,
     /// The scenario.
-    pub plan: &'a Plan,
+    pub plan: Plan,
     /// The number of seeds.
     pub seeds: u64,
     /// How far the run is.
-    pub progress: &'a ProgressNow,
-    /// The figures of the first seed until now.
-    pub series: &'a Series,
+    pub progress: ProgressNow,
 }
 
-/// The data of the page.
+/// The data of the page, with the figures of the first seed until now.
 ///
 /// # Errors
 /// Only if serialisation fails, which no run causes.
-pub fn running_data(view: &RunningView<'_>, version: &str) -> serde_json::Result<String> {
-    let RunningView { plan, series, .. } = view;
+pub fn running_data(
+    view: &RunningView,
+    series: &Series,
+    version: &str,
+) -> serde_json::Result<String> {
+    let plan = &view.plan;
     let duration = plan.duration.0 as f64 / 1_000.0;
     let (faults, users) = (plan.faults_of(series.seed), plan.workload.users());
     let timeline = json!({
@@ -43,7 +45,7 @@ pub fn running_data(view: &RunningView<'_>, version: &str) -> serde_json::Result
     let running = json!({
         "name": plan.name,
         "about": plan.about,
-        "facts": facts(view),
+        "facts": facts(view, series),
         "several_seeds": view.seeds > 1,
         "series": series,
         "timeline": timeline,
@@ -52,11 +54,11 @@ pub fn running_data(view: &RunningView<'_>, version: &str) -> serde_json::Result
 }
 
 /// How far it is, as names and values.
-fn facts(view: &RunningView<'_>) -> Vec<(&'static str, String)> {
-    let now = view.progress;
+fn facts(view: &RunningView, series: &Series) -> Vec<(&'static str, String)> {
+    let now = &view.progress;
     let mut facts = vec![
-        ("Scenario", view.file.to_owned()),
-        ("Time of the run", milliseconds(view.series.ended_ms)),
+        ("Scenario", view.file.clone()),
+        ("Time of the run", milliseconds(series.ended_ms)),
         ("Users", count(now.users)),
     ];
     if view.seeds > 1 {

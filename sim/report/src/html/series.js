@@ -76,8 +76,7 @@ function overTime(run) {
     const kept = clamp(middle, half, Math.max(half, end - half));
     zoom(kept - half, kept + half);
   };
-  const button = (label, name, act, needs) => h('button', { type: 'button', 'aria-label': name, title: name, 'data-needs': needs, on: { click: act } }, label);
-  const buttons = [button('−', 'Zoom the time out', by(2, 0), 'zoomed'), button('+', 'Zoom the time in', by(0.5, 0)), button('←', 'Earlier', by(1, -0.5), 'zoomed'), button('→', 'Later', by(1, 0.5), 'zoomed'), button('All', 'Show the whole run', () => zoom(0, end), 'zoomed')];
+  const buttons = [toolButton('−', 'Zoom the time out', by(2, 0), 'zoomed'), toolButton('+', 'Zoom the time in', by(0.5, 0)), toolButton('←', 'Earlier', by(1, -0.5), 'zoomed'), toolButton('→', 'Later', by(1, 0.5), 'zoomed'), toolButton('All', 'Show the whole run', () => zoom(0, end), 'zoomed')];
   const toMs = (x) => state.from + (clamp(x - AXIS.left, 0, width - AXIS.left - AXIS.right) / (width - AXIS.left - AXIS.right)) * (state.to - state.from);
   const tell = (ms) => {
     const i = clamp(Math.floor(ms / series.bucket_ms), 0, series.arrived.length - 1);
@@ -153,8 +152,7 @@ function drawSeries(run, chart, state, width) {
   return s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': words },
     s('clipPath', { id: clip }, s('rect', { x: AXIS.left, y: 0, width: width - AXIS.left - AXIS.right, height })),
     faultBands(run, x, height, clip),
-    marks.map((value) => [s('line', { class: 'grid', x1: AXIS.left, x2: width - AXIS.right, y1: y(value), y2: y(value) }),
-      s('text', { class: 'tick', x: AXIS.left - 6, y: y(value) + 4, 'text-anchor': 'end' }, value === 0 ? '0' : chart.shown(value).replace(/\.0+(?=\D)/, ''))]),
+    levels(marks, y, AXIS.left, width - AXIS.right, chart.shown),
     s('g', { 'clip-path': `url(#${clip})` },
       dots.map((dot) => s('circle', { class: 'sample', cx: round(x(dot[0])), cy: y(dot[1]), r: 1.8 })),
       limits.map((limit) => [limit.crossed.map((i) => s('rect', { class: 'over', x: round(x(i * run.series.bucket_ms)), y: 0, width: round(Math.max(1.5, x((i + 1) * run.series.bucket_ms) - x(i * run.series.bucket_ms))), height: y(limit.bound_ms) }, s('title', {}, `${clock(i * run.series.bucket_ms)}: ${limit.expression} was not kept`))),

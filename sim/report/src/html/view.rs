@@ -12,14 +12,16 @@ use crate::diagram::Diagram;
 use crate::failure::{failing_seed, sentences, what_failed};
 use crate::failure_details::rerun_words;
 use crate::figures::{least_served, measured, of_metric, title};
-use crate::header::{network, server};
+use crate::header::{network, personas, server};
 use crate::numbers::{count, figure, milliseconds};
 use crate::shell::repeat_command;
 use crate::verdict_lines::speed;
 use crate::{FinishedRun, UserLanes, live};
 use sim_model::names::Property;
-use sim_model::outcome::{Charts, Class, Point, RunResult, Series, ThresholdResult, Verdict};
-use sim_model::plan::{Figure, Metric, Workload};
+use sim_model::outcome::{
+    Charts, Class, MetricResult, Point, RunResult, Series, ThresholdResult, Verdict,
+};
+use sim_model::plan::{Figure, Metric};
 
 /// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
@@ -160,20 +162,6 @@ fn follow_command(run: &FinishedRun, series: &Series) -> String {
     format!("{again} {output}")
 }
 
-fn personas(run: &FinishedRun) -> Vec<(String, String)> {
-    match &run.plan.workload {
-        Workload::Phases { personas, .. } => personas
-            .iter()
-            .zip(&run.summary.by_persona)
-            .map(|(persona, n)| (persona.name.clone(), count(*n)))
-            .collect(),
-        Workload::Steps { users, .. } => users
-            .iter()
-            .map(|user| (user.name.clone(), String::new()))
-            .collect(),
-    }
-}
-
 fn properties(result: &RunResult) -> Value {
     let property = |(name, property)| {
         json!({
@@ -217,7 +205,7 @@ fn thresholds(run: &FinishedRun) -> Value {
 fn metrics(result: &RunResult) -> Value {
     let all = Metric::ALL.iter();
     let measured = all.filter_map(|metric| result.metrics.get_key_value(metric.name()));
-    let row = |(name, metric): (&String, &_)| {
+    let row = |(name, metric): (&String, &MetricResult)| {
         json!({
             "name": name,
             "title": title(name),
@@ -294,7 +282,7 @@ const COUNTS: [(&str, &str); 11] = [
 
 fn counts(result: &RunResult) -> Value {
     let counts = json!(result.counts);
-    let n = |name| count(counts[name].as_u64().unwrap_or_default());
+    let n = |name: &str| count(counts[name].as_u64().unwrap_or_default());
     let row = |(name, words)| json!([name, n(name), words]);
     COUNTS.into_iter().map(row).collect()
 }

@@ -44,41 +44,32 @@ pub fn excerpt(
         let Some((mark, words)) = entry.said.as_ref().filter(|_| at <= until) else {
             continue;
         };
-        if matches!(
-            entry.what,
-            Logged::Received {
-                is_first: false,
-                ..
-            }
-        ) {
+        let mut line = ObservedLine {
+            at,
+            user: String::new(),
+            text: words.clone(),
+            blamed: false,
+        };
+        if let Logged::Received {
+            is_first: false, ..
+        } = entry.what
+        {
             continue;
         }
-        let again = match matches!(
-            entry.what,
-            Logged::Answered {
-                is_first: false,
-                ..
-            }
-        ) {
-            true => " (again)",
-            false => "",
-        };
-        let line = |user: &str, text: String| {
-            let (user, blamed) = (user.to_owned(), false);
-            (
-                order,
-                ObservedLine {
-                    at,
-                    user,
-                    text,
-                    blamed,
-                },
-            )
-        };
         if !entry.is_of_client() {
-            world.push(line("", words.clone()));
+            world.push((order, line));
         } else if let Some(lane) = users.iter().position(|user| Some(*user) == entry.user) {
-            lanes[lane].push(line(&names[lane], format!("{mark} {words}{again}")));
+            let is_again = matches!(
+                entry.what,
+                Logged::Answered {
+                    is_first: false,
+                    ..
+                }
+            );
+            let again = if is_again { " (again)" } else { "" };
+            line.text = format!("{mark} {words}{again}");
+            line.user.clone_from(&names[lane]);
+            lanes[lane].push((order, line));
         }
     }
     let shares = shares(keep, &lanes);

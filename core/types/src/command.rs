@@ -219,6 +219,31 @@ pub enum Command {
     Unregister,
 }
 
+impl Command {
+    /// The name of its tool.
+    #[must_use]
+    pub const fn tool(&self) -> &'static str {
+        match self {
+            Self::EnterQueue(_) => "enter_queue",
+            Self::LeaveQueue => "leave_queue",
+            Self::Login { .. } => "login",
+            Self::SendMessage { .. } => "send_message",
+            Self::LeaveChat { .. } => "leave_chat",
+            Self::TalkingStick { .. } => "talking_stick",
+            Self::Append { .. } => "append",
+            Self::Push { .. } => "push",
+            Self::Undo { .. } => "undo",
+            Self::Reset { .. } => "reset",
+            Self::Typing { .. } => "typing",
+            Self::BlockUser { .. } => "block_user",
+            Self::UnblockUser { .. } => "unblock_user",
+            Self::ReportUser { .. } => "report_user",
+            Self::TakeBreak { kind, .. } => kind.name(),
+            Self::Unregister => "unregister",
+        }
+    }
+}
+
 /// The arguments of `enter_queue`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EnterQueue {

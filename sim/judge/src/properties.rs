@@ -1,5 +1,6 @@
-//! The properties, one file each: the comparisons that check it, and the differences that break its
-//! rule. A difference belongs to the first property, in the order below, whose rule it breaks.
+//! The properties, one file for each that the auditor judges: the comparisons that check it, and the
+//! differences that break its rule. A difference belongs to the first property, in the order below, whose
+//! rule it breaks.
 
 #![expect(
     clippy::wildcard_enum_match_arm,

@@ -1,7 +1,7 @@
 //! Parses a scenario's YAML into a checked plan, and writes plans as YAML.
 //!
 //! Text becomes nodes with their places (`yaml`, `node`), and nodes become the plan. The format of
-//! the parts is declared in `scenario`, `surroundings`, `server`, `workload`, `flow`, `script`,
+//! the parts is declared in `scenario`, `environment`, `server`, `workload`, `flow`, `script`,
 //! `fault` and `threshold`: each key once, in a table (`form`), from which reading, writing and the
 //! JSON Schema follow. The mistakes of a file become a [`ScenarioError`], each with its place and the
 //! accepted values.

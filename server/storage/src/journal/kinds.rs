@@ -1,6 +1,6 @@
 //! The kinds of a batch's entries, for the eyes of people with ordinary tools.
 
-use chat_core::{Command, Entry, Implied, Operate};
+use chat_core::{Entry, Implied, Operate};
 
 /// The kinds as a JSON list, in the order of the entries.
 pub(super) fn kinds(entries: &[Entry]) -> String {
@@ -10,7 +10,7 @@ pub(super) fn kinds(entries: &[Entry]) -> String {
 
 const fn kind(entry: &Entry) -> &'static str {
     match entry {
-        Entry::Call { command, .. } => of_command(command),
+        Entry::Call { command, .. } => command.tool(),
         Entry::Implied { implied, .. } => match implied {
             Implied::OpenStream => "stream.opened",
             Implied::CloseStream => "stream.closed",
@@ -22,27 +22,6 @@ const fn kind(entry: &Entry) -> &'static str {
         Entry::Started { .. } => "started",
         Entry::Resumed { .. } => "resumed",
         Entry::Stepped => "stepped",
-    }
-}
-
-const fn of_command(command: &Command) -> &'static str {
-    match command {
-        Command::EnterQueue(_) => "enter_queue",
-        Command::LeaveQueue => "leave_queue",
-        Command::Login { .. } => "login",
-        Command::SendMessage { .. } => "send_message",
-        Command::LeaveChat { .. } => "leave_chat",
-        Command::TalkingStick { .. } => "talking_stick",
-        Command::Append { .. } => "append",
-        Command::Push { .. } => "push",
-        Command::Undo { .. } => "undo",
-        Command::Reset { .. } => "reset",
-        Command::Typing { .. } => "typing",
-        Command::BlockUser { .. } => "block_user",
-        Command::UnblockUser { .. } => "unblock_user",
-        Command::ReportUser { .. } => "report_user",
-        Command::TakeBreak { kind, .. } => kind.name(),
-        Command::Unregister => "unregister",
     }
 }
 

@@ -223,15 +223,6 @@ impl Plain {
 }
 
 impl OpKind {
-    /// The name of the server's tool for a command.
-    #[must_use]
-    pub const fn tool_of(command: &Command) -> &'static str {
-        if let Command::TakeBreak { kind, .. } = command {
-            return kind.name();
-        }
-        Self::of(command).tool()
-    }
-
     /// Whether the operation registers a client without a handle.
     #[must_use]
     pub const fn registers(self) -> bool {
@@ -265,7 +256,7 @@ impl Op {
     #[must_use]
     pub const fn tool(&self) -> &'static str {
         match self {
-            Self::Command(command) => OpKind::tool_of(command),
+            Self::Command(command) => command.tool(),
             Self::Read { .. } => self.verb(),
         }
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use chat_core::{Entry, Hub, SecretHash, Seq, UserId};
 use chat_types::Span;
-use sim_model::protocol::{InboxEvent, Op, OpKind, Refusal, Reply};
+use sim_model::protocol::{InboxEvent, Op, Refusal, Reply};
 use sim_model::server::Implied;
 use sim_model::words;
 
@@ -148,7 +148,7 @@ fn deed(entry: &Entry, said: Result<&Reply, Refusal>) -> String {
 /// The kind of an entry: a tool, or what the server wrote.
 pub(super) const fn kind(entry: &Entry) -> &'static str {
     match entry {
-        Entry::Call { command, .. } => OpKind::tool_of(command),
+        Entry::Call { command, .. } => command.tool(),
         Entry::Implied { implied, .. } => match implied {
             Implied::OpenStream => "stream opened",
             Implied::CloseStream => "stream closed",

@@ -8,7 +8,6 @@ use chat_journal::{BundleWriter, Chain, Identity, Mark, Snapshot};
 use chat_types::{Continuity, Span};
 use sim_model::history::{Observer, RunEvent};
 use sim_model::outcome::Progress;
-use sim_model::protocol::OpKind;
 
 use super::*;
 use crate::seed::run_seed;
@@ -369,7 +368,7 @@ impl Decisions {
     fn add(&mut self, entry: &Entry, said: Result<&Reply, Refusal>) {
         if let Entry::Call { command, .. } = entry {
             let code = said.err().map(|refusal| refusal.code);
-            self.0.push((OpKind::tool_of(command), code));
+            self.0.push((command.tool(), code));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! A token file: read again when it changes, or on request.
 //!
 //! A missing or invalid file changes nothing: the previous tokens stay, the log names the wrong line,
-//! and a metric says so until the file is read. A file without tokens revokes them all, and then no request passes; only at the start it is
-//! an error, because such a server would serve nobody. A file is only read after it looked unchanged
-//! twice in a row, so that an incomplete file is not mistaken for a shorter one. A reading that failed
-//! is repeated until the file could be read: a revocation waits for it.
+//! and a metric says so until the file is read. A file without tokens revokes them all, and then no
+//! request passes; only at the start it is an error, because such a server would serve nobody. A file is
+//! only read after it looked unchanged twice in a row, so that an incomplete file is not mistaken for a
+//! shorter one. A reading that failed is repeated until the file could be read: a revocation waits for it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -159,8 +159,7 @@ impl TokenFile {
     }
 
     /// Checks whether the file changed, and reads it if it looked the same twice, or could not be read
-    /// before. Closes the
-    /// identities of tokens that have expired at this instant.
+    /// before. Closes the identities of tokens that have expired at this instant.
     pub(super) fn look(&self, at: Time) {
         let stamp = stamp(&self.path);
         let (has_settled, has_changed, is_unread) = {

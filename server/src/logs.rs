@@ -20,7 +20,12 @@ use crate::requests;
 
 /// Libraries that log data that passes through them, including handles, at lower levels. Only their
 /// warnings and errors are logged.
-const TALKATIVE: [&str; 3] = ["hyper", "hyper_util", "sse_stream"];
+const TALKATIVE: [&str; 4] = [
+    "async_nats::jetstream::context",
+    "hyper",
+    "hyper_util",
+    "sse_stream",
+];
 
 /// A library that logs every misbehaving or leaving client with its messages: an error for each
 /// connection that is closed early. The metrics count the relevant part.

@@ -13,8 +13,8 @@ use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio_stream::wrappers::UnboundedReceiverStream;
+use tokio::sync::mpsc::{OwnedPermit, Sender, channel};
+use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::bytes::BytesMut;
 use tokio_util::codec::{Decoder, FramedRead, LinesCodec, LinesCodecError};
 use tokio_util::io::StreamReader;
@@ -61,16 +61,22 @@ impl Decoder for CheckedLines {
         Self::checked(self.0.decode(bytes))
     }
 
+    /// A last line without an end was cut off: it has no effect.
     fn decode_eof(&mut self, bytes: &mut BytesMut) -> Result<Option<Self::Item>, Error> {
-        Self::checked(self.0.decode_eof(bytes))
+        let line = self.decode(bytes)?;
+        if line.is_none() {
+            bytes.clear();
+        }
+        Ok(line)
     }
 }
 
 /// The conversation with a client.
 pub(super) struct Lines<R, T> {
     input: FramedRead<R, CheckedLines>,
-    /// Checked lines on their way to `inner`, one at a time, until the input ends.
-    checked: Option<UnboundedSender<Bytes>>,
+    /// Checked lines on their way to `inner`, one at a time, until the input ends. While `inner` takes
+    /// none, because its client reads no answers, none is read.
+    checked: Option<Sender<Bytes>>,
     inner: T,
     ended: CancellationToken,
     unheard: CancellationToken,
@@ -89,8 +95,8 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let (checked, taken) = unbounded_channel();
-    let taken = UnboundedReceiverStream::new(taken).map(Ok::<_, Error>);
+    let (checked, taken) = channel(1);
+    let taken = ReceiverStream::new(taken).map(Ok::<_, Error>);
     Lines {
         // The end of the line counts, too.
         input: FramedRead::new(
@@ -105,22 +111,30 @@ where
     }
 }
 
+/// A line, and the room for it.
+type Taken = (OwnedPermit<Bytes>, Result<Result<String, String>, Error>);
+
+/// The next line, when there is room for it; none after the last one.
+async fn next_line<R: AsyncRead + Unpin>(
+    checked: Option<Sender<Bytes>>,
+    input: &mut FramedRead<R, CheckedLines>,
+) -> Option<Taken> {
+    let room = checked?.reserve_owned().await.ok()?;
+    Some((room, input.next().await?))
+}
+
 impl<R, T> Lines<R, T>
 where
     R: AsyncRead + Send + Unpin + 'static,
     T: Transport<RoleServer>,
 {
     /// Passes a line on, or says what is wrong with it.
-    fn take(&mut self, line: Option<Result<Result<String, String>, Error>>) -> Result<(), String> {
-        match (line, &self.checked) {
-            (Some(Ok(line)), Some(checked)) => {
-                // The library's end is there as long as this one.
-                let _ = checked.send(line?.into());
-            }
-            (Some(_) | None, _) => {
-                self.ended.cancel();
-                self.checked = None;
-            }
+    fn take(&mut self, taken: Option<Taken>) -> Result<(), String> {
+        if let Some((room, Ok(line))) = taken {
+            room.send(line?.into());
+        } else {
+            self.ended.cancel();
+            self.checked = None;
         }
         Ok(())
     }
@@ -154,12 +168,13 @@ where
                 answer.await;
                 self.answer = None;
             }
-            let line = tokio::select! {
+            let checked = self.checked.clone();
+            let taken = tokio::select! {
                 biased;
                 message = self.inner.receive() => return message,
-                line = self.input.next(), if self.checked.is_some() => line,
+                taken = next_line(checked, &mut self.input), if self.checked.is_some() => taken,
             };
-            if let Err(why) = self.take(line) {
+            if let Err(why) = self.take(taken) {
                 let error = ErrorData::parse_error(why, None);
                 let sent = self.send(TxJsonRpcMessage::<RoleServer>::error(error, None));
                 self.answer = Some(Box::pin(async move {
@@ -203,7 +218,36 @@ mod tests {
             assert_eq!(answer.get("id"), None, "{answer}");
         }
         assert!(!ended.is_cancelled());
+        write.write_all(ping.trim().as_bytes()).await.unwrap();
         write.shutdown().await.unwrap();
-        assert!(served.receive().await.is_none() && ended.is_cancelled());
+        let cut_off = served.receive().await;
+        assert!(cut_off.is_none() && ended.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_no_answer_is_read_no_further() {
+        let (client, server) = duplex(256);
+        let never = CancellationToken::new();
+        let mut served = lines(split(server), never.clone(), never);
+        let (_unread, mut write) = split(client);
+        let mut written = 0;
+        // JSON that is no message: the library answers it.
+        let writes = async {
+            while write.write_all(b"{}\n").await.is_ok() {
+                written += 3;
+            }
+        };
+        let turns = async {
+            for _ in 0..10_000 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = served.receive() => panic!("there is no message"),
+            () = writes => panic!("the server ended"),
+            () = turns => {}
+        }
+        assert!(written < 64 << 10, "{written} bytes were read");
     }
 }

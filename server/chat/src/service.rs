@@ -273,6 +273,12 @@ impl Service {
                 Some(user) => self.found(user, search, origin.source).await,
                 None => Err(Reject::UnknownHandle.into()),
             };
+            // It may have ended between the two reads.
+            if matches!(&outcome.result, Err(refusal) if refusal.code == "unknown_handle") {
+                origin
+                    .scopes()
+                    .for_each(|scope| scope.forget(&known.handle));
+            }
         }
         outcome
     }
@@ -313,6 +319,7 @@ impl Service {
                 (Ok(_) | Err(_), _) => {}
             }
         }
+        let shows_reader = tool.mints() && outcome.is_ok();
         let result = match outcome {
             Ok(response) => Ok(Done::Answered(response)),
             Err(reject) => Err(wire::refused(reject, &context)),
@@ -321,10 +328,7 @@ impl Service {
             context: Some(context),
             implicit: origin.use_of(handle),
             caller: Some(handle.clone()),
-            inbox_uri: match tool.mints() {
-                true => self.secrets.reader_of(handle).inbox_uri(),
-                false => String::new(),
-            },
+            reader: shows_reader.then(|| self.secrets.reader_of(handle)),
             is_newcomer: matches!(known.caller, Caller::New { .. }),
             own_words,
             part,

@@ -38,7 +38,8 @@ fn outcome_of(answer: &[u8]) -> Option<Outcome> {
         code if WRONG_LAST.contains(&code) => Some(Outcome::WrongLast),
         TOO_LONG => Some(Outcome::Rejected),
         _ => {
-            tracing::warn!(%error, "an append failed, and may have an effect");
+            let err_code = error.error_code().0;
+            tracing::warn!(err_code, %error, "an append failed, and may have an effect");
             None
         }
     }

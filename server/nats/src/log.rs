@@ -62,12 +62,15 @@ impl Log {
     /// The servers do not answer.
     pub async fn identity(&self, drawn: &[u8]) -> Result<Vec<u8>, OpenError> {
         let reader = self.reader();
-        let subject = reader.realm.subject("identity");
+        let (subject, stream) = (
+            reader.realm.subject("identity"),
+            reader.realm.identity_stream(),
+        );
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             // Whatever the fate of this is: the record that is there is the identity.
             let _ = append::append(&reader.client, &subject, 0, drawn.to_vec()).await;
-            if let Some(bytes) = reader.identity().await? {
+            if let RecordCopy::There(bytes) = reader.by_leader(&stream, 1).await {
                 return Ok(bytes);
             }
             sleep(AGAIN).await;

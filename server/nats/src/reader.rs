@@ -1,5 +1,5 @@
-//! Reads of the log beside the member that follows it: of its extent, of runs of records, of single
-//! copies, and of snapshots.
+//! Reads of the log beside the member that follows it: of its identity, its extent, runs of records, and all
+//! copies of one.
 
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::DeliverPolicy;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long servers that just started have until they make a stream.
+/// How long servers that just started have until they make a stream, or answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The pause between two attempts.

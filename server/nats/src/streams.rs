@@ -106,6 +106,7 @@ fn code_of(error: &CreateStreamError) -> Option<u64> {
 fn unmade(stream: String, error: &CreateStreamError) -> OpenError {
     let fault = match code_of(error) {
         Some(DIFFERENT) => SettingFault::Different,
+        Some(ALONE) => SettingFault::Unmade("the server is alone".into()),
         Some(_) | None => SettingFault::Unmade(error.to_string()),
     };
     OpenError::Stream { stream, fault }

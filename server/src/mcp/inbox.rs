@@ -13,7 +13,7 @@ use server_chat::refusal::Refusal;
 use server_chat::render_text;
 use server_chat::service::Service;
 
-/// The largest number of inboxes that one client is told of.
+/// The largest number of inboxes that one client subscribes to, and that it is told of as their caller, each.
 pub(crate) const MAX_FOLLOWED: usize = 64;
 
 /// The content type of an inbox.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use chat_core::Position;
 use rusqlite::backup::Backup;
 use server_storage::history;
-use server_storage::journal::{database_in, marks_in, note_lost_life, snapshot_in};
+use server_storage::journal::{JournalReader, database_in, marks_in, note_lost_life, snapshot_in};
 use server_storage::private::{self, Access};
 
 use super::{UpkeepError, check_journal, opened, snapshots};
@@ -125,7 +125,7 @@ fn remove(path: &Path) -> Result<(), UpkeepError> {
 fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
     private::new_folder(to).map_err(UpkeepError::file(to))?;
     // The marks and the history are never ahead of a journal that is copied after them.
-    let (reader, _) = opened(from)?;
+    let reader = JournalReader::open(from).map_err(UpkeepError::database(from))?;
     let marks = reader.marks().map_err(UpkeepError::file(from))?;
     write(&marks_in(to), &marks)?;
     let past = history::path_in(from);

@@ -164,6 +164,7 @@ impl Rate {
             .duration_since(now)
             .saturating_sub(speed.time(speed.burst));
         if wait > patience {
+            drop(whole_at);
             let (words, per_second) = (self.words, speed.per_second);
             let message = format!(
                 "one address or token may send {per_second} {words} a second, and yours sent more; \

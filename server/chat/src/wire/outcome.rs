@@ -7,7 +7,7 @@ use serde_json::Value;
 use server_storage::history::Past;
 
 use crate::driver::{AnswerFacts, CallerContext, KeptDraft, Me};
-use crate::identity::Handle;
+use crate::identity::{Handle, ReaderId};
 use crate::refusal::Refusal;
 use crate::tools::{MemberPart, Tool};
 
@@ -24,8 +24,8 @@ pub struct CallOutcome {
     pub implicit: HandleUse,
     /// The caller's handle; `None` if the caller was not identified.
     pub caller: Option<Handle>,
-    /// The address of the caller's inbox as a resource, if the tool may have registered the caller.
-    pub inbox_uri: String,
+    /// The caller's reader id, by which its inbox is a resource, if the tool may have registered the caller.
+    pub reader: Option<ReaderId>,
     /// Whether the call registered its caller, whose credentials the result must contain.
     pub is_newcomer: bool,
     /// The caller's own words that the result repeats.
@@ -71,7 +71,7 @@ impl CallOutcome {
             context: None,
             implicit: HandleUse::MustBePassed,
             caller: None,
-            inbox_uri: String::new(),
+            reader: None,
             is_newcomer: false,
             own_words: None,
             part: MemberPart::default(),

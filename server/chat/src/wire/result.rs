@@ -15,7 +15,7 @@ use super::outcome::{CallOutcome, Done};
 use super::{User, public_id, timestamp};
 use crate::break_words::spoken;
 use crate::driver::{AnswerFacts, RoomKind};
-use crate::identity::Handle;
+use crate::identity::{Handle, ReaderId};
 
 /// A member of a room.
 #[derive(Serialize)]
@@ -153,7 +153,8 @@ impl CallOutcome {
         map.serialize_entry("handle", handle.unwrap_or_default())?;
         map.serialize_entry("user_id", &who.map(public_id).unwrap_or_default())?;
         map.serialize_entry("display_name", who.map_or("", |who| &who.name))?;
-        map.serialize_entry("inbox_uri", &self.inbox_uri)
+        let inbox_uri = self.reader.as_ref().map(ReaderId::inbox_uri);
+        map.serialize_entry("inbox_uri", &inbox_uri.unwrap_or_default())
     }
 
     fn write_reply<M: SerializeMap>(&self, reply: &Reply, map: &mut M) -> Result<(), M::Error> {

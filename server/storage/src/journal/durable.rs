@@ -236,11 +236,11 @@ impl Writer {
             if !self.folder.is_there() {
                 return false;
             }
-            match self
-                .reopened()
-                .and_then(|database| Ok(database.record(first)?))
-            {
-                Ok(found) => return found.is_some_and(|found| found == record),
+            match self.reopened(|database| database.record(first)) {
+                Ok(found) => {
+                    tracing::info!(found = found.is_some(), "the batch was looked up");
+                    return found.is_some_and(|found| found == record);
+                }
                 Err(error) => {
                     tracing::error!(%error, "the fate of a batch is unknown: the server halts");
                     thread::sleep(ASK_AGAIN);
@@ -249,18 +249,23 @@ impl Writer {
         }
     }
 
-    /// The database, opened again, from pages on the disk. After a failed fsync, pages in memory may be
-    /// marked as written although they are not (Rebello et al., ATC'20).
-    pub(super) fn reopened(&mut self) -> Result<&Database, DatabaseError> {
+    /// What `read` finds in the database, which is opened again for it, from pages on the disk. After a failed
+    /// fsync, pages in memory may be marked as written although they are not (Rebello et al., ATC'20).
+    pub(super) fn reopened<T>(
+        &mut self,
+        read: impl FnOnce(&Database) -> rusqlite::Result<T>,
+    ) -> Result<T, DatabaseError> {
         // The one before is closed first, so that the new connection reads the files again.
         self.database = None;
         let database = Database::open(&self.folder.database(), self.durability)?;
         if !database.truncate()? {
             return Err(rusqlite::Error::InvalidQuery.into());
         }
+        let found = read(&database)?;
         reserve(&self.folder, &database);
+        self.database = Some(database);
         tracing::warn!("the journal was opened again");
-        Ok(self.database.insert(database))
+        Ok(found)
     }
 
     /// Work between two batches.
@@ -287,14 +292,18 @@ impl Writer {
         }
     }
 
-    /// Work that waits for a pause.
-    fn postponed(&mut self) {
+    fn sync_marks(&mut self) {
         if let Err(error) = self.marks.sync_when_due() {
             tracing::error!(
                 error = reason(&error),
                 "the mark of the journal cannot be made durable"
             );
         }
+    }
+
+    /// Work that waits for a pause.
+    fn postponed(&mut self) {
+        self.sync_marks();
         self.snapshot_beside();
         if let Some(database) = &self.database {
             self.forgetting.some(database, self.chain.last());
@@ -303,6 +312,8 @@ impl Writer {
 
     /// Work while there is nothing to write.
     pub(super) fn rest(&mut self) {
+        // A checkpoint may take long.
+        self.sync_marks();
         // Not one that always truncates: a WAL that must grow again makes commits slow.
         let is_long = self.database.as_ref().is_some_and(Database::is_wal_long);
         if self.unchecked.0 > 0 || is_long {

@@ -38,7 +38,7 @@ pub(super) struct Folder {
     /// Closing it unlocks the folder.
     _lock: File,
     /// The lock and the database, each with the device and the number of its file, which another file of
-    /// the name does not have. None until the database is there.
+    /// the name does not have. Empty until the database is there.
     pub(super) files: Vec<(PathBuf, (u64, u64))>,
     pub(super) reserve: Option<u64>,
 }

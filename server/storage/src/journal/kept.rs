@@ -270,10 +270,10 @@ impl KeptJournal {
         Ok(())
     }
 
-    /// The database, which is opened again after an error.
+    /// The database, which is opened again after an error, with the place that the disk has.
     fn database(&mut self) -> Result<&Database, KeepError> {
         if self.writer.database.is_none() {
-            let place = self.writer.reopened()?.log_place()?;
+            let place = self.writer.reopened(Database::log_place)?;
             if let Some(place) = place.and_then(|place| Place::from_bytes(&place)) {
                 self.writer.chain = *place.chain();
                 self.place = place;

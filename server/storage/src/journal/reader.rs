@@ -94,7 +94,11 @@ impl JournalReader {
         let (Some(next), Some(record)) = (next, self.database.record_of(position)?) else {
             return Ok(None);
         };
-        Ok(Some(next == position.next() && record.ends_with(link)))
+        // A record ends with its link.
+        let own = record.last_chunk::<16>();
+        Ok(Some(
+            next == position.next() && own.is_some_and(|own| own[..] == *link),
+        ))
     }
 
     /// The positions of the snapshots, newest first.

@@ -260,9 +260,13 @@ impl Auditor {
         user: Option<User>,
     ) -> Result<Stage, Refusal> {
         let user = self.reader(from, user)?;
-        if let (Reader::ReaderId(_), Read::Check { after, .. }) = (reader, read) {
+        if let Reader::ReaderId(_) = reader {
             self.admission.charge_reader(at, from, user)?;
-            return self.peeked(at, user, after);
+            return match read {
+                Read::Check { after, .. } => self.peeked(at, user, after),
+                // 12.7: a reader id gives access to the inbox alone.
+                Read::History { .. } | Read::Members { .. } | Read::Mood => Err(unknown_handle()),
+            };
         }
         self.admission.charge(at, from, Some(user))?;
         self.record_sign_of_life(at, user);

@@ -140,8 +140,16 @@ impl Entry {
     }
 }
 
+impl RunLog {
+    /// The most entries: those after them are left out.
+    pub const MOST: usize = 4_000_000;
+}
+
 impl Observer for RunLog {
     fn observe(&mut self, event: RunEvent<'_>) {
+        if self.entries.len() == Self::MOST {
+            return;
+        }
         let entry = |at, agent, what| Entry {
             at,
             agent,

@@ -130,6 +130,10 @@ impl<'a> LaneDrawing<'a> {
             ..Diagram::default()
         };
         window::cut(&mut diagram, about, &self.concerned, self.last);
+        if self.log.entries.len() == RunLog::MOST {
+            let words = "The run had more events than a log takes: the last ones are missing.";
+            diagram.left_out.push(words.to_owned());
+        }
         if selection.left_out > 0 {
             let words = format!(
                 "{} others of the same rooms have no lane.",

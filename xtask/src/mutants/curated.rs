@@ -60,15 +60,19 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
     Ok(verdict::write_sum(&rows, out)?)
 }
 
-/// The results of the last hunts in this file; none if they cannot be read.
-pub(super) fn results(sh: &Shell, file: impl AsRef<Path>) -> Vec<Row> {
-    let text = sh.read_file(file).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
+/// The results of the last hunts in this file; none if there is no file yet.
+pub(super) fn results(sh: &Shell, file: impl AsRef<Path>) -> Result<Vec<Row>> {
+    let file = file.as_ref();
+    if !sh.path_exists(file) {
+        return Ok(Vec::new());
+    }
+    let read = serde_json::from_str(&sh.read_file(file)?);
+    read.with_context(|| format!("{} is of another version: remove it", file.display()))
 }
 
 /// Keeps the result of a hunt in place of the mutant's last one.
 pub(super) fn keep(sh: &Shell, file: impl AsRef<Path>, row: &Row) -> Result<()> {
-    let mut all = results(sh, &file);
+    let mut all = results(sh, &file)?;
     all.retain(|kept| kept.mutant != row.mutant);
     all.push(row.clone());
     Ok(sh.write_file(file, serde_json::to_string_pretty(&all)? + "\n")?)

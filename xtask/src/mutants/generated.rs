@@ -4,7 +4,8 @@
 //!
 //! A run takes hours, and can be stopped at any time: the next run continues it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -156,6 +157,13 @@ fn missed(sh: &Shell, folder: &Path) -> Result<Vec<Mutant>> {
     missed.collect()
 }
 
+/// The name of a mutant, with a hash of its change.
+fn key_of(mutant: &Mutant) -> String {
+    let mut hasher = DefaultHasher::new();
+    mutant.diff.hash(&mut hasher);
+    format!("{} {:016x}", mutant.name, hasher.finish())
+}
+
 /// Runs the simulator on each, and returns the keys of the survivors. Results of earlier hunts are
 /// recalled.
 fn hunt_all(
@@ -165,22 +173,37 @@ fn hunt_all(
     out: &mut impl Write,
 ) -> Result<Vec<String>> {
     let file = folder.join("hunted.json");
-    let known = curated::results(sh, &file);
-    let is_new = |mutant: &&Mutant| !known.iter().any(|row| row.mutant == mutant.name);
+    let known = curated::results(sh, &file)?;
+    // Another core may have another mutant of the same name.
+    let keys: BTreeMap<_, _> = missed.iter().map(|one| (&one.name, key_of(one))).collect();
+    let is_new = |mutant: &&Mutant| {
+        let key = &keys[&mutant.name];
+        !known.iter().any(|row| row.mutant == *key)
+    };
     let new: Vec<_> = missed.iter().filter(is_new).collect();
     let copy = WorkspaceCopy::refresh(sh)?;
     let hunt = |mutant: &Mutant| hunt::hunt(&copy, mutant, words.seeds);
     let keep = |row: &Row| match &row.fate {
         Fate::Broken(why) => bail!("{}: {why}", row.mutant),
-        Fate::Caught | Fate::Misread | Fate::Missed => curated::keep(sh, &file, row),
+        Fate::Caught | Fate::Misread | Fate::Missed => {
+            let mutant = keys[&row.mutant].clone();
+            curated::keep(
+                sh,
+                &file,
+                &Row {
+                    mutant,
+                    ..row.clone()
+                },
+            )
+        }
     };
-    let hunted = curated::hunt_all(&copy, &new, hunt, out, keep)?;
-    let rows = known.iter().chain(&hunted);
-    let survived = rows.filter(|row| row.fate == Fate::Missed);
+    curated::hunt_all(&copy, &new, hunt, out, keep)?;
+    let rows = curated::results(sh, &file)?;
+    let survived = rows.iter().filter(|row| row.fate == Fate::Missed);
     let survived: BTreeSet<_> = survived.map(|row| &row.mutant).collect();
     let survived = missed
         .iter()
-        .filter(|mutant| survived.contains(&mutant.name));
+        .filter(|mutant| survived.contains(&keys[&mutant.name]));
     Ok(survived.map(|mutant| all[&mutant.name].clone()).collect())
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
         );
         sh.write_file(EXPLORED, json!(all).to_string())?;
     }
-    let table = table(all, &results(sh, RESULTS), &names);
+    let table = table(all, &results(sh, RESULTS)?, &names);
     write!(out, "{table}")?;
     sh.write_file(DOCUMENT, replaced(&sh.read_file(DOCUMENT)?, &table)?)?;
     Ok(all.failures == 0)

@@ -119,7 +119,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left is in the build folder.
+        // What is left is in the build folder, or in that of temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -82,7 +82,7 @@ fn told(rounds: &[f64]) -> String {
     format!("{median:>7.3} ms ({low:.3} to {high:.3})")
 }
 
-/// Starts a server with the usual settings and an attacker, measures rounds with and without the attack, and
+/// Starts a server with the usual settings, whose named rooms need no stick, and an attacker, measures rounds with and without the attack, and
 /// returns the ratio of their medians.
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 async fn measure(args: &HostileArgs, attack: Attack) -> Outcome<f64> {

@@ -131,7 +131,8 @@ pub(crate) async fn open(requests: &[(SocketAddr, Vec<u8>)]) -> Outcome<Vec<Send
     Ok(senders)
 }
 
-/// Sends at a steady rate, over these connections in turns, and returns them. Waits count from the planned times.
+/// Sends at a steady rate, over these connections in turns, and returns them. A wait counts from the planned
+/// time if the answer before it was late, else from when it was sent.
 pub(crate) async fn pace(
     senders: Vec<Sender>,
     rate: f64,

@@ -201,10 +201,6 @@ impl Reader<'_> {
         }))
     }
 
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "most answers say no more than that it is done"
-    )]
     fn reply_to(&self, command: &Command, json: &ReplyJson<'_>) -> Option<Reply> {
         let user = || json.user_id.as_deref().map(|id| self.names.user(id));
         let room = || json.room_id.as_deref().map(|id| self.names.room(id));
@@ -271,7 +267,11 @@ impl Reader<'_> {
                 flavour: print(json.message.as_deref().unwrap_or_default()),
                 answer_at: self.clock.now(),
             },
-            _ => Reply::Done,
+            Command::Typing { .. }
+            | Command::BlockUser { .. }
+            | Command::UnblockUser { .. }
+            | Command::ReportUser { .. }
+            | Command::Unregister => Reply::Done,
         })
     }
 

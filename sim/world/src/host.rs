@@ -1,5 +1,6 @@
-//! A server's border as its judges see it: whoever drives a node, alone or in a group of servers, in a
-//! world or in an exhaustive search, lets it act here, where each act makes its record.
+//! A server's border as its judges see it: who drives a node, in a world or in an exhaustive search, lets it
+//! act here, where each act makes its record. A member of a group of servers drives its own node: what that
+//! is asked, writes and sends is told by the same functions.
 
 use std::sync::Arc;
 
@@ -44,9 +45,16 @@ impl<O: Observer> ServerHost<'_, O> {
 
     /// The client of a stream is gone.
     pub fn close_stream(&mut self, ticket: Ticket) {
-        let at = self.at;
-        self.tell(&ServerRecord::Gone { at, ticket });
+        self.gone(ticket);
         self.node.close_stream(ticket);
+    }
+
+    /// A client is gone.
+    pub fn gone(&mut self, ticket: Ticket) {
+        self.tell(&ServerRecord::Gone {
+            at: self.at,
+            ticket,
+        });
     }
 
     /// The node looks at its timers.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use chat_core::{Address, Call, Counters, Earlier, Node, Position, Reject};
 use chat_types::{Config, Span, Time, mix};
 use sim_model::cluster::ClusterFact;
-use sim_model::server::ServerRecord;
 
 use super::event_queue::Event;
 use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
@@ -356,14 +355,12 @@ impl<'o> World<'_, 'o> {
     /// Handles a dropped connection at the server.
     pub(super) fn gone_at_server(&mut self, slot: Slot) {
         let ticket = slot.ticket();
-        let at = self.server_now();
         if self.is_at_door(slot) {
             self.in_flight.remove(slot);
             return;
         }
-        if self.server.node().is_some() {
-            self.observers
-                .observe_server(&ServerRecord::Gone { at, ticket });
+        if let Some(mut host) = self.host() {
+            host.gone(ticket);
         }
         match self.in_flight.get_mut(slot) {
             Some(InFlight::Stream { .. }) => {

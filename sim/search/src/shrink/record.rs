@@ -1,4 +1,4 @@
-//! Records a run as steps: the calls with their times, and the network's treatment of each request,
+//! Writes the log of a run as steps: the calls with their times, and the network's treatment of each request,
 //! its answer and the pushes after it.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -18,14 +18,12 @@ use tracing_subscriber::{Layer as _, fmt};
 
 use crate::requests;
 
-/// Libraries that log data that passes through them, including handles, at lower levels. Only their
-/// warnings and errors are logged.
-const TALKATIVE: [&str; 4] = [
-    "async_nats::jetstream::context",
-    "hyper",
-    "hyper_util",
-    "sse_stream",
-];
+/// How the targets of our own crates begin. Other libraries log what passes through them at the levels below
+/// `info`: messages, handles, the secrets of connections. So they are heard from `info` on.
+const OWN: [&str; 3] = ["chat_", "server", "talking_stick"];
+
+/// Libraries of which only warnings and errors are logged.
+const TALKATIVE: [&str; 3] = ["hyper", "hyper_util", "sse_stream"];
 
 /// A library that logs every misbehaving or leaving client with its messages: an error for each
 /// connection that is closed early. The metrics count the relevant part.
@@ -37,16 +35,15 @@ const START: &str = "talking_stick::start";
 /// The filter for this level.
 #[must_use]
 pub fn filter(level: Level) -> Targets {
-    let all = Targets::new()
-        .with_default(level)
+    let level = LevelFilter::from_level(level);
+    Targets::new()
+        .with_default(level.min(LevelFilter::INFO))
+        .with_targets(OWN.map(|name| (name, level)))
+        .with_targets(TALKATIVE.map(|name| (name, level.min(LevelFilter::WARN))))
         .with_target(SILENT, LevelFilter::OFF)
         .with_target(START, LevelFilter::INFO)
         // Its lines are written only if they are asked for.
-        .with_target(requests::LOG, LevelFilter::INFO);
-    let quiet = LevelFilter::from_level(level).min(LevelFilter::WARN);
-    TALKATIVE
-        .iter()
-        .fold(all, |targets, name| targets.with_target(*name, quiet))
+        .with_target(requests::LOG, LevelFilter::INFO)
 }
 
 /// Whether standard error shows colours.
@@ -99,9 +96,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_that_print_messages_are_heard_from_warnings_on() {
+    fn no_library_is_heard_below_info() {
         let filter = filter(Level::TRACE);
-        assert!(filter.would_enable("server::driver", &Level::TRACE));
+        for own in [
+            "server::http",
+            "server_nats::log",
+            "chat_core::node",
+            "talking_stick::guard",
+        ] {
+            assert!(filter.would_enable(own, &Level::TRACE), "{own}");
+        }
+        for other in [
+            "async_nats::connection",
+            "async_nats::jetstream::context",
+            "tokio",
+            "new",
+        ] {
+            assert!(filter.would_enable(other, &Level::INFO), "{other}");
+            assert!(!filter.would_enable(other, &Level::DEBUG), "{other}");
+        }
         for name in TALKATIVE {
             assert!(filter.would_enable(name, &Level::WARN), "{name}");
             assert!(!filter.would_enable(name, &Level::INFO), "{name}");

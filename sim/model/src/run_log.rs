@@ -1,6 +1,5 @@
-//! The log of a run: what clients, the network and the world did, in order, each message with what
-//! came of it. Only a run that is drawn, told or written as steps has one: who reads it needs what
-//! happens to a message later.
+//! The log of a run: what clients, the network and the world did, in order. Each message refers to its
+//! later effects. Only a run that is drawn, told or written as steps has a log; an exploration makes none.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,6 +18,8 @@ use crate::words;
 pub struct RunLog {
     /// What happened, in order.
     pub entries: Vec<Entry>,
+    /// Whether later entries are missing, because the log was full.
+    pub is_cut: bool,
     /// The calls, in the order of their first attempts.
     pub calls: Vec<Call>,
     /// The clients, by their numbers.
@@ -39,9 +40,9 @@ pub struct Entry {
     pub said: Option<(&'static str, String)>,
     /// What happened.
     pub what: Logged,
-    /// The entries of what came of it. Of a request: that it and its copy were served and replied to.
-    /// Of a reply: the answer that arrived. Of an answer and a push: the events that it brought. Of
-    /// the opening of a stream: that it was opened, at the server and at the client.
+    /// The entries of its effects. A request leads to the service and the replies of it and of its copy, a
+    /// reply to the answer that arrives, an answer and a push to the events in them, and the opening of a
+    /// stream to the open stream, at the server and at the client.
     pub then: Vec<usize>,
 }
 
@@ -140,14 +141,13 @@ impl Entry {
     }
 }
 
-impl RunLog {
-    /// The most entries: those after them are left out.
-    pub const MOST: usize = 4_000_000;
-}
+/// The most entries.
+const MOST: usize = if cfg!(test) { 3 } else { 4_000_000 };
 
 impl Observer for RunLog {
     fn observe(&mut self, event: RunEvent<'_>) {
-        if self.entries.len() == Self::MOST {
+        if self.entries.len() == MOST {
+            self.is_cut = true;
             return;
         }
         let entry = |at, agent, what| Entry {
@@ -208,7 +208,7 @@ impl RunLog {
         &self.calls[self.numbers[&(agent, call)]]
     }
 
-    /// What came of an entry.
+    /// The effects of an entry.
     pub fn then(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
         entry.then.iter().map(|entry| &self.entries[*entry])
     }
@@ -286,10 +286,10 @@ impl RunLog {
         }
     }
 
-    /// Adds a packet to what it came of, or to what is under way.
+    /// Adds a packet to the effects of its cause, or to what is under way.
     fn network(&mut self, here: usize, (at, agent): (Time, Agent), record: &NetworkRecord) {
         let client = self.clients.entry(agent).or_default();
-        let came_of = match *record {
+        let cause = match *record {
             NetworkRecord::Sent { call, attempt, .. } => {
                 let call = &mut self.calls[self.numbers[&(agent, call)]];
                 call.sent.insert(attempt, here);
@@ -325,7 +325,7 @@ impl RunLog {
             }
             NetworkRecord::StreamBroke | NetworkRecord::Disconnected { .. } => None,
         };
-        if let Some(entry) = came_of {
+        if let Some(entry) = cause {
             self.entries[entry].then.push(here);
         }
     }
@@ -380,5 +380,26 @@ fn world(record: &WorldRecord<'_>) -> (Time, Logged) {
         | WorldRecord::FaultMade { at, .. }
         | WorldRecord::FaultMended { at, .. }
         | WorldRecord::Sizes { at, .. } => (at, Logged::Said),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_log_keeps_its_first_entries_and_says_that_it_is_cut() {
+        let mut log = RunLog::default();
+        let restarts = |log: &mut RunLog, from: u64, to: u64| {
+            for at in (from..to).map(Time) {
+                log.observe_world(&WorldRecord::Restarted { at });
+            }
+        };
+        restarts(&mut log, 0, 3);
+        assert!(!log.is_cut);
+        restarts(&mut log, 3, 9);
+        assert!(log.is_cut);
+        let kept: Vec<u64> = log.entries.iter().map(|entry| entry.at.0).collect();
+        assert_eq!(kept, [0, 1, 2]);
     }
 }

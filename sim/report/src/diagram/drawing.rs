@@ -130,7 +130,7 @@ impl<'a> LaneDrawing<'a> {
             ..Diagram::default()
         };
         window::cut(&mut diagram, about, &self.concerned, self.last);
-        if self.log.entries.len() == RunLog::MOST {
+        if self.log.is_cut {
             let words = "The run had more events than a log takes: the last ones are missing.";
             diagram.left_out.push(words.to_owned());
         }

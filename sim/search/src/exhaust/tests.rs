@@ -8,6 +8,7 @@ use super::*;
 use crate::seed::run_seed;
 use sim_model::history::{ClientEvent, Observer, RunEvent};
 use sim_model::outcome::{Action, Progress, TinyCall};
+use sim_model::protocol::{Code, Read};
 use sim_scenario::{parse, to_yaml};
 
 fn options(depth: u32) -> Options {
@@ -59,6 +60,22 @@ fn a_message_delivered_twice_is_found_at_its_step() {
     }
     tampered.forge_received_again(1);
     assert!(tampered.violated());
+}
+
+#[test]
+fn a_reader_id_reads_the_inbox_alone_and_the_judge_knows_it() {
+    let mut tiny = begin(TinyWorld::Room, &plan(), 3);
+    let (room, before, limit) = (None, None, 9);
+    let history = Read::History {
+        room,
+        before,
+        limit,
+    };
+    for read in [history, Read::Members { room }, Read::Mood] {
+        let refusal = tiny.read_by_reader_id(0, read).unwrap_err();
+        assert!(refusal.is(Code::UnknownHandle), "{refusal:?}");
+        assert!(!tiny.violated(), "{read:?}");
+    }
 }
 
 #[test]

@@ -4,9 +4,9 @@
 //! that can happen in between is a step of its own.
 
 mod boundary;
-#[cfg(test)]
-mod forged_records;
 mod received;
+#[cfg(test)]
+mod tests;
 
 use chat_core::{Address, Continuity, Hub, Node, Seq, Ticket, TimerKind};
 use chat_types::{Span, Time};
@@ -292,7 +292,8 @@ impl Tiny {
     fn disconnect(&mut self, user: u8) {
         if let Some(stream) = self.clients[usize::from(user)].stream.take() {
             self.record(user, ClientEvent::StreamClosed);
-            self.host().close_stream(stream);
+            self.host().gone(stream);
+            self.node.close_stream(stream);
             self.settle();
         }
     }

@@ -1,4 +1,5 @@
-//! Forged records for tests: the judge receives what the server never sent.
+//! What tests do in a tiny world: forged records, by which the judge receives what the server never sent, and a
+//! read that no client makes.
 
 use chat_core::{Address, Ticket};
 use std::sync::Arc;
@@ -9,11 +10,22 @@ use sim_model::server::ServerRecord;
 
 use super::Tiny;
 use sim_model::outcome::TinyCall;
-use sim_model::protocol::{Body, Event, Page, Reply, Response, Who};
+use sim_model::protocol::{Body, Event, Op, Outcome, Page, Read, ReadBy, Reply, Response, Who};
 use sim_user::Credential;
 use sim_world::translate;
 
 impl Tiny {
+    /// Makes a read by the client's reader id.
+    pub(in crate::exhaust) fn read_by_reader_id(&mut self, user: u8, read: Read) -> Outcome {
+        let secret = self.clients[usize::from(user)].secret();
+        let (ticket, by) = (self.ticket(), ReadBy::ReaderId);
+        let (who, from) = (Credential::Handle { secret }, Address(user.into()));
+        let call = translate::call(who, from, None, Op::Read { read, by });
+        self.submit(user, ticket, &call);
+        let (_, outcome) = self.answers.pop().expect("it does not wait");
+        outcome
+    }
+
     /// Forges an answer that accepts a message without an entry in the journal.
     pub(in crate::exhaust) fn forge_accepted(&mut self, user: u8) {
         let (_, op) = self.begin(user, TinyCall::Send, RequestKey::None);

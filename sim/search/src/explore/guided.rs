@@ -17,6 +17,7 @@ mod family;
 use std::ops::ControlFlow;
 
 use sim_judge::SeedOutcome;
+use sim_judge::metrics::Metrics;
 use sim_model::outcome::{Progress, Trial};
 use sim_model::recipe::Recipe;
 
@@ -77,6 +78,8 @@ impl ExploreOptions<'_> {
         let first_branch = 1 + number * BRANCHES;
         let keep = |recipe: &Recipe, outcome: &mut SeedOutcome| {
             self.judge(recipe, outcome);
+            // A family keeps its members until all have run, and their figures are large.
+            outcome.metrics = Metrics::new();
             self.on_failure == OnFailure::Continue || outcome.violations.is_empty()
         };
         family::explore((&plan, trial.seed), first_branch, coverage, &keep)

@@ -104,8 +104,14 @@ fn carry_out(population: &mut Population, makes: &[Make], block: usize) {
 /// All kinds of commands.
 pub const ALL: &[Kind] = &[
     kind("enter_queue", &[], enter_both, &[leave_pair]),
-    by_interests("enter_queue_by_interests", &[], enter_alone, &[leave_queue]),
-    by_interests("leave_queue", &[enter_alone], leave_queue, &[]),
+    Kind {
+        matching: Matching::Interests,
+        ..kind("enter_queue_by_interests", &[], enter_alone, &[leave_queue])
+    },
+    Kind {
+        matching: Matching::Interests,
+        ..kind("leave_queue", &[enter_alone], leave_queue, &[])
+    },
     kind("register", &[], newcomer_comes, &[newcomer_leaves]),
     kind("unregister", &[newcomer_comes], newcomer_leaves, &[]),
     kind("login", &[], idle_log_in, &[leave_rooms]),
@@ -172,19 +178,6 @@ const fn kind(
         measured,
         after,
         renewed: &[],
-    }
-}
-
-/// A kind under matching by interests.
-const fn by_interests(
-    name: &'static str,
-    before: &'static [Make],
-    measured: Make,
-    after: &'static [Make],
-) -> Kind {
-    Kind {
-        matching: Matching::Interests,
-        ..kind(name, before, measured, after)
     }
 }
 

@@ -180,7 +180,7 @@ pub(crate) fn plan(
                 break;
             }
             thread::sleep(due.saturating_duration_since(Instant::now()));
-            // A sender that has ended is noticed by whoever waits for it.
+            // The load learns that a sender has ended when it waits for the sender's end.
             let _ = sender.send(due);
             sends += 1;
             due = start + Duration::from_secs_f64(f64::from(sends) / rate);

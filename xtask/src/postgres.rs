@@ -23,17 +23,22 @@ const MODULES: [&str; 3] = ["durable/past.rs", "durable/copy.rs", "cluster/copie
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     there_or_installed(sh, &[MAKES_SERVERS], PACKAGES).map_err(skipped)?;
     cluster::install(sh).map_err(skipped)?;
-    let folder = sh.current_dir().join("server/tests");
+    let folder = sh.current_dir().join("server/tests/suite");
     if let Some(missing) = MODULES.iter().find(|file| !folder.join(file).is_file()) {
-        bail!("server/tests/{missing}: the step selects its tests");
+        bail!("server/tests/suite/{missing}: the step selects its tests");
     }
     let sim = crate::cargo::program(sh, "sim")?;
     let server = "-t -o max_connections=200 -o ssl=off -i --no-sync sh -c".split(' ');
     let server: Vec<_> = server.chain([WITH_ADDRESS]).collect();
-    let tests = ["--include-ignored", "past::", "copy::", "copies::"];
+    let tests = [
+        "--include-ignored",
+        "durable::past::",
+        "durable::copy::",
+        "cluster::copies::",
+    ];
     cmd!(
         sh,
-        "{MAKES_SERVERS} {server...} cargo test {WHOLE...} --test durable --test cluster -- {tests...}"
+        "{MAKES_SERVERS} {server...} cargo test {WHOLE...} --test suite -- {tests...}"
     )
     .env("CLUSTER_SIM", sim)
     .run()?;

@@ -1,6 +1,6 @@
 //! The log on real servers. `cargo xtask test --only cluster` installs them, and runs these tests.
 
-#[path = "../../tests/cluster/proxy.rs"]
+#[path = "../../tests/suite/cluster/proxy.rs"]
 #[allow(dead_code, reason = "this test program needs delays alone")]
 mod proxy;
 #[path = "log/secure.rs"]

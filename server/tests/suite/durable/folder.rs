@@ -1,0 +1,92 @@
+//! Which folder a server uses, and how much it keeps there.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::durable::client::{Server, run};
+use crate::process::PATIENCE;
+
+fn inspected(folder: &Path) -> Value {
+    let data = ["inspect", "--json", "--data"].map(OsStr::new);
+    let ran = run(&[&data[..], &[folder.as_os_str()]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.why);
+    serde_json::from_str(&ran.out).expect("JSON")
+}
+
+/// The folder of the program below this home.
+fn usual(home: &Path) -> PathBuf {
+    match cfg!(target_os = "macos") {
+        true => home.join("Library/Application Support/talking-stick"),
+        false => home.join("talking-stick"),
+    }
+}
+
+#[test]
+fn a_server_without_a_named_folder_keeps_its_journal_in_the_users() {
+    let home = tempfile::tempdir().expect("a folder");
+    let server = Server::at_home(home.path(), &[]);
+    let ann = server.register("ann", "lobby");
+    server.kill();
+    assert!(usual(home.path()).join("journal.db").exists());
+    let server = Server::at_home(home.path(), &[]);
+    server.done("list_users", &ann, &json!({}));
+}
+
+#[test]
+fn a_server_in_memory_writes_no_file() {
+    let home = tempfile::tempdir().expect("a folder");
+    let server = Server::at_home(home.path(), &["--in-memory"]);
+    server.register("ann", "lobby");
+    assert_eq!(server.stop(), Some(0));
+    let left = fs::read_dir(home.path()).expect("a folder").count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_folder_and_memory_exclude_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = Server::refused(folder.path(), &["--in-memory"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.why.contains("leave one out"), "{}", refused.why);
+}
+
+#[test]
+fn the_journal_forgets_what_no_start_needs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["--journal-entries", "10"];
+    let texts = |from: u32| (from..from + 600).map(|number| format!("message {number}"));
+    let mut server = Server::start(folder.path(), &words);
+    let ann = server.register("ann", "lobby");
+    // Each stop makes a snapshot, of which two are kept.
+    for from in [0, 600] {
+        server.say(&ann, texts(from));
+        assert_eq!(server.stop(), Some(0));
+        assert_eq!(inspected(folder.path())["first"], 1, "all is needed");
+        server = Server::start(folder.path(), &words);
+    }
+    let oldest = inspected(folder.path())["snapshots"]
+        .as_array()
+        .and_then(|snapshots| {
+            snapshots
+                .iter()
+                .filter_map(|one| one["position"].as_u64())
+                .min()
+        })
+        .expect("two snapshots");
+    assert!(oldest > 500, "it deletes in more than one batch");
+    let began = Instant::now();
+    while inspected(folder.path())["first"].as_u64() <= Some(oldest) {
+        assert!(began.elapsed() < PATIENCE, "the old records stay");
+    }
+    let report = inspected(folder.path());
+    assert_eq!(report["first"], oldest + 1, "{report}");
+    assert_eq!(report["starts"], true, "{report}");
+    server.kill();
+    let server = Server::start(folder.path(), &words);
+    let texts: Vec<String> = texts(0).chain(texts(600)).collect();
+    assert_eq!(server.history(&ann, "room_1", 100), texts);
+}

@@ -1,0 +1,138 @@
+//! Letters of the history that the disk changes: never read, and made anew.
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::durable::client::{Server, run, text_of};
+use crate::process::PATIENCE;
+
+/// The core keeps two messages of a room; all others come from the history.
+const SHORT: &[&str] = &["--limit", "history_limit=2"];
+
+/// Writes other letters in the place of these, once.
+fn change(file: &Path, from: &str, to: &str) {
+    let mut bytes = fs::read(file).expect("a file");
+    let mut places = bytes.windows(from.len());
+    let place = places.position(|part| part == from.as_bytes());
+    let place = place.expect("the text is in the file");
+    bytes[place..place + to.len()].copy_from_slice(to.as_bytes());
+    fs::write(file, bytes).expect("it can be written");
+}
+
+fn metric(server: &Server, name: &str) -> Option<u64> {
+    let answer = server.connect().exchange("GET /metrics", &[], "");
+    let text = answer.expect("it is answered").body;
+    let number = text.lines().find_map(|line| line.strip_prefix(name));
+    number.and_then(|number| number.trim().parse().ok())
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+fn search(server: &Server, reader: &str, query: &str) -> (u16, Value) {
+    server.call("search", reader, &json!({ "query": query }))
+}
+
+#[test]
+fn a_letter_that_changes_while_the_server_runs_is_not_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let history = folder.path().join("history.db");
+    let server = Server::start(folder.path(), SHORT);
+    let ann = server.register("ann", "lobby");
+    let texts: Vec<String> = (0..9).map(|number| format!("word {number}")).collect();
+    server.say(&ann, texts.clone());
+    // The WAL is in the file after a stop.
+    assert_eq!(server.stop(), Some(0));
+    let server = Server::start(folder.path(), SHORT);
+    wait_until("it follows the journal", || {
+        metric(&server, "talking_stick_history_lag ") == Some(0)
+    });
+    change(&history, "word 4", "sord 4");
+    let (status, answer) = search(&server, &ann, "word");
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (503, &json!("overloaded")),
+        "{answer}"
+    );
+    assert!(answer.to_string().contains("damaged"), "{answer}");
+    wait_until("the history is made anew", || {
+        search(&server, &ann, "word").0 == 200
+    });
+    assert_eq!(server.history(&ann, "room_1", 4), texts);
+    let found = search(&server, &ann, "word").1;
+    assert_eq!(found["messages"].as_array().map(Vec::len), Some(9));
+    assert_eq!(
+        metric(&server, "talking_stick_history_damaged_total "),
+        Some(1)
+    );
+    assert_eq!(
+        metric(&server, "talking_stick_history_lost_total "),
+        Some(0)
+    );
+    assert!(folder.path().join("history.db.damaged").exists());
+}
+
+#[test]
+fn damaged_rows_that_the_journal_no_longer_has_are_counted_and_others_stay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let history = folder.path().join("history.db");
+    let server = Server::start(folder.path(), SHORT);
+    let ann = server.register("ann", "lobby");
+    let mut texts: Vec<String> = (0..9).map(|number| format!("word {number}")).collect();
+    server.say(&ann, texts.clone());
+    assert_eq!(server.stop(), Some(0));
+    let journal = rusqlite::Connection::open(folder.path().join("journal.db")).expect("a database");
+    let forget = "DELETE FROM journal";
+    journal.execute(forget, []).expect("it can be written");
+    drop(journal);
+    change(&history, "word 4", "sord 4");
+    let inspect = || {
+        let words = ["inspect".as_ref(), "--json".as_ref(), "--data".as_ref()];
+        run(&[&words[..], &[folder.path().as_os_str()]].concat())
+    };
+    let found = inspect();
+    assert_eq!(found.code, Some(1), "{}", found.out);
+    assert!(
+        found.why.contains("the history is damaged"),
+        "{}",
+        found.why
+    );
+    let export = [
+        "export".as_ref(),
+        "--data".as_ref(),
+        folder.path().as_os_str(),
+    ];
+    let export = run(&export);
+    assert_eq!(export.code, Some(1));
+    assert!(!export.out.contains("sord"), "{}", export.out);
+    let server = Server::start(folder.path(), SHORT);
+    server.say(&ann, ["later".into()]);
+    texts.remove(4);
+    texts.push("later".into());
+    assert_eq!(server.history(&ann, "room_1", 4), texts);
+    let found = search(&server, &ann, "word").1;
+    let found: Vec<String> = found["messages"]
+        .as_array()
+        .expect("a page")
+        .iter()
+        .map(text_of)
+        .collect();
+    assert_eq!(found.len(), 8, "{found:?}");
+    assert_eq!(
+        metric(&server, "talking_stick_history_lost_total "),
+        Some(1)
+    );
+    assert_eq!(server.stop(), Some(0));
+    let found = inspect();
+    assert_eq!(found.code, Some(0), "{}", found.why);
+    let found: Value = serde_json::from_str(&found.out).expect("an object");
+    assert_eq!(found["history_lost"], 1);
+}

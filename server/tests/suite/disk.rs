@@ -1,5 +1,4 @@
 //! A disk that fails on command: `trouble.c`, loaded before the C library.
-#![allow(dead_code, reason = "no test program uses all of it")]
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;

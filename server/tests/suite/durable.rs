@@ -20,13 +20,14 @@ mod upkeep;
 use std::fs;
 use std::path::Path;
 
-use client::{Refused, Server};
+use crate::process::Server;
+use client::Refused;
 use serde_json::json;
 
 #[test]
 fn a_clean_stop_leaves_a_snapshot_and_the_next_start_replays_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::on(folder.path(), &[]);
     let ann = server.register("ann", "lobby");
     let sent = server
         .connect()
@@ -34,7 +35,7 @@ fn a_clean_stop_leaves_a_snapshot_and_the_next_start_replays_nothing() {
     assert_eq!(sent.map(|(status, _)| status), Some(200));
     assert_eq!(server.stop(), Some(0));
     assert_eq!(snapshots(folder.path()), 1);
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::on(folder.path(), &[]);
     let (status, _) = server
         .connect()
         .post("/send", &ann, &json!({ "message": "again" }))
@@ -54,7 +55,7 @@ fn snapshots(folder: &Path) -> usize {
 #[test]
 fn a_second_server_is_refused_the_folder() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::on(folder.path(), &[]);
     let Refused { code, why } = Server::refused(folder.path(), &[]);
     assert_eq!(code, Some(1));
     assert!(
@@ -67,7 +68,7 @@ fn a_second_server_is_refused_the_folder() {
 #[test]
 fn a_lost_end_is_refused_and_an_accepted_loss_starts() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::on(folder.path(), &[]);
     let ann = server.register("ann", "lobby");
     server.kill();
     // The WAL is missing, as after a disk that reported a write that it had not done.
@@ -78,12 +79,12 @@ fn a_lost_end_is_refused_and_an_accepted_loss_starts() {
         why.contains("lost") && why.contains("--accept-loss"),
         "{why}"
     );
-    let server = Server::start(folder.path(), &["--accept-loss"]);
+    let server = Server::on(folder.path(), &["--accept-loss"]);
     let (status, _) = server
         .connect()
         .post("/send", &ann, &json!({ "message": "hello" }))
         .expect("it is answered");
     assert_eq!(status, 401, "nobody has this handle any more");
     assert_eq!(server.stop(), Some(0));
-    assert_eq!(Server::start(folder.path(), &[]).stop(), Some(0));
+    assert_eq!(Server::on(folder.path(), &[]).stop(), Some(0));
 }

@@ -1,10 +1,10 @@
 //! The binary as a process, and bytes on a connection to it. Every read may be cut short, because
 //! tests stop and kill the server.
-#![allow(dead_code, reason = "no test program uses all of it")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -24,19 +24,41 @@ pub(crate) fn binary() -> Command {
     command
 }
 
-/// A server that listens.
-pub(crate) struct Process {
-    pub(crate) child: Child,
+/// The binary with these words. It keeps nothing, unless they name a folder.
+pub(crate) fn binary_with(words: &[&str]) -> Command {
+    let mut command = binary();
+    if !words.contains(&"--data") {
+        command.env("TALKING_STICK_IN_MEMORY", "true");
+    }
+    command.args(words);
+    command
+}
+
+/// Any free port.
+pub(crate) const LISTEN: &[&str] = &["--listen", "127.0.0.1:0"];
+
+/// A running server. It is killed with its value.
+pub(crate) struct Server {
+    child: Mutex<Child>,
     pub(crate) address: SocketAddr,
     /// Its log up to the line with its address.
     pub(crate) before: String,
-    /// The rest of its log.
-    pub(crate) log: BufReader<ChildStderr>,
+    /// The rest of its log, until a test takes it.
+    pub(crate) log: Option<BufReader<ChildStderr>>,
 }
 
-impl Process {
-    /// Starts the server, and waits until it listens.
-    pub(crate) fn start(command: &mut Command) -> Self {
+impl Server {
+    /// Starts a server with these words, on a free port unless they name one.
+    pub(crate) fn start(words: &[&str]) -> Self {
+        let mut command = binary_with(words);
+        if !words.contains(&"--listen") {
+            command.args(LISTEN);
+        }
+        Self::start_as(&mut command)
+    }
+
+    /// Starts the server by this command, and waits until it listens.
+    pub(crate) fn start_as(command: &mut Command) -> Self {
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary starts");
         let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
@@ -54,10 +76,102 @@ impl Process {
             }
         };
         Self {
-            child,
+            child: Mutex::new(child),
             address,
             before,
-            log,
+            log: Some(log),
+        }
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().expect("no test panics with it")
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child().id()
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        let exited = self.child().try_wait();
+        exited.expect("it was started").is_none()
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(sent.expect("kill is on every Unix").success());
+    }
+
+    /// Kills it without a shutdown, as a power cut would.
+    pub(crate) fn kill(&self) {
+        self.child().kill().expect("it runs");
+        self.exit_code();
+    }
+
+    /// Waits for its end; returns its exit code.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        self.child().wait().expect("it was started").code()
+    }
+
+    /// Shuts it down; returns its exit code.
+    pub(crate) fn stop(&self) -> Option<i32> {
+        self.signal("TERM");
+        self.exit_code()
+    }
+
+    /// Shuts it down; returns its whole log.
+    pub(crate) fn log(mut self) -> String {
+        assert_eq!(self.stop(), Some(0));
+        let mut text = std::mem::take(&mut self.before);
+        let log = self.log.as_mut().expect("a pipe");
+        log.read_to_string(&mut text).expect("text");
+        text
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn connect(&self) -> Connection {
+        Connection::open(self.address)
+    }
+
+    /// A connection with this token.
+    pub(crate) fn connect_as(&self, token: &str) -> Connection {
+        Connection::with_token(self.address, token)
+    }
+
+    /// Registers a participant in this room; returns its handle.
+    pub(crate) fn register(&self, name: &str, room: &str) -> String {
+        self.connect().register(name, room)
+    }
+
+    /// The value of the metric `name`.
+    pub(crate) fn figure(&self, name: &str) -> u64 {
+        self.figure_as("", name)
+    }
+
+    /// The value of the metric `name`, for a caller with this token.
+    pub(crate) fn figure_as(&self, token: &str, name: &str) -> u64 {
+        let answer = self.connect_as(token).exchange("GET /metrics", &[], "");
+        let text = answer.expect("it is answered").body;
+        let mut lines = text.lines();
+        let figure = lines.find_map(|line| {
+            let named = line.strip_prefix("talking_stick_").unwrap_or(line);
+            named.strip_prefix(name)?.strip_prefix(' ')
+        });
+        figure
+            .and_then(|figure| figure.parse().ok())
+            .unwrap_or_else(|| panic!("no {name} in {text}"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Ok(child) = self.child.get_mut() {
+            // The process may have exited already.
+            let _ = child.kill();
+            let _ = child.wait();
         }
     }
 }

@@ -9,7 +9,8 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::stdio::client::{Client, Server, binary};
+use crate::process::{Server, binary};
+use crate::stdio::client::Client;
 
 #[test]
 fn alone_it_serves_the_oldest_handshake_and_ends_with_stdin() {
@@ -46,7 +47,7 @@ fn calls_that_come_at_once_are_all_answered() {
 
 #[test]
 fn two_clients_of_one_machine_meet_at_a_server_and_are_pushed_to() {
-    let server = Server::start("127.0.0.1:0");
+    let server = Server::start(&[]);
     let url = server.url();
     let mut ann = Client::introduced(&["--connect", &url]);
     let mut ben = Client::introduced(&["--connect", &url]);
@@ -68,7 +69,7 @@ fn two_clients_of_one_machine_meet_at_a_server_and_are_pushed_to() {
 
 #[test]
 fn a_client_whose_stdin_ended_is_absent_and_can_come_back() {
-    let server = Server::start("127.0.0.1:0");
+    let server = Server::start(&[]);
     let url = server.url();
     let mut ann = Client::introduced(&["--connect", &url]);
     let mut ben = Client::introduced(&["--connect", &url]);
@@ -96,7 +97,7 @@ fn a_client_whose_stdin_ended_is_absent_and_can_come_back() {
 
 #[test]
 fn who_was_called_for_is_absent_at_the_end_however_it_came() {
-    let server = Server::start("127.0.0.1:0");
+    let server = Server::start(&[]);
     let to = ["--connect", &server.url()];
     // None of these takes events, so that each is present by its calls alone at first.
     let client = || Client::declaring(&to, &json!({}));
@@ -111,7 +112,7 @@ fn who_was_called_for_is_absent_at_the_end_however_it_came() {
         subscriber.call("list_users", &json!({}));
     }
     // Those of the two, and that of the subscription.
-    while server.streams() != "3" {
+    while server.figure("streams") != 3 {
         thread::yield_now();
     }
     by_handle.close();
@@ -137,7 +138,7 @@ fn a_client_that_starts_again_is_itself_by_its_token_or_its_own_journal() {
     let hash = "d7ecdf25eaf3deba0f2628771dbdd22d4138ab6cf38f91ed02a2ca0dec7c8ab7";
     std::fs::write(&tokens, format!("ann {hash}\n")).expect("a file");
     let data = folder.path().join("data");
-    let server = Server::with(&["--auth-tokens", tokens.to_str().expect("text")]);
+    let server = Server::start(&["--auth-tokens", tokens.to_str().expect("text")]);
     let url = server.url();
     for arguments in [
         &["--connect", &*url, "--token", "open-sesame"][..],
@@ -158,12 +159,13 @@ fn a_client_that_starts_again_is_itself_by_its_token_or_its_own_journal() {
 
 #[test]
 fn a_client_whose_server_was_restarted_registers_again_by_itself() {
-    let server = Server::start("127.0.0.1:0");
+    let server = Server::start(&[]);
     let url = server.url();
     let mut ann = Client::introduced(&["--connect", &url]);
     let first = ann.call("login", &json!({ "username": "Ann", "room": "attic" }));
-    let address = server.kill();
-    let server = Server::start(&address);
+    server.kill();
+    let address = server.address.to_string();
+    let server = Server::start(&["--listen", &address]);
     let users = ann.call("list_users", &json!({}));
     assert_eq!(users["users"][0]["display_name"], "Ann", "{users}");
     assert_eq!(users["users"].as_array().map(Vec::len), Some(1));

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::binary::program::{Server, binary, ran};
+use crate::binary::program::ran;
+use crate::process::{Server, binary_with};
 
 #[test]
 fn a_place_that_is_taken_is_told_with_what_to_do() {
@@ -127,7 +128,7 @@ fn the_demonstration_plays_once_and_ends() {
 
 #[test]
 fn a_wrong_value_of_a_variable_is_told_with_the_variable() {
-    let mut command = binary(&["--grace=1s"]);
+    let mut command = binary_with(&["--grace=1s"]);
     let said = |command: &mut Command| {
         let output = command.output().expect("the binary starts");
         assert_eq!(output.status.code(), Some(2));
@@ -149,7 +150,7 @@ fn a_wrong_value_of_a_variable_is_told_with_the_variable() {
         ("TALKING_STICK_DATA", "d9", "--data"),
         ("TALKING_STICK_ACCESS_LOG", "maybe", "--access-log"),
     ] {
-        let variable = said(binary(&[]).env(name, value));
+        let variable = said(binary_with(&[]).env(name, value));
         assert!(
             variable.contains(name) && !variable.contains(flag),
             "{variable}"
@@ -159,7 +160,7 @@ fn a_wrong_value_of_a_variable_is_told_with_the_variable() {
 
 #[test]
 fn an_unknown_variable_is_refused_with_the_closest_one() {
-    let mut command = binary(&[]);
+    let mut command = binary_with(&[]);
     let output = command
         .env("TALKING_STICK_LIMIT", "stick=optional")
         .output();
@@ -181,13 +182,13 @@ fn a_switch_takes_one_and_zero_from_its_variable() {
         ("1", "TALKING_STICK_IN_MEMORY keeps nothing"),
         ("true", "keeps nothing"),
     ] {
-        let mut command = binary(&words[..2]);
+        let mut command = binary_with(&words[..2]);
         let output = command.env("TALKING_STICK_IN_MEMORY", value).output();
         let said = String::from_utf8(output.expect("it starts").stderr).expect("text");
         assert!(said.contains(wanted), "{said}");
     }
     // Nothing is wrong but the grace.
-    let mut command = binary(&words);
+    let mut command = binary_with(&words);
     let output = command.env("TALKING_STICK_IN_MEMORY", "0").output();
     let said = String::from_utf8(output.expect("it starts").stderr).expect("text");
     assert!(said.contains("--grace"), "{said}");

@@ -10,8 +10,8 @@ use std::thread;
 use serde_json::{Value, json};
 use tokio::net::unix::pipe;
 
-use crate::binary::program::{binary, limited};
-use crate::process::{Connection, PATIENCE};
+use crate::binary::program::limited;
+use crate::process::{Connection, PATIENCE, binary_with};
 
 /// A full pipe.
 struct FullPipe {
@@ -116,7 +116,7 @@ struct Served {
 
 impl Served {
     fn start(words: &[&str], out: Stdio, log: Stdio) -> Self {
-        Self::start_as(binary, words, (out, log))
+        Self::start_as(binary_with, words, (out, log))
     }
 
     fn start_as(
@@ -222,7 +222,7 @@ fn an_export_waits_for_its_reader_also_where_the_pipe_does_not() {
     served.process.signal("TERM");
     assert_eq!(served.process.end().code(), Some(0));
     let pipe = FullPipe::make();
-    let mut command = binary(&["export", "--data", data]);
+    let mut command = binary_with(&["export", "--data", data]);
     let exported = Started::start(command.stdout(pipe.impatient_end()));
     assert!(pipe.lines().any(|line| line.contains("\"Ann\"")));
     assert_eq!(exported.end().code(), Some(0));
@@ -273,7 +273,7 @@ fn an_error_that_nobody_reads_ends_the_program_all_the_same() {
         &["healthcheck", "--listen", "127.0.0.1:1"],
     ] {
         let pipe = FullPipe::make();
-        let ended = Started::start(binary(words).stderr(pipe.end())).end();
+        let ended = Started::start(binary_with(words).stderr(pipe.end())).end();
         assert!(matches!(ended.code(), Some(1 | 2)), "{words:?}: {ended}");
     }
 }
@@ -285,7 +285,7 @@ fn ping(stdin: &mut impl std::io::Write, id: u64) -> std::io::Result<()> {
 
 /// A client on stdio, which has introduced itself.
 fn converse(log: Stdio) -> Started {
-    let mut command = binary(&["stdio", "--connect", "never"]);
+    let mut command = binary_with(&["stdio", "--connect", "never"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut started = Started::start(command.stderr(log));
     let stdin = started.0.stdin.as_mut().expect("a pipe");
@@ -336,7 +336,7 @@ fn a_client_on_stdio_that_reads_no_more_is_served_no_more() {
 #[test]
 fn a_command_whose_output_nobody_reads_obeys_a_signal() {
     let pipe = FullPipe::make();
-    let mut command = binary(&["stdio", "--connect", "never"]);
+    let mut command = binary_with(&["stdio", "--connect", "never"]);
     command.stdin(Stdio::piped()).stdout(pipe.end());
     let mut client = Started::start(command.stderr(Stdio::null()));
     let stdin = client.0.stdin.as_mut().expect("a pipe");

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::binary::program::Server;
-use crate::process::Connection;
+use crate::process::{Connection, Server};
 
 /// Longer than the lease, and than what the server takes for a pause.
 const PAUSE: Duration = Duration::from_secs(6);

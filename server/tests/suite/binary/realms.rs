@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::binary::program::{LISTEN, Server, limited, ran};
+use crate::binary::program::{limited, ran};
 use crate::binary::tokens::token_line;
-use crate::process::Connection;
+use crate::process::{Connection, LISTEN, Server};
 
 /// Posts to the server, with this token unless it is empty; returns the status and the body.
 fn post(server: &Server, (token, path): (&str, &str), handle: &str, body: &Value) -> (u16, Value) {

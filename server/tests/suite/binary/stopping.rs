@@ -9,8 +9,8 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::binary::program::{Server, events};
-use crate::process::{Connection, PATIENCE};
+use crate::binary::program::events;
+use crate::process::{Connection, PATIENCE, Server};
 
 /// The message ids in these events.
 fn messages(events: &[(String, Value)]) -> BTreeSet<String> {
@@ -76,7 +76,7 @@ fn kill_under_load_loses_nothing_that_was_accepted() {
         })
         .collect();
     let (waiters, go) = waiters(&server);
-    while server.figure("waiting_checks") < WAITERS {
+    while server.figure("waiting_checks") < WAITERS as u64 {
         thread::yield_now();
     }
     while accepted.load(Ordering::Relaxed) < ENOUGH {

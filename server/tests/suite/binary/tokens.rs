@@ -5,8 +5,8 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::ChildStderr;
 
-use crate::binary::program::{Server, limited, ran, ran_as};
-use crate::process::Connection;
+use crate::binary::program::{limited, ran, ran_as};
+use crate::process::{Connection, Server};
 
 /// A line of a token file.
 pub(crate) fn token_line(name: &str, token: &str) -> String {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::cluster::kept::{SHORT, found, inspected, say, stopped, two_with_five_words, words};
 use crate::cluster::members::{Kept, Members};
 use crate::cluster::talkers;
-use crate::process::{Connection, Process, binary};
+use crate::process::{Server, binary};
 
 /// Runs a command; returns its exit code, and all that it printed.
 fn run(command: &mut Command) -> (Option<i32>, String) {
@@ -140,15 +140,9 @@ fn a_journal_that_is_ahead_of_a_log_made_of_another_is_told_and_not_served() {
     assert!(code == Some(1) && said.contains("lacks entries"), "{said}");
     // The operator gives up what the log lacks.
     command.arg("--accept-loss");
-    let Process {
-        mut child, address, ..
-    } = Process::start(&mut command);
-    assert_eq!(
-        talkers::texts(&mut Connection::open(address), &ada),
-        words(0..5)
-    );
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
+    let server = Server::start_as(&mut command);
+    assert_eq!(talkers::texts(&mut server.connect(), &ada), words(0..5));
+    server.kill();
 }
 
 #[test]
@@ -161,14 +155,11 @@ fn the_journal_of_a_single_server_becomes_a_cluster() {
     command
         .args(["--listen", "127.0.0.1:0", "--limit", SHORT, "--data"])
         .arg(&folder);
-    let Process {
-        mut child, address, ..
-    } = Process::start(&mut command);
-    let mut door = Connection::open(address);
+    let server = Server::start_as(&mut command);
+    let mut door = server.connect();
     let ada = door.register("Ada", "lobby");
     say(&mut door, &ada, &words(0..7));
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
+    server.kill();
     let (position, _) = replayed(&folder);
     let (code, said) = repair(&members, &folder, &["--cluster-trust-servers"]);
     assert!(
@@ -188,14 +179,11 @@ fn the_journal_of_a_single_server_becomes_a_cluster() {
     assert_eq!(reports[0]["first"], 1, "{reports:?}");
     assert_eq!(inspected(&folder)["last"], states[0]["position"]);
     // And back: the folder of a member is that of a single server, and the other way round.
-    let Process {
-        mut child, address, ..
-    } = Process::start(&mut command);
-    let mut door = Connection::open(address);
+    let server = Server::start_as(&mut command);
+    let mut door = server.connect();
     say(&mut door, &ada, &words(9..10));
     assert_eq!(talkers::texts(&mut door, &ada), words(0..10));
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
+    server.kill();
     let realm = ["--cluster-trust-servers", "--cluster-realm", "again"];
     let (code, said) = repair(&members, &folder, &realm);
     assert_eq!(code, Some(0), "{said}");

@@ -4,7 +4,7 @@
 use std::io::BufRead as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Instant;
 
@@ -13,9 +13,9 @@ use tempfile::TempDir;
 
 use crate::cluster::logs::Logs;
 use crate::cluster::network::Network;
-use crate::cluster::servers::{PROPER, Servers, free_ports, signal};
+use crate::cluster::servers::{PROPER, Servers, free_ports};
 use crate::disk::Disk;
-use crate::process::{Connection, PATIENCE, Process, binary};
+use crate::process::{Connection, PATIENCE, Server, binary};
 
 /// Limits that the load of a test does not reach.
 const LIMITS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 100000},\
@@ -37,7 +37,7 @@ pub(crate) struct Members {
     pub(crate) kept: Option<Kept>,
     pub(crate) servers: Servers,
     pub(crate) network: Network,
-    members: Vec<Option<Child>>,
+    members: Vec<Option<Server>>,
     /// The port on which each member listens.
     ports: Vec<u16>,
     limits: &'static str,
@@ -200,17 +200,16 @@ impl Members {
             self.network.add_member(*port, &self.servers.ports());
         }
         self.ports.extend(ports);
-        let children: Vec<_> = thread::scope(|scope| {
+        let started: Vec<_> = thread::scope(|scope| {
             let members = &*self;
             let starts: Vec<_> = (first..first + count)
                 .map(|number| scope.spawn(move || members.spawn(number)))
                 .collect();
-            let child = |start: thread::ScopedJoinHandle<'_, Child>| start.join().ok();
-            starts.into_iter().map(child).collect()
+            starts.into_iter().map(|start| start.join().ok()).collect()
         });
-        let are_all_there = children.iter().all(Option::is_some);
+        let are_all_there = started.iter().all(Option::is_some);
         // Those that run end with this, also if one does not.
-        self.members.extend(children);
+        self.members.extend(started);
         assert!(are_all_there, "a member did not start");
     }
 
@@ -218,7 +217,7 @@ impl Members {
         self.members.len()
     }
 
-    fn spawn(&self, number: usize) -> Child {
+    fn spawn(&self, number: usize) -> Server {
         let mut command = self.program.as_ref().map_or_else(binary, Command::new);
         let kept = self.kept.as_ref().filter(|kept| kept.has(number));
         let disk = kept.and_then(|kept| kept.disk.as_ref());
@@ -231,12 +230,11 @@ impl Members {
             .args(["--cluster-member", &name(number)])
             .args(self.flags_by(self.network.links(number)))
             .args(&self.settings);
-        let Process {
-            child, log, before, ..
-        } = Process::start(&mut command);
+        let mut member = Server::start_as(&mut command);
         // A full pipe would block the member.
-        self.logs.follow(&name(number), &before, log);
-        child
+        let log = member.log.take().expect("a pipe");
+        self.logs.follow(&name(number), &member.before, log);
+        member
     }
 
     /// How often members found damage in the log, so far.
@@ -370,44 +368,29 @@ impl Members {
         }
     }
 
-    fn child(&self, number: usize) -> &Child {
+    fn member(&self, number: usize) -> &Server {
         self.members[number].as_ref().expect("it runs")
     }
 
     /// Sends a signal to a member, as in `STOP` and `CONT`.
     pub(crate) fn signal(&self, number: usize, name: &str) {
-        signal(self.child(number), name);
+        self.member(number).signal(name);
     }
 
     /// Kills a member.
     pub(crate) fn kill(&mut self, number: usize) {
-        if let Some(mut child) = self.members[number].take() {
-            child.kill().expect("it runs");
-            child.wait().expect("it ends");
-        }
+        self.members[number] = None;
     }
 
     /// Shuts a member down, and waits until it has ended.
     pub(crate) fn stop(&mut self, number: usize) {
-        self.signal(number, "TERM");
-        let child = self.members[number].take();
-        let status = child.expect("it runs").wait().expect("it ends");
-        assert_eq!(status.code(), Some(0));
+        assert_eq!(self.member(number).stop(), Some(0));
+        self.members[number] = None;
     }
 
     /// Starts a member that was killed or stopped.
     pub(crate) fn start_again(&mut self, number: usize) {
         self.members[number] = Some(self.spawn(number));
-    }
-}
-
-impl Drop for Members {
-    fn drop(&mut self) {
-        for child in self.members.iter_mut().flatten() {
-            // A test may have killed it.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }
 

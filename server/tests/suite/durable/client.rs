@@ -1,30 +1,18 @@
 //! The binary with a journal folder.
 
 use std::ffi::OsStr;
-use std::io::{BufReader, Read as _};
-use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command};
-use std::sync::Mutex;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::process::{Connection, Process, binary};
+use crate::process::{Server, binary};
 
 /// The number of rounds of a test: `usual`, or as many times that as `DURABLE_TIMES` says.
 pub(crate) fn rounds(usual: usize) -> usize {
     let times = std::env::var("DURABLE_TIMES");
     let times = times.map_or(1, |times| times.parse().expect("a number of times"));
     usual * times
-}
-
-/// A running server.
-pub(crate) struct Server {
-    child: Mutex<Child>,
-    address: SocketAddr,
-    /// What it logged before it said where it is, and the rest.
-    before: String,
-    log: BufReader<ChildStderr>,
 }
 
 /// A server that did not start.
@@ -109,20 +97,21 @@ fn copied(folder: &Path, words: &[&str]) -> Command {
 }
 
 impl Server {
-    pub(crate) fn start(folder: &Path, words: &[&str]) -> Self {
-        Self::run(&mut copied(folder, words))
+    /// Starts a server on this folder.
+    pub(crate) fn on(folder: &Path, words: &[&str]) -> Self {
+        Self::start_as(&mut copied(folder, words))
     }
 
     /// Starts a server without a copy of its history, unless the words name one.
     #[cfg(feature = "postgres")]
     pub(crate) fn start_alone(folder: &Path, words: &[&str]) -> Self {
-        Self::run(&mut command(folder, words))
+        Self::start_as(&mut command(folder, words))
     }
 
     /// Starts a server in an environment with these variables besides.
     pub(crate) fn start_in(folder: &Path, variables: &[(&str, &Path)]) -> Self {
         let mut command = command(folder, &[]);
-        Self::run(command.envs(variables.iter().copied()))
+        Self::start_as(command.envs(variables.iter().copied()))
     }
 
     /// Starts a server that names no folder, for a user whose data is in `home`.
@@ -134,22 +123,7 @@ impl Server {
             .env_remove("STATE_DIRECTORY")
             .env("XDG_DATA_HOME", home)
             .env("HOME", home);
-        Self::run(&mut command)
-    }
-
-    fn run(command: &mut Command) -> Self {
-        let Process {
-            child,
-            address,
-            before,
-            log,
-        } = Process::start(command);
-        Self {
-            child: Mutex::new(child),
-            address,
-            before,
-            log,
-        }
+        Self::start_as(&mut command)
     }
 
     /// Starts a server that must not start.
@@ -159,48 +133,6 @@ impl Server {
             code: output.status.code(),
             why: String::from_utf8(output.stderr).expect("text"),
         }
-    }
-
-    /// Kills it without a shutdown.
-    pub(crate) fn kill(&self) {
-        let mut child = self.child.lock().expect("no test panics with it");
-        child.kill().expect("it runs");
-        child.wait().expect("it was started");
-    }
-
-    /// Shuts it down; returns its exit code.
-    pub(crate) fn stop(&self) -> Option<i32> {
-        let mut child = self.child.lock().expect("no test panics with it");
-        let id = child.id().to_string();
-        let sent = Command::new("kill").args(["-s", "TERM", &id]).status();
-        assert!(sent.expect("kill is on every Unix").success());
-        child.wait().expect("it was started").code()
-    }
-
-    /// Shuts it down; returns its whole log.
-    pub(crate) fn log(mut self) -> String {
-        assert_eq!(self.stop(), Some(0));
-        let mut log = std::mem::take(&mut self.before);
-        self.log.read_to_string(&mut log).expect("text");
-        log
-    }
-
-    pub(crate) const fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    pub(crate) fn connect(&self) -> Connection {
-        Connection::open(self.address)
-    }
-
-    /// A connection with this token.
-    pub(crate) fn connect_as(&self, token: &str) -> Connection {
-        Connection::with_token(self.address, token)
-    }
-
-    /// Registers a participant in this room; returns its handle.
-    pub(crate) fn register(&self, name: &str, room: &str) -> String {
-        self.connect().register(name, room)
     }
 
     /// Calls a tool; returns the status and the answer.
@@ -278,16 +210,6 @@ impl Server {
             if events.is_empty() {
                 return (heard, after);
             }
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Ok(child) = self.child.get_mut() {
-            // The process may have exited already.
-            let _ = child.kill();
-            let _ = child.wait();
         }
     }
 }

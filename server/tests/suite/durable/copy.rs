@@ -7,7 +7,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::durable::client::{Server, history_of, sql};
+use crate::durable::client::{history_of, sql};
+use crate::process::Server;
 
 /// The core keeps two messages of a room.
 const SHORT: &[&str] = &["--limit", "history_limit=2"];
@@ -40,7 +41,7 @@ const COUNT: &str = "SELECT count(*) FROM messages";
 /// A server whose five messages are copied: its database, and the handle of their author.
 fn five_copied(folder: &Path) -> (String, Server, String) {
     let database = database(folder);
-    let server = Server::start(folder, SHORT);
+    let server = Server::on(folder, SHORT);
     let ann = server.register("ann", "lobby");
     server.say(&ann, words(0..5));
     wait_for(&database, COUNT, "5");
@@ -86,7 +87,7 @@ fn while_postgresql_is_away_the_file_is_read() {
 fn dropped_tables_are_built_anew_and_every_message_is_there_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let database = database(folder.path());
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let ann = server.register("ann", "lobby");
     server.say(&ann, words(0..600));
     wait_for(&database, COUNT, "600");
@@ -206,7 +207,7 @@ fn the_words_of_an_earlier_version_get_their_rooms() {
              substr(lexeme, strpos(lexeme, 'x') + 1)) || ':' || array_to_string(positions, ','), ' '
          )::tsvector FROM unnest(words)); UPDATE place SET format = 1";
     sql(&database, older).expect("the tables are there");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     wait_for(&database, "SELECT format FROM place", "2");
     let found = server.done("search", &ann, &json!({ "query": "wor 3" }));
     assert_eq!(found["messages"][0]["message"], "word 3");

@@ -9,7 +9,8 @@ use chat_core::{Config, mix};
 use server_settings::{Durability, JournalSettings, LossRule};
 use server_storage::journal::{OpenError, open};
 
-use crate::durable::client::{Server, rounds};
+use crate::durable::client::rounds;
+use crate::process::Server;
 
 /// The number of damaged folders.
 const ROUNDS: usize = 3_000;
@@ -41,7 +42,7 @@ impl Draw {
 /// A folder with two snapshots, records in the database and records in its WAL.
 fn written(folder: &Path) -> Files {
     for life in 0..3 {
-        let server = Server::start(folder, &[]);
+        let server = Server::on(folder, &[]);
         let ann = server.register(&format!("ann of life {life}"), "lobby");
         server.say(&ann, (0..40).map(|number| format!("{life}: {number}")));
         match life {

@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::durable::client::{Server, run};
+use crate::durable::client::run;
 use crate::process::PATIENCE;
+use crate::process::Server;
 
 fn inspected(folder: &Path) -> Value {
     let data = ["inspect", "--json", "--data"].map(OsStr::new);
@@ -59,14 +60,14 @@ fn the_journal_forgets_what_no_start_needs() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["--journal-entries", "10"];
     let texts = |from: u32| (from..from + 600).map(|number| format!("message {number}"));
-    let mut server = Server::start(folder.path(), &words);
+    let mut server = Server::on(folder.path(), &words);
     let ann = server.register("ann", "lobby");
     // Each stop makes a snapshot, of which two are kept.
     for from in [0, 600] {
         server.say(&ann, texts(from));
         assert_eq!(server.stop(), Some(0));
         assert_eq!(inspected(folder.path())["first"], 1, "all is needed");
-        server = Server::start(folder.path(), &words);
+        server = Server::on(folder.path(), &words);
     }
     let oldest = inspected(folder.path())["snapshots"]
         .as_array()
@@ -86,7 +87,7 @@ fn the_journal_forgets_what_no_start_needs() {
     assert_eq!(report["first"], oldest + 1, "{report}");
     assert_eq!(report["starts"], true, "{report}");
     server.kill();
-    let server = Server::start(folder.path(), &words);
+    let server = Server::on(folder.path(), &words);
     let texts: Vec<String> = texts(0).chain(texts(600)).collect();
     assert_eq!(server.history(&ann, "room_1", 100), texts);
 }

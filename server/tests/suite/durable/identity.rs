@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::durable::client::Server;
 use crate::durable::people::{ANN, BEN, Guarded};
+use crate::process::Server;
 use crate::process::{Answer, Connection};
 
 /// A client with this token, or none.
@@ -47,7 +47,7 @@ impl<'a> Client<'a> {
     }
 
     fn connect(&self) -> Connection {
-        Connection::with_token(self.server.address(), self.token)
+        Connection::with_token(self.server.address, self.token)
     }
 
     /// Calls a tool in the newer era.
@@ -237,7 +237,7 @@ fn a_name_that_registers_again_has_another_handle_and_occupies_nothing() {
 
 /// A server without tokens.
 fn open_server(folder: &Path) -> Server {
-    Server::start(folder, &[])
+    Server::on(folder, &[])
 }
 
 #[test]

@@ -10,8 +10,9 @@ use serde_json::json;
 
 #[cfg(target_os = "linux")]
 use crate::disk::Trouble;
-use crate::durable::client::{Server, rounds};
+use crate::durable::client::rounds;
 use crate::durable::trouble::{new_disk, server_on, wait_until_known};
+use crate::process::Server;
 
 /// The number of times that the server is killed.
 const ROUNDS: usize = 10;
@@ -72,7 +73,7 @@ fn killed(folder: &Path, start: impl Fn() -> Server, until: impl Fn(&Server, usi
         (heard, after) = server.inbox(&reader, heard, after);
     }
     server.kill();
-    let server = Server::start(folder, &[]);
+    let server = Server::on(folder, &[]);
     assert_eq!(
         server.history(&reader, "room_1", 90),
         heard,
@@ -109,7 +110,7 @@ fn answered(answers: &AtomicUsize, least: usize) {
 #[test]
 fn what_was_accepted_outlives_a_kill() {
     let folder = tempfile::tempdir().expect("a folder");
-    let start = || Server::start(folder.path(), &[]);
+    let start = || Server::on(folder.path(), &[]);
     // Each round kills the server after a different number of messages, at any point of the
     // writer's work.
     killed(folder.path(), start, |_, round, answers| {

@@ -5,7 +5,8 @@ use std::io::BufRead as _;
 
 use serde_json::{Value, json};
 
-use crate::durable::client::{Server, run};
+use crate::durable::client::run;
+use crate::process::Server;
 
 /// A listener, with the cursor that it has read up to.
 struct Listener {
@@ -85,7 +86,7 @@ fn what_is_said_after_a_restore_has_numbers_that_no_lost_message_had() {
         let ran = run(&[word.as_ref(), to.as_ref(), "--data".as_ref(), from.as_ref()]);
         assert_eq!(ran.code, Some(0), "{}", ran.why);
     };
-    let server = Server::start(&at("data"), &[]);
+    let server = Server::on(&at("data"), &[]);
     let speaker = server.register("speaker", "lobby");
     let mut listener = Listener::register(&server, "listener");
     server.say(&speaker, (0..20).map(said));
@@ -105,7 +106,7 @@ fn what_is_said_after_a_restore_has_numbers_that_no_lost_message_had() {
     server.kill();
 
     command("restore", "backup", "restored");
-    let server = Server::start(&at("restored"), &[]);
+    let server = Server::on(&at("restored"), &[]);
     listener.goes_on(&server, &speaker);
     let sent = server.done(
         "send_message",
@@ -131,7 +132,7 @@ fn what_is_said_after_a_restore_has_numbers_that_no_lost_message_had() {
     }
     // Once passed, numbers go on as they are.
     assert_eq!(server.stop(), Some(0));
-    let server = Server::start(&at("restored"), &[]);
+    let server = Server::on(&at("restored"), &[]);
     let again = server.done(
         "send_message",
         &speaker,
@@ -143,17 +144,17 @@ fn what_is_said_after_a_restore_has_numbers_that_no_lost_message_had() {
 #[test]
 fn what_is_said_after_an_accepted_loss_has_numbers_that_no_lost_message_had() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::on(folder.path(), &[]);
     let speaker = server.register("speaker", "lobby");
     let mut listener = Listener::register(&server, "listener");
     server.say(&speaker, (0..20).map(said));
     assert_eq!(server.stop(), Some(0));
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::on(folder.path(), &[]);
     server.say(&speaker, (20..50).map(said));
     listener.read(&server);
     server.kill();
     // The WAL is missing, as after a disk that reported a write that it had not done.
     fs::remove_file(folder.path().join("journal.db-wal")).expect("there is one");
-    let server = Server::start(folder.path(), &["--accept-loss"]);
+    let server = Server::on(folder.path(), &["--accept-loss"]);
     listener.goes_on(&server, &speaker);
 }

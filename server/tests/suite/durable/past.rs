@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::durable::client::{Server, history_of, text_of};
+use crate::durable::client::{history_of, text_of};
+use crate::process::Server;
 
 /// The core keeps two messages of a room; all others come from the history.
 const SHORT: &[&str] = &["--limit", "history_limit=2"];
@@ -68,14 +69,14 @@ fn check(server: &Server, (ann, ben): (&str, &str)) {
 #[test]
 fn messages_outlive_restarts_and_are_read_by_those_who_were_there() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let (ann, ben) = comings_and_goings(&server);
     check(&server, (&ann, &ben));
     assert_eq!(server.stop(), Some(0));
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     check(&server, (&ann, &ben));
     server.kill();
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     check(&server, (&ann, &ben));
     // A participant that was never there learns nothing, and one that has left reads its own part.
     let cat = server.register("cat", "attic");
@@ -96,18 +97,18 @@ fn messages_outlive_restarts_and_are_read_by_those_who_were_there() {
 #[test]
 fn a_lost_or_damaged_history_is_built_anew_from_the_journal() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let (ann, ben) = comings_and_goings(&server);
     check(&server, (&ann, &ben));
     assert_eq!(server.stop(), Some(0));
     let path = folder.path().join("history.db");
     fs::remove_file(&path).expect("there is one");
     // The snapshot of the stop is later than what is missing, and must not be the start.
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     check(&server, (&ann, &ben));
     assert_eq!(server.stop(), Some(0));
     damage(&path);
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     check(&server, (&ann, &ben));
     assert_eq!(server.stop(), Some(0));
     assert!(folder.path().join("history.db.damaged").exists());
@@ -124,7 +125,7 @@ fn damage(path: &Path) {
 #[test]
 fn blocked_participants_are_left_out() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "lobby");
     let cat = server.register("cat", "lobby");
@@ -154,7 +155,7 @@ fn blocked_participants_are_left_out() {
 fn many_who_block_a_reader_do_not_take_its_past_away() {
     const BLOCKERS: usize = 40;
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let ann = server.register("ann", "lobby");
     let page = server.done("list_users", &ann, &json!({ "room_id": "room_1" }));
     let ann_id = page["users"][0]["user_id"].clone();
@@ -178,7 +179,7 @@ fn many_who_block_a_reader_do_not_take_its_past_away() {
 #[test]
 fn the_text_of_a_query_is_words_and_never_syntax() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "attic");
     server.say(&ben, ["the secret of the attic".into()]);
@@ -242,7 +243,7 @@ fn the_text_of_a_query_is_words_and_never_syntax() {
 #[test]
 fn a_search_is_paged_and_may_name_a_room() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let ann = server.register("ann", "lobby");
     server.say(&ann, numbered("word", 0..9));
     server.done(
@@ -287,7 +288,7 @@ fn a_search_is_paged_and_may_name_a_room() {
 fn the_oldest_messages_go_when_there_are_too_many() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = [SHORT, &["--history-messages", "5"]].concat();
-    let server = Server::start(folder.path(), &words);
+    let server = Server::on(folder.path(), &words);
     let ann = server.register("ann", "lobby");
     server.say(&ann, numbered("word", 0..30));
     if history_of(folder.path()).is_some() {
@@ -315,14 +316,14 @@ fn the_oldest_messages_go_when_there_are_too_many() {
 fn where_records_are_gone_the_history_has_what_a_snapshot_held() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "lobby");
     let cat = server.register("cat", "lobby");
     server.say(&ann, numbered("early", 0..5));
     assert_eq!(server.stop(), Some(0));
     fs::copy(path("history.db"), path("older.db")).expect("there is one");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let room = json!({ "room_id": "room_1" });
     server.done("leave_chat", &ben, &room);
     server.done("leave_chat", &cat, &room);
@@ -356,7 +357,7 @@ fn where_records_are_gone_the_history_has_what_a_snapshot_held() {
         fs::remove_file(older).expect("it is there");
     }
     fs::rename(path("older.db"), path("history.db")).expect("there is one");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     server.say(&ann, numbered("new", 0..4));
     let early = numbered("early", 0..5);
     let mut late = [numbered("kept", 0..2), numbered("new", 0..4)].concat();
@@ -381,7 +382,7 @@ fn where_records_are_gone_the_history_has_what_a_snapshot_held() {
 #[test]
 fn a_history_that_cannot_be_written_delays_no_message_and_catches_up() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let ann = server.register("ann", "lobby");
     server.say(&ann, numbered("word", 0..4));
     assert_eq!(server.history(&ann, "room_1", 50).len(), 4);

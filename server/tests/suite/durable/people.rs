@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::durable::client::Server;
 use crate::process::Answer;
+use crate::process::Server;
 
 /// The tokens of ann, ben and the operator, with their hashes.
 pub(crate) const ANN: (&str, &str) = (
@@ -49,7 +49,7 @@ impl Guarded {
         };
         let (tokens, operators) = (path("tokens"), path("operators"));
         let words = ["--auth-tokens", &tokens, "--operator-tokens", &operators];
-        Server::start(&self.data(), &words)
+        Server::on(&self.data(), &words)
     }
 }
 

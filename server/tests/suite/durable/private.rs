@@ -4,7 +4,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use crate::durable::client::{Ran, Refused, Server, run};
+use crate::durable::client::{Ran, Refused, run};
+use crate::process::Server;
 
 const TWO_REALMS: &[&str] = &["--realms", "second"];
 
@@ -64,7 +65,7 @@ fn every_file_in_an_open_folder_is_private() {
     let home = tempfile::tempdir().expect("a folder");
     let at = |name: &str| home.path().join(name);
     open_folder(&at("data"));
-    let server = Server::start(&at("data"), TWO_REALMS);
+    let server = Server::on(&at("data"), TWO_REALMS);
     let ann = server.register("ann", "lobby");
     server.say(&ann, ["hello".into()]);
     server.history(&ann, "room_1", 9);
@@ -102,7 +103,7 @@ fn every_file_in_an_open_folder_is_private() {
     )
     .expect("a file");
     set_mode(&at("data/history.db"), 0o644);
-    let server = Server::start(&at("data"), TWO_REALMS);
+    let server = Server::on(&at("data"), TWO_REALMS);
     let began = std::time::Instant::now();
     while !at("data/history.db.damaged").exists() {
         assert!(
@@ -122,7 +123,7 @@ fn every_file_in_an_open_folder_is_private() {
 fn what_an_earlier_version_left_open_is_mended() {
     let home = tempfile::tempdir().expect("a folder");
     let data = home.path().join("data");
-    let server = Server::start(&data, TWO_REALMS);
+    let server = Server::on(&data, TWO_REALMS);
     server.kill();
     for folder in [data.clone(), data.join("realms/second")] {
         for entry in fs::read_dir(&folder).expect("a folder") {
@@ -135,7 +136,7 @@ fn what_an_earlier_version_left_open_is_mended() {
     let tokens = data.join("tokens.txt");
     fs::write(&tokens, "").expect("a file");
     set_mode(&tokens, 0o644);
-    let server = Server::start(&data, TWO_REALMS);
+    let server = Server::on(&data, TWO_REALMS);
     assert_eq!((mode(&data), mode(&tokens)), (0o755, 0o644));
     fs::remove_file(&tokens).expect("it is there");
     private_files(&data);
@@ -182,7 +183,7 @@ fn no_link_in_a_folder_is_followed() {
 fn a_copy_takes_regular_files_and_goes_to_a_new_folder_alone() {
     let home = tempfile::tempdir().expect("a folder");
     let at = |name: &str| home.path().join(name);
-    let server = Server::start(&at("data"), &[]);
+    let server = Server::on(&at("data"), &[]);
     server.register("ann", "lobby");
     assert_eq!(server.stop(), Some(0));
     assert_eq!(copy("backup", &at("data"), &at("backup")).code, Some(0));

@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::durable::client::{Server, run, text_of};
+use crate::durable::client::{run, text_of};
 use crate::process::PATIENCE;
+use crate::process::Server;
 
 /// The core keeps two messages of a room; all others come from the history.
 const SHORT: &[&str] = &["--limit", "history_limit=2"];
@@ -45,13 +46,13 @@ fn search(server: &Server, reader: &str, query: &str) -> (u16, Value) {
 fn a_letter_that_changes_while_the_server_runs_is_not_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let history = folder.path().join("history.db");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let ann = server.register("ann", "lobby");
     let texts: Vec<String> = (0..9).map(|number| format!("word {number}")).collect();
     server.say(&ann, texts.clone());
     // The WAL is in the file after a stop.
     assert_eq!(server.stop(), Some(0));
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     wait_until("it follows the journal", || {
         metric(&server, "talking_stick_history_lag ") == Some(0)
     });
@@ -84,7 +85,7 @@ fn a_letter_that_changes_while_the_server_runs_is_not_read() {
 fn damaged_rows_that_the_journal_no_longer_has_are_counted_and_others_stay() {
     let folder = tempfile::tempdir().expect("a folder");
     let history = folder.path().join("history.db");
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     let ann = server.register("ann", "lobby");
     let mut texts: Vec<String> = (0..9).map(|number| format!("word {number}")).collect();
     server.say(&ann, texts.clone());
@@ -113,7 +114,7 @@ fn damaged_rows_that_the_journal_no_longer_has_are_counted_and_others_stay() {
     let export = run(&export);
     assert_eq!(export.code, Some(1));
     assert!(!export.out.contains("sord"), "{}", export.out);
-    let server = Server::start(folder.path(), SHORT);
+    let server = Server::on(folder.path(), SHORT);
     server.say(&ann, ["later".into()]);
     texts.remove(4);
     texts.push("later".into());

@@ -8,8 +8,8 @@ use std::time::Instant;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 
-use crate::durable::client::Server;
 use crate::process::PATIENCE;
+use crate::process::Server;
 
 /// One source may write as much as it likes, and as fast.
 const UNRATED: [&str; 4] = [
@@ -57,12 +57,12 @@ fn assert_refuses(server: &Server, handle: &str) {
 #[test]
 fn little_free_space_refuses_writers_and_no_readers() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::on(folder.path(), &[]);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "lobby");
     server.say(&ann, ["before".into()]);
     assert_eq!(server.stop(), Some(0));
-    let server = Server::start(
+    let server = Server::on(
         folder.path(),
         &["--disk-reserve", "100000TiB", "--grace", "1s"],
     );
@@ -71,7 +71,7 @@ fn little_free_space_refuses_writers_and_no_readers() {
     assert_eq!(server.history(&ben, "room_1", 9), ["before"]);
     assert!(metric(&server, "talking_stick_disk_bytes{of=\"free\"} ") > 0);
     assert!(server.log().contains("less free space than --disk-reserve"));
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::on(folder.path(), &[]);
     server.say(&ann, ["after".into()]);
     assert_eq!(server.history(&ben, "room_1", 9), ["before", "after"]);
 }
@@ -80,7 +80,7 @@ fn little_free_space_refuses_writers_and_no_readers() {
 fn vanish(what: &str) {
     let home = tempfile::tempdir().expect("a folder");
     let data = home.path().join("data");
-    let server = Server::start(&data, &["--grace", "1s"]);
+    let server = Server::on(&data, &["--grace", "1s"]);
     let ann = server.register("ann", "lobby");
     match what {
         "" => fs::remove_dir_all(&data),
@@ -92,13 +92,13 @@ fn vanish(what: &str) {
         assert_eq!(server.stop(), Some(1), "{what}");
         return;
     }
-    let second = Server::start(&data, &[]);
+    let second = Server::on(&data, &[]);
     second.say(&ann, ["it goes on".into()]);
     assert_refuses(&server, &ann);
     assert_eq!(server.stop(), Some(1), "{what}");
     second.say(&ann, ["and on".into()]);
     second.kill();
-    let third = Server::start(&data, &[]);
+    let third = Server::on(&data, &[]);
     assert_eq!(third.history(&ann, "room_1", 9), ["it goes on", "and on"]);
 }
 
@@ -114,7 +114,7 @@ fn a_folder_that_vanished_is_noticed() {
 #[test]
 fn a_wal_that_a_reader_held_shrinks_when_it_is_gone() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), &UNRATED);
+    let server = Server::on(folder.path(), &UNRATED);
     let ann = server.register("ann", "lobby");
     let (file, wal) = (
         folder.path().join("journal.db"),
@@ -138,7 +138,7 @@ fn journal_and_history_stay_within_their_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     let small = ["--journal-bytes", "1MiB", "--history-bytes", "1MiB"];
     let words = [&UNRATED[..], &small].concat();
-    let server = Server::start(folder.path(), &words);
+    let server = Server::on(folder.path(), &words);
     let ann = server.register("ann", "lobby");
     server.say(&ann, long_texts(20 << 20));
     // A read waits for the history. Its thread has the lowest priority: a client that only looked how
@@ -151,7 +151,7 @@ fn journal_and_history_stay_within_their_bytes() {
         assert!(bytes < 12 << 20, "{name}: {bytes}");
     }
     server.kill();
-    let server = Server::start(folder.path(), &words);
+    let server = Server::on(folder.path(), &words);
     server.say(&ann, ["it goes on".into()]);
     assert_eq!(server.stop(), Some(0));
 }

@@ -7,8 +7,9 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::disk::{Disk, Trouble};
-use crate::durable::client::{Server, text_of};
+use crate::durable::client::text_of;
 use crate::process::PATIENCE;
+use crate::process::Server;
 
 /// A disk with a folder for a server.
 pub(crate) fn new_disk() -> (tempfile::TempDir, Disk) {
@@ -113,7 +114,7 @@ fn through(trouble: Trouble) {
     send_until_accepted(&server, &ann, "after");
     owed.push("after");
     server.kill();
-    let server = Server::start(disk.folder(), &[]);
+    let server = Server::on(disk.folder(), &[]);
     assert_eq!(server.history(&ben, "room_1", 90), owed, "{trouble:?}");
     assert_eq!(server.stop(), Some(0));
 }

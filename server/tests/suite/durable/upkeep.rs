@@ -9,7 +9,8 @@ use chat_journal::{Bundle, Loss, recover};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::durable::client::{Ran, Server, run, run_for_bytes};
+use crate::durable::client::{Ran, run, run_for_bytes};
+use crate::process::Server;
 
 /// The core keeps three messages of a room; all others come from the history.
 const SHORT: &[&str] = &["--limit", "history_limit=3"];
@@ -43,7 +44,7 @@ fn restore(from: &Path, folder: &Path) -> Ran {
 fn a_backup_under_load_is_a_whole_server() {
     let home = tempfile::tempdir().expect("a folder");
     let at = |name: &str| home.path().join(name);
-    let server = Server::start(&at("data"), SHORT);
+    let server = Server::on(&at("data"), SHORT);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "lobby");
     server.say(&ann, (0..20).map(|number| format!("before {number}")));
@@ -74,7 +75,7 @@ fn a_backup_under_load_is_a_whole_server() {
         (Some(0), &json!([])),
         "{report}"
     );
-    let restored = Server::start(&at("restored"), SHORT);
+    let restored = Server::on(&at("restored"), SHORT);
     let kept = restored.history(&ben, "room_1", 50);
     assert!(kept.len() >= 20 && kept.len() < all.len());
     assert_eq!(kept, all[..kept.len()], "the state of one moment");
@@ -82,7 +83,7 @@ fn a_backup_under_load_is_a_whole_server() {
     assert_eq!(restored.stop(), Some(0));
     // The same handles and rooms, and the history of the backup, without the journal's help.
     fs::remove_file(at("restored").join("history.db")).expect("there is one");
-    let restored = Server::start(&at("restored"), SHORT);
+    let restored = Server::on(&at("restored"), SHORT);
     assert_eq!(restored.history(&ben, "room_1", 50)[..kept.len()], kept);
 }
 
@@ -90,7 +91,7 @@ fn a_backup_under_load_is_a_whole_server() {
 fn a_folder_with_something_in_it_is_left_alone() {
     let home = tempfile::tempdir().expect("a folder");
     let at = |name: &str| home.path().join(name);
-    let server = Server::start(&at("data"), &[]);
+    let server = Server::on(&at("data"), &[]);
     server.register("ann", "lobby");
     fs::create_dir(at("full")).expect("a folder");
     fs::write(at("full").join("letter"), "dear").expect("a file");
@@ -111,7 +112,7 @@ fn a_folder_with_something_in_it_is_left_alone() {
 #[test]
 fn an_export_has_a_line_for_everything() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::on(folder.path(), &[]);
     let export = || {
         run(&[
             "export".as_ref(),
@@ -187,7 +188,7 @@ fn an_export_and_an_error_steer_no_terminal() {
             .any(|c| c == '\u{202e}' || c.is_control() && c != '\n')
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::on(folder.path(), &[]);
     let ann = server.register("ann", "lobby");
     server.say(&ann, [EVIL.to_owned()]);
     assert_eq!(server.history(&ann, "room_1", 50).len(), 1);
@@ -210,7 +211,7 @@ fn an_export_and_an_error_steer_no_terminal() {
 fn an_inspection_names_the_damaged_position() {
     let home = tempfile::tempdir().expect("a folder");
     let at = |name: &str| home.path().join(name);
-    let server = Server::start(&at("data"), &[]);
+    let server = Server::on(&at("data"), &[]);
     let ann = server.register("ann", "lobby");
     server.say(&ann, (0..9).map(|number| format!("word {number}")));
     let (code, report) = inspect(&at("data"));
@@ -273,13 +274,13 @@ fn an_inspection_names_the_damaged_position() {
 fn the_records_of_a_running_server_are_its_state() {
     let home = tempfile::tempdir().expect("a folder");
     let at = |name: &str| home.path().join(name);
-    let mut server = Server::start(&at("data"), &[]);
+    let mut server = Server::on(&at("data"), &[]);
     let ann = server.register("ann", "lobby");
     for life in 0..3 {
         server.say(&ann, (0..20).map(|number| format!("{life}: {number}")));
         if life < 2 {
             assert_eq!(server.stop(), Some(0));
-            server = Server::start(&at("data"), &[]);
+            server = Server::on(&at("data"), &[]);
         }
     }
     let last = server.done("list_users", &ann, &json!({}));
@@ -314,7 +315,7 @@ fn records_without_their_beginning_come_with_a_snapshot() {
     let home = tempfile::tempdir().expect("a folder");
     let data = home.path().join("data");
     for life in 0..2 {
-        let server = Server::start(&data, &[]);
+        let server = Server::on(&data, &[]);
         let ann = server.register(&format!("ann {life}"), "lobby");
         server.say(&ann, (0..20).map(|number| format!("{life}: {number}")));
         assert_eq!(server.stop(), Some(0));
@@ -345,7 +346,7 @@ fn records(folder: &Path) -> Vec<u8> {
 fn a_folder_is_named_with_a_slash_or_a_dot_at_its_end_too() {
     let home = tempfile::tempdir().expect("a folder");
     let at = |name: &str| home.path().join(name);
-    let server = Server::start(&at("data"), &[]);
+    let server = Server::on(&at("data"), &[]);
     server.register("ann", "lobby");
     assert_eq!(server.stop(), Some(0));
     fs::create_dir(at("empty")).expect("room on the disk");

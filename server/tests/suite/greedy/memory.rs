@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::greedy::server::{Server, hello, modern};
-use crate::process::{Answer, Connection};
+use crate::greedy::server::{hello, modern, start};
+use crate::process::{Answer, Connection, Server};
 
 /// The number of requests an attacker sends.
 const REQUESTS: usize = 60;
@@ -74,7 +74,7 @@ const CHECK: [(&str, &str); 3] = [
 
 #[test]
 fn what_is_parsed_is_bounded_before_it_is_parsed() {
-    let server = Server::start(&FREE);
+    let server = start(&FREE);
     let serve = |body: &str, headers: &[(&str, &str)]| {
         let refused = server.connect().mcp(headers, body);
         assert_eq!(
@@ -100,7 +100,7 @@ fn what_is_parsed_is_bounded_before_it_is_parsed() {
 
 #[test]
 fn a_session_keeps_no_experimental_capabilities() {
-    let server = Server::start(&FREE);
+    let server = start(&FREE);
     let hello = hello(&json!({ "experimental": { "x": largest() } }));
     let grown = growth(&server, |attacker| {
         let answer = attacker.mcp(&[], &hello);
@@ -115,13 +115,13 @@ fn a_session_keeps_no_experimental_capabilities() {
 
 #[test]
 fn no_call_waits_for_a_huge_page() {
-    let server = Server::start(&FREE);
+    let server = start(&FREE);
     assert_eq!(server.status("THP_enabled:"), 0);
 }
 
 #[test]
 fn a_session_keeps_no_long_addresses() {
-    let server = Server::start(&FREE);
+    let server = start(&FREE);
     let who = json!({ "username": "Ann" });
     let ann = server.connect().call("/register", "", &who).json();
     let inbox = format!("chat://inbox/{}?after=", ann["reader_id"].as_str().unwrap());
@@ -145,7 +145,7 @@ fn a_session_keeps_no_long_addresses() {
 
 #[test]
 fn a_stream_keeps_nothing_of_what_nobody_reads() {
-    let server = Server::start(&FREE);
+    let server = start(&FREE);
     let listen = modern(
         "subscriptions/listen",
         json!({ "notifications": {} }),
@@ -163,7 +163,7 @@ fn a_stream_keeps_nothing_of_what_nobody_reads() {
 
 #[test]
 fn a_check_that_waits_keeps_nothing_of_what_nobody_reads() {
-    let server = Server::start(&FREE);
+    let server = start(&FREE);
     let mut names = 0..;
     let checks: Vec<_> = std::iter::repeat_with(|| {
         let name = format!("Waiter {}", names.next().unwrap());
@@ -242,7 +242,7 @@ fn fill(server: &Server) -> Answer {
 
 #[test]
 fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
-    let server = Server::start(&LITTLE);
+    let server = start(&LITTLE);
     let mut ann = server.connect();
     let handle = ann.register("Ann", "lobby");
     let mut ben = server.connect();

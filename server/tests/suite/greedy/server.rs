@@ -1,48 +1,17 @@
 //! The running binary, and requests as bytes.
 
-use std::io::BufReader;
-use std::net::SocketAddr;
-use std::process::{Child, ChildStderr};
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::process::{Answer, Connection, PATIENCE, Process, binary};
+use crate::process::{Answer, Connection, PATIENCE, Server};
 
-/// A running server.
-pub(crate) struct Server {
-    child: Child,
-    pub(crate) address: SocketAddr,
-    /// Kept open, so that the server can write.
-    _log: BufReader<ChildStderr>,
+/// Starts a server that logs only errors.
+pub(crate) fn start(words: &[&str]) -> Server {
+    Server::start(&[&["--log-level", "error"], words].concat())
 }
 
 impl Server {
-    pub(crate) fn start(words: &[&str]) -> Self {
-        let usual = [
-            "--listen",
-            "127.0.0.1:0",
-            "--log-level",
-            "error",
-            "--in-memory",
-        ];
-        let started = Process::start(binary().args(usual).args(words));
-        Self {
-            child: started.child,
-            address: started.address,
-            _log: started.log,
-        }
-    }
-
-    pub(crate) fn connect(&self) -> Connection {
-        Connection::open(self.address)
-    }
-
-    /// A connection that sends this token.
-    pub(crate) fn connect_with(&self, token: &str) -> Connection {
-        Connection::with_token(self.address, token)
-    }
-
     /// The resident memory of the server in bytes.
     pub(crate) fn resident(&self) -> u64 {
         1_024 * self.status("VmRSS:")
@@ -50,28 +19,10 @@ impl Server {
 
     /// The value of `name` in the process's status file.
     pub(crate) fn status(&self, name: &str) -> u64 {
-        let path = format!("/proc/{}/status", self.child.id());
+        let path = format!("/proc/{}/status", self.id());
         let status = std::fs::read_to_string(path).expect("it runs");
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         let figure = line.and_then(|line| line.split_whitespace().next());
-        figure.and_then(|it| it.parse().ok()).expect("a figure")
-    }
-
-    /// The value of the metric `name`.
-    pub(crate) fn figure(&self, name: &str) -> u64 {
-        self.figure_with(name, "")
-    }
-
-    pub(crate) fn figure_with(&self, name: &str, token: &str) -> u64 {
-        let answer = self.connect_with(token).exchange("GET /metrics", &[], "");
-        let answer = answer.expect("it is answered");
-        assert_eq!(answer.status, 200);
-        let wanted = format!("{name} ");
-        let mut lines = answer.body.lines();
-        let figure = lines.find_map(|line| {
-            let named = line.strip_prefix("talking_stick_").unwrap_or(line);
-            named.strip_prefix(&wanted)
-        });
         figure.and_then(|it| it.parse().ok()).expect("a figure")
     }
 
@@ -86,14 +37,6 @@ impl Server {
             assert!(began.elapsed() < PATIENCE, "{name} stays at {figure}");
             std::thread::yield_now();
         }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The process may have exited already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -7,7 +7,8 @@ use serde_json::json;
 use server_chat::capacity::{LARGE, OPENING};
 use sha2::{Digest as _, Sha256};
 
-use crate::greedy::server::Server;
+use crate::greedy::server::start;
+use crate::process::Server;
 
 /// A server that requires one of these tokens.
 fn guarded(tokens: &[&str]) -> (Server, tempfile::NamedTempFile) {
@@ -18,7 +19,7 @@ fn guarded(tokens: &[&str]) -> (Server, tempfile::NamedTempFile) {
         writeln!(file, "name{n} {hex}").expect("room on the disk");
     }
     let path = file.path().to_str().expect("a name in UTF-8").to_owned();
-    (Server::start(&["--auth-tokens", &path]), file)
+    (start(&["--auth-tokens", &path]), file)
 }
 
 /// The session limit, and the number of sessions that each of a few sources opens; together they
@@ -42,13 +43,13 @@ fn sessions_of_a_few_tokens_shut_out_no_other() {
     let mut tokens: Vec<_> = greedy.iter().map(|token| &**token).collect();
     tokens.extend(["modest", "late"]);
     let (server, _file) = guarded(&tokens);
-    let kept = server.connect_with("modest").initialize();
+    let kept = server.connect_as("modest").initialize();
     let kept = kept.session().to_owned();
     std::thread::scope(|scope| {
         for token in &greedy {
             let server = &server;
             scope.spawn(move || {
-                let mut greedy = server.connect_with(token);
+                let mut greedy = server.connect_as(token);
                 let began = Instant::now();
                 for _ in 0..EACH {
                     let answer = greedy.initialize();
@@ -63,22 +64,22 @@ fn sessions_of_a_few_tokens_shut_out_no_other() {
             });
         }
     });
-    let figure = |name: &str| server.figure_with(name, "modest");
+    let figure = |name: &str| server.figure_as("modest", name);
     assert_eq!(figure("held{resource=\"sessions\"}"), ALL);
     for token in ["modest", "late"] {
-        let opened = server.connect_with(token).initialize();
+        let opened = server.connect_as(token).initialize();
         assert_eq!(opened.status, 200, "{token} has fewer than others");
     }
     assert_eq!(figure("held{resource=\"sessions\"}"), ALL);
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
     let session = [("Mcp-Session-Id", &*kept)];
-    let there = server.connect_with("modest").mcp(&session, &list);
+    let there = server.connect_as("modest").mcp(&session, &list);
     assert_eq!(there.status, 200);
 }
 
 #[test]
 fn sessions_hold_nothing_of_what_large_requests_share() {
-    let server = Server::start(&[]);
+    let server = start(&[]);
     let mut client = server.connect();
     let capabilities = |values: usize| json!({ "sampling": { "tools": { "x": vec![0; values] } } });
     for _ in 0..50 {

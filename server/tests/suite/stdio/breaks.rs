@@ -6,7 +6,8 @@ use chat_core::BreakKind;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::stdio::client::{Client, Server};
+use crate::process::Server;
+use crate::stdio::client::Client;
 
 /// The parts of an answer that a client reads by the published patterns.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,7 +99,7 @@ fn every_break_and_the_status_are_read_by_pattern() {
 
 #[test]
 fn joined_to_a_server_it_is_the_same() {
-    let server = Server::start("127.0.0.1:0");
+    let server = Server::start(&[]);
     let mut client = Client::introduced(&["--connect", &server.url()]);
     for kind in &BreakKind::ALL[..3] {
         let (text, _) = take(&mut client, kind.name(), &json!({}));
@@ -112,12 +113,13 @@ fn joined_to_a_server_it_is_the_same() {
 #[test]
 fn a_break_after_a_restart_is_one_break() {
     let alert = ["--boss_alertness", "100"];
-    let server = Server::with(&alert);
+    let server = Server::start(&alert);
     let mut client = Client::introduced(&["--connect", &server.url()]);
     let (text, _) = take(&mut client, "take_a_break", &json!({}));
     assert_eq!(read(&text).boss, 1);
-    let address = server.kill();
-    let _again = Server::of(&[&["--listen", &address], &alert[..]].concat());
+    server.kill();
+    let address = server.address.to_string();
+    let _again = Server::start(&[&["--listen", &address], &alert[..]].concat());
     let (text, _) = take(&mut client, "take_a_break", &json!({}));
     assert_eq!(read(&text).boss, 1);
     let (text, _) = take(&mut client, "take_a_break", &json!({}));
@@ -129,15 +131,16 @@ fn a_break_after_a_restart_is_one_break() {
 #[test]
 fn a_status_after_a_restart_is_refused_until_a_break_registers_again() {
     let alert = ["--boss_alertness", "100"];
-    let server = Server::with(&alert);
+    let server = Server::start(&alert);
     let mut client = Client::introduced(&["--connect", &server.url()]);
     let refused = client.call("check_stress_status", &json!({}));
     assert_eq!(refused["error"]["code"], "handle_required", "{refused}");
     take(&mut client, "take_a_break", &json!({}));
     let (text, _) = take(&mut client, "check_stress_status", &json!({}));
     assert_eq!(read(&text).boss, 1);
-    let address = server.kill();
-    let _again = Server::of(&[&["--listen", &address], &alert[..]].concat());
+    server.kill();
+    let address = server.address.to_string();
+    let _again = Server::start(&[&["--listen", &address], &alert[..]].concat());
     let refused = client.call("check_stress_status", &json!({}));
     assert_eq!(refused["error"]["code"], "unknown_handle", "{refused}");
     let refused = client.call("check_stress_status", &json!({}));
@@ -149,11 +152,12 @@ fn a_status_after_a_restart_is_refused_until_a_break_registers_again() {
 #[test]
 fn breaks_that_come_together_after_a_restart_are_of_one_agent() {
     let alert = ["--boss_alertness", "100"];
-    let server = Server::with(&alert);
+    let server = Server::start(&alert);
     let mut client = Client::introduced(&["--connect", &server.url()]);
     take(&mut client, "take_a_break", &json!({}));
-    let address = server.kill();
-    let _again = Server::of(&[&["--listen", &address], &alert[..]].concat());
+    server.kill();
+    let address = server.address.to_string();
+    let _again = Server::start(&[&["--listen", &address], &alert[..]].concat());
     all_at_once(client);
 }
 
@@ -191,7 +195,7 @@ fn first_calls_that_come_together_are_of_one_agent() {
 
 #[test]
 fn first_calls_that_come_together_are_of_one_agent_at_a_server_too() {
-    let server = Server::with(&["--boss_alertness", "100"]);
+    let server = Server::start(&["--boss_alertness", "100"]);
     all_at_once(Client::introduced(&["--connect", &server.url()]));
 }
 
@@ -252,7 +256,7 @@ fn what_waits_when_stdin_closes_is_answered_as_it_is() {
 
 #[test]
 fn a_client_that_joined_a_server_leaves_with_calls_that_wait() {
-    let server = Server::with(&["--boss_alertness", "100"]);
+    let server = Server::start(&["--boss_alertness", "100"]);
     left_waiting(&["--connect", &server.url()]).close();
 }
 

@@ -1,27 +1,13 @@
 //! A client that starts the binary, and a server that it can join.
 
-use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// The time limit of every wait in these tests. No test waits for it to pass.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-pub(crate) fn binary() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
-    // The environment of the machine must not change the test.
-    for (name, _) in std::env::vars() {
-        if name.starts_with("TALKING_STICK_") {
-            command.env_remove(name);
-        }
-    }
-    command
-}
+use crate::process::{PATIENCE, binary};
 
 /// A client that started the binary.
 pub(crate) struct Client {
@@ -161,72 +147,6 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         // A test that fails half way leaves no process behind.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A server in a process of its own.
-pub(crate) struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    pub(crate) fn start(listen: &str) -> Self {
-        Self::of(&["--listen", listen])
-    }
-
-    /// Starts it on a port of its own, with these flags.
-    pub(crate) fn with(words: &[&str]) -> Self {
-        Self::of(&[&["--listen", "127.0.0.1:0"], words].concat())
-    }
-
-    pub(crate) fn of(words: &[&str]) -> Self {
-        let mut child = binary()
-            .arg("--in-memory")
-            .args(words)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary starts");
-        let log = BufReader::new(child.stderr.take().expect("a pipe"));
-        let mut lines = log.lines().map_while(Result::ok);
-        let address = lines.find_map(|line| {
-            let (_, address) = line.split_once("listens on http://")?;
-            Some(address.to_owned())
-        });
-        Self {
-            child,
-            address: address.expect("it says where it listens"),
-        }
-    }
-
-    pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// The number of open event streams.
-    pub(crate) fn streams(&self) -> String {
-        let mut connection = TcpStream::connect(&self.address).expect("it listens");
-        let asked = "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n";
-        connection.write_all(asked.as_bytes()).expect("it reads");
-        let metrics = io::read_to_string(connection).expect("it answers");
-        let mut lines = metrics.lines();
-        let found = lines.find_map(|line| line.strip_prefix("talking_stick_streams "));
-        found.expect("a figure").to_owned()
-    }
-
-    /// Kills it without a shutdown, as a power cut would.
-    pub(crate) fn kill(mut self) -> String {
-        self.child.kill().expect("it was running");
-        self.child.wait().expect("it ends");
-        self.address.clone()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

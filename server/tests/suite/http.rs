@@ -3,7 +3,7 @@
 
 mod admin;
 mod calls;
-mod client;
+pub(crate) mod client;
 mod guard;
 mod hostile;
 mod older;

@@ -14,4 +14,5 @@ mod http;
 mod mcp;
 mod process;
 mod service;
+mod stage;
 mod stdio;

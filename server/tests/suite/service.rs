@@ -6,35 +6,28 @@ mod obedient;
 
 use std::sync::Arc;
 
-use chat_core::config::RateLimit;
-use chat_core::{Address, BreakKind, Config, Node};
+use chat_core::config::{Limit, RateLimit, StickRule};
+use chat_core::{Address, BreakKind, Config};
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value, json};
 use server::demo::Demo;
 use server_chat::capacity::Source;
-use server_chat::driver::{self, Delivery, Running};
-use server_chat::identity::{Handle, Secrets};
+use server_chat::driver::{Delivery, Ending, Running};
+use server_chat::identity::Handle;
 use server_chat::scope::CallerScope;
 use server_chat::service::{CallOutcome, RequestOrigin, Service};
 use server_chat::tools::Tool;
 use server_chat::{render_text, wire};
-use server_storage::clock::Clock;
-use server_storage::journal::MemoryJournal;
+
+use crate::stage;
 
 fn start() -> (Service, Running) {
-    start_with(Config::default())
-}
-
-fn start_with(config: Config) -> (Service, Running) {
-    let node = Node::start(config, 7);
-    let journal = Box::new(MemoryJournal::default());
-    let (client, running) = driver::start(node, journal, Clock::start(), Arc::default());
-    (Service::new(client, Secrets::new(&[1; 32])), running)
+    stage::service(Config::default())
 }
 
 /// A service that accepts so many participants from one address, at any rate.
 fn start_for(participants: usize) -> (Service, Running) {
-    start_with(Config {
+    stage::service(Config {
         registration_rate_limit: RateLimit::None,
         max_per_address: u32::try_from(participants).expect("not that many"),
         ..Config::default()
@@ -131,18 +124,12 @@ async fn two_who_wait_are_paired_and_talk() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_gives_every_event_once_and_in_order() {
     const MESSAGES: usize = 500;
-    let node = Node::start(
-        Config {
-            rate_limit: chat_core::config::RateLimit::None,
-            stick: chat_core::config::StickRule::Optional,
-            turn_limit: chat_core::config::Limit::None,
-            ..Config::default()
-        },
-        7,
-    );
-    let journal = Box::new(MemoryJournal::default());
-    let (client, _running) = driver::start(node, journal, Clock::start(), Arc::default());
-    let service = Service::new(client, Secrets::new(&[1; 32]));
+    let (service, _running) = stage::service(Config {
+        rate_limit: RateLimit::None,
+        stick: StickRule::Optional,
+        turn_limit: Limit::None,
+        ..Config::default()
+    });
     let (ann, ben) = (
         Arc::new(CallerScope::default()),
         Arc::new(CallerScope::default()),
@@ -391,7 +378,7 @@ async fn a_stop_answers_waiting_calls_and_ends_every_stream() {
     service.node().stop(soon);
     let answer = waits.await.unwrap();
     assert_eq!(answer.json()["events"], json!([]));
-    assert_eq!(stream.next().await, Delivery::End(driver::Ending::Closing));
+    assert_eq!(stream.next().await, Delivery::End(Ending::Closing));
     running.ended().await.unwrap();
     let late = call(&service, &scope, Tool::Check, json!({})).await;
     assert_eq!(late.json()["error"]["code"], "shutting_down");

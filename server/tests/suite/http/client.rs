@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::TcpSocket;
 use tokio::net::TcpStream;
 
-use crate::http::world::within;
+use crate::stage::within;
 
 /// A connection.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Client {
         Self::over(stream.expect("it listens"), address)
     }
 
-    fn over(stream: TcpStream, address: SocketAddr) -> Self {
+    pub(crate) fn over(stream: TcpStream, address: SocketAddr) -> Self {
         stream.set_nodelay(true).expect("a socket");
         Self {
             stream: BufReader::new(stream),
@@ -150,18 +150,14 @@ impl Client {
             .map(|text| text.parse().expect("a length"));
         match length {
             Some(length) if method != "HEAD" => {
-                answer.body = vec![0; length];
-                self.stream
-                    .read_exact(&mut answer.body)
-                    .await
-                    .expect("the body is whole");
+                answer.body = self.exact(length).await.expect("the body is whole");
             }
             Some(_) | None => {}
         }
         answer
     }
 
-    async fn read_head(&mut self) -> (u16, Vec<(String, String)>) {
+    pub(crate) async fn read_head(&mut self) -> (u16, Vec<(String, String)>) {
         let status = self.line().await;
         let status = status
             .split(' ')
@@ -178,10 +174,27 @@ impl Client {
         }
     }
 
+    /// A line without its end; empty when the connection ended.
     async fn line(&mut self) -> String {
         let mut line = String::new();
-        self.stream.read_line(&mut line).await.expect("text");
+        let _ = self.stream.read_line(&mut line).await;
         line.trim_end().to_owned()
+    }
+
+    /// Reads so many bytes; `None` when the connection ended first.
+    pub(crate) async fn exact(&mut self, length: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.stream.read_exact(&mut bytes).await.ok()?;
+        Some(bytes)
+    }
+
+    /// Reads one chunk (RFC 9112, section 7.1), of which the last one is empty; `None` when the
+    /// connection ended first.
+    pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
+        let length = usize::from_str_radix(&self.line().await, 16).ok()?;
+        let mut chunk = self.exact(length + 2).await?;
+        chunk.truncate(length);
+        Some(chunk)
     }
 
     /// Reads at most so many bytes, and returns how many came; `None` when the server closed the
@@ -252,10 +265,12 @@ impl Events {
                     self.text = rest;
                     return Some(block);
                 }
-                if !self.chunk().await {
+                let chunk = self.client.chunk().await.unwrap_or_default();
+                if chunk.is_empty() {
                     assert_eq!(self.text, "", "the stream ended in the middle of a block");
                     return None;
                 }
+                self.text += std::str::from_utf8(&chunk).expect("chunks are whole characters here");
             }
         })
         .await
@@ -272,19 +287,6 @@ impl Events {
             }
         })
         .await
-    }
-
-    /// Reads one chunk (RFC 9112, section 7.1); returns false at the end.
-    async fn chunk(&mut self) -> bool {
-        let line = self.client.line().await;
-        let size = usize::from_str_radix(&line, 16).unwrap_or(0);
-        let mut chunk = vec![0; size + 2];
-        if self.client.stream.read_exact(&mut chunk).await.is_err() || size == 0 {
-            return false;
-        }
-        chunk.truncate(size);
-        self.text += std::str::from_utf8(&chunk).expect("chunks are whole characters here");
-        true
     }
 }
 

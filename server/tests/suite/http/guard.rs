@@ -387,7 +387,7 @@ async fn a_connection_beyond_the_limit_is_refused_with_an_answer() {
     assert_eq!((answer.status, answer.code()), (503, "overloaded".into()));
     assert_eq!(answer.header("retry-after"), Some("1"));
     drop(one);
-    crate::http::world::within(async {
+    crate::stage::within(async {
         loop {
             if world.client().await.get("/healthz").await.status == 200 {
                 break;

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use server_settings::Usernames;
 
 use crate::http::client::{Answer, Events};
-use crate::http::world::{Setup, World, within};
+use crate::http::world::{Setup, World};
+use crate::stage::within;
 
 /// The time after which such a client gives up on a call.
 const ITS_PATIENCE: Duration = Duration::from_secs(5);

@@ -8,7 +8,8 @@ use serde_json::json;
 use server_chat::capacity::{Share, Speed};
 
 use crate::http::client::Client;
-use crate::http::world::{Setup, World, within};
+use crate::http::world::{Setup, World};
+use crate::stage::within;
 
 /// Another loopback address of this machine.
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);

@@ -8,7 +8,8 @@ use serde_json::json;
 use server::listener::Pace;
 use server_chat::capacity::Share;
 
-use crate::http::world::{Setup, World, within};
+use crate::http::world::{Setup, World};
+use crate::stage::within;
 
 /// The length of one message in bytes.
 const MESSAGE: usize = 4_000;

@@ -6,7 +6,8 @@ use chat_core::Attendance;
 use serde_json::{Value, json};
 
 use crate::http::client::{Block, Events};
-use crate::http::world::{Setup, World, within};
+use crate::http::world::{Setup, World};
+use crate::stage::within;
 
 /// Reads so many messages, and returns the id and text of each.
 async fn messages(events: &mut Events, count: usize) -> Vec<(u64, String)> {

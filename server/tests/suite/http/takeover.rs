@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::http::admin::{done, operated};
 use crate::http::client::{Answer, Client};
-use crate::http::world::{Registered, Setup, World, within};
+use crate::http::world::{Registered, Setup, World};
+use crate::stage::within;
 
 /// Another loopback address of this machine.
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);

@@ -10,7 +10,8 @@ use server_chat::metrics::Exposition;
 
 use crate::http::client::{Answer, Events};
 use crate::http::guard::get;
-use crate::http::world::{Setup, World, within};
+use crate::http::world::{Setup, World};
+use crate::stage::within;
 
 /// The lines of a token file with these tokens; the name of each is its number.
 pub(crate) fn lines(all: &[&str]) -> String {

@@ -1,28 +1,21 @@
 //! A server in this process, on a port of its own.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use chat_core::config::{Limit, RateLimit, StickRule};
-use chat_core::{Attendance, Config, Node};
+use chat_core::{Attendance, Config};
 use serde_json::{Value, json};
 use server::{guard, http, listener, web};
 use server_chat::capacity::{self, Capacity};
-use server_chat::driver::{self, Running};
-use server_chat::identity::Secrets;
+use server_chat::driver::Running;
 use server_chat::service::Service;
-use server_storage::clock::Clock;
-use server_storage::journal::MemoryJournal;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::client::{Client, Events};
-
-/// The time limit of every wait in these tests. No test waits for it to pass.
-const GUARD: Duration = Duration::from_secs(60);
+use crate::stage::{self, within};
 
 /// The configuration of a server.
 #[derive(Debug, Default)]
@@ -62,11 +55,8 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn start(setup: Setup) -> Self {
-        let node = Node::start(setup.config, 7);
-        let journal = Box::new(MemoryJournal::default());
-        let (node, running) = driver::start(node, journal, Clock::start(), Arc::default());
-        let capacity = Arc::new(Capacity::new(&setup.capacity));
-        let service = Service::new(node, Secrets::new(&[1; 32])).within(capacity);
+        let (service, running) = stage::service(setup.config);
+        let service = service.within(Arc::new(Capacity::new(&setup.capacity)));
         let app = http::router(service.clone(), &setup.http).merge(web::router());
         let app = guard::wrap(app, service.clone(), setup.guard);
         let socket = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -158,11 +148,4 @@ impl Registered {
         let answer = self.post("/send", json!({ "message": message })).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
-}
-
-/// Panics when the future takes longer than the time limit.
-pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(GUARD, future)
-        .await
-        .expect("it takes too long")
 }

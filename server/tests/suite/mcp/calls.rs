@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::mcp::http::GUARD;
 use crate::mcp::world::{SHORT, Session, World, modern_request, text};
+use crate::stage::GUARD;
 
 impl World {
     /// Waits until so many checks wait.

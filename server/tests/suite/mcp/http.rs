@@ -1,14 +1,12 @@
 //! HTTP as bytes on a connection, so that a test sees exactly what the server sends.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpSocket;
 
-/// The time limit of every wait in these tests. No test waits for it to pass.
-pub(crate) const GUARD: Duration = Duration::from_secs(20);
+use crate::http::client::Client;
+use crate::stage::within;
 
 /// A response whose body is not read yet.
 pub(crate) struct Reply {
@@ -19,7 +17,7 @@ pub(crate) struct Reply {
 
 /// The unread body of a response.
 pub(crate) struct Body {
-    connection: BufReader<TcpStream>,
+    client: Client,
     length: Length,
     text: String,
 }
@@ -55,8 +53,8 @@ pub(crate) async fn request(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Reply {
-    let connection = TcpStream::connect(server).await.unwrap();
-    exchange(connection, (method, path), headers, body).await
+    let client = Client::connect(server).await;
+    exchange(client, (method, path), headers, body).await
 }
 
 /// Like `request`, on a connection with a very small receive buffer.
@@ -67,51 +65,28 @@ pub(crate) async fn request_narrow(
 ) -> Reply {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(2_048).unwrap();
-    let connection = socket.connect(server).await.unwrap();
-    exchange(connection, line, headers, b"").await
+    let client = Client::over(socket.connect(server).await.unwrap(), server);
+    exchange(client, line, headers, b"").await
 }
 
 async fn exchange(
-    mut connection: TcpStream,
+    mut client: Client,
     (method, path): (&str, &str),
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Reply {
-    let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
-    for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
-    connection.write_all(head.as_bytes()).await.unwrap();
-    // A server that refuses by the headers need not read the body.
-    let _ = connection.write_all(body).await;
-    let reply = tokio::time::timeout(GUARD, read_head(connection));
-    reply.await.expect("the head of a reply")
-}
-
-async fn read_head(connection: TcpStream) -> Reply {
-    let mut connection = BufReader::new(connection);
-    let mut line = String::new();
-    connection.read_line(&mut line).await.unwrap();
-    let status = line.split(' ').nth(1).and_then(|code| code.parse().ok());
-    let mut headers = Vec::new();
-    loop {
-        line.clear();
-        connection.read_line(&mut line).await.unwrap();
-        let Some((name, value)) = line.trim().split_once(": ") else {
-            break;
-        };
-        headers.push((name.to_lowercase(), value.to_owned()));
-    }
+    let head = client.head(method, path, headers, Some(body.len()));
+    client.write(&[head.as_bytes(), body].concat()).await;
+    let (status, headers) = within(client.read_head()).await;
     let length = match headers.iter().find(|(name, _)| name == "content-length") {
         Some((_, length)) => Length::Known(length.parse().unwrap()),
         None => Length::Chunked,
     };
     Reply {
-        status: status.expect("a status line"),
+        status,
         headers,
         body: Body {
-            connection,
+            client,
             length,
             text: String::new(),
         },
@@ -149,8 +124,7 @@ impl Reply {
 impl Body {
     /// The next event or comment; `None` at the end of the stream.
     pub(crate) async fn event(&mut self) -> Option<Sse> {
-        let next = tokio::time::timeout(GUARD, self.next_event());
-        next.await.expect("an event, or the end")
+        within(self.next_event()).await
     }
 
     /// The next protocol message of the stream.
@@ -182,33 +156,24 @@ impl Body {
 
     /// Reads more of the body; returns false at its end.
     async fn more(&mut self) -> bool {
-        let length = match self.length {
+        let bytes = match self.length {
             Length::Known(length) => {
                 self.length = Length::Ended;
-                length
+                self.client.exact(length).await
             }
-            Length::Chunked => {
-                let mut line = String::new();
-                let read = self.connection.read_line(&mut line).await;
-                if !matches!(read, Ok(read) if read > 0) {
-                    self.length = Length::Cut;
-                    return false;
-                }
-                usize::from_str_radix(line.trim(), 16).expect("a chunk's length")
-            }
+            Length::Chunked => self.client.chunk().await,
             Length::Ended | Length::Cut => return false,
         };
-        let mut bytes = vec![0; length];
-        self.connection.read_exact(&mut bytes).await.unwrap();
+        let Some(bytes) = bytes else {
+            self.length = Length::Cut;
+            return false;
+        };
+        let is_last = bytes.is_empty();
         self.text.push_str(&String::from_utf8(bytes).unwrap());
-        if let Length::Chunked = self.length {
-            let mut end = [0; 2];
-            self.connection.read_exact(&mut end).await.unwrap();
-            if length == 0 {
-                self.length = Length::Ended;
-            }
+        if is_last {
+            self.length = Length::Ended;
         }
-        length > 0
+        !is_last
     }
 }
 

@@ -12,8 +12,8 @@ use server_settings::Toolset;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::io::{ReadHalf, WriteHalf};
 
-use crate::mcp::http::GUARD;
 use crate::mcp::world::{SHORT, World};
+use crate::stage::GUARD;
 
 /// The most bytes between the client and the relay.
 const PIPE: usize = 64 * 1_024;

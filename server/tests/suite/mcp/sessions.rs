@@ -12,8 +12,8 @@ use server_chat::capacity::{Limits, OPENING, Share, Source, Speed};
 use server_chat::service::RequestOrigin;
 use tokio::runtime::Handle;
 
-use crate::mcp::http::GUARD;
 use crate::mcp::world::{Session, World};
+use crate::stage::GUARD;
 
 /// The session limit, the number of clients that open sessions concurrently, and how many each
 /// opens.

@@ -8,18 +8,16 @@ use std::time::{Duration, Instant};
 use axum::http::request::Parts;
 use axum::serve::ListenerExt as _;
 use chat_core::config::{Limit, RateLimit, StickRule};
-use chat_core::{Address, Config, Node};
+use chat_core::{Address, Config};
 use serde_json::{Value, json};
 use server::mcp::{self, McpOptions};
 use server_chat::capacity::{self, Capacity, Source};
-use server_chat::driver::{self, Running};
-use server_chat::identity::Secrets;
+use server_chat::driver::Running;
 use server_chat::service::{RequestOrigin, Service};
-use server_storage::clock::Clock;
-use server_storage::journal::MemoryJournal;
 use tokio_util::sync::CancellationToken;
 
-use crate::mcp::http::{Body, GUARD, Reply, request};
+use crate::mcp::http::{Body, Reply, request};
+use crate::stage::{self, GUARD};
 
 /// The extension of clients that take events.
 pub(crate) const EVENTS: &str = "org.talking-stick/events";
@@ -58,14 +56,7 @@ impl World {
             turn_limit: Limit::None,
             ..Config::default()
         };
-        let journal = Box::new(MemoryJournal::default());
-        let (client, running) = driver::start(
-            Node::start(config, 7),
-            journal,
-            Clock::start(),
-            Arc::default(),
-        );
-        let service = Service::new(client, Secrets::new(&[1; 32]));
+        let (service, running) = stage::service(config);
         let service = service.within(Arc::new(Capacity::new(limits)));
         let closing = CancellationToken::new();
         let caller = Arc::new(|_: &Parts| RequestOrigin {

@@ -12,7 +12,8 @@ use server_chat::service::Service;
 use server_chat::tools::Tool;
 use tokio::sync::mpsc;
 
-use super::{ok, start, start_with};
+use super::{ok, start};
+use crate::stage;
 
 /// What a demonstration shows, line by line.
 struct Lines(mpsc::UnboundedSender<String>);
@@ -71,7 +72,7 @@ impl<'a> Visitor<'a> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_demonstration_outlasts_a_visitor_who_holds_the_stick_in_silence() {
-    let (service, _running) = start_with(Config {
+    let (service, _running) = stage::service(Config {
         unused_timeout: Span::secs(2),
         stick_lease: Span::secs(4),
         ..Config::default()
@@ -149,7 +150,7 @@ async fn the_demonstration_answers_visitors() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_call_only_begins_the_next_round_of_the_demonstration() {
-    let (service, _running) = start_with(Config {
+    let (service, _running) = stage::service(Config {
         max_members: 2,
         ..Config::default()
     });

@@ -29,7 +29,7 @@ pub(crate) fn check_reports(sh: &Shell) -> Result<()> {
     let tests = "sim/tests/browser";
     let stage = stage(sh, tests, "browser").map_err(skipped)?;
     let reports = cargo::empty_scratch(sh, "browser/reports")?;
-    cmd!(sh, "cargo test {WHOLE...} --test report")
+    cmd!(sh, "cargo test {WHOLE...} --test suite report::")
         .env("SIM_REPORT_SAMPLES", &reports)
         .run()?;
     play(sh, tests, stage, &[("REPORTS", &reports)])

@@ -4,6 +4,7 @@ use std::io::{self, LineWriter, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chat_core::config::RateLimit;
 use chat_core::{Config, Span};
 use serde_json::{Value, json};
 use server::demo::Demo;
@@ -152,6 +153,9 @@ async fn the_demonstration_answers_visitors() {
 async fn a_refused_call_only_begins_the_next_round_of_the_demonstration() {
     let (service, _running) = stage::service(Config {
         max_members: 2,
+        // Rounds without a pause, which are refused until the guests leave, are many calls.
+        rate_limit: RateLimit::None,
+        registration_rate_limit: RateLimit::None,
         ..Config::default()
     });
     let guests = ["First", "Second"].map(|name| (name, Visitor::new(&service)));

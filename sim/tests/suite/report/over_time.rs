@@ -62,7 +62,7 @@ fn figures_over_time_have_the_totals_of_the_result() {
 
 #[test]
 fn a_crossed_threshold_shows_where_it_was_crossed_and_draws_the_longest() {
-    let file = "tests/report/slow_messages.yaml";
+    let file = "tests/suite/report/slow_messages.yaml";
     let (code, _, page) = TestFolder::new().sim(&run_seed, &[file], "", "crossed.html");
     assert_eq!(code, 99);
     let run = &data(&page)["runs"][0];

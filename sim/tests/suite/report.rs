@@ -171,7 +171,7 @@ fn data(page: &str) -> Value {
 }
 
 const BURST: &str = "../scenarios/burst.yaml";
-const STALE_PUSH: &str = "tests/report/stale_push.yaml";
+const STALE_PUSH: &str = "tests/suite/report/stale_push.yaml";
 const CONTENTION: &str = "../scenarios/stick_contention.yaml";
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::fake_server::{FakeServer, Fault};
+use super::fake_server::{FakeServer, Fault};
 
 /// The time limit of every wait in these tests. No test waits for it to pass.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -11,13 +11,6 @@ pub(crate) struct Draft {
     appends: Vec<(u32, u32)>,
 }
 
-/// The result of an append.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Appended {
-    pub(crate) length: u32,
-    pub(crate) cut: u32,
-}
-
 impl Draft {
     pub(crate) fn is_empty(&self) -> bool {
         self.appends.is_empty()
@@ -27,8 +20,9 @@ impl Draft {
         self.length
     }
 
-    /// Appends the first `max_append` characters of `text`. The caller has checked that they fit.
-    pub(crate) fn append(&mut self, text: &str, max_append: u32) -> Appended {
+    /// Appends the first `max_append` characters of `text`, and returns the number of those that were
+    /// cut. The caller has checked that they fit.
+    pub(crate) fn append(&mut self, text: &str, max_append: u32) -> u32 {
         let total = count(text);
         let taken = total.min(max_append);
         let end = text
@@ -38,10 +32,7 @@ impl Draft {
         self.appends.push((count_bytes(&self.text), taken));
         self.text.push_str(&text[..end]);
         self.length += taken;
-        Appended {
-            length: self.length,
-            cut: total - taken,
-        }
+        total - taken
     }
 
     /// Undoes the last append. An empty draft stays as it is.
@@ -100,9 +91,9 @@ mod tests {
     #[test]
     fn an_append_is_cut_between_characters() {
         let mut draft = Draft::default();
-        assert_eq!(draft.append("äöü", 2), Appended { length: 2, cut: 1 });
+        assert_eq!((draft.append("äöü", 2), draft.length()), (1, 2));
         assert_eq!(draft.text(), "äö");
-        assert_eq!(draft.append("xy", 5), Appended { length: 4, cut: 0 });
+        assert_eq!((draft.append("xy", 5), draft.length()), (0, 4));
         assert_eq!((draft.suffix(3), draft.suffix(9)), ("öxy", "äöxy"));
         draft.undo();
         assert_eq!((draft.text(), draft.length()), ("äö", 2));

@@ -53,7 +53,6 @@ use serde::{Deserialize, Serialize};
 
 use self::away::Away;
 use crate::counters::Counters;
-use crate::dice::Dice;
 use crate::digest::{Printed, fingerprint};
 use crate::moderation::Moderation;
 use crate::participant::Participant;
@@ -193,8 +192,7 @@ impl Hub {
 
     /// The number of claimants in all lines. It walks over all rooms.
     fn claimants(&self) -> u64 {
-        let rooms = self.rooms.sorted_keys().into_iter();
-        let sticks = rooms.filter_map(|room| self.room(room).stick());
+        let sticks = self.rooms.sorted().filter_map(|(_, room)| room.stick());
         sticks.map(|stick| stick.line().len() as u64).sum()
     }
 
@@ -289,16 +287,15 @@ impl Hub {
     /// meanwhile: the handle is then its owner's, and a request key alone does not prove ownership.
     pub(crate) fn caller(&self, caller: &Caller) -> Result<Option<UserId>, Reject> {
         match caller {
-            Caller::Handle(handle) => self.find(handle).map(Some).ok_or(Reject::UnknownHandle),
-            Caller::New { handle, .. } => match self.find(handle) {
+            Caller::Handle(handle) => {
+                let found = self.user_by_handle(handle).map(Some);
+                found.ok_or(Reject::UnknownHandle)
+            }
+            Caller::New { handle, .. } => match self.user_by_handle(handle) {
                 Some(user) if !self.user(user).is_unused() => Err(Reject::HandleRequired),
                 found => Ok(found),
             },
         }
-    }
-
-    fn find(&self, handle: &SecretHash) -> Option<UserId> {
-        self.index.handles.get(handle).copied()
     }
 
     /// Handles a registered participant's call, or its repeated registration.
@@ -357,14 +354,24 @@ impl Hub {
             Command::EnterQueue(enter) => self.enter_queue(user, enter),
             Command::LeaveQueue => Ok(self.leave_queue(user)),
             Command::Login { username, room } => self.login(user, username, room),
-            Command::SendMessage { room, text, epoch } => self.send(user, *room, text, *epoch),
+            Command::SendMessage { room, text, epoch } => {
+                self.send(user, self.floor(user, *room, *epoch)?, text)
+            }
             Command::LeaveChat { room } => self.leave_chat(user, *room),
-            Command::TalkingStick { room, epoch } => self.claim_stick(user, *room, *epoch),
-            Command::Append { room, text, epoch } => self.append(user, *room, text, *epoch),
-            Command::Push { room, epoch } => self.push(user, *room, *epoch),
-            Command::Undo { room, epoch } => self.undo(user, *room, *epoch),
-            Command::Reset { room, epoch } => self.reset(user, *room, *epoch),
-            Command::Typing { room } => self.typing(user, *room),
+            Command::TalkingStick { room, epoch } => {
+                self.claim_stick(user, self.resolve(user, *room)?, *epoch)
+            }
+            Command::Append { room, text, epoch } => {
+                self.append(user, self.floor(user, *room, *epoch)?, text)
+            }
+            Command::Push { room, epoch } => self.push(user, self.floor(user, *room, *epoch)?),
+            Command::Undo { room, epoch } => {
+                Ok(self.undo(user, self.granted(user, *room, *epoch)?))
+            }
+            Command::Reset { room, epoch } => {
+                Ok(self.reset(user, self.granted(user, *room, *epoch)?))
+            }
+            Command::Typing { room } => Ok(self.typing(user, self.resolve(user, *room)?)),
             Command::BlockUser { user: other } => self.block(user, *other),
             Command::UnblockUser { user: other } => self.unblock(user, *other),
             Command::ReportUser {
@@ -406,11 +413,6 @@ impl Hub {
             }
         }
         Ok(Reply::Done)
-    }
-
-    /// A uniform number below `n`, drawn from the seed and the position of the entry.
-    fn draw(seed: u64, position: Position, n: u64) -> u64 {
-        Dice::of(seed, position).below(n)
     }
 
     /// The participant, which must be registered.

@@ -125,6 +125,7 @@ impl Lost {
 
 impl Record {
     fn add(&mut self, seq: Seq, body: &Body, reader: UserId) {
+        let is_own = body.named().first().is_some_and(|who| who.id == reader);
         match body {
             Body::Found(_) => self.own_membership = Some((seq, Membership::Matched)),
             Body::Message { .. } => {
@@ -133,31 +134,22 @@ impl Record {
             }
             Body::PartnerDisconnected(reason) => self.ended = Some((seq, *reason)),
             Body::Closed { .. } => self.ended = Some((seq, EndReason::Closed)),
-            Body::Joined(who) if who.id == reader => {
-                self.own_membership = Some((seq, Membership::Joined));
-            }
-            Body::Left(who) if who.id == reader => {
-                self.own_membership = Some((seq, Membership::Left));
-            }
-            Body::Kicked { user, .. } if user.id == reader => {
-                self.own_membership = Some((seq, Membership::Kicked));
-            }
-            Body::Joined(who) | Body::Left(who) | Body::Away(who) | Body::Back(who) => {
-                // The reader's own absence does not change its membership.
-                if who.id != reader {
-                    self.members = seq;
-                }
-            }
+            Body::Joined(_) if is_own => self.own_membership = Some((seq, Membership::Joined)),
+            Body::Left(_) if is_own => self.own_membership = Some((seq, Membership::Left)),
+            Body::Kicked { .. } if is_own => self.own_membership = Some((seq, Membership::Kicked)),
+            // The reader's own absence does not change its membership.
+            Body::Away(_) | Body::Back(_) if is_own => {}
+            Body::Joined(_) | Body::Left(_) | Body::Away(_) | Body::Back(_) => self.members = seq,
             Body::PartnerAway(_) | Body::PartnerReconnected(_) | Body::Kicked { .. } => {
                 self.members = seq;
             }
-            Body::StickGranted { user, epoch, .. } if user.id == reader => {
+            Body::StickGranted { epoch, .. } if is_own => {
                 self.own_stick = Some((seq, StickLoss::Granted(*epoch)));
             }
-            Body::StickReleased { user, epoch } if user.id == reader => {
+            Body::StickReleased { epoch, .. } if is_own => {
                 self.own_stick = Some((seq, StickLoss::Released(*epoch)));
             }
-            Body::StickExpired { user, epoch } if user.id == reader => {
+            Body::StickExpired { epoch, .. } if is_own => {
                 self.own_stick = Some((seq, StickLoss::Expired(*epoch)));
             }
             Body::StickGranted { .. } | Body::StickReleased { .. } | Body::StickExpired { .. } => {

@@ -38,22 +38,19 @@ impl Hub {
 
     /// All live rooms, in the order of their ids. Copies them one by one.
     pub fn kept_rooms(&self) -> impl Iterator<Item = KeptRoom> {
-        let rooms = self.rooms.sorted_keys().into_iter();
-        rooms.filter_map(|id| {
-            let room = self.room(id);
+        self.rooms.sorted().filter_map(|(id, room)| {
             let name = match &room.kind {
                 Kind::Named { name, .. } => Some(Arc::clone(name)),
                 Kind::Pair { .. } => None,
                 Kind::Ended(_) => return None,
             };
             let members = room.members().iter();
+            let members = members.map(|member| (self.who(member.user), member.since));
             Some(KeptRoom {
                 id,
                 name,
                 last: room.last_seq(),
-                members: members
-                    .map(|member| (self.who(member.user), member.since))
-                    .collect(),
+                members: members.collect(),
                 messages: room.history().iter().cloned().collect(),
             })
         })

@@ -6,7 +6,7 @@ use chat_types::{BreakKind, Reply, Time, UserId};
 
 use super::Hub;
 
-use crate::breaks::{Boss, StressStatus};
+use crate::breaks::Boss;
 use crate::dice::Dice;
 use crate::name::has_visible;
 use crate::reject::{Accepted, Argument, Reject};
@@ -19,9 +19,9 @@ impl Hub {
         }
     }
 
-    /// The participant's levels at `now`; none if it is not registered.
+    /// The participant's stress and its boss's alert level at `now`; none if it is not registered.
     #[must_use]
-    pub fn mood(&self, user: UserId, now: Time) -> Option<StressStatus> {
+    pub fn mood(&self, user: UserId, now: Time) -> Option<(u8, u8)> {
         let breaks = &self.users.get(&user)?.breaks;
         Some(breaks.mood(now, self.boss()))
     }
@@ -38,10 +38,10 @@ impl Hub {
         if excuse.is_none_or(fits) {
             return Ok(());
         }
-        Err(Reject::InvalidArguments {
-            argument: Argument::Excuse,
-            accepted: Accepted::Characters(limit),
-        })
+        Err(Reject::invalid(
+            Argument::Excuse,
+            Accepted::Characters(limit),
+        ))
     }
 
     pub(super) fn take_break(
@@ -67,14 +67,14 @@ impl Hub {
             } = reply
                 && *answer_at > now
             {
-                StressStatus {
-                    stress: *stress,
-                    boss_alert: *boss_alert,
-                } = breaks.mood(*answer_at, boss);
+                (*stress, *boss_alert) = breaks.mood(*answer_at, boss);
             }
         }
-        self.counters.count_break(now, kind, &taken);
-        let StressStatus { stress, boss_alert } = breaks.mood(taken.answer_at, boss);
+        let counters = &mut self.counters;
+        counters.breaks[kind as usize] += 1;
+        counters.alerts += u64::from(taken.is_noticed);
+        counters.held += u64::from(taken.answer_at > now);
+        let (stress, boss_alert) = breaks.mood(taken.answer_at, boss);
         Ok(Reply::OnBreak {
             user,
             kind,

@@ -3,7 +3,7 @@
 use chat_types::{Config, Continuity, RoomId, Span, Time};
 
 use super::Hub;
-use crate::participant::Presence;
+use crate::participant::State;
 use crate::timer::{Timer, TimerKind, Timers};
 
 impl Hub {
@@ -14,11 +14,8 @@ impl Hub {
     pub fn deadlines(&self) -> Vec<(Time, TimerKind, u64)> {
         let mut due: Vec<(Time, Timer)> = self.due().collect();
         due.sort_unstable();
-        let plain = |(at, timer): (Time, Timer)| {
-            let (kind, whose) = timer.kind();
-            (at, kind, whose)
-        };
-        due.into_iter().map(plain).collect()
+        let due = due.into_iter().map(|(at, timer)| (at, timer.kind()));
+        due.map(|(at, (kind, whose))| (at, kind, whose)).collect()
     }
 
     /// Every deadline that its owner holds.
@@ -42,12 +39,19 @@ impl Hub {
         }
     }
 
+    /// Sets the timer to its deadline, if it has one.
+    pub(super) fn arm(&mut self, timer: Timer) {
+        if let Some(at) = self.deadline_of(timer) {
+            self.timers.arm(timer, at);
+        }
+    }
+
     /// Advances the clock, and fires due timers at their own instants.
     pub(super) fn advance(&mut self, at: Time) {
         let at = at.max(self.now);
         while let Some((due, timer)) = self.next_timer(at) {
             self.now = self.now.max(due);
-            self.counters.count_fired(timer.kind().0);
+            self.counters.fired[timer.kind().0 as usize] += 1;
             match timer {
                 Timer::Presence(user) => self.presence_due(user),
                 Timer::Lease(room) => self.lease_due(room),
@@ -91,7 +95,7 @@ impl Hub {
             participant.breaks.settle(now, before, after);
             participant.shift(down);
             if std::mem::take(&mut participant.streams) > 0 {
-                participant.presence = Presence::Grace { until: now + grace };
+                participant.presence = State::Grace.until(now + grace);
                 self.tell_partner_away(user);
             }
         }
@@ -132,18 +136,8 @@ impl Hub {
 
     /// Rebuilds the timers from the deadlines that their owners hold.
     pub(super) fn rearm(&mut self) {
-        self.timers = Timers::default();
-        for user in self.users.sorted_keys() {
-            self.arm_presence(user);
-            if let Some(at) = self
-                .queue
-                .patience_until(user, self.config.interest_patience)
-            {
-                self.timers.arm(Timer::Patience(user), at);
-            }
-        }
-        for room in self.rooms.sorted_keys() {
-            self.arm_lease(room);
-        }
+        let mut timers = Timers::default();
+        self.due().for_each(|(at, timer)| timers.arm(timer, at));
+        self.timers = timers;
     }
 }

@@ -12,8 +12,9 @@ use crate::breaks::Breaks;
 use crate::inbox::Inbox;
 use crate::moderation::Measure;
 use crate::name::{Keys, Name, is_given, is_reserved};
-use crate::participant::{Memory, Naming, Participant, Presence, SpeechPermission};
+use crate::participant::{Memory, Participant, State};
 use crate::reject::{Accepted, Argument, NameFault, NameHolder, Reject};
+use crate::timer::Timer;
 
 /// The most characters of a public id.
 pub(crate) const MAX_PUBLIC_ID: usize = 64;
@@ -120,8 +121,8 @@ impl Hub {
         // The registration itself is no use of the handle: only a later call shows that its owner
         // received it.
         let until = self.now + self.config.unused_timeout;
-        self.set_presence(user, Presence::Unused { until });
-        self.arm_presence(user);
+        self.set_presence(user, State::Unused.until(until));
+        self.arm(Timer::Presence(user));
         let outcome = match joins {
             // Not checked again: the member who made place in the room may be forgotten by now.
             Some(name) => Ok(Reply::LoggedIn {
@@ -169,11 +170,7 @@ impl Hub {
     ) -> UserId {
         self.last_user = self.last_user.next();
         let id = self.last_user;
-        let naming = if name.is_some() {
-            Naming::Chosen
-        } else {
-            Naming::Given
-        };
+        let is_named = name.is_some();
         let shown = name.map_or_else(|| id.to_string().into(), |name| Box::from(&*name.shown));
         // A mute of a handle or an id holds for the new participant. A mute of its chosen name is
         // checked below.
@@ -188,29 +185,25 @@ impl Hub {
         });
         let participant = Participant {
             who,
-            naming,
+            is_named,
             handle,
             reader,
             address,
-            presence: Presence::Present { until: self.now },
+            presence: State::Present.until(self.now),
             streams: 0,
             rooms: Vec::new(),
             pair: None,
             ended: std::collections::VecDeque::new(),
             last_partner: None,
             blocks: Vec::new(),
-            voice: if is_muted {
-                SpeechPermission::Muted
-            } else {
-                SpeechPermission::Free
-            },
+            is_muted,
             inbox: Inbox::default(),
             memory: Memory::default(),
             breaks: Breaks::new(self.now),
         };
         self.users.insert(id, participant.into());
         self.reindex(id);
-        if naming == Naming::Chosen {
+        if is_named {
             self.took_name(id);
         }
         id
@@ -257,16 +250,14 @@ impl Hub {
             if *participant.who.name == *name.shown {
                 return Ok(None);
             }
-            if participant.naming == Naming::Chosen {
-                return Err(Reject::NameNotAllowed {
-                    why: NameFault::Kept,
-                });
+            if participant.is_named {
+                let why = NameFault::Kept;
+                return Err(Reject::NameNotAllowed { why });
             }
         }
         if self.moderation.of_name(&name.keys) == Some(Measure::Ban) {
-            return Err(Reject::NameNotAllowed {
-                why: NameFault::Banned,
-            });
+            let why = NameFault::Banned;
+            return Err(Reject::NameNotAllowed { why });
         }
         let yielding = self
             .yielding(&name.keys, user, from)
@@ -324,7 +315,7 @@ impl Hub {
         }
         let participant = self.user_mut(user);
         let before = Arc::clone(&participant.who);
-        participant.naming = Naming::Chosen;
+        participant.is_named = true;
         participant.who = Arc::new(Who {
             id: user,
             chosen_id: participant.who.chosen_id.clone(),
@@ -346,10 +337,7 @@ impl Hub {
         let Some(id) = id else { return Ok(None) };
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if id.is_empty() || id.len() > MAX_PUBLIC_ID || !id.chars().all(plain) {
-            return Err(Reject::InvalidArguments {
-                argument: Argument::UserId,
-                accepted: Accepted::PublicId,
-            });
+            return Err(Reject::invalid(Argument::UserId, Accepted::PublicId));
         }
         let keys = Keys::of(id);
         let is_banned = self.moderation.of_name(&keys) == Some(Measure::Ban);

@@ -6,9 +6,10 @@ use chat_types::config::Matching;
 use chat_types::{Body, EndReason, EnterQueue, Reply, RoomId, Span, UserId, WasWaiting};
 
 use super::Hub;
+use crate::dice::Dice;
 use crate::name::is_line;
-use crate::participant::Presence;
-use crate::queue::{Candidacy, Compatibility, MatchPreference, Waiter};
+use crate::participant::State;
+use crate::queue::{Compatibility, Waiter};
 use crate::reject::{Accepted, Argument, Reject};
 use crate::room::Kind;
 use crate::timer::Timer;
@@ -47,12 +48,7 @@ impl Hub {
             });
         }
         self.queue.enter(waiter);
-        if let Some(at) = self
-            .queue
-            .patience_until(user, self.config.interest_patience)
-        {
-            self.timers.arm(Timer::Patience(user), at);
-        }
+        self.arm(Timer::Patience(user));
         let position = u32::try_from(self.queue.len()).unwrap_or(u32::MAX);
         Ok(Reply::Waiting {
             user,
@@ -64,28 +60,20 @@ impl Hub {
     /// The caller's entry in the queue.
     fn waiter(&self, user: UserId, enter: &EnterQueue) -> Waiter {
         let interests = tidy(&enter.interests);
-        let patient = self.config.matching == Matching::Interests && !interests.is_empty();
-        let preference = if patient {
-            MatchPreference::Shared
-        } else {
-            MatchPreference::Anyone
-        };
         Waiter {
             user,
             since: self.now,
+            takes_anyone: self.config.matching != Matching::Interests || interests.is_empty(),
             interests,
-            preference,
-            candidacy: self.candidacy(user),
+            is_candidate: self.is_candidate(user),
         }
     }
 
     /// A participant is a candidate from the first use of its handle on. Before that, nothing shows
     /// that its client received the handle, and a partner would wait for an answer in vain.
-    pub(super) fn candidacy(&self, user: UserId) -> Candidacy {
-        match self.users.get(&user) {
-            Some(participant) if !participant.is_unused() => Candidacy::Open,
-            Some(_) | None => Candidacy::Unused,
-        }
+    pub(super) fn is_candidate(&self, user: UserId) -> bool {
+        let participant = self.users.get(&user);
+        participant.is_some_and(|participant| !participant.is_unused())
     }
 
     /// Ends the handling of a use of a handle. A waiter that was no candidate becomes one, and a
@@ -96,12 +84,13 @@ impl Hub {
         }
         self.admit_to_queue(user);
         let until = self.now + self.stays_present(user);
-        let participant = self.users.get_mut(&user);
-        if let Some(Presence::Present { until: later }) = participant.map(|p| &mut p.presence)
-            && *later != until
-        {
-            *later = until;
-            self.arm_presence(user);
+        let presence = self
+            .users
+            .get(&user)
+            .map(|participant| participant.presence);
+        if presence.is_some_and(|now| now.state == State::Present && now.until != until) {
+            self.user_mut(user).presence.until = until;
+            self.arm(Timer::Presence(user));
         }
     }
 
@@ -160,19 +149,16 @@ impl Hub {
         {
             return Ok(());
         }
-        Err(Reject::InvalidArguments {
-            argument: Argument::Interests,
-            accepted: Accepted::List(limit),
-        })
+        Err(Reject::invalid(Argument::Interests, Accepted::List(limit)))
     }
 
     /// The partner for a waiter by a call or a use of its own handle.
     fn partner_by_lot(&self, waiter: &Waiter) -> Option<UserId> {
-        self.partner_for(waiter, |n| Self::draw(self.seed, self.position, n))
+        self.partner_for(waiter, |n| Dice::of(self.seed, self.position).below(n))
     }
 
     fn partner_for(&self, waiter: &Waiter, draw: impl FnOnce(u64) -> u64) -> Option<UserId> {
-        if waiter.candidacy == Candidacy::Unused {
+        if !waiter.is_candidate {
             return None;
         }
         let before = self.user(waiter.user).last_partner;
@@ -212,7 +198,7 @@ impl Hub {
         // If a stream closed while its owner waited, no partner was notified of it. The new partner
         // is notified now.
         for user in [seeker.min(partner), seeker.max(partner)] {
-            if matches!(self.user(user).presence, Presence::Grace { .. }) {
+            if self.user(user).presence.state == State::Grace {
                 self.tell_partner_away(user);
             }
         }
@@ -240,10 +226,7 @@ impl Hub {
             return Ok(Reply::Done);
         };
         if participant.blocks.len() >= limit as usize {
-            return Err(Reject::InvalidArguments {
-                argument: Argument::Blocks,
-                accepted: Accepted::AtMost(limit),
-            });
+            return Err(Reject::invalid(Argument::Blocks, Accepted::AtMost(limit)));
         }
         participant.blocks.insert(at, other);
         let pair = participant.pair;
@@ -280,10 +263,8 @@ impl Hub {
 
 fn check_different(user: UserId, other: UserId) -> Result<(), Reject> {
     if user == other {
-        return Err(Reject::InvalidArguments {
-            argument: Argument::UserId,
-            accepted: Accepted::AnotherParticipant,
-        });
+        let accepted = Accepted::AnotherParticipant;
+        return Err(Reject::invalid(Argument::UserId, accepted));
     }
     Ok(())
 }

@@ -85,34 +85,28 @@ impl Hub {
     /// The last numbers that were given, or that a lost life may have given.
     #[must_use]
     pub fn last_numbers(&self) -> LastNumbers {
-        let users = self.users.sorted_keys().into_iter();
-        let rooms = self.rooms.sorted_keys().into_iter();
+        let inboxes = self.users.sorted().map(|(id, user)| (id, user.inbox.end()));
+        let places = self.rooms.sorted().map(|(id, room)| {
+            let epoch = room.stick().map(Stick::epoch).unwrap_or_default();
+            (id, (room.last_seq(), epoch))
+        });
         LastNumbers {
             user: self.last_user,
             room: self.last_room,
-            inboxes: users
-                .map(|user| (user, self.user(user).inbox.end()))
-                .collect(),
-            places: rooms
-                .map(|id| {
-                    let room = self.room(id);
-                    let epoch = room.stick().map(Stick::epoch).unwrap_or_default();
-                    (id, (room.last_seq(), epoch))
-                })
-                .collect(),
+            inboxes: inboxes.collect(),
+            places: places.collect(),
         }
     }
 
     /// Every room, in the order of their ids.
     pub fn room_outlines(&self) -> impl Iterator<Item = RoomOutline> {
-        let rooms = self.rooms.sorted_keys().into_iter();
-        rooms.filter_map(|room| Some(self.room_outline(self.rooms.get(&room)?)))
+        self.rooms.sorted().map(|(_, room)| self.room_outline(room))
     }
 
     /// Every participant, in the order of their ids.
     pub fn participant_outlines(&self) -> impl Iterator<Item = ParticipantOutline> {
-        let users = self.users.sorted_keys().into_iter();
-        users.filter_map(|user| Some(self.participant_outline(user, self.users.get(&user)?)))
+        let users = self.users.sorted();
+        users.map(|(user, participant)| self.participant_outline(user, participant))
     }
 
     /// The instant and the kind of the next timer.
@@ -123,10 +117,7 @@ impl Hub {
     }
 
     fn room_outline(&self, room: &Room) -> RoomOutline {
-        let absent = |user: UserId| {
-            self.presence_of(user)
-                .is_some_and(|p| p != Attendance::Present)
-        };
+        let absent = |user: UserId| self.presence_of(user) > Some(Attendance::Present);
         let has_draft = |user: UserId| room.draft(user).is_some_and(|draft| !draft.is_empty());
         // Presence plays no role in an ended room.
         let ended = matches!(room.kind, Kind::Ended(_));

@@ -13,7 +13,7 @@ use super::speech::SUFFIX;
 use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
 use crate::name::fold;
 use crate::page::PageLimits;
-use crate::participant::Presence;
+use crate::participant::{Presence, State};
 use crate::reject::Reject;
 use crate::room::Kind;
 
@@ -28,6 +28,13 @@ pub struct Size {
     pub limit: u64,
 }
 
+impl From<(&'static str, usize, u64)> for Size {
+    fn from((name, size, limit): (&'static str, usize, u64)) -> Self {
+        let size = size as u64;
+        Self { name, size, limit }
+    }
+}
+
 impl Hub {
     /// The number of events in the participant's inbox after `after`; none if it is not registered.
     #[must_use]
@@ -38,7 +45,7 @@ impl Hub {
     /// The participant with this handle.
     #[must_use]
     pub fn user_by_handle(&self, handle: &SecretHash) -> Option<UserId> {
-        self.find(handle)
+        self.index.handles.get(handle).copied()
     }
 
     /// The hash of the participant's handle.
@@ -158,10 +165,10 @@ impl Hub {
     /// The participant's presence; none if it is not registered.
     #[must_use]
     pub fn presence_of(&self, user: UserId) -> Option<Attendance> {
-        Some(match self.users.get(&user)?.presence {
-            Presence::Unused { .. } | Presence::Present { .. } => Attendance::Present,
-            Presence::Grace { .. } => Attendance::Reconnecting,
-            Presence::Away { .. } => Attendance::Away,
+        Some(match self.users.get(&user)?.presence.state {
+            State::Unused | State::Present => Attendance::Present,
+            State::Grace => Attendance::Reconnecting,
+            State::Away => Attendance::Away,
         })
     }
 
@@ -172,13 +179,12 @@ impl Hub {
         let Some(participant) = self.users.get(&user) else {
             return false;
         };
-        match participant.presence {
-            Presence::Present { .. } if participant.streams > 0 => false,
-            Presence::Present { until } => {
-                until.since(now).0 < self.stays_present(user).0.saturating_mul(3) / 4
-            }
-            Presence::Unused { .. } | Presence::Grace { .. } | Presence::Away { .. } => true,
+        let Presence { state, until } = participant.presence;
+        if state != State::Present {
+            return true;
         }
+        participant.streams == 0
+            && until.since(now).0 < self.stays_present(user).0.saturating_mul(3) / 4
     }
 
     /// The end of the participant's inbox, and the end of the last answer.
@@ -307,8 +313,7 @@ impl Hub {
             mut rooms_each,
             mut ended,
         ] = [0; 6];
-        for user in self.users.sorted_keys() {
-            let participant = self.user(user);
+        for (_, participant) in self.users.sorted() {
             inbox = inbox.max(participant.inbox.len());
             memory = memory.max(participant.memory.len());
             blocks = blocks.max(participant.blocks.len());
@@ -317,8 +322,7 @@ impl Hub {
             ended = ended.max(participant.ended.len());
         }
         let [mut members, mut history, mut draft, mut sticks] = [0; 4];
-        for room in self.rooms.sorted_keys() {
-            let room = self.room(room);
+        for (_, room) in self.rooms.sorted() {
             members = members.max(room.members().len());
             history = history.max(room.history().len());
             sticks = sticks.max(room.stick().map_or(0, |stick| stick.line().len()));
@@ -355,13 +359,8 @@ impl Hub {
             ),
             ("bans", self.moderation.bans(), config.max_bans),
         ]
-        .into_iter()
-        .map(|(name, size, limit)| Size {
-            name,
-            size: size as u64,
-            limit: u64::from(limit),
-        })
-        .collect()
+        .map(|(name, size, limit)| Size::from((name, size, limit.into())))
+        .into()
     }
 
     /// The name of a named room.

@@ -147,10 +147,8 @@ impl Hub {
         from: Address,
         name: &Arc<str>,
     ) -> Result<RoomName, Reject> {
-        let name = RoomName::new(name).map_err(|fault| Reject::InvalidArguments {
-            argument: Argument::Room,
-            accepted: Accepted::Line(64, fault),
-        })?;
+        let name = RoomName::new(name)
+            .map_err(|fault| Reject::invalid(Argument::Room, Accepted::Line(64, fault)))?;
         let Some(room) = self.index.rooms.get(&name.key) else {
             self.check_room_space()?;
             return self.check_rooms_each(user).map(|()| name);
@@ -261,7 +259,7 @@ impl Hub {
     /// Removes the member. It receives `user.left` like the others: the event marks the end of its
     /// membership in the room's order.
     pub(super) fn leave_named(&mut self, room: RoomId, user: UserId) {
-        self.give_up_stick(room, user, ReleaseCause::Leave);
+        self.give_up_stick(room, user, ReleaseCause::LEAVE);
         let who = self.who(user);
         self.post(room, Body::Left(who), None);
         self.take_out(room, user);
@@ -290,8 +288,7 @@ impl Hub {
     pub(super) fn end_pair(&mut self, room: RoomId, reason: EndReason, actor: Option<UserId>) {
         self.post(room, Body::PartnerDisconnected(reason), actor);
         self.room_mut(room).end(reason);
-        let members: Vec<UserId> = self.room(room).members().iter().map(|m| m.user).collect();
-        for user in members {
+        for user in self.members_of(room).collect::<Vec<_>>() {
             let limit = self.config.max_ended_rooms as usize;
             let participant = self.user_mut(user);
             participant.rooms.retain(|live| *live != room);
@@ -314,10 +311,9 @@ impl Hub {
         }
     }
 
-    pub(super) fn typing(&mut self, user: UserId, room: Option<RoomId>) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
+    pub(super) fn typing(&mut self, user: UserId, room: RoomId) -> Reply {
         self.notice(room, user, NoticeKind::Typing);
-        Ok(Reply::Done)
+        Reply::Done
     }
 
     /// Notifies the rooms of a participant that it has waited in a `check` for this long.

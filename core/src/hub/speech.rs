@@ -22,12 +22,9 @@ impl Hub {
     pub(super) fn send(
         &mut self,
         user: UserId,
-        room: Option<RoomId>,
+        room: RoomId,
         text: &Arc<str>,
-        epoch: Option<Epoch>,
     ) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
-        self.check_floor(user, room, epoch)?;
         self.check_text(text)?;
         Ok(self.say(user, room, Arc::clone(text)))
     }
@@ -35,12 +32,9 @@ impl Hub {
     pub(super) fn append(
         &mut self,
         user: UserId,
-        room: Option<RoomId>,
+        room: RoomId,
         text: &str,
-        epoch: Option<Epoch>,
     ) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
-        self.check_floor(user, room, epoch)?;
         if text.is_empty() {
             return Err(Reject::MessageEmpty);
         }
@@ -50,31 +44,20 @@ impl Hub {
         if drafted + count(text).min(max_append) > limit {
             return Err(Reject::DraftFull { limit });
         }
-        let draft = self
-            .room_mut(room)
-            .draft_mut(user)
-            .ok_or(Reject::NotInRoom)?;
-        let appended = draft.append(text, max_append);
-        let suffix = (appended.cut > 0).then(|| draft.suffix(SUFFIX).into());
+        let draft = self.room_mut(room).draft_mut(user);
+        let draft = draft.ok_or(Reject::NotInRoom)?;
+        let cut = draft.append(text, max_append);
+        let suffix = (cut > 0).then(|| draft.suffix(SUFFIX).into());
         Ok(Reply::Draft {
-            length: appended.length,
-            cut: appended.cut,
+            length: draft.length(),
+            cut,
             suffix,
         })
     }
 
-    pub(super) fn push(
-        &mut self,
-        user: UserId,
-        room: Option<RoomId>,
-        epoch: Option<Epoch>,
-    ) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
-        self.check_floor(user, room, epoch)?;
-        let draft = self
-            .room(room)
-            .draft(user)
-            .filter(|draft| !draft.is_empty());
+    pub(super) fn push(&mut self, user: UserId, room: RoomId) -> Result<Reply, Reject> {
+        let draft = self.room(room).draft(user);
+        let draft = draft.filter(|draft| !draft.is_empty());
         let text = draft.ok_or(Reject::DraftEmpty)?.text();
         self.check_text(text)?;
         let text = Arc::from(text);
@@ -82,60 +65,39 @@ impl Hub {
         let reply = self.say(user, room, text);
         // Where the stick is optional, a member may push while it waits for the stick, and keeps
         // its place. The message may have ended a pair room; those have no stick.
-        if self
-            .room(room)
-            .stick()
-            .is_some_and(|stick| stick.holds(user))
-        {
-            self.give_up_stick(room, user, ReleaseCause::Push);
+        let stick = self.room(room).stick();
+        if stick.is_some_and(|stick| stick.holds(user)) {
+            self.give_up_stick(room, user, ReleaseCause::PUSH);
         }
         Ok(reply)
     }
 
-    pub(super) fn undo(
-        &mut self,
-        user: UserId,
-        room: Option<RoomId>,
-        epoch: Option<Epoch>,
-    ) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
-        self.check_epoch(user, room, epoch)?;
+    pub(super) fn undo(&mut self, user: UserId, room: RoomId) -> Reply {
         let room = self.room_mut(room);
-        if room.draft(user).is_none() {
-            return Ok(Reply::Draft {
-                length: 0,
-                cut: 0,
-                suffix: None,
-            });
+        // A member without a draft gets none.
+        if room.draft(user).is_some()
+            && let Some(draft) = room.draft_mut(user)
+        {
+            draft.undo();
+            return draft_of(draft.length());
         }
-        let draft = room.draft_mut(user).ok_or(Reject::NotInRoom)?;
-        draft.undo();
-        Ok(Reply::Draft {
-            length: draft.length(),
-            cut: 0,
-            suffix: None,
-        })
+        draft_of(0)
     }
 
-    pub(super) fn reset(
-        &mut self,
+    pub(super) fn reset(&mut self, user: UserId, room: RoomId) -> Reply {
+        self.room_mut(room).clear_draft(user);
+        self.give_up_stick(room, user, ReleaseCause::RESET);
+        draft_of(0)
+    }
+
+    /// The room in which `user` may speak now, as it names it.
+    pub(super) fn floor(
+        &self,
         user: UserId,
         room: Option<RoomId>,
         epoch: Option<Epoch>,
-    ) -> Result<Reply, Reject> {
+    ) -> Result<RoomId, Reject> {
         let room = self.resolve(user, room)?;
-        self.check_epoch(user, room, epoch)?;
-        self.room_mut(room).clear_draft(user);
-        self.give_up_stick(room, user, ReleaseCause::Reset);
-        Ok(Reply::Draft {
-            length: 0,
-            cut: 0,
-            suffix: None,
-        })
-    }
-
-    /// Checks that `user` may speak in `room` now.
-    fn check_floor(&self, user: UserId, room: RoomId, epoch: Option<Epoch>) -> Result<(), Reject> {
         if self.is_muted(user) {
             return Err(Reject::Muted);
         }
@@ -145,8 +107,20 @@ impl Hub {
             Some(stick) if self.config.stick == StickRule::Required && !stick.holds(user) => {
                 Err(Reject::StickRequired)
             }
-            _ => Ok(()),
+            _ => Ok(room),
         }
+    }
+
+    /// The room that `user` names, if the epoch that it may name is that of its grant there.
+    pub(super) fn granted(
+        &self,
+        user: UserId,
+        room: Option<RoomId>,
+        epoch: Option<Epoch>,
+    ) -> Result<RoomId, Reject> {
+        let room = self.resolve(user, room)?;
+        check_grant(user, self.room(room).stick(), epoch)?;
+        Ok(room)
     }
 
     /// Checks that the text can be a message.
@@ -160,16 +134,6 @@ impl Hub {
             return Err(Reject::MessageTooLong { limit });
         }
         Ok(())
-    }
-
-    /// Checks the epoch against the stick of `room`, as `check_grant` does.
-    pub(super) fn check_epoch(
-        &self,
-        user: UserId,
-        room: RoomId,
-        epoch: Option<Epoch>,
-    ) -> Result<(), Reject> {
-        check_grant(user, self.room(room).stick(), epoch)
     }
 
     /// Posts the message. The caller has made all checks.
@@ -201,11 +165,25 @@ impl Hub {
 }
 
 /// Checks the epoch, if the caller names one: it must be the epoch of the caller's current grant.
-fn check_grant(user: UserId, stick: Option<&Stick>, epoch: Option<Epoch>) -> Result<(), Reject> {
+pub(super) fn check_grant(
+    user: UserId,
+    stick: Option<&Stick>,
+    epoch: Option<Epoch>,
+) -> Result<(), Reject> {
     match (epoch, stick) {
         (Some(epoch), Some(stick)) if !(stick.holds(user) && stick.epoch() == epoch) => {
             Err(Reject::StickRequired)
         }
         _ => Ok(()),
+    }
+}
+
+/// The answer to a call that cut nothing.
+const fn draft_of(length: u32) -> Reply {
+    let (cut, suffix) = (0, None);
+    Reply::Draft {
+        length,
+        cut,
+        suffix,
     }
 }

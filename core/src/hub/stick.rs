@@ -4,26 +4,26 @@ use chat_types::{Body, Epoch, Reply, RoomId, Span, UserId};
 
 use super::Hub;
 use super::lost_life::number_behind;
+use super::speech::check_grant;
 use crate::counters::{ReleaseCause, StickMove};
 use crate::reject::Reject;
-use crate::stick::{Claim, GivenUp};
+use crate::stick::{Claim, GivenUp, Stick};
 use crate::timer::Timer;
 
 impl Hub {
     pub(super) fn claim_stick(
         &mut self,
         user: UserId,
-        room: Option<RoomId>,
+        room: RoomId,
         epoch: Option<Epoch>,
     ) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
         if self.room(room).stick().is_none() {
             return Err(Reject::NoStick);
         }
         if self.is_muted(user) {
             return Err(Reject::Muted);
         }
-        self.check_epoch(user, room, epoch)?;
+        check_grant(user, self.room(room).stick(), epoch)?;
         let (now, lease) = (self.now, self.config.stick_lease);
         let stick = self.room_mut(room).stick_mut().ok_or(Reject::NoStick)?;
         match stick.claim(user, now, lease) {
@@ -63,13 +63,13 @@ impl Hub {
         };
         match stick.give_up(user) {
             GivenUp::Released(epoch) => {
-                self.counters.count_move(self.now, cause.released());
+                self.counters.count_move(self.now, cause.released);
                 let who = self.who(user);
                 self.post(room, Body::StickReleased { user: who, epoch }, None);
                 self.grant_next(room);
             }
             GivenUp::Withdrawn => {
-                if let Some(how) = cause.withdrawn() {
+                if let Some(how) = cause.withdrawn {
                     self.counters.count_move(self.now, how);
                 }
             }
@@ -110,10 +110,8 @@ impl Hub {
 
     fn grant_next(&mut self, room: RoomId) {
         let (now, lease) = (self.now, self.config.stick_lease);
-        let next = self
-            .room_mut(room)
-            .stick_mut()
-            .and_then(|stick| stick.grant_next(now, lease));
+        let stick = self.room_mut(room).stick_mut();
+        let next = stick.and_then(|stick| stick.grant_next(now, lease));
         if let Some(user) = next {
             self.counters.count_move(now, StickMove::GrantedFromLine);
             self.tell_granted(room, user);
@@ -121,31 +119,16 @@ impl Hub {
     }
 
     fn tell_granted(&mut self, room: RoomId, user: UserId) {
-        self.arm_lease(room);
-        let epoch = self
-            .room(room)
-            .stick()
-            .map(crate::stick::Stick::epoch)
-            .unwrap_or_default();
-        let (who, lease) = (self.who(user), self.config.stick_lease);
-        self.post(
-            room,
-            Body::StickGranted {
-                user: who,
-                epoch,
-                lease,
-            },
-            None,
-        );
-    }
-
-    pub(super) fn arm_lease(&mut self, room: RoomId) {
-        let until = self
-            .room(room)
-            .stick()
-            .and_then(crate::stick::Stick::lease_until);
-        if let Some(until) = until {
-            self.timers.arm(Timer::Lease(room), until);
-        }
+        self.arm(Timer::Lease(room));
+        let body = Body::StickGranted {
+            user: self.who(user),
+            epoch: self
+                .room(room)
+                .stick()
+                .map(Stick::epoch)
+                .unwrap_or_default(),
+            lease: self.config.stick_lease,
+        };
+        self.post(room, body, None);
     }
 }

@@ -1,11 +1,11 @@
 //! Admission: refusals that cost the journal nothing.
 
 use chat_types::{
-    Address, Call, Caller, Command, Earlier, Entry, Implied, Read, Reader, RequestKey, Seq, Ticket,
-    Time, UserId,
+    Address, Call, Caller, Command, Entry, Implied, Read, Reader, RequestKey, Seq, Ticket, Time,
+    UserId,
 };
 
-use super::{Disk, Fate, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase};
+use super::{Failing, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin};
 use crate::reject::Reject;
 
 impl Node {
@@ -71,10 +71,8 @@ impl Node {
     }
 
     fn check_phase(&self) -> Result<(), Reject> {
-        if self.phase == Phase::Stopping {
-            return Err(Reject::ShuttingDown {
-                earlier: Earlier::Unasked,
-            });
+        if self.is_stopping {
+            return Err(Reject::shutting_down());
         }
         Ok(())
     }
@@ -153,21 +151,13 @@ impl Node {
     /// The last append failed and its pause is not over, or the outcome of the append in flight is
     /// unknown.
     pub fn check_storage(&self, now: Time) -> Result<(), Reject> {
-        let earlier = Earlier::Unasked;
-        match self.disk {
-            Disk::Failing { retry_at, .. } if now < retry_at => {
-                return Err(Reject::StorageUnavailable {
-                    retry_after: retry_at.since(now),
-                    earlier,
-                });
-            }
-            Disk::Failing { .. } | Disk::Healthy => {}
+        if let Some(Failing { retry_at, .. }) = self.failing
+            && now < retry_at
+        {
+            return Err(Reject::storage_unavailable(retry_at.since(now)));
         }
-        if self.fate == Fate::Unknown {
-            return Err(Reject::StorageUnavailable {
-                retry_after: MAX_PAUSE,
-                earlier,
-            });
+        if self.is_fate_unknown {
+            return Err(Reject::storage_unavailable(MAX_PAUSE));
         }
         Ok(())
     }
@@ -175,12 +165,8 @@ impl Node {
     /// Checks that one more entry may wait for the journal.
     fn check_journal(&self, now: Time) -> Result<(), Reject> {
         self.check_storage(now)?;
-        let earlier = Earlier::Unasked;
         if self.proposed.len() >= self.hub.config().max_pending as usize {
-            return Err(Reject::Overloaded {
-                retry_after: OVERLOAD_RETRY,
-                earlier,
-            });
+            return Err(Reject::overloaded(OVERLOAD_RETRY));
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use chat_types::{
 
 use crate::reject::Reject;
 use crate::table::Table;
-use chat_types::{Address, Earlier, UserId};
+use chat_types::{Address, UserId};
 
 /// The largest number of addresses with a bucket. Beyond it, calls from new addresses are refused
 /// until other buckets are full again.
@@ -55,7 +55,7 @@ struct Rate {
 
 impl Rate {
     fn new(limit: RateLimit) -> Option<Self> {
-        let RateLimit::Bucket(Bucket { per_second, burst }) = limit else {
+        let RateLimit::At(Bucket { per_second, burst }) = limit else {
             return None;
         };
         let interval = Span(1_000_000 / u64::from(per_second).max(1)).max(Span(1));
@@ -70,10 +70,7 @@ impl Rate {
         let next = full_at.max(now) + self.interval;
         let ahead = next.since(now);
         if ahead > self.burst {
-            return Err(Reject::RateLimited {
-                retry_after: ahead - self.burst,
-                earlier: Earlier::Unasked,
-            });
+            return Err(Reject::rate_limited(ahead - self.burst));
         }
         Ok(next)
     }
@@ -156,12 +153,8 @@ impl Addresses {
         if self.full_at.contains_key(&from) {
             return Ok(());
         }
-        let next: Vec<(Address, Time)> = self
-            .full_at
-            .range(self.hand..)
-            .take(SWEEP)
-            .map(|(a, t)| (*a, *t))
-            .collect();
+        let next = self.full_at.range(self.hand..).take(SWEEP);
+        let next: Vec<(Address, Time)> = next.map(|(address, at)| (*address, *at)).collect();
         self.hand = match next.last() {
             Some((last, _)) if next.len() == SWEEP => Address(last.0.wrapping_add(1)),
             _ => Address(0),
@@ -172,10 +165,7 @@ impl Addresses {
             }
         }
         if self.full_at.len() as u64 >= ADDRESSES {
-            return Err(Reject::RateLimited {
-                retry_after: rate.burst,
-                earlier: Earlier::Unasked,
-            });
+            return Err(Reject::rate_limited(rate.burst));
         }
         Ok(())
     }
@@ -188,12 +178,8 @@ fn charge(
     user: UserId,
     now: Time,
 ) -> Result<(), Reject> {
-    match buckets.get_mut(&user) {
-        Some(full_at) => *full_at = rate.take(*full_at, now)?,
-        None => {
-            buckets.insert(user, rate.take(Time(0), now)?);
-        }
-    }
+    let full_at = buckets.get_or_default(user);
+    *full_at = rate.take(*full_at, now)?;
     Ok(())
 }
 
@@ -202,7 +188,7 @@ mod tests {
     use super::*;
 
     fn gate(per_second: u32, burst: u32) -> Gate {
-        let limit = RateLimit::Bucket(Bucket { per_second, burst });
+        let limit = RateLimit::At(Bucket { per_second, burst });
         let config = Config {
             rate_limit: limit,
             address_rate_limit: limit,
@@ -217,13 +203,7 @@ mod tests {
         let mut gate = gate(10, 3);
         let mut call = |at| gate.admit(Time(at), Address(1), Some(UserId(1)));
         assert_eq!([call(0), call(0), call(0)], [Ok(()); 3]);
-        assert_eq!(
-            call(0),
-            Err(Reject::RateLimited {
-                retry_after: Span::millis(100),
-                earlier: Earlier::Unasked,
-            })
-        );
+        assert_eq!(call(0), Err(Reject::rate_limited(Span::millis(100))));
         assert_eq!(call(100_000), Ok(()));
         assert!(call(150_000).is_err());
         assert_eq!(call(200_000), Ok(()));
@@ -231,7 +211,7 @@ mod tests {
 
     #[test]
     fn only_registrations_take_from_their_bucket() {
-        let limit = RateLimit::Bucket(Bucket {
+        let limit = RateLimit::At(Bucket {
             per_second: 1,
             burst: 1,
         });

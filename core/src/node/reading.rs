@@ -1,11 +1,10 @@
 //! Reads: answered from the committed state, at once or when events arrive.
 
-use chat_types::{Answer, Continuity, Earlier, Read, Response, Seq, Span, Ticket, Time, UserId};
+use chat_types::{Answer, Continuity, Read, Response, Seq, Span, Ticket, Time, UserId};
 
+use super::Node;
 use super::long_polls::{self, Waiting};
 use super::streams::Opener;
-use super::{Node, Output, Phase};
-use crate::breaks::StressStatus;
 use crate::hub::STREAM_RETRY;
 use crate::reject::Reject;
 
@@ -31,8 +30,8 @@ impl Node {
                 limit,
             } => self.hub.read_history(user, room, before, limit)?,
             Read::Mood => {
-                let StressStatus { stress, boss_alert } =
-                    self.hub.mood(user, now).ok_or(Reject::UnknownHandle)?;
+                let mood = self.hub.mood(user, now);
+                let (stress, boss_alert) = mood.ok_or(Reject::UnknownHandle)?;
                 Answer::Mood { stress, boss_alert }
             }
         };
@@ -83,7 +82,7 @@ impl Node {
             until: now + wait,
             told: now,
         };
-        if wait == Span::ZERO || start < end || self.phase == Phase::Stopping {
+        if wait == Span::ZERO || start < end || self.is_stopping {
             self.answer_check(now, user, &waiting);
         } else {
             self.long_polls.park(user, waiting, self.beat());
@@ -118,17 +117,9 @@ impl Node {
     ) -> Result<(), Reject> {
         let (after, end, _) = self.cursor(user, after)?;
         if self.streams.readers(user) >= self.hub.config().max_streams as usize {
-            return Err(Reject::RateLimited {
-                retry_after: STREAM_RETRY,
-                earlier: Earlier::Unasked,
-            });
+            return Err(Reject::rate_limited(STREAM_RETRY));
         }
-        self.reply(ticket, Ok(Response::Streaming));
-        let cursor = after.unwrap_or(end);
-        self.streams.open(ticket, user, (cursor, Opener::Reader));
-        if cursor < end && self.streams.signal(ticket) {
-            self.outputs.push_back(Output::StreamReady(ticket));
-        }
+        self.begin_stream(ticket, (user, Opener::Reader), after, end);
         Ok(())
     }
 

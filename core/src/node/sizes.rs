@@ -32,13 +32,13 @@ impl Node {
             Command::Login { username, room } => {
                 check_name(username)?;
                 let accepted = Accepted::Line(64, LineFault::Long);
-                check(room, MAX_NAME, || invalid(Argument::Room, accepted))
+                check(room, MAX_NAME, || Reject::invalid(Argument::Room, accepted))
             }
             Command::EnterQueue(enter) => check_enter(enter, config),
             Command::ReportUser { reason, .. } => {
                 let accepted = Accepted::Line(MAX_REASON, LineFault::Long);
                 check(reason, MAX_REASON as usize, || {
-                    invalid(Argument::Reason, accepted)
+                    Reject::invalid(Argument::Reason, accepted)
                 })
             }
             Command::TakeBreak {
@@ -47,7 +47,7 @@ impl Node {
             } => {
                 let limit = config.max_excuse;
                 check(excuse, limit as usize, || {
-                    invalid(Argument::Excuse, Accepted::Characters(limit))
+                    Reject::invalid(Argument::Excuse, Accepted::Characters(limit))
                 })
             }
             _ => Ok(()),
@@ -59,7 +59,7 @@ fn check_enter(enter: &EnterQueue, config: &Config) -> Result<(), Reject> {
     if let Some(name) = &enter.display_name {
         check_name(name)?;
     }
-    let too_many = || invalid(Argument::Interests, Accepted::List(config.max_interests));
+    let too_many = || Reject::invalid(Argument::Interests, Accepted::List(config.max_interests));
     if enter.interests.len() > config.max_interests as usize {
         return Err(too_many());
     }
@@ -68,7 +68,7 @@ fn check_enter(enter: &EnterQueue, config: &Config) -> Result<(), Reject> {
     }
     let id = enter.user_id.as_deref().unwrap_or_default();
     check(id, MAX_PUBLIC_ID, || {
-        invalid(Argument::UserId, Accepted::PublicId)
+        Reject::invalid(Argument::UserId, Accepted::PublicId)
     })
 }
 
@@ -83,8 +83,4 @@ fn check(text: &str, characters: usize, refuse: impl FnOnce() -> Reject) -> Resu
         return Err(refuse());
     }
     Ok(())
-}
-
-const fn invalid(argument: Argument, accepted: Accepted) -> Reject {
-    Reject::InvalidArguments { argument, accepted }
 }

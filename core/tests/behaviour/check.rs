@@ -266,8 +266,8 @@ impl ScriptRun {
             }
             Read::Notices => Ok(self.notices(user)),
             Read::Mood => {
-                let mood = self.hub.mood(user, self.at).expect("registered");
-                Ok(format!("stress {}, boss {}", mood.stress, mood.boss_alert))
+                let (stress, boss) = self.hub.mood(user, self.at).expect("registered");
+                Ok(format!("stress {stress}, boss {boss}"))
             }
         };
         let text = match answer {

@@ -30,7 +30,7 @@ impl Codes for Vec<Ticket> {
 
 #[test]
 fn floods_cost_no_journal() {
-    let bucket = RateLimit::Bucket(Bucket {
+    let bucket = RateLimit::At(Bucket {
         per_second: 1,
         burst: 2,
     });
@@ -71,7 +71,7 @@ fn register(name: &str, from: Address) -> Call {
 /// At most two registrations at once, and one more each second.
 fn slow_registration() -> Config {
     Config {
-        registration_rate_limit: RateLimit::Bucket(Bucket {
+        registration_rate_limit: RateLimit::At(Bucket {
             per_second: 1,
             burst: 2,
         }),
@@ -126,7 +126,7 @@ fn refused_registrations_count_and_calls_by_handle_do_not() {
 fn typing_costs_as_much_as_a_message() {
     let refused_after = |calls: &dyn Fn() -> Command| {
         let mut shell = Shell::with_pair(Config {
-            rate_limit: RateLimit::Bucket(Bucket {
+            rate_limit: RateLimit::At(Bucket {
                 per_second: 2,
                 burst: 5,
             }),
@@ -205,7 +205,7 @@ fn the_collections_of_a_node_keep_to_their_limits() {
 
 #[test]
 fn sizes_count_who_waits_for_a_stick_and_which_addresses_are_told_apart() {
-    let limit = RateLimit::Bucket(Bucket {
+    let limit = RateLimit::At(Bucket {
         per_second: 5,
         burst: 50,
     });
@@ -264,7 +264,7 @@ fn the_limits_of_a_node_follow_from_its_configuration() {
 #[test]
 fn a_restart_with_other_rates_charges_by_these() {
     let limit = |burst| {
-        RateLimit::Bucket(Bucket {
+        RateLimit::At(Bucket {
             per_second: 1,
             burst,
         })

@@ -31,11 +31,3 @@ crate::listed! {
         CompanyDinner "company_dinner",
     }
 }
-
-impl BreakKind {
-    /// The break of this name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
-    }
-}

@@ -5,7 +5,6 @@
 
 mod break_kind;
 mod call;
-mod code;
 mod command;
 mod continuity;
 mod event;
@@ -19,10 +18,10 @@ mod time;
 mod view;
 
 pub mod config;
+pub mod reject;
 
 pub use break_kind::BreakKind;
 pub use call::{Call, Earlier, Read, Reader, Ticket};
-pub use code::Code;
 pub use command::{Caller, Command, EnterQueue, Entry, Implied};
 pub use config::{Config, ConfigError};
 pub use continuity::Continuity;
@@ -36,6 +35,7 @@ pub use id::{
 pub use mix::{mix, mix_bytes, mix_lanes};
 pub use operate::Operate;
 pub use page::{Item, Page};
+pub use reject::{Code, Reject};
 pub use reply::{Answer, Notice, Reply, Response, WasWaiting};
 pub use time::{Span, Time};
 pub use view::{Counts, Floor, LINE_SHOWN, MemberView, ParticipantView, Report, RoomView};

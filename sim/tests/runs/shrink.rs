@@ -340,7 +340,7 @@ fn too_many(record: &Record<'_>) -> bool {
 #[test]
 fn a_rate_is_lowered_until_few_calls_are_too_many() {
     let mut plan = scenario("brief");
-    plan.server.rate_limit = RateLimit::Bucket(Bucket {
+    plan.server.rate_limit = RateLimit::At(Bucket {
         per_second: 1,
         burst: 8,
     });

@@ -135,7 +135,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
 /// alone in its room, which disappears: the next one of this name is another.
 fn wander(plan: &mut Plan, dice: &mut Dice) {
     dice.say("and one wanders through 300 rooms");
-    let rates = RateLimit::Bucket(Bucket {
+    let rates = RateLimit::At(Bucket {
         per_second: 1_000,
         burst: 1_000,
     });

@@ -213,7 +213,7 @@ async fn look_after(guard: Weak<Guard>) {
         if guard.sessions.is_stale() {
             guard.sessions.save().await;
         }
-        guard.service.refused_requests().sweep();
+        guard.service.refused_requests.sweep();
     }
 }
 

@@ -90,7 +90,7 @@ impl Limits {
     pub fn for_core(self, config: &Config) -> Self {
         let participants = u64::from(config.max_per_address);
         let rated = match config.rate_limit {
-            RateLimit::Bucket(bucket) => Some(u64::from(bucket.per_second)),
+            RateLimit::At(bucket) => Some(u64::from(bucket.per_second)),
             RateLimit::None => None,
         };
         let requests = rated.map(|calls| (participants * calls).max(LEAST_REQUESTS));

@@ -71,7 +71,7 @@ pub enum Request {
     /// A call.
     Call(Call),
     /// A call about the participant with this public id.
-    About(Box<str>, Naming),
+    About(Arc<str>, Naming),
 }
 
 /// A function that reads the state between two turns.

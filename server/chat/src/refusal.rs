@@ -57,23 +57,9 @@ pub struct OwnRoom {
 
 impl From<Reject> for Refusal {
     fn from(reject: Reject) -> Self {
-        let mut message = reject.to_string();
-        message.push_str(of_earlier(reject.earlier()));
         Self {
             retry_after_ms: reject.retry_after().map(|span| span.as_millis().max(1)),
-            earlier_attempt: reject.earlier().as_str(),
-            ..Self::new(reject.code(), message)
-        }
-    }
-}
-
-const fn of_earlier(earlier: Earlier) -> &'static str {
-    match earlier {
-        Earlier::Unasked => "",
-        Earlier::None => ". No attempt with this request_key has taken effect",
-        Earlier::Unknown => {
-            ". If you sent this before, it may have been delivered: repeat it with the same \
-             request_key, do not say it anew"
+            ..Self::new(reject.code(), reject.to_string()).after(reject.earlier())
         }
     }
 }
@@ -119,14 +105,6 @@ impl Refusal {
         Self::new("invalid_arguments", message)
     }
 
-    /// A refusal of a search on a server without a history.
-    #[must_use]
-    pub fn unsearchable() -> Self {
-        let message = "This server keeps no past messages to search; history has the last ones of \
-                       a room";
-        Self::new("search_unavailable", message.into())
-    }
-
     /// A refusal because of overload.
     #[must_use]
     pub fn overloaded(message: String, retry_after_ms: u64) -> Self {
@@ -139,7 +117,14 @@ impl Refusal {
     /// Adds what is known of earlier attempts.
     #[must_use]
     pub fn after(mut self, earlier: Earlier) -> Self {
-        self.message.push_str(of_earlier(earlier));
+        self.message.push_str(match earlier {
+            Earlier::Unasked => "",
+            Earlier::None => ". No attempt with this request_key has taken effect",
+            Earlier::Unknown => {
+                ". If you sent this before, it may have been delivered: repeat it with the same \
+                 request_key, do not say it anew"
+            }
+        });
         self.earlier_attempt = earlier.as_str();
         self
     }

@@ -54,18 +54,6 @@ struct Pending {
     newest: UserId,
 }
 
-/// What the committed state says of a scope's participants.
-#[derive(Debug)]
-pub(crate) struct Registered {
-    /// The participant that registered last anywhere.
-    pub(crate) newest: UserId,
-    /// The participants of these handles, as far as they are registered.
-    pub(crate) by_handle: Vec<(Handle, Option<Arc<Who>>)>,
-    /// Those registered from the scope's address, with the hashes of their handles, if they were
-    /// looked up.
-    pub(crate) of_address: Vec<(Arc<Who>, SecretHash)>,
-}
-
 /// The participants of the state that a scope may have without knowing them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
@@ -207,24 +195,29 @@ impl CallerScope {
 
     /// Brings what is known up to the committed state: those whose registrations ended are removed,
     /// and those that registered in this scope elsewhere, or in an earlier process, are found.
-    pub(crate) fn renew(&self, registered: &Registered, elsewhere: Elsewhere, secrets: &Secrets) {
-        for (handle, who) in &registered.by_handle {
+    /// `by_handle` has the participants of its handles, as far as they are registered, and `of_address`
+    /// those registered from its address, with the hashes of their handles, if they were looked up.
+    pub(crate) fn renew(
+        &self,
+        by_handle: &[(Handle, Option<Arc<Who>>)],
+        of_address: &[(Arc<Who>, SecretHash)],
+        elsewhere: Elsewhere,
+        secrets: &Secrets,
+    ) {
+        for (handle, who) in by_handle {
             match who {
                 Some(who) => self.found(handle, who),
                 None => self.forget(handle),
             }
         }
-        let Some(id) = self
-            .id
-            .as_deref()
-            .filter(|_| elsewhere != Elsewhere::Nobody)
-        else {
+        let id = self.id.as_deref();
+        let Some(id) = id.filter(|_| elsewhere != Elsewhere::Nobody) else {
             return;
         };
-        let is_there = |user| registered.of_address.iter().any(|(who, _)| who.id == user);
+        let is_there = |user| of_address.iter().any(|(who, _)| who.id == user);
         let mut known = lock(&self.known);
         known.retain(|one| one.handle.is_some() || one.user.is_some_and(is_there));
-        for (who, hash) in &registered.of_address {
+        for (who, hash) in of_address {
             if known.len() >= MAX_KNOWN || known.iter().any(|one| one.user == Some(who.id)) {
                 continue;
             }
@@ -247,10 +240,8 @@ impl CallerScope {
         let mut known = lock(&self.known);
         // It may have been found without its handle before.
         known.retain(|one| one.handle.is_some() || one.user != Some(who.id));
-        if let Some(one) = known
-            .iter_mut()
-            .find(|one| one.handle.as_ref() == Some(handle))
-        {
+        let mut known = known.iter_mut();
+        if let Some(one) = known.find(|one| one.handle.as_ref() == Some(handle)) {
             one.user = Some(who.id);
             one.name = who.name.to_string();
         }
@@ -259,10 +250,8 @@ impl CallerScope {
     /// All known handles in the order of minting.
     #[must_use]
     pub fn handles(&self) -> Vec<Handle> {
-        lock(&self.known)
-            .iter()
-            .filter_map(|one| one.handle.clone())
-            .collect()
+        let known = lock(&self.known);
+        known.iter().filter_map(|one| one.handle.clone()).collect()
     }
 }
 

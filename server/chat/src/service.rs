@@ -9,14 +9,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use chat_core::{
-    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, SecretHash, Span,
-};
+use chat_core::{Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, Span};
 use serde_json::{Map, Value};
 use server_settings::Toolset;
 use server_storage::history::History;
 
-use crate::banned_addresses::BannedAddresses;
 use crate::capacity::{Capacity, ENTRY, MAX_WAIT, Source, TEXT};
 use crate::driver::{Answered, NodeClient, Request};
 use crate::identity::{Handle, Secrets};
@@ -38,9 +35,11 @@ pub struct Service {
     secrets: Arc<Secrets>,
     /// The secrets by which sources are known: those of the first realm.
     sources: Arc<Secrets>,
-    refused_requests: Arc<RefusedRequests>,
+    /// The recently refused sources.
+    pub refused_requests: Arc<RefusedRequests>,
     capacity: Arc<Capacity>,
-    history: Option<History>,
+    /// The history, if the journal is durable.
+    pub history: Option<History>,
 }
 
 impl Service {
@@ -70,12 +69,6 @@ impl Service {
         let mut tools = of_toolsets(sets);
         tools.retain(|tool| *tool != Tool::Search || self.history.is_some());
         tools
-    }
-
-    /// The history, if the journal is durable.
-    #[must_use]
-    pub const fn history(&self) -> Option<&History> {
-        self.history.as_ref()
     }
 
     /// Sets the limits on clients' resources.
@@ -118,18 +111,6 @@ impl Service {
     pub fn refuse_request(&self, peer: Peer, kind: Kind) -> Verdict {
         self.node.metrics().count(Row::TurnedAway, kind.name());
         self.refused_requests.note(peer, kind)
-    }
-
-    /// The recently refused sources.
-    #[must_use]
-    pub fn refused_requests(&self) -> &RefusedRequests {
-        &self.refused_requests
-    }
-
-    /// The banned addresses, whose streams and waiting calls end.
-    #[must_use]
-    pub fn banned_addresses(&self) -> &BannedAddresses {
-        self.node.banned_addresses()
     }
 
     /// Calls the node, and reports a ban of the address.
@@ -207,16 +188,10 @@ impl Service {
             Ok(()) => self.identify(&asked, origin).await,
             Err(refusal) => Err(refusal),
         };
-        let outcome = match known {
-            Ok(known) => match &asked.ask {
-                Ask::Search(search) => self.searched(&known, search, origin).await,
-                Ask::Command(_)
-                | Ask::Minting(..)
-                | Ask::About { .. }
-                | Ask::Read(_)
-                | Ask::Members(..) => self.asked(tool, &known, asked, origin).await,
-            },
-            Err(refusal) => CallOutcome::refused(tool, refusal),
+        let outcome = match (known, &asked.ask) {
+            (Ok(known), Ask::Search(search)) => self.searched(&known, search, origin).await,
+            (Ok(known), _) => self.asked(tool, &known, asked, origin).await,
+            (Err(refusal), _) => CallOutcome::refused(tool, refusal),
         };
         self.counted(began, outcome)
     }
@@ -419,13 +394,7 @@ fn command_call(caller: Caller, key: Option<RequestKey>, command: Command) -> Ca
 
 fn read_call(caller: &Caller, read: Read) -> Request {
     Request::Call(Call::Read {
-        reader: Reader::Handle(hash_of(caller)),
+        reader: Reader::Handle(caller.handle()),
         read,
     })
-}
-
-fn hash_of(caller: &Caller) -> SecretHash {
-    match caller {
-        Caller::Handle(handle) | Caller::New { handle, .. } => *handle,
-    }
 }

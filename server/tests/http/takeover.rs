@@ -224,7 +224,7 @@ async fn claims_that_are_made_again_and_again_are_told_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn typing_costs_as_much_as_a_message() {
     let mut setup = Setup::free();
-    setup.config.rate_limit = RateLimit::Bucket(Bucket {
+    setup.config.rate_limit = RateLimit::At(Bucket {
         per_second: 1,
         burst: 10,
     });

@@ -83,7 +83,10 @@ async fn until_tasks(most: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_gave_way_leave_nothing_behind() {
-    let share = Share::whole(SESSIONS as u64);
+    let share = Share {
+        all: SESSIONS as u64,
+        each: SESSIONS as u64,
+    };
     let world = Arc::new(world(share).await);
     let before = Handle::current().metrics().num_alive_tasks();
     let kept = open(&world, "1").await.expect("a session");
@@ -155,7 +158,7 @@ async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_ended_session_frees_its_place_at_once() {
-    let world = world(Share::whole(2)).await;
+    let world = world(Share { all: 2, each: 2 }).await;
     let sessions = [Session::open(&world).await, Session::open(&world).await];
     let streams = (
         sessions[0].stream(None).await,

@@ -46,13 +46,6 @@ impl Share {
         }
     }
 
-    /// Lowers the size to `all`. The share of a source keeps its ratio, or its size if that is
-    /// larger.
-    #[must_use]
-    pub const fn whole(all: u64) -> Self {
-        Self { all, each: all }
-    }
-
     /// Limits this share to `all` for all sources. The share of one source becomes smaller as well,
     /// unless it was raised.
     #[must_use]
@@ -70,15 +63,14 @@ impl Share {
 
 /// A pool of one resource.
 #[derive(Clone, Debug)]
-pub struct Pool(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
-    /// Its word in the metrics, and what it holds, in words.
-    name: &'static str,
+pub struct Pool {
+    /// Its word in the metrics.
+    pub name: &'static str,
+    /// What it holds, in words.
     words: &'static str,
-    share: Share,
-    used: Mutex<Used>,
+    /// The size and the share.
+    pub share: Share,
+    used: Arc<Mutex<Used>>,
 }
 
 #[derive(Debug, Default)]
@@ -89,28 +81,18 @@ struct Used {
     refused: u64,
 }
 
-/// Why a pool refuses an amount.
+/// Why a pool refuses an amount: with what it holds, in words, and the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
     /// The source has used up its share.
     #[error(
-        "one address or token may have {limit} {words}, and yours has as many; close some, or try \
+        "one address or token may have {1} {0}, and yours has as many; close some, or try \
          again in a moment"
     )]
-    Source {
-        /// What it holds, in words.
-        words: &'static str,
-        /// The share.
-        limit: u64,
-    },
+    Source(&'static str, u64),
     /// The pool is used up.
-    #[error("the server takes {limit} {words} in all, and has as many; try again in a moment")]
-    All {
-        /// What it holds, in words.
-        words: &'static str,
-        /// The size of the pool.
-        limit: u64,
-    },
+    #[error("the server takes {1} {0} in all, and has as many; try again in a moment")]
+    All(&'static str, u64),
 }
 
 impl From<Full> for Refusal {
@@ -123,42 +105,30 @@ impl Pool {
     /// Creates a pool of this size, with its word in the metrics, and what it holds in words.
     #[must_use]
     pub fn new((name, words): (&'static str, &'static str), share: Share) -> Self {
-        Self(Arc::new(Inner {
+        Self {
             name,
             words,
             share,
-            used: Mutex::default(),
-        }))
-    }
-
-    /// Its word in the metrics.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        self.0.name
-    }
-
-    /// The size and the share.
-    #[must_use]
-    pub fn share(&self) -> Share {
-        self.0.share
+            used: Arc::default(),
+        }
     }
 
     /// The total amount in use.
     #[must_use]
     pub fn held(&self) -> u64 {
-        lock(&self.0.used).all
+        lock(&self.used).all
     }
 
     /// The largest amount that one source uses.
     #[must_use]
     pub fn most_of_one(&self) -> u64 {
-        lock(&self.0.used).of.values().copied().max().unwrap_or(0)
+        lock(&self.used).of.values().copied().max().unwrap_or(0)
     }
 
     /// The source that uses most, if it uses more than this one.
     #[must_use]
     pub fn more_than(&self, source: Source) -> Option<Source> {
-        let used = lock(&self.0.used);
+        let used = lock(&self.used);
         let own = used.of.get(&source).copied().unwrap_or(0);
         let most = used.of.iter().max_by_key(|(_, has)| **has)?;
         (*most.1 > own).then_some(*most.0)
@@ -167,7 +137,7 @@ impl Pool {
     /// The number of refusals.
     #[must_use]
     pub fn refused(&self) -> u64 {
-        lock(&self.0.used).refused
+        lock(&self.used).refused
     }
 
     /// Takes an amount for a source.
@@ -184,7 +154,7 @@ impl Pool {
     #[must_use]
     pub fn charge(&self, source: Source, amount: u64) -> Reservation {
         let mut held = self.nothing(source);
-        lock(&self.0.used).add(source, amount);
+        lock(&self.used).add(source, amount);
         held.amount = amount;
         held
     }
@@ -194,7 +164,7 @@ impl Pool {
     /// # Errors
     /// The resource without free capacity.
     pub fn check(&self, source: Source) -> Result<(), Full> {
-        self.allow(&mut lock(&self.0.used), source, 1)
+        self.allow(&mut lock(&self.used), source, 1)
     }
 
     /// An empty amount, to grow later.
@@ -208,13 +178,12 @@ impl Pool {
     }
 
     fn allow(&self, used: &mut Used, source: Source, amount: u64) -> Result<(), Full> {
-        let Share { all, each } = self.0.share;
-        let words = self.0.words;
+        let Share { all, each } = self.share;
         let has = used.of.get(&source).copied().unwrap_or(0);
         let full = if has.saturating_add(amount) > each {
-            Full::Source { words, limit: each }
+            Full::Source(self.words, each)
         } else if used.all.saturating_add(amount) > all {
-            Full::All { words, limit: all }
+            Full::All(self.words, all)
         } else {
             return Ok(());
         };
@@ -265,7 +234,7 @@ impl Reservation {
         let Some(more) = to.checked_sub(self.amount).filter(|more| *more > 0) else {
             return Ok(());
         };
-        let mut used = lock(&self.pool.0.used);
+        let mut used = lock(&self.pool.used);
         self.pool.allow(&mut used, self.source, more)?;
         used.add(self.source, more);
         drop(used);
@@ -276,7 +245,7 @@ impl Reservation {
     /// Transfers the amount to another source.
     #[must_use]
     pub fn given_to(mut self, source: Source) -> Self {
-        let mut used = lock(&self.pool.0.used);
+        let mut used = lock(&self.pool.used);
         used.remove(self.source, self.amount);
         used.add(source, self.amount);
         drop(used);
@@ -287,7 +256,7 @@ impl Reservation {
     /// Shrinks the amount to `to`.
     pub fn shrink(&mut self, to: u64) {
         if let Some(less) = self.amount.checked_sub(to) {
-            lock(&self.pool.0.used).remove(self.source, less);
+            lock(&self.pool.used).remove(self.source, less);
             self.amount = to;
         }
     }
@@ -312,18 +281,18 @@ mod tests {
         let (pool, ann, ben) = (pool(), Source(1), Source(2));
         let first = pool.take(ann, 6).unwrap();
         let full = pool.take(ann, 1).unwrap_err();
-        assert!(matches!(full, Full::Source { limit: 6, .. }), "{full}");
+        assert!(matches!(full, Full::Source(_, 6)), "{full}");
         assert!(full.to_string().contains("6 open streams"), "{full}");
         let second = pool.take(ben, 4).unwrap();
         let full = pool.take(ben, 1).unwrap_err();
-        assert!(matches!(full, Full::All { limit: 10, .. }), "{full}");
+        assert!(matches!(full, Full::All(_, 10)), "{full}");
         assert_eq!(
             (pool.held(), pool.most_of_one(), pool.refused()),
             (10, 6, 2)
         );
         drop((first, second));
         assert_eq!((pool.held(), pool.most_of_one()), (0, 0));
-        assert!(lock(&pool.0.used).of.is_empty());
+        assert!(lock(&pool.used).of.is_empty());
     }
 
     #[test]
@@ -353,7 +322,7 @@ mod tests {
         assert_eq!((pool.held(), pool.most_of_one()), (10, 10));
         assert_eq!(pool.more_than(ann), Some(ben));
         drop((most, less));
-        assert!(lock(&pool.0.used).of.is_empty());
+        assert!(lock(&pool.used).of.is_empty());
     }
 
     #[test]

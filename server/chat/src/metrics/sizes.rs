@@ -1,9 +1,8 @@
 //! Sizes, read from the node and from the pools when metrics are requested.
 
-use std::array;
 use std::time::Duration;
 
-use chat_core::{Counts, Load, Span, StickMove, Time};
+use chat_core::{Counters, Counts, Load, Span, StickMove, Time};
 
 use super::{Metrics, Row, Samples};
 use crate::capacity::{Capacity, Share};
@@ -26,42 +25,31 @@ impl Samples {
 }
 
 /// The current values of the node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Seen {
     pub(super) counts: Counts,
     pub(super) load: Load,
     /// The limit of participants.
     pub(super) participants: Share,
-    /// Breaks that a boss noticed.
-    pub(super) alerts: u64,
-    /// Breaks whose answers were delayed.
-    pub(super) held: u64,
-    /// Messages that were said, and pairs that were matched.
-    pub(super) done: (u64, u64),
-    /// Transitions of sticks, in the order of their kinds.
-    pub(super) moves: [u64; StickMove::ALL.len()],
-    /// Those who wait for a stick, and how long they and others before them have waited.
-    pub(super) claims: (u64, Span),
+    pub(super) counters: Counters,
+    /// How long those who wait for a stick, and others before them, have waited.
+    pub(super) waited: Span,
 }
 
 impl Seen {
     /// Reads the values of this node.
     #[must_use]
     pub fn of(node: &View<'_>) -> Self {
-        let counters = node.hub().counters();
-        let config = node.hub().config();
+        let hub = node.hub();
         Self {
-            counts: node.hub().counts(),
+            counts: hub.counts(),
             load: node.load(),
             participants: Share {
-                all: config.max_participants.into(),
-                each: config.max_per_address.into(),
+                all: hub.config().max_participants.into(),
+                each: hub.config().max_per_address.into(),
             },
-            alerts: counters.alerts(),
-            held: counters.held(),
-            done: (counters.messages(), counters.matches()),
-            moves: array::from_fn(|how| counters.moved(StickMove::ALL[how])),
-            claims: (counters.claimants(), counters.waited(node.hub().now())),
+            counters: hub.counters().clone(),
+            waited: hub.counters().waited(hub.now()),
         }
     }
 }
@@ -72,17 +60,17 @@ impl Metrics {
         self.read_process();
         self.raise(Row::LogLinesDropped, "", STDERR.dropped());
         for pool in capacity.pools() {
-            let resource = pool.name();
+            let resource = pool.name;
             let held = (pool.held(), pool.most_of_one());
-            self.process.hold(resource, held, pool.share());
+            self.process.hold(resource, held, pool.share);
             self.raise(Row::HeldRefused, resource, pool.refused());
         }
         let memory = &capacity.memory;
         self.set(Row::MemoryLimit, "", memory.limit().unwrap_or(0));
         self.raise(Row::MemoryRefused, "", memory.refused());
         for rate in capacity.rates() {
-            self.raise(Row::RateWaited, rate.name(), rate.waited());
-            self.raise(Row::RateRefused, rate.name(), rate.refused());
+            self.raise(Row::RateWaited, rate.name, rate.waited());
+            self.raise(Row::RateRefused, rate.name, rate.refused());
         }
         &self.process
     }
@@ -92,7 +80,12 @@ impl Metrics {
     pub fn see(&self, now: Time, seen: Option<Seen>, queued: usize) {
         self.set(Row::DriverQueued, "", queued as u64);
         let Some(seen) = seen else { return };
-        let Seen { counts, load, .. } = seen;
+        let Seen {
+            counts,
+            load,
+            counters,
+            ..
+        } = seen;
         let seconds = |micros: u64| Duration::from_micros(micros).as_secs_f64();
         for (row, size) in [
             (Row::Participants, counts.participants),
@@ -108,21 +101,19 @@ impl Metrics {
         }
         let held = (counts.participants as u64, counts.of_one_address as u64);
         self.realm.hold("participants", held, seen.participants);
-        let first = counts
-            .first_waits_since
-            .map_or(0, |since| now.since(since).0);
-        self.set_seconds(Row::QueueFirstWait, seconds(first));
-        let recent = counts.recent_wait.map_or(0, |wait| wait.0);
-        self.set_seconds(Row::QueueRecentWait, seconds(recent));
+        let first = counts.first_waits_since.map(|since| now.since(since));
+        self.set_seconds(Row::QueueFirstWait, seconds(first.unwrap_or_default().0));
+        let recent = counts.recent_wait.unwrap_or_default();
+        self.set_seconds(Row::QueueRecentWait, seconds(recent.0));
         // The node counts these itself, and never down.
-        self.raise(Row::BossAlerts, "", seen.alerts);
-        self.raise(Row::BreaksHeld, "", seen.held);
-        self.raise(Row::Messages, "", seen.done.0);
-        self.raise(Row::Matches, "", seen.done.1);
-        for (how, moved) in StickMove::ALL.iter().zip(seen.moves) {
-            self.raise(Row::StickMoves, how.name(), moved);
+        self.raise(Row::BossAlerts, "", counters.alerts);
+        self.raise(Row::BreaksHeld, "", counters.held);
+        self.raise(Row::Messages, "", counters.messages);
+        self.raise(Row::Matches, "", counters.matches);
+        for (how, moved) in StickMove::NAMES.iter().zip(counters.moves) {
+            self.raise(Row::StickMoves, how, moved);
         }
-        self.set(Row::StickClaimants, "", seen.claims.0);
-        self.raise_seconds(Row::StickWait, seconds(seen.claims.1.0));
+        self.set(Row::StickClaimants, "", counters.claimants);
+        self.raise_seconds(Row::StickWait, seconds(seen.waited.0));
     }
 }

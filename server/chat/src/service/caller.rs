@@ -8,7 +8,7 @@ use tokio::sync::MutexGuard;
 use super::{RequestOrigin, Service, unasked};
 use crate::identity::{Handle, MINTING_KEY_CHARS, Secrets, may_mint};
 use crate::refusal::Refusal;
-use crate::scope::{CallerScope, Elsewhere, Registered};
+use crate::scope::{CallerScope, Elsewhere};
 use crate::tools::{Ask, Mint, ParsedCall};
 
 /// What is known of a caller before the call to the node.
@@ -97,23 +97,18 @@ impl Service {
         let looked = self.node.try_look(move |view| {
             let hub = view.hub();
             let who = |hash: &SecretHash| hub.who_is(hub.user_by_handle(hash)?).cloned();
-            let of_address = hub
-                .registered_from(address)
-                .filter(|_| elsewhere != Elsewhere::Nobody);
-            Registered {
-                newest: hub.newest_user(),
-                by_handle: hashed
-                    .into_iter()
-                    .map(|(hash, handle)| (handle, who(&hash)))
-                    .collect(),
-                of_address: of_address
-                    .map(|(who, hash)| (Arc::clone(who), hash))
-                    .collect(),
-            }
+            let by_handle = hashed
+                .into_iter()
+                .map(|(hash, handle)| (handle, who(&hash)));
+            let by_handle: Vec<_> = by_handle.collect();
+            let of_address = hub.registered_from(address);
+            let of_address = of_address.filter(|_| elsewhere != Elsewhere::Nobody);
+            let of_address = of_address.map(|(who, hash)| (Arc::clone(who), hash));
+            (hub.newest_user(), by_handle, of_address.collect::<Vec<_>>())
         });
-        let registered = looked.await?;
-        scope.renew(&registered, elsewhere, &self.secrets);
-        Ok(registered.newest)
+        let (newest, by_handle, of_address) = looked.await?;
+        scope.renew(&by_handle, &of_address, elsewhere, &self.secrets);
+        Ok(newest)
     }
 
     pub(super) fn known(&self, handle: Handle) -> IdentifiedCaller {
@@ -181,10 +176,7 @@ impl Service {
         };
         made.map_err(|error| {
             tracing::error!(%error, "no randomness for a handle");
-            Refusal::from(Reject::Overloaded {
-                retry_after: Span::secs(1),
-                earlier: Earlier::None,
-            })
+            Refusal::from(Reject::overloaded(Span::secs(1)).with_earlier(Earlier::None))
         })
     }
 

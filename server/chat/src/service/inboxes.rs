@@ -1,6 +1,6 @@
 //! Inboxes outside of calls: as streams, and as resources that a reader id names.
 
-use chat_core::{Address, Call, Earlier, Read, Reader, Reject, Seq, UserId};
+use chat_core::{Address, Call, Read, Reader, Reject, Seq, UserId};
 
 use super::{CallOutcome, Done, Service};
 use crate::capacity::{Reservation, Source};
@@ -48,10 +48,8 @@ impl Service {
         match self.node.open_stream(address, reader, after).await {
             Ok(open) => Ok(open),
             Err(answered) => {
-                let shut = Reject::ShuttingDown {
-                    earlier: Earlier::Unasked,
-                };
-                let reject = answered.outcome.as_ref().err().copied().unwrap_or(shut);
+                let reject = answered.outcome.err();
+                let reject = reject.unwrap_or_else(Reject::shutting_down);
                 self.tell_banned(address, Some(&reject));
                 Err(refused(reject, &answered.context))
             }
@@ -72,11 +70,7 @@ impl Service {
         match look.await {
             Some(Some(found)) => Ok(found),
             Some(None) => Err(Reject::UnknownHandle.into()),
-            None => Err(Reject::Overloaded {
-                retry_after: chat_core::Span::secs(1),
-                earlier: Earlier::Unasked,
-            }
-            .into()),
+            None => Err(Reject::overloaded(chat_core::Span::secs(1)).into()),
         }
     }
 

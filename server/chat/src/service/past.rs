@@ -79,7 +79,11 @@ impl Service {
         search: &Search,
         source: Source,
     ) -> Result<Done, Refusal> {
-        let history = self.history.clone().ok_or_else(Refusal::unsearchable)?;
+        let history = self.history.clone().ok_or_else(|| {
+            let message = "This server keeps no past messages to search; history has the last \
+                           ones of a room";
+            Refusal::new("search_unavailable", message.into())
+        })?;
         let words = QueryWords::new(&search.query).ok_or_else(|| {
             let most = QueryWords::MOST;
             Refusal::invalid(format!(

@@ -48,7 +48,7 @@ pub enum Ask {
     /// A command about another participant.
     About {
         /// Its public id.
-        user: Box<str>,
+        user: Arc<str>,
         /// The reason, for a report.
         said: Option<Arc<str>>,
         /// The command, built when its id is known.
@@ -94,19 +94,6 @@ pub struct Search {
 }
 
 impl Ask {
-    /// A command about the participant with this public id.
-    pub(super) fn about(
-        user: Arc<str>,
-        said: Option<Arc<str>>,
-        command: fn(UserId, Option<Arc<str>>) -> Command,
-    ) -> Self {
-        Self::About {
-            user: user.as_ref().into(),
-            said,
-            command,
-        }
-    }
-
     /// Whether the core stores its text, for others to read.
     #[must_use]
     pub const fn adds_text(&self) -> bool {
@@ -123,7 +110,7 @@ impl Ask {
     pub fn entry_bytes(&self) -> Option<u64> {
         match self {
             Self::Command(command) | Self::Minting(command, _) => Some(texts_of(command)),
-            Self::About { said, .. } => Some(length(said.as_deref())),
+            Self::About { said, .. } => Some(length(said.as_ref())),
             Self::Read(_) | Self::Members(..) | Self::Search(_) => None,
         }
     }
@@ -140,19 +127,14 @@ impl Ask {
     /// The caller's own words that the result repeats: the text of its break.
     #[must_use]
     pub fn own_words(&self) -> Option<Arc<str>> {
-        match self {
-            Self::Minting(Command::TakeBreak { excuse, .. }, _) => excuse.clone(),
-            Self::Command(_)
-            | Self::Minting(..)
-            | Self::About { .. }
-            | Self::Read(_)
-            | Self::Members(..)
-            | Self::Search(_) => None,
+        if let Self::Minting(Command::TakeBreak { excuse, .. }, _) = self {
+            return excuse.clone();
         }
+        None
     }
 }
 
-fn length(text: Option<&str>) -> u64 {
+fn length(text: Option<&Arc<str>>) -> u64 {
     text.map_or(0, |text| text.len() as u64)
 }
 
@@ -164,13 +146,13 @@ fn texts_of(command: &Command) -> u64 {
             display_name,
             interests,
         }) => {
-            let interests: u64 = interests.iter().map(|text| text.len() as u64).sum();
-            length(user_id.as_deref()) + length(display_name.as_deref()) + interests
+            let texts = [user_id.as_ref(), display_name.as_ref()].into_iter();
+            texts.chain(interests.iter().map(Some)).map(length).sum()
         }
         Command::Login { username, room } => length(Some(username)) + length(Some(room)),
         Command::SendMessage { text, .. } | Command::Append { text, .. } => length(Some(text)),
         Command::ReportUser { reason, .. } => length(Some(reason)),
-        Command::TakeBreak { excuse, .. } => length(excuse.as_deref()),
+        Command::TakeBreak { excuse, .. } => length(excuse.as_ref()),
         Command::LeaveQueue
         | Command::LeaveChat { .. }
         | Command::TalkingStick { .. }
@@ -269,10 +251,8 @@ pub(super) fn login(username: Arc<str>, room: Option<Arc<str>>) -> Result<Ask, R
 const LABELS: [&str; 3] = ["Break Summary:", "Stress Level:", "Boss Alert Level:"];
 
 pub(super) fn take_break(kind: BreakKind, excuse: Option<Arc<str>>) -> Result<Ask, Refusal> {
-    let label = excuse
-        .as_deref()
-        .and_then(|text| LABELS.iter().find(|label| text.contains(**label)));
-    if let Some(label) = label {
+    let text = excuse.as_deref().unwrap_or_default();
+    if let Some(label) = LABELS.iter().find(|label| text.contains(**label)) {
         let told = format!("`excuse` must not contain `{label}`, which the answer is read by");
         return Err(Refusal::invalid(told));
     }

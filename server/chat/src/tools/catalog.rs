@@ -253,19 +253,29 @@ tools! {
         DONE;
     BlockUser "block_user" &[Pairing, Room], Changes,
         "Never meet or hear this user again.",
-        (user: USER) => Ask::about(user, None, |user, _| Command::BlockUser { user }),
+        (user: USER) => Ask::About {
+            user,
+            said: None,
+            command: |user, _| Command::BlockUser { user },
+        },
         DONE;
     UnblockUser "unblock_user" &[Pairing, Room], Changes,
         "Lift your block of this user.",
-        (user: USER) => Ask::about(user, None, |user, _| Command::UnblockUser { user }),
+        (user: USER) => Ask::About {
+            user,
+            said: None,
+            command: |user, _| Command::UnblockUser { user },
+        },
         DONE;
     ReportUser "report_user" &[Pairing, Room], Changes,
         "Report a user to the operators.",
-        (user: USER, reason: needed_text("reason")) => {
-            Ask::about(user, Some(reason), |user, reason| Command::ReportUser {
+        (user: USER, reason: needed_text("reason")) => Ask::About {
+            user,
+            said: Some(reason),
+            command: |user, reason| Command::ReportUser {
                 user,
                 reason: reason.unwrap_or_default(),
-            })
+            },
         },
         DONE;
 }

@@ -168,23 +168,21 @@ mod tests {
     }
 
     #[test]
-    fn reading_the_stress_level_does_not_change_it() {
+    fn stress_rises_each_minute_to_a_hundred_however_often_it_is_read() {
         let breaks = Breaks::new(START);
-        let later = START + MINUTE.times(10);
-        for _ in 0..2 {
-            assert_eq!(breaks.mood(later, NEVER).0, 10);
-        }
-        assert_eq!(breaks.mood(Time(later.0 - 1), NEVER).0, 9);
-        assert_eq!(breaks.mood(START, NEVER).0, 0);
-        assert_eq!(breaks.mood(Time(0), NEVER).0, 0, "a clock that went back");
-    }
-
-    #[test]
-    fn stress_ends_at_a_hundred() {
-        let breaks = Breaks::new(START);
-        for (minutes, stress) in [(99, 99), (100, 100), (101, 100), (1_000_000, 100)] {
-            let now = START + MINUTE.times(minutes);
-            assert_eq!(breaks.mood(now, NEVER).0, stress);
+        let minute = |minutes| START + MINUTE.times(minutes);
+        for (now, stress) in [
+            (Time(0), 0),
+            (START, 0),
+            (Time(minute(10).0 - 1), 9),
+            (minute(10), 10),
+            (minute(10), 10),
+            (minute(99), 99),
+            (minute(100), 100),
+            (minute(101), 100),
+            (minute(1_000_000), 100),
+        ] {
+            assert_eq!(breaks.mood(now, NEVER).0, stress, "{now:?}");
         }
     }
 
@@ -317,23 +315,15 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_cool_down_counts_from_the_change() {
-        let mut breaks = worn_out(5);
+    fn a_changed_cool_down_counts_from_the_change_and_lets_one_level_fall_when_it_comes() {
         let (slow, fast) = (boss(50, 300), boss(50, 10));
-        let now = START + Span::secs(305);
-        breaks.settle(now, slow, fast);
-        let level = |seconds: u64| breaks.mood(START + Span::secs(seconds), fast).1;
-        assert_eq!((level(305), level(309), level(310)), (4, 4, 3));
-    }
-
-    #[test]
-    fn a_shorter_cool_down_lets_one_level_fall_when_it_comes() {
-        let (slow, fast) = (boss(50, 300), boss(50, 10));
-        for (comes, now, then) in [(309, 4, 3), (310, 3, 2), (311, 3, 2), (599, 3, 2)] {
+        // When it comes, the level then, and how long until that falls.
+        for (comes, level, falls) in [(305, 4, 5), (309, 4, 1), (310, 3, 10), (599, 3, 10)] {
             let mut breaks = worn_out(5);
             breaks.settle(START + Span::secs(comes), slow, fast);
-            let level = |seconds: u64| breaks.mood(START + Span::secs(seconds), fast).1;
-            assert_eq!((level(comes), level(comes + 10)), (now, then), "{comes} s");
+            let at = |seconds: u64| breaks.mood(START + Span::secs(comes + seconds), fast).1;
+            let levels = (at(0), at(falls - 1), at(falls));
+            assert_eq!(levels, (level, level, level - 1), "{comes} s");
         }
     }
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 /// The appended texts. Each append can be undone, the last one first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Draft {
-    text: String,
-    length: u32,
+    pub(crate) text: String,
+    pub(crate) length: u32,
     /// For each append: the length in bytes before it, for `undo`, and its number of characters.
     appends: Vec<(u32, u32)>,
 }
@@ -14,10 +14,6 @@ pub(crate) struct Draft {
 impl Draft {
     pub(crate) fn is_empty(&self) -> bool {
         self.appends.is_empty()
-    }
-
-    pub(crate) const fn length(&self) -> u32 {
-        self.length
     }
 
     /// Appends the first `max_append` characters of `text`, and returns the number of those that were
@@ -69,10 +65,6 @@ impl Draft {
         }
         Err("a draft is more than its appends".into())
     }
-
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
 }
 
 /// The number of characters of a text: Unicode scalar values, as the protocol counts them.
@@ -91,12 +83,12 @@ mod tests {
     #[test]
     fn an_append_is_cut_between_characters() {
         let mut draft = Draft::default();
-        assert_eq!((draft.append("äöü", 2), draft.length()), (1, 2));
-        assert_eq!(draft.text(), "äö");
-        assert_eq!((draft.append("xy", 5), draft.length()), (0, 4));
+        assert_eq!((draft.append("äöü", 2), draft.length), (1, 2));
+        assert_eq!(draft.text, "äö");
+        assert_eq!((draft.append("xy", 5), draft.length), (0, 4));
         assert_eq!((draft.suffix(3), draft.suffix(9)), ("öxy", "äöxy"));
         draft.undo();
-        assert_eq!((draft.text(), draft.length()), ("äö", 2));
+        assert_eq!((&*draft.text, draft.length), ("äö", 2));
         draft.undo();
         draft.undo();
         assert!(draft.is_empty());

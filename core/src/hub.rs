@@ -24,7 +24,6 @@
 //! assert_eq!(hub.poll_timeout(), Some(Time(1_000) + Span::secs(60)));
 //! ```
 
-mod archive;
 mod away;
 mod breaks;
 mod deadlines;
@@ -57,7 +56,7 @@ use crate::digest::{Printed, fingerprint};
 use crate::moderation::Moderation;
 use crate::participant::Participant;
 use crate::queue::Queue;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 use crate::room::Room;
 use crate::table::Table;
 use crate::timer::Timers;
@@ -67,13 +66,17 @@ pub(crate) use matching::MAX_INTEREST;
 pub(crate) use moderation::MAX_REASON;
 pub(crate) use presence::STREAM_RETRY;
 
-pub use archive::KeptRoom;
 pub use outline::{LastNumbers, ParticipantOutline, RoomKind, RoomOutline};
+pub use overview::KeptRoom;
 pub use reading::Size;
 pub use snapshot::RestoreError;
 
+/// Why a lookup of a participant and of a room cannot fail.
+const REGISTERED: &str = "rooms, queue and index name only the registered";
+const EXISTS: &str = "participants and index name only rooms that exist";
+
 /// The state of the whole server.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Hub {
     config: Config,
     seed: u64,
@@ -145,19 +148,7 @@ impl Hub {
         Self {
             config,
             seed,
-            now: Time(0),
-            position: Position(0),
-            last_user: UserId(0),
-            last_room: RoomId(0),
-            users: Table::default(),
-            rooms: Table::default(),
-            queue: Queue::default(),
-            moderation: Moderation::default(),
-            index: Index::default(),
-            timers: Timers::default(),
-            effects: VecDeque::new(),
-            counters: Counters::default(),
-            posted: None,
+            ..Self::default()
         }
     }
 
@@ -193,7 +184,7 @@ impl Hub {
     /// The number of claimants in all lines. It walks over all rooms.
     fn claimants(&self) -> u64 {
         let sticks = self.rooms.sorted().filter_map(|(_, room)| room.stick());
-        sticks.map(|stick| stick.line().len() as u64).sum()
+        sticks.map(|stick| stick.line.len() as u64).sum()
     }
 
     /// Continues the counters of another value of this state.
@@ -209,7 +200,7 @@ impl Hub {
     ///
     /// # Errors
     /// The refusal. It changes only the envelope's state and the remembered outcome.
-    pub fn handle(&mut self, at: Time, entry: &Entry) -> Result<Reply, Reject> {
+    pub fn handle(&mut self, at: Time, entry: &Entry) -> Outcome {
         self.position = self.position.next();
         match entry {
             Entry::Call {
@@ -217,7 +208,7 @@ impl Hub {
                 key,
                 command,
             } => {
-                self.advance(at);
+                self.handle_timeout(at);
                 match (self.caller(caller)?, caller) {
                     (Some(user), Caller::Handle(_)) => {
                         self.seen(user);
@@ -227,26 +218,25 @@ impl Hub {
                     }
                     // A repeated registration is no use of the handle.
                     (Some(user), Caller::New { .. }) => self.call(user, *key, command),
-                    (None, Caller::New { .. }) => self.register(caller, *key, command),
-                    (None, Caller::Handle(_)) => Err(Reject::UnknownHandle),
+                    (None, _) => self.register(caller, *key, command),
                 }
             }
             Entry::Implied { user, implied } => {
-                self.advance(at);
+                self.handle_timeout(at);
                 self.imply(*user, implied)
             }
             Entry::Operate { operator, act } => {
-                self.advance(at);
+                self.handle_timeout(at);
                 let done = self.operate(operator, act);
                 self.counters.operated += u64::from(done.is_ok());
                 done
             }
             Entry::Tick => {
-                self.advance(at);
+                self.handle_timeout(at);
                 Ok(Reply::Done)
             }
             Entry::Started { config, seed, .. } => {
-                self.advance(at);
+                self.handle_timeout(at);
                 self.config = Config::clone(config);
                 self.seed = *seed;
                 Ok(Reply::Done)
@@ -264,12 +254,6 @@ impl Hub {
         }
     }
 
-    /// Advances the clock to `now`, as the envelope of an entry does. Timers fire at their own
-    /// instants and in order, so the instants of ticks do not matter.
-    pub fn handle_timeout(&mut self, now: Time) {
-        self.advance(now);
-    }
-
     /// The instant of the next timer. After `handle_timeout(now)` it is later than `now`.
     pub fn poll_timeout(&mut self) -> Option<Time> {
         self.next_timer(Time::MAX).map(|(at, _)| at)
@@ -285,7 +269,7 @@ impl Hub {
     /// # Errors
     /// `unknown_handle`. `handle_required` if a registration is repeated whose handle was used
     /// meanwhile: the handle is then its owner's, and a request key alone does not prove ownership.
-    pub(crate) fn caller(&self, caller: &Caller) -> Result<Option<UserId>, Reject> {
+    pub(crate) fn caller(&self, caller: &Caller) -> Outcome<Option<UserId>> {
         match caller {
             Caller::Handle(handle) => {
                 let found = self.user_by_handle(handle).map(Some);
@@ -299,12 +283,7 @@ impl Hub {
     }
 
     /// Handles a registered participant's call, or its repeated registration.
-    fn call(
-        &mut self,
-        user: UserId,
-        key: Option<RequestKey>,
-        command: &Command,
-    ) -> Result<Reply, Reject> {
+    fn call(&mut self, user: UserId, key: Option<RequestKey>, command: &Command) -> Outcome {
         let Some(key) = key else {
             return self.decide(user, command);
         };
@@ -325,20 +304,14 @@ impl Hub {
         user: UserId,
         key: RequestKey,
         command: &Command,
-    ) -> Option<Result<Reply, Reject>> {
+    ) -> Option<Outcome> {
         let memory = &self.users.get(&user)?.memory;
         let outcome = memory.recall(key, || fingerprint(command))?;
         self.counters.recalled += 1;
         Some(outcome)
     }
 
-    fn remember(
-        &mut self,
-        user: UserId,
-        key: RequestKey,
-        request: u64,
-        outcome: &Result<Reply, Reject>,
-    ) {
+    fn remember(&mut self, user: UserId, key: RequestKey, request: u64, outcome: &Outcome) {
         let limit = self.config.remembered_keys as usize;
         // A participant that unregistered has no memory any more.
         if let Some(participant) = self.users.get_mut(&user) {
@@ -349,7 +322,7 @@ impl Hub {
     }
 
     /// Routes a participant's command to the part that owns it.
-    fn decide(&mut self, user: UserId, command: &Command) -> Result<Reply, Reject> {
+    fn decide(&mut self, user: UserId, command: &Command) -> Outcome {
         match command {
             Command::EnterQueue(enter) => self.enter_queue(user, enter),
             Command::LeaveQueue => Ok(self.leave_queue(user)),
@@ -387,7 +360,7 @@ impl Hub {
     }
 
     /// Applies a consequence of a participant's reads or streams.
-    fn imply(&mut self, user: UserId, implied: &Implied) -> Result<Reply, Reject> {
+    fn imply(&mut self, user: UserId, implied: &Implied) -> Outcome {
         let participant = self.users.get_mut(&user).ok_or(Reject::UnknownHandle)?;
         match implied {
             Implied::OpenStream => {
@@ -417,28 +390,20 @@ impl Hub {
 
     /// The participant, which must be registered.
     fn user(&self, user: UserId) -> &Participant {
-        self.users
-            .get(&user)
-            .expect("rooms, queue and index name only the registered")
+        self.users.get(&user).expect(REGISTERED)
     }
 
     fn user_mut(&mut self, user: UserId) -> &mut Participant {
-        self.users
-            .get_mut(&user)
-            .expect("rooms, queue and index name only the registered")
+        self.users.get_mut(&user).expect(REGISTERED)
     }
 
     /// The room, which must exist.
     fn room(&self, room: RoomId) -> &Room {
-        self.rooms
-            .get(&room)
-            .expect("participants and index name only rooms that exist")
+        self.rooms.get(&room).expect(EXISTS)
     }
 
     fn room_mut(&mut self, room: RoomId) -> &mut Room {
-        self.rooms
-            .get_mut(&room)
-            .expect("participants and index name only rooms that exist")
+        self.rooms.get_mut(&room).expect(EXISTS)
     }
 
     fn who(&self, user: UserId) -> Arc<chat_types::Who> {

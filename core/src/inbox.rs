@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::kept::Kept;
 use crate::lost::Lost;
 use crate::page::PageLimits;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 use chat_types::{Event, Gap, Page, Seq, UserId};
 
 /// The events that one participant received and has not acknowledged.
@@ -16,26 +16,17 @@ use chat_types::{Event, Gap, Page, Seq, UserId};
 pub(crate) struct Inbox {
     /// The place of the last event ever appended. A place before it without an event was dropped or
     /// acknowledged.
-    end: Seq,
+    pub(crate) end: Seq,
     kept: Kept,
     /// The end of the last answer whose caller was still connected. A bare `check` continues here.
-    delivered: Seq,
+    pub(crate) delivered: Seq,
     /// The dropped events that were not acknowledged.
     lost: Lost,
 }
 
 impl Inbox {
-    /// The place of the last event ever appended.
-    pub(crate) const fn end(&self) -> Seq {
-        self.end
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.kept.len()
-    }
-
-    pub(crate) const fn delivered(&self) -> Seq {
-        self.delivered
     }
 
     /// Appends an event to the inbox of `reader`. Beyond the limit one event is dropped: the oldest
@@ -72,7 +63,7 @@ impl Inbox {
     }
 
     /// Checks that `after` is not beyond the end.
-    pub(crate) fn check_cursor(&self, after: Seq) -> Result<(), Reject> {
+    pub(crate) fn check_cursor(&self, after: Seq) -> Outcome<()> {
         if after > self.end {
             return Err(Reject::InvalidCursor { end: self.end.0 });
         }
@@ -176,16 +167,11 @@ mod tests {
     const ANN: UserId = UserId(1);
 
     fn event(room: u64, room_seq: u64) -> Arc<Event> {
-        let who = Who {
-            id: ANN,
-            chosen_id: None,
-            name: "ann".into(),
-        };
         Arc::new(Event {
             room: RoomId(room),
             room_seq: RoomSeq(room_seq),
             at: Time(room_seq),
-            body: Body::Away(Arc::new(who)),
+            body: Body::Away(Who::unnamed(ANN)),
         })
     }
 
@@ -254,7 +240,7 @@ mod tests {
     fn an_acknowledgement_takes_events_and_rooms_that_were_told() {
         let mut inbox = of_rooms(4, &[1, 2, 2, 1, 2, 2, 2, 2]);
         inbox.acknowledge(Seq(4));
-        assert_eq!((inbox.len(), inbox.delivered()), (2, Seq(4)));
+        assert_eq!((inbox.len(), inbox.delivered), (2, Seq(4)));
         assert_eq!(page(&inbox, 4, 9), "[5-6 [2]] 7:2 8:2 | 8 +0");
         inbox.acknowledge(Seq(6));
         assert_eq!(page(&inbox, 4, 9), "[5-6 []] 7:2 8:2 | 8 +0");

@@ -25,7 +25,7 @@ pub(crate) struct Lost {
 }
 
 /// The record of one room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     room: RoomId,
     from: RoomSeq,
@@ -76,15 +76,7 @@ impl Lost {
         self.rooms.push(Record {
             room: event.room,
             from: event.room_seq,
-            to: event.room_seq,
-            messages: 0,
-            last: Seq(0),
-            message: Seq(0),
-            members: Seq(0),
-            stick: Seq(0),
-            own_membership: None,
-            own_stick: None,
-            ended: None,
+            ..Record::default()
         });
         self.rooms.len() - 1
     }
@@ -222,11 +214,7 @@ mod tests {
     const ANN: UserId = UserId(1);
 
     fn who(id: u64) -> Arc<Who> {
-        Arc::new(Who {
-            id: UserId(id),
-            chosen_id: None,
-            name: "x".into(),
-        })
+        Who::unnamed(UserId(id))
     }
 
     /// Ann's inbox after it dropped these events of room 1, from place 1 of both orders on.
@@ -327,12 +315,7 @@ mod tests {
             room: RoomId(1),
             from: RoomSeq(1),
             to: RoomSeq(5),
-            messages: 0,
-            you: None,
-            members_changed: false,
-            stick: None,
-            stick_changed: false,
-            ended: None,
+            ..LostRange::default()
         };
         assert_eq!(within(1, 1), None);
         let you = Some(Membership::Joined);

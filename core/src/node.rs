@@ -17,22 +17,20 @@ mod delayed_replies;
 mod departure;
 mod gate;
 mod long_polls;
-mod output;
 mod reading;
 mod retries;
-mod sizes;
 mod streams;
 
 use chat_types::{
-    Config, Continuity, Entry, Implied, Page, Position, Response, Seq, Span, Ticket, Time, UserId,
+    Config, Continuity, Entry, Implied, Notice, Page, Position, Response, RoomId, Seq, Span,
+    Ticket, Time, UserId,
 };
 use std::collections::VecDeque;
 
 use crate::hub::{Effect, Hub, Size};
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 
 pub use departure::{Departure, InFlight};
-pub use output::Output;
 
 use acknowledgements::Acknowledgements;
 use delayed_replies::DelayedReplies;
@@ -94,6 +92,32 @@ pub struct Load {
     pub streams: usize,
     /// The number of addresses whose calls or registrations count towards a rate.
     pub addresses: usize,
+}
+
+/// What the shell should do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Answer the call.
+    Reply {
+        /// The call.
+        ticket: Ticket,
+        /// The answer or the refusal.
+        outcome: Outcome<Response>,
+    },
+    /// The stream has events. The shell reads them with [`Node::read_stream`], as fast as
+    /// the client takes them, until none are left.
+    StreamReady(Ticket),
+    /// The stream is closed: the registration ended, or the server stops.
+    StreamClosed(Ticket),
+    /// A notice for the client of this stream.
+    Notice {
+        /// The stream.
+        stream: Ticket,
+        /// The room.
+        room: RoomId,
+        /// The notice.
+        notice: Notice,
+    },
 }
 
 /// The first entry of a journal.
@@ -432,7 +456,7 @@ impl Node {
         sizes
     }
 
-    fn reply(&mut self, ticket: Ticket, outcome: Result<Response, Reject>) {
+    fn reply(&mut self, ticket: Ticket, outcome: Outcome<Response>) {
         self.outputs.push_back(Output::Reply { ticket, outcome });
     }
 }

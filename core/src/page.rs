@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{Body, Event};
+use chat_types::Event;
 
 /// The limits of one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +59,5 @@ impl PageBuilder {
 
 /// The size of the event's text in bytes of UTF-8.
 fn text_bytes(event: &Event) -> usize {
-    if let Body::Message { text, .. } = &event.body {
-        return text.len();
-    }
-    0
+    event.body.message().map_or(0, |(_, text)| text.len())
 }

@@ -10,7 +10,7 @@ use crate::breaks::Breaks;
 use crate::inbox::Inbox;
 use crate::moderation::Known;
 use crate::name::Keys;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 
 /// A registered participant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -135,17 +135,13 @@ struct Remembered {
     key: RequestKey,
     /// The fingerprint of the command.
     request: u64,
-    outcome: Result<Reply, Reject>,
+    outcome: Outcome,
 }
 
 impl Memory {
     /// The outcome of the request with this key. A refusal, if the fingerprint differs from
     /// `request`.
-    pub(crate) fn recall(
-        &self,
-        key: RequestKey,
-        request: impl FnOnce() -> u64,
-    ) -> Option<Result<Reply, Reject>> {
+    pub(crate) fn recall(&self, key: RequestKey, request: impl FnOnce() -> u64) -> Option<Outcome> {
         let wanted = tag(key);
         let (older, newer) = self.tags.as_slices();
         if !older.contains(&wanted) && !newer.contains(&wanted) {
@@ -169,7 +165,7 @@ impl Memory {
         &mut self,
         key: RequestKey,
         request: u64,
-        outcome: Result<Reply, Reject>,
+        outcome: Outcome,
         limit: usize,
     ) {
         while self.tags.len() >= limit {

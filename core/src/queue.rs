@@ -60,7 +60,7 @@ pub(crate) struct Queue {
     candidates: BTreeSet<Place>,
     /// The candidates with each interest.
     #[serde(skip)]
-    by_interest: BTreeMap<Arc<str>, BTreeSet<Place>>,
+    by_interest: BTreeSet<(Arc<str>, Place)>,
     /// The candidates that accept anyone.
     #[serde(skip)]
     open: BTreeSet<Place>,
@@ -106,12 +106,9 @@ impl Queue {
 
     fn index_candidate(&mut self, place: Place, waiter: &Waiter) {
         self.candidates.insert(place);
-        for interest in waiter.interests.iter() {
-            self.by_interest
-                .entry(Arc::clone(interest))
-                .or_default()
-                .insert(place);
-        }
+        let interests = waiter.interests.iter().map(Arc::clone);
+        self.by_interest
+            .extend(interests.map(|interest| (interest, place)));
         if waiter.takes_anyone {
             self.open.insert(place);
         }
@@ -131,12 +128,7 @@ impl Queue {
         let place = self.by_user.remove(&user)?;
         let waiter = self.line.remove(&place)?;
         for interest in waiter.interests.iter() {
-            if let Some(those) = self.by_interest.get_mut(interest) {
-                those.remove(&place);
-                if those.is_empty() {
-                    self.by_interest.remove(interest);
-                }
-            }
+            self.by_interest.remove(&(Arc::clone(interest), place));
         }
         self.candidates.remove(&place);
         self.open.remove(&place);
@@ -217,7 +209,8 @@ impl Queue {
     fn closest(&self, waiter: &Waiter, mut fits: impl FnMut(&Waiter) -> bool) -> Option<UserId> {
         let mut shared: BTreeMap<Place, usize> = BTreeMap::new();
         for interest in waiter.interests.iter() {
-            for place in self.by_interest.get(interest).into_iter().flatten() {
+            let of = |place| (Arc::clone(interest), Place(place));
+            for (_, place) in self.by_interest.range(of(0)..=of(u64::MAX)) {
                 *shared.entry(*place).or_default() += 1;
             }
         }
@@ -226,10 +219,8 @@ impl Queue {
         let sharing = ranked.iter().filter_map(|(place, _)| self.line.get(place));
         let open = self.open.iter().filter_map(|place| self.line.get(place));
         let anyone = open.take_while(|_| waiter.takes_anyone);
-        sharing
-            .chain(anyone)
-            .find(|other| fits(other))
-            .map(|other| other.user)
+        let found = sharing.chain(anyone).find(|other| fits(other))?;
+        Some(found.user)
     }
 
     /// Records the waiting time of a match.
@@ -264,10 +255,9 @@ impl Queue {
         let candidates = || self.line.values().filter(|w| w.is_candidate);
         let open = candidates().filter(|w| w.takes_anyone).count();
         let interests: usize = candidates().map(|w| w.interests.len()).sum();
-        let indexed: usize = self.by_interest.values().map(BTreeSet::len).sum();
         if self.candidates.len() != candidates().count()
             || self.open.len() != open
-            || indexed != interests
+            || self.by_interest.len() != interests
         {
             return Err("the indexes and the line differ".into());
         }

@@ -58,6 +58,11 @@ impl<K: Copy + Ord + Hash, V> Table<K, V> {
         value
     }
 
+    /// The largest size of a value.
+    pub(crate) fn most(&self, size: impl Fn(&V) -> usize) -> usize {
+        self.0.values().map(size).max().unwrap_or_default()
+    }
+
     /// All entries, in the order of their keys.
     pub(crate) fn sorted(&self) -> impl Iterator<Item = (K, &V)> {
         let keys = self.sorted_keys().into_iter();

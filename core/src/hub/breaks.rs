@@ -9,7 +9,7 @@ use super::Hub;
 use crate::breaks::Boss;
 use crate::dice::Dice;
 use crate::name::has_visible;
-use crate::reject::{Accepted, Argument, Reject};
+use crate::reject::{Accepted, Argument, Outcome, Reject};
 
 impl Hub {
     pub(super) const fn boss(&self) -> Boss {
@@ -27,7 +27,7 @@ impl Hub {
     }
 
     /// Checks that the excuse is one line that can be shown.
-    pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Result<(), Reject> {
+    pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Outcome<()> {
         let limit = self.config.max_excuse;
         let breaks_lines = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         let fits = |text: &Arc<str>| {
@@ -49,7 +49,7 @@ impl Hub {
         user: UserId,
         kind: BreakKind,
         excuse: Option<&Arc<str>>,
-    ) -> Result<Reply, Reject> {
+    ) -> Outcome {
         self.check_excuse(excuse)?;
         let (now, boss) = (self.now, self.boss());
         let mut dice = Dice::of(self.seed, self.position);

@@ -46,8 +46,9 @@ impl Hub {
         }
     }
 
-    /// Advances the clock, and fires due timers at their own instants.
-    pub(super) fn advance(&mut self, at: Time) {
+    /// Advances the clock to `at`, as the envelope of an entry does. Timers fire at their own
+    /// instants and in order, so the instants of ticks do not matter.
+    pub fn handle_timeout(&mut self, at: Time) {
         let at = at.max(self.now);
         while let Some((due, timer)) = self.next_timer(at) {
             self.now = self.now.max(due);
@@ -131,7 +132,7 @@ impl Hub {
         self.queue.shift(down);
         self.index.away = self.index_away();
         self.rearm();
-        self.advance(at);
+        self.handle_timeout(at);
     }
 
     /// Rebuilds the timers from the deadlines that their owners hold.

@@ -13,17 +13,14 @@ use crate::inbox::Inbox;
 use crate::moderation::Measure;
 use crate::name::{Keys, Name, is_given, is_reserved};
 use crate::participant::{Memory, Participant, State};
-use crate::reject::{Accepted, Argument, NameFault, NameHolder, Reject};
+use crate::reject::{Accepted, Argument, NameFault, NameHolder, Outcome, Reject};
 use crate::timer::Timer;
 
 /// The most characters of a public id.
 pub(crate) const MAX_PUBLIC_ID: usize = 64;
 
 /// A name that may be taken, and the participants that give way for it.
-pub(super) struct FreeName {
-    name: Name,
-    yielding: BTreeSet<UserId>,
-}
+pub(super) type FreeName = (Name, BTreeSet<UserId>);
 
 impl Index {
     /// The participant whose name or chosen id has this key.
@@ -79,7 +76,7 @@ impl Hub {
         caller: &Caller,
         key: Option<RequestKey>,
         command: &Command,
-    ) -> Result<Reply, Reject> {
+    ) -> Outcome {
         let Caller::New {
             handle,
             reader,
@@ -109,9 +106,9 @@ impl Hub {
         } else {
             return Err(Reject::HandleRequired);
         };
-        let name = name.map(|free| {
-            yielding.extend(free.yielding);
-            free.name
+        let name = name.map(|(name, others)| {
+            yielding.extend(others);
+            name
         });
         yielding.extend(self.check_user_space(reader, from, &yielding)?);
         for user in yielding {
@@ -146,7 +143,7 @@ impl Hub {
         reader: SecretHash,
         from: Address,
         yielding: &BTreeSet<UserId>,
-    ) -> Result<Option<UserId>, Reject> {
+    ) -> Outcome<Option<UserId>> {
         if self.index.readers.get(&reader).is_some() {
             return Err(Reject::ServerFull);
         }
@@ -244,7 +241,7 @@ impl Hub {
         user: Option<UserId>,
         from: Address,
         text: &Arc<str>,
-    ) -> Result<Option<FreeName>, Reject> {
+    ) -> Outcome<Option<FreeName>> {
         let name = Name::new(text).map_err(|why| Reject::NameNotAllowed { why })?;
         if let Some(participant) = user.map(|user| self.user(user)) {
             if *participant.who.name == *name.shown {
@@ -262,7 +259,7 @@ impl Hub {
         let yielding = self
             .yielding(&name.keys, user, from)
             .map_err(|holder| Reject::NameTaken { holder })?;
-        Ok(Some(FreeName { name, yielding }))
+        Ok(Some((name, yielding)))
     }
 
     /// The other participants whose names or ids have one of these keys, if all of them give way to
@@ -307,9 +304,7 @@ impl Hub {
     }
 
     pub(super) fn take_name(&mut self, user: UserId, free: Option<FreeName>) {
-        let Some(FreeName { name, yielding }) = free else {
-            return;
-        };
+        let Some((name, yielding)) = free else { return };
         for ghost in yielding {
             self.forget(ghost);
         }
@@ -351,17 +346,12 @@ impl Hub {
 
     /// Whether the caller that takes this name becomes muted by it.
     fn is_muted_name(&self, free: Option<&FreeName>) -> bool {
-        free.is_some_and(|free| self.moderation.of_name(&free.name.keys) == Some(Measure::Mute))
+        free.is_some_and(|(name, _)| self.moderation.of_name(&name.keys) == Some(Measure::Mute))
     }
 
     /// Handles `login` of a registered participant: it joins the room, and takes the name if it has
     /// not chosen one before.
-    pub(super) fn login(
-        &mut self,
-        user: UserId,
-        username: &Arc<str>,
-        room: &Arc<str>,
-    ) -> Result<Reply, Reject> {
+    pub(super) fn login(&mut self, user: UserId, username: &Arc<str>, room: &Arc<str>) -> Outcome {
         let from = self.user(user).address;
         let name = self.check_name(Some(user), from, username)?;
         let room = self.check_join(Some(user), from, room)?;
@@ -379,7 +369,7 @@ impl Hub {
         user: Option<UserId>,
         from: Address,
         enter: &EnterQueue,
-    ) -> Result<Option<FreeName>, Reject> {
+    ) -> Outcome<Option<FreeName>> {
         let name = match &enter.display_name {
             Some(text) => self.check_name(user, from, text)?,
             None => None,

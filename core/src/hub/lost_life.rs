@@ -27,12 +27,12 @@ impl Hub {
         self.last_room = RoomId(number_behind(self.last_room.0, down));
         for user in self.users.sorted_keys() {
             let inbox = &mut self.user_mut(user).inbox;
-            inbox.pass_to(Seq(number_behind(inbox.end().0, down)));
+            inbox.pass_to(Seq(number_behind(inbox.end.0, down)));
             self.effects.push_back(Effect::InboxGrew(user));
         }
         for room in self.rooms.sorted_keys() {
             let room = self.room_mut(room);
-            room.pass_to(RoomSeq(number_behind(room.last_seq().0, down)));
+            room.last_seq = RoomSeq(number_behind(room.last_seq.0, down));
         }
     }
 }

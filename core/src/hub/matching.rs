@@ -10,7 +10,7 @@ use crate::dice::Dice;
 use crate::name::is_line;
 use crate::participant::State;
 use crate::queue::{Compatibility, Waiter};
-use crate::reject::{Accepted, Argument, Reject};
+use crate::reject::{Accepted, Argument, Outcome, Reject};
 use crate::room::Kind;
 use crate::timer::Timer;
 
@@ -18,11 +18,7 @@ use crate::timer::Timer;
 pub(crate) const MAX_INTEREST: usize = 64;
 
 impl Hub {
-    pub(super) fn enter_queue(
-        &mut self,
-        user: UserId,
-        enter: &EnterQueue,
-    ) -> Result<Reply, Reject> {
+    pub(super) fn enter_queue(&mut self, user: UserId, enter: &EnterQueue) -> Outcome {
         if self.queue.contains(user) {
             return Err(Reject::AlreadyWaiting);
         }
@@ -120,7 +116,7 @@ impl Hub {
         &self,
         user: Option<UserId>,
         enter: &EnterQueue,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let limit = self.config.max_queue;
         if self.queue.len() < limit as usize {
             return Ok(());
@@ -139,7 +135,7 @@ impl Hub {
         Reply::LeftQueue { left }
     }
 
-    pub(super) fn check_interests(&self, interests: &[Arc<str>]) -> Result<(), Reject> {
+    pub(super) fn check_interests(&self, interests: &[Arc<str>]) -> Outcome<()> {
         let limit = self.config.max_interests;
         let fits = interests.len() <= limit as usize;
         if fits
@@ -218,7 +214,7 @@ impl Hub {
 
     /// Blocks `other` for `user`. The two are not matched and do not receive each other's messages;
     /// their pair room ends.
-    pub(super) fn block(&mut self, user: UserId, other: UserId) -> Result<Reply, Reject> {
+    pub(super) fn block(&mut self, user: UserId, other: UserId) -> Outcome {
         self.check_other(user, other)?;
         let limit = self.config.max_blocks;
         let participant = self.user_mut(user);
@@ -241,7 +237,7 @@ impl Hub {
 
     /// Removes `user`'s block of `other`, whose registration may have ended. A block in the other
     /// direction stays.
-    pub(super) fn unblock(&mut self, user: UserId, other: UserId) -> Result<Reply, Reject> {
+    pub(super) fn unblock(&mut self, user: UserId, other: UserId) -> Outcome {
         check_different(user, other)?;
         let blocks = &mut self.user_mut(user).blocks;
         if let Ok(at) = blocks.binary_search(&other) {
@@ -252,7 +248,7 @@ impl Hub {
     }
 
     /// Checks that `other` is registered and is not `user`.
-    pub(super) fn check_other(&self, user: UserId, other: UserId) -> Result<(), Reject> {
+    pub(super) fn check_other(&self, user: UserId, other: UserId) -> Outcome<()> {
         check_different(user, other)?;
         self.users
             .get(&other)
@@ -261,7 +257,7 @@ impl Hub {
     }
 }
 
-fn check_different(user: UserId, other: UserId) -> Result<(), Reject> {
+fn check_different(user: UserId, other: UserId) -> Outcome<()> {
     if user == other {
         let accepted = Accepted::AnotherParticipant;
         return Err(Reject::invalid(Argument::UserId, accepted));

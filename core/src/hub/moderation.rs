@@ -8,19 +8,14 @@ use super::Hub;
 use crate::counters::ReleaseCause;
 use crate::moderation::{Ban, Known, Measure};
 use crate::name::{Keys, fold, line_fault};
-use crate::reject::{Accepted, Argument, Reject};
+use crate::reject::{Accepted, Argument, Outcome, Reject};
 use crate::room::Kind;
 
 /// The most characters of a reason.
 pub(crate) const MAX_REASON: u32 = 500;
 
 impl Hub {
-    pub(super) fn report(
-        &mut self,
-        by: UserId,
-        about: UserId,
-        reason: &Arc<str>,
-    ) -> Result<Reply, Reject> {
+    pub(super) fn report(&mut self, by: UserId, about: UserId, reason: &Arc<str>) -> Outcome {
         self.check_other(by, about)?;
         check_reason(reason)?;
         let from = self.user(by).address;
@@ -47,7 +42,7 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    pub(super) fn operate(&mut self, operator: &Arc<str>, act: &Operate) -> Result<Reply, Reject> {
+    pub(super) fn operate(&mut self, operator: &Arc<str>, act: &Operate) -> Outcome {
         match act {
             Operate::Mute { user, reason } => {
                 self.keep(Measure::Mute, operator, *user, reason)?;
@@ -126,7 +121,7 @@ impl Hub {
         measures.contains(&Some(Measure::Mute))
     }
 
-    fn kick(&mut self, user: UserId, room: RoomId, reason: &Arc<str>) -> Result<Reply, Reject> {
+    fn kick(&mut self, user: UserId, room: RoomId, reason: &Arc<str>) -> Outcome {
         check_reason(reason)?;
         self.users.get(&user).ok_or(Reject::UserNotFound)?;
         let found = self.rooms.get(&room).ok_or(Reject::RoomNotFound)?;
@@ -152,7 +147,7 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    fn close(&mut self, room: RoomId, reason: &Arc<str>) -> Result<Reply, Reject> {
+    fn close(&mut self, room: RoomId, reason: &Arc<str>) -> Outcome {
         check_reason(reason)?;
         let found = self.rooms.get(&room).ok_or(Reject::RoomNotFound)?;
         match found.kind {
@@ -176,7 +171,7 @@ impl Hub {
         operator: &Arc<str>,
         user: UserId,
         reason: &Arc<str>,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         check_reason(reason)?;
         let participant = self.users.get(&user).ok_or(Reject::UserNotFound)?;
         let known = participant.known();
@@ -193,7 +188,7 @@ impl Hub {
         operator: &Arc<str>,
         address: Address,
         reason: &Arc<str>,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         check_reason(reason)?;
         let is_kept = self.moderation.of_address(address).is_some();
         self.check_ban_space(usize::from(!is_kept))?;
@@ -233,7 +228,7 @@ impl Hub {
     }
 
     /// Checks that `more` entries fit into the stored measures.
-    fn check_ban_space(&self, more: usize) -> Result<(), Reject> {
+    fn check_ban_space(&self, more: usize) -> Outcome<()> {
         let limit = self.config.max_bans;
         if more > 0 && self.moderation.bans() + more > limit as usize {
             return Err(Reject::invalid(Argument::Bans, Accepted::AtMost(limit)));
@@ -251,7 +246,7 @@ impl Hub {
     }
 }
 
-fn check_reason(reason: &str) -> Result<(), Reject> {
+fn check_reason(reason: &str) -> Outcome<()> {
     match line_fault(reason, MAX_REASON as usize) {
         None => Ok(()),
         Some(fault) => Err(Reject::invalid(

@@ -8,7 +8,6 @@ use chat_types::{Attendance, EndReason, Epoch, RoomId, RoomSeq, Seq, Time, UserI
 use super::Hub;
 use crate::participant::Participant;
 use crate::room::{Kind, Room};
-use crate::stick::Stick;
 use crate::timer::TimerKind;
 
 /// The kind of a room.
@@ -85,10 +84,10 @@ impl Hub {
     /// The last numbers that were given, or that a lost life may have given.
     #[must_use]
     pub fn last_numbers(&self) -> LastNumbers {
-        let inboxes = self.users.sorted().map(|(id, user)| (id, user.inbox.end()));
+        let inboxes = self.users.sorted().map(|(id, user)| (id, user.inbox.end));
         let places = self.rooms.sorted().map(|(id, room)| {
-            let epoch = room.stick().map(Stick::epoch).unwrap_or_default();
-            (id, (room.last_seq(), epoch))
+            let epoch = room.stick().map(|stick| stick.epoch).unwrap_or_default();
+            (id, (room.last_seq, epoch))
         });
         LastNumbers {
             user: self.last_user,
@@ -121,22 +120,22 @@ impl Hub {
         let has_draft = |user: UserId| room.draft(user).is_some_and(|draft| !draft.is_empty());
         // Presence plays no role in an ended room.
         let ended = matches!(room.kind, Kind::Ended(_));
-        let living = if ended { &[][..] } else { room.members() };
+        let living = if ended { &[][..] } else { &room.members };
         let members = || living.iter().map(|member| member.user);
-        let holder = room.stick().and_then(|stick| stick.holder());
+        let holder = room.stick().and_then(|stick| stick.holder);
         RoomOutline {
             kind: match &room.kind {
                 Kind::Pair { .. } => RoomKind::Pair,
                 Kind::Ended(reason) => RoomKind::Ended(*reason),
                 Kind::Named { .. } => RoomKind::Named,
             },
-            events: room.last_seq().0,
-            members: room.members().len(),
+            events: room.last_seq.0,
+            members: room.members.len(),
             absent: members().filter(|user| absent(*user)).count(),
             drafts: members().filter(|user| has_draft(*user)).count(),
             holder: holder.and_then(|holder| self.presence_of(holder.user)),
             holder_draft: usize::from(holder.is_some_and(|holder| has_draft(holder.user))),
-            claims: room.stick().map_or(0, |stick| stick.line().len()),
+            claims: room.stick().map_or(0, |stick| stick.line.len()),
         }
     }
 

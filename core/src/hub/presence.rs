@@ -8,7 +8,7 @@ use super::away::Away;
 use super::{Effect, Hub};
 use crate::counters::ReleaseCause;
 use crate::participant::{Presence, State};
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 use crate::room::Kind;
 use crate::timer::Timer;
 
@@ -47,7 +47,7 @@ impl Hub {
         (before, deadline)
     }
 
-    pub(super) fn open_stream(&mut self, user: UserId) -> Result<Reply, Reject> {
+    pub(super) fn open_stream(&mut self, user: UserId) -> Outcome {
         let limit = self.config.max_streams;
         let participant = self.user_mut(user);
         if participant.streams >= limit {

@@ -109,7 +109,7 @@ impl Hub {
             self.user_mut(user).inbox.events_mut().for_each(&mut share);
         }
         for room in self.rooms.sorted_keys() {
-            self.room_mut(room).history_mut().for_each(&mut share);
+            self.room_mut(room).history.iter_mut().for_each(&mut share);
         }
     }
 }

@@ -6,9 +6,9 @@ use chat_types::config::StickRule;
 
 use super::Hub;
 use crate::counters::ReleaseCause;
-use crate::draft::{Draft, count};
+use crate::draft::count;
 use crate::name::has_visible;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 use crate::stick::Stick;
 use chat_types::{Body, EndReason, Epoch, Reply, RoomId, UserId};
 
@@ -19,28 +19,18 @@ const TURNS_TOLD_FROM: u32 = 10;
 pub(super) const SUFFIX: usize = 50;
 
 impl Hub {
-    pub(super) fn send(
-        &mut self,
-        user: UserId,
-        room: RoomId,
-        text: &Arc<str>,
-    ) -> Result<Reply, Reject> {
+    pub(super) fn send(&mut self, user: UserId, room: RoomId, text: &Arc<str>) -> Outcome {
         self.check_text(text)?;
         Ok(self.say(user, room, Arc::clone(text)))
     }
 
-    pub(super) fn append(
-        &mut self,
-        user: UserId,
-        room: RoomId,
-        text: &str,
-    ) -> Result<Reply, Reject> {
+    pub(super) fn append(&mut self, user: UserId, room: RoomId, text: &str) -> Outcome {
         if text.is_empty() {
             return Err(Reject::MessageEmpty);
         }
         let (max_append, limit) = (self.config.max_append, self.config.max_draft);
         // Checked before the draft is created, so that a refusal creates none.
-        let drafted = self.room(room).draft(user).map_or(0, Draft::length);
+        let drafted = self.room(room).draft(user).map_or(0, |draft| draft.length);
         if drafted + count(text).min(max_append) > limit {
             return Err(Reject::DraftFull { limit });
         }
@@ -49,16 +39,16 @@ impl Hub {
         let cut = draft.append(text, max_append);
         let suffix = (cut > 0).then(|| draft.suffix(SUFFIX).into());
         Ok(Reply::Draft {
-            length: draft.length(),
+            length: draft.length,
             cut,
             suffix,
         })
     }
 
-    pub(super) fn push(&mut self, user: UserId, room: RoomId) -> Result<Reply, Reject> {
+    pub(super) fn push(&mut self, user: UserId, room: RoomId) -> Outcome {
         let draft = self.room(room).draft(user);
         let draft = draft.filter(|draft| !draft.is_empty());
-        let text = draft.ok_or(Reject::DraftEmpty)?.text();
+        let text = &*draft.ok_or(Reject::DraftEmpty)?.text;
         self.check_text(text)?;
         let text = Arc::from(text);
         self.room_mut(room).clear_draft(user);
@@ -79,7 +69,7 @@ impl Hub {
             && let Some(draft) = room.draft_mut(user)
         {
             draft.undo();
-            return draft_of(draft.length());
+            return draft_of(draft.length);
         }
         draft_of(0)
     }
@@ -96,7 +86,7 @@ impl Hub {
         user: UserId,
         room: Option<RoomId>,
         epoch: Option<Epoch>,
-    ) -> Result<RoomId, Reject> {
+    ) -> Outcome<RoomId> {
         let room = self.resolve(user, room)?;
         if self.is_muted(user) {
             return Err(Reject::Muted);
@@ -117,14 +107,14 @@ impl Hub {
         user: UserId,
         room: Option<RoomId>,
         epoch: Option<Epoch>,
-    ) -> Result<RoomId, Reject> {
+    ) -> Outcome<RoomId> {
         let room = self.resolve(user, room)?;
         check_grant(user, self.room(room).stick(), epoch)?;
         Ok(room)
     }
 
     /// Checks that the text can be a message.
-    fn check_text(&self, text: &str) -> Result<(), Reject> {
+    fn check_text(&self, text: &str) -> Outcome<()> {
         if !has_visible(text) {
             return Err(Reject::MessageEmpty);
         }
@@ -143,7 +133,7 @@ impl Hub {
         let found = self.room_mut(room);
         let left = found.count_turn(limit);
         let stick = found.stick().filter(|stick| stick.holds(user));
-        let epoch = stick.map(Stick::epoch);
+        let epoch = stick.map(|stick| stick.epoch);
         let body = Body::Message {
             sender,
             text,
@@ -169,9 +159,9 @@ pub(super) fn check_grant(
     user: UserId,
     stick: Option<&Stick>,
     epoch: Option<Epoch>,
-) -> Result<(), Reject> {
+) -> Outcome<()> {
     match (epoch, stick) {
-        (Some(epoch), Some(stick)) if !(stick.holds(user) && stick.epoch() == epoch) => {
+        (Some(epoch), Some(stick)) if !(stick.holds(user) && stick.epoch == epoch) => {
             Err(Reject::StickRequired)
         }
         _ => Ok(()),

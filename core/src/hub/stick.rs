@@ -6,8 +6,8 @@ use super::Hub;
 use super::lost_life::number_behind;
 use super::speech::check_grant;
 use crate::counters::{ReleaseCause, StickMove};
-use crate::reject::Reject;
-use crate::stick::{Claim, GivenUp, Stick};
+use crate::reject::{Outcome, Reject};
+use crate::stick::{Claim, GivenUp};
 use crate::timer::Timer;
 
 impl Hub {
@@ -16,7 +16,7 @@ impl Hub {
         user: UserId,
         room: RoomId,
         epoch: Option<Epoch>,
-    ) -> Result<Reply, Reject> {
+    ) -> Outcome {
         if self.room(room).stick().is_none() {
             return Err(Reject::NoStick);
         }
@@ -34,7 +34,7 @@ impl Hub {
             Claim::Queued(place) => {
                 self.counters.count_move(self.now, StickMove::Queued);
                 // A claim that is withdrawn and repeated posts only one event.
-                if self.room(room).last_claimant() != Some(user) {
+                if self.room(room).last_claimant != Some(user) {
                     let who = self.who(user);
                     self.post(room, Body::StickClaimed { user: who, place }, None);
                 }
@@ -44,13 +44,13 @@ impl Hub {
         self.stick_reply(user, room)
     }
 
-    fn stick_reply(&self, user: UserId, room: RoomId) -> Result<Reply, Reject> {
+    fn stick_reply(&self, user: UserId, room: RoomId) -> Outcome {
         let stick = self.room(room).stick().ok_or(Reject::NoStick)?;
-        let holder = stick.holder().expect("a claimed stick is held");
+        let holder = stick.holder.expect("a claimed stick is held");
         Ok(Reply::Stick {
             room,
             place: stick.place(user).expect("the caller has just claimed it"),
-            epoch: stick.epoch(),
+            epoch: stick.epoch,
             holder: holder.user,
             lease_until: holder.lease_until,
         })
@@ -83,7 +83,7 @@ impl Hub {
         let Some(stick) = self.room_mut(room).stick_mut() else {
             return;
         };
-        let epoch = stick.epoch();
+        let epoch = stick.epoch;
         if let Some(user) = stick.expire(now) {
             self.grant_expired(room, user, epoch);
         }
@@ -95,7 +95,7 @@ impl Hub {
         let Some(stick) = self.room_mut(room).stick_mut() else {
             return;
         };
-        let epoch = stick.epoch();
+        let epoch = stick.epoch;
         if let Some(user) = stick.pass_to(Epoch(number_behind(epoch.0, down))) {
             self.grant_expired(room, user, epoch);
         }
@@ -120,13 +120,10 @@ impl Hub {
 
     fn tell_granted(&mut self, room: RoomId, user: UserId) {
         self.arm(Timer::Lease(room));
+        let stick = self.room(room).stick();
         let body = Body::StickGranted {
             user: self.who(user),
-            epoch: self
-                .room(room)
-                .stick()
-                .map(Stick::epoch)
-                .unwrap_or_default(),
+            epoch: stick.map(|stick| stick.epoch).unwrap_or_default(),
             lease: self.config.stick_lease,
         };
         self.post(room, body, None);

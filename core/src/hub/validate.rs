@@ -147,7 +147,7 @@ impl Hub {
     }
 
     fn validate_room(&self, room: &Room) -> Result<(), String> {
-        for member in room.members() {
+        for member in &room.members {
             let participant = self.users.get(&member.user);
             let participant = participant.ok_or("has a stranger as a member")?;
             let known = match is_ended(room) {

@@ -84,10 +84,6 @@ impl Acknowledgements {
         self.due
     }
 
-    pub(super) fn is_due(&self, now: Time) -> bool {
-        self.due.is_some_and(|due| due <= now)
-    }
-
     /// The consequences to propose, of at most `limit` participants.
     pub(super) fn take(&mut self, limit: usize) -> Vec<(UserId, Implied)> {
         let mut implied = Vec::new();

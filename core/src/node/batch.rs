@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use chat_types::{
-    Continuity, Entry, Event, Implied, Position, Reply, Response, Seq, Ticket, Time, UserId,
+    Continuity, Entry, Event, Implied, Position, Response, Seq, Ticket, Time, UserId,
 };
 
 use super::streams::Opener;
 use super::{FIRST_PAUSE, Failing, MAX_PAUSE, Node, Origin, Output};
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 
 impl Node {
     /// The next batch to append; none while one is in flight, or if nothing is proposed.
@@ -29,7 +29,10 @@ impl Node {
         }
         // The consequences of reads join a batch that is sent anyway. After a while they form a
         // batch of their own.
-        if !self.entries.is_empty() || self.acknowledgements.is_due(now) || self.is_stopping {
+        if !self.entries.is_empty()
+            || self.acknowledgements.due().is_some_and(|due| due <= now)
+            || self.is_stopping
+        {
             for (user, implied) in self.acknowledgements.take(room) {
                 self.origins.push(Origin::Node);
                 self.entries.push(Entry::Implied { user, implied });
@@ -84,7 +87,7 @@ impl Node {
         &mut self,
         first: Position,
         (at, now): (Time, Time),
-        mut look: impl FnMut(&Entry, Option<Ticket>, &Result<Reply, Reject>, &[Arc<Event>]),
+        mut look: impl FnMut(&Entry, Option<Ticket>, &Outcome, &[Arc<Event>]),
     ) {
         assert_eq!(
             first,
@@ -132,7 +135,7 @@ impl Node {
     }
 
     /// Answers the call and those that joined it.
-    fn answer_call(&mut self, ticket: Ticket, outcome: Result<Reply, Reject>) {
+    fn answer_call(&mut self, ticket: Ticket, outcome: Outcome) {
         for joined in self.retries.take(ticket) {
             self.reply(joined, outcome.clone().map(Response::Done));
         }
@@ -140,20 +143,14 @@ impl Node {
     }
 
     /// Answers the break and those that joined it, or delays their answers.
-    fn answer_breaks(&mut self, now: Time, ticket: Ticket, outcome: Result<Reply, Reject>) {
+    fn answer_breaks(&mut self, now: Time, ticket: Ticket, outcome: Outcome) {
         for joined in self.retries.take(ticket) {
             self.answer_break(now, joined, outcome.clone());
         }
         self.answer_break(now, ticket, outcome);
     }
 
-    fn opened(
-        &mut self,
-        ticket: Ticket,
-        user: UserId,
-        after: Option<Seq>,
-        outcome: Result<Reply, Reject>,
-    ) {
+    fn opened(&mut self, ticket: Ticket, user: UserId, after: Option<Seq>, outcome: Outcome) {
         let wanted = self.streams.opened(ticket);
         match outcome {
             Err(reject) => self.reply(ticket, Err(reject)),

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use chat_types::{Reply, Response, Span, Ticket, Time, UserId};
 
 use super::{Node, OVERLOAD_RETRY};
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 use crate::table::Table;
 
 /// The delay after which a participant with its share of delayed answers should try again.
@@ -108,7 +108,7 @@ impl DelayedReplies {
 
 impl Node {
     /// Checks that one more answer could be delayed, of this participant and of all.
-    pub(super) fn check_delayed_space(&self, user: Option<UserId>) -> Result<(), Reject> {
+    pub(super) fn check_delayed_space(&self, user: Option<UserId>) -> Outcome<()> {
         let config = self.hub.config();
         let share = user.map_or(0, |user| self.delayed.of(user).count());
         if share >= config.max_held_each as usize {
@@ -121,12 +121,7 @@ impl Node {
     }
 
     /// Sends the answer to a decided break, now or when it is due.
-    pub(super) fn answer_break(
-        &mut self,
-        now: Time,
-        ticket: Ticket,
-        outcome: Result<Reply, Reject>,
-    ) {
+    pub(super) fn answer_break(&mut self, now: Time, ticket: Ticket, outcome: Outcome) {
         let wanted = self.delayed.decided(ticket);
         match outcome {
             Ok(Reply::OnBreak {

@@ -12,7 +12,7 @@ use chat_types::{
     config::{Bucket, Config, RateLimit},
 };
 
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 use crate::table::Table;
 use chat_types::{Address, UserId};
 
@@ -66,7 +66,7 @@ impl Rate {
     }
 
     /// The bucket after one more call. As an error, the time until there is space for one.
-    fn take(self, full_at: Time, now: Time) -> Result<Time, Reject> {
+    fn take(self, full_at: Time, now: Time) -> Outcome<Time> {
         let next = full_at.max(now) + self.interval;
         let ahead = next.since(now);
         if ahead > self.burst {
@@ -88,12 +88,7 @@ impl Gate {
     }
 
     /// Admits a call from the address: by the participant, or (`None`) by one that registers.
-    pub(super) fn admit(
-        &mut self,
-        now: Time,
-        from: Address,
-        user: Option<UserId>,
-    ) -> Result<(), Reject> {
+    pub(super) fn admit(&mut self, now: Time, from: Address, user: Option<UserId>) -> Outcome<()> {
         self.calls.admit(now, from)?;
         match (user, self.each) {
             (None, _) => self.registrations.admit(now, from),
@@ -103,12 +98,7 @@ impl Gate {
     }
 
     /// Admits a read by the participant's reader id. The participant's own bucket is not charged.
-    pub(super) fn admit_reader(
-        &mut self,
-        now: Time,
-        from: Address,
-        user: UserId,
-    ) -> Result<(), Reject> {
+    pub(super) fn admit_reader(&mut self, now: Time, from: Address, user: UserId) -> Outcome<()> {
         self.calls.admit(now, from)?;
         if let Some(rate) = self.each {
             charge(&mut self.readers, rate, user, now)?;
@@ -137,7 +127,7 @@ impl Addresses {
         }
     }
 
-    fn admit(&mut self, now: Time, from: Address) -> Result<(), Reject> {
+    fn admit(&mut self, now: Time, from: Address) -> Outcome<()> {
         let Some(rate) = self.rate else {
             return Ok(());
         };
@@ -149,7 +139,7 @@ impl Addresses {
 
     /// Frees space for a new bucket. A bucket that is full again need not be stored; each call
     /// examines a few.
-    fn make_space(&mut self, now: Time, from: Address, rate: Rate) -> Result<(), Reject> {
+    fn make_space(&mut self, now: Time, from: Address, rate: Rate) -> Outcome<()> {
         if self.full_at.contains_key(&from) {
             return Ok(());
         }
@@ -172,12 +162,7 @@ impl Addresses {
 }
 
 /// Charges one call to the participant's bucket.
-fn charge(
-    buckets: &mut Table<UserId, Time>,
-    rate: Rate,
-    user: UserId,
-    now: Time,
-) -> Result<(), Reject> {
+fn charge(buckets: &mut Table<UserId, Time>, rate: Rate, user: UserId, now: Time) -> Outcome<()> {
     let full_at = buckets.get_or_default(user);
     *full_at = rate.take(*full_at, now)?;
     Ok(())
@@ -188,7 +173,7 @@ mod tests {
     use super::*;
 
     fn gate(per_second: u32, burst: u32) -> Gate {
-        let limit = RateLimit::At(Bucket { per_second, burst });
+        let limit = RateLimit::rate(per_second, burst);
         let config = Config {
             rate_limit: limit,
             address_rate_limit: limit,
@@ -211,10 +196,7 @@ mod tests {
 
     #[test]
     fn only_registrations_take_from_their_bucket() {
-        let limit = RateLimit::At(Bucket {
-            per_second: 1,
-            burst: 1,
-        });
+        let limit = RateLimit::rate(1, 1);
         let mut gate = Gate::new(&Config {
             rate_limit: RateLimit::None,
             registration_rate_limit: limit,

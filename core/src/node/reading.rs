@@ -6,7 +6,7 @@ use super::Node;
 use super::long_polls::{self, Waiting};
 use super::streams::Opener;
 use crate::hub::STREAM_RETRY;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 
 impl Node {
     pub(super) fn read(
@@ -15,7 +15,7 @@ impl Node {
         ticket: Ticket,
         user: UserId,
         read: Read,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         if self.hub.wants_seen(user, now) {
             self.acknowledgements.see(now, user);
         }
@@ -46,7 +46,7 @@ impl Node {
         &self,
         user: UserId,
         after: Option<Seq>,
-    ) -> Result<(Option<Seq>, Seq, Seq), Reject> {
+    ) -> Outcome<(Option<Seq>, Seq, Seq)> {
         let (end, delivered) = self.hub.inbox_cursors(user).ok_or(Reject::UnknownHandle)?;
         if after.is_some_and(|after| after > end) && self.continuity == Continuity::Whole {
             return Err(Reject::InvalidCursor { end: end.0 });
@@ -61,7 +61,7 @@ impl Node {
         ticket: Ticket,
         user: UserId,
         (after, wait, max): (Option<Seq>, Span, usize),
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let (after, end, delivered) = self.cursor(user, after)?;
         let start = match after {
             Some(after) => {
@@ -98,7 +98,7 @@ impl Node {
         ticket: Ticket,
         user: UserId,
         (after, max): (Option<Seq>, usize),
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let (after, _, known) = self.cursor(user, after)?;
         let start = after.unwrap_or_else(|| self.acknowledgements.delivered(user, known));
         let page = self.hub.read_inbox(user, start, max.max(1))?;
@@ -114,7 +114,7 @@ impl Node {
         ticket: Ticket,
         user: UserId,
         after: Option<Seq>,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let (after, end, _) = self.cursor(user, after)?;
         if self.streams.readers(user) >= self.hub.config().max_streams as usize {
             return Err(Reject::rate_limited(STREAM_RETRY));

@@ -12,7 +12,7 @@ use chat_types::{
 
 use super::{Node, Origin};
 use crate::digest::fingerprint;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 use crate::table::Table;
 
 /// The identity of a repeated call: the hash of its caller's handle, and its request key.
@@ -113,8 +113,8 @@ impl Node {
         &mut self,
         now: Time,
         (ticket, user): (Ticket, UserId),
-        outcome: Result<Reply, Reject>,
-    ) -> Result<(), Reject> {
+        outcome: Outcome,
+    ) -> Outcome<()> {
         if matches!(outcome, Ok(Reply::OnBreak { answer_at, .. }) if answer_at > now) {
             // The repeated answer is delayed like the first one.
             self.check_delayed_space(Some(user))
@@ -134,7 +134,7 @@ impl Node {
         (ticket, user): (Ticket, Option<UserId>),
         entry: &Entry,
         reject: Reject,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let Some((name, _, command)) = keyed(Origin::Call(ticket), entry) else {
             return Err(reject);
         };
@@ -159,7 +159,7 @@ impl Node {
 
     /// The answer to this call after a failed append: the outcome of an earlier attempt, if one was
     /// committed after this call was admitted.
-    pub(super) fn after_failure(&mut self, entry: &Entry, reject: Reject) -> Result<Reply, Reject> {
+    pub(super) fn after_failure(&mut self, entry: &Entry, reject: Reject) -> Outcome {
         let Some((name, _, command)) = keyed(Origin::Call(Ticket(0)), entry) else {
             return Err(reject);
         };

@@ -225,19 +225,23 @@ config! {
     /// Breaks of one participant whose answers are delayed, or may be; beyond it `rate_limited`.
     max_held_each: u32 = 16, Takes::Count(1, 65_536);
     /// Calls of one participant; beyond it `rate_limited`.
-    rate_limit: RateLimit = rate(20, 60), Takes::Rate;
+    rate_limit: RateLimit = RateLimit::rate(20, 60), Takes::Rate;
     /// Calls from one address; beyond it `rate_limited`.
     address_rate_limit: RateLimit = RateLimit::None, Takes::Rate;
     /// Registrations from one address, including refused ones; beyond it `rate_limited`.
-    registration_rate_limit: RateLimit = rate(2, 100), Takes::Rate;
+    registration_rate_limit: RateLimit = RateLimit::rate(2, 100), Takes::Rate;
     /// Commands that wait for the journal; beyond it `overloaded`.
     max_pending: u32 = 65_536, Takes::Count(1, 10_000_000);
     /// Commands that are appended to the journal in one batch.
     max_batch: u32 = 1_024, Takes::Count(1, 10_000_000);
 }
 
-const fn rate(per_second: u32, burst: u32) -> RateLimit {
-    RateLimit::At(Bucket { per_second, burst })
+impl RateLimit {
+    /// A bucket of this average rate and this burst.
+    #[must_use]
+    pub const fn rate(per_second: u32, burst: u32) -> Self {
+        Self::At(Bucket { per_second, burst })
+    }
 }
 
 /// A value of the configuration that is out of range.

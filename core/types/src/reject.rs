@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Earlier, EndReason, Span};
+use crate::{Earlier, EndReason, Reply, Span};
 
 macro_rules! rejects {
     ($(
@@ -108,6 +108,9 @@ rejects! {
     ShuttingDown { earlier: Earlier } "shutting_down"
         "The server is shutting down; try again in a moment";
 }
+
+/// What was asked for, such as the answer to a command, or the refusal.
+pub type Outcome<T = Reply> = Result<T, Reject>;
 
 impl Code {
     /// Whether a repetition of the request, with its key, is decided again.

@@ -14,7 +14,6 @@ use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
 use crate::identity::{Handle, REACH, Secrets};
-use crate::tools::Mint;
 
 /// The most participants of one scope that are known individually. Beyond it, only their existence
 /// is known.
@@ -92,12 +91,6 @@ impl CallerScope {
         !self.closed.is_cancelled()
     }
 
-    /// Cancelled when it is closed.
-    #[must_use]
-    pub const fn closed(&self) -> &CancellationToken {
-        &self.closed
-    }
-
     /// The participant of a call without a handle, if there is exactly one.
     #[must_use]
     pub fn only(&self) -> Option<Handle> {
@@ -122,11 +115,10 @@ impl CallerScope {
     /// The participant of a call without a handle that could mint one: that with the name it asks
     /// for, or the only one, if it asks for none.
     #[must_use]
-    pub fn implicit_for(&self, mint: &Mint) -> Option<Handle> {
-        let Mint::Named(name) = mint else {
+    pub fn implicit_for(&self, name: Option<&str>) -> Option<Handle> {
+        let Some(name) = name.map(str::to_lowercase) else {
             return self.only();
         };
-        let name = name.to_lowercase();
         let known = lock(&self.known);
         let mut same = known.iter().filter(|one| one.name.to_lowercase() == name);
         same.find_map(|one| one.handle.clone())
@@ -134,8 +126,8 @@ impl CallerScope {
 
     /// Whether the handle of such a registration is derived from the scope.
     #[must_use]
-    pub fn derives(&self, mint: &Mint) -> bool {
-        self.id.is_some() && (matches!(mint, Mint::Named(_)) || lock(&self.known).is_empty())
+    pub fn derives(&self, name: Option<&str>) -> bool {
+        self.id.is_some() && (name.is_some() || lock(&self.known).is_empty())
     }
 
     /// The handle to mint. A registration whose answer was lost keeps its handle: by its name, or,
@@ -145,14 +137,14 @@ impl CallerScope {
     /// No handle can be made.
     pub fn handle_to_mint<E>(
         &self,
-        mint: &Mint,
+        name: Option<&str>,
         newest: UserId,
         make: impl FnOnce(&str) -> Result<Handle, E>,
     ) -> Result<Handle, E> {
-        let name = match mint {
-            Mint::Named(name) => name.to_lowercase(),
-            Mint::Unnamed if lock(&self.known).is_empty() => String::new(),
-            Mint::Unnamed => return make(""),
+        let name = match name {
+            Some(name) => name.to_lowercase(),
+            None if lock(&self.known).is_empty() => String::new(),
+            None => return make(""),
         };
         let mut pending = lock(&self.pending);
         // One that was derived long ago could not be found again.
@@ -281,9 +273,7 @@ mod tests {
         let scope = CallerScope::default();
         let first = |made: &str| {
             let make = |_: &str| Ok::<_, ()>(handle(made));
-            scope
-                .handle_to_mint(&Mint::Unnamed, UserId(0), make)
-                .unwrap()
+            scope.handle_to_mint(None, UserId(0), make).unwrap()
         };
         assert_eq!(first("a"), handle("a"));
         assert_eq!(first("b"), handle("a"));
@@ -297,11 +287,11 @@ mod tests {
     #[test]
     fn another_name_means_another_participant() {
         let scope = CallerScope::default();
-        let meant = |name: &str| scope.implicit_for(&Mint::Named(name.into()));
+        let meant = |name: &str| scope.implicit_for(Some(name));
         assert_eq!(meant("Ann"), None);
         scope.minted(&handle("a"), "Ann");
         assert_eq!(meant("ann"), Some(handle("a")));
         assert_eq!(meant("Ben"), None);
-        assert_eq!(scope.implicit_for(&Mint::Unnamed), Some(handle("a")));
+        assert_eq!(scope.implicit_for(None), Some(handle("a")));
     }
 }

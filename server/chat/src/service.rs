@@ -20,7 +20,7 @@ use crate::identity::{Handle, Secrets};
 use crate::metrics::Row;
 use crate::refusal::Refusal;
 use crate::refused_requests::{Kind, Peer, RefusedRequests, Verdict};
-use crate::tools::{Arguments, Ask, MemberPart, ParsedCall, Search, Tool, of_toolsets, parse};
+use crate::tools::{Arguments, Ask, ParsedCall, Search, Tool, of_toolsets, parse};
 use crate::wire;
 
 pub use crate::wire::{CallOutcome, Done, HandleUse};
@@ -111,6 +111,12 @@ impl Service {
     pub fn refuse_request(&self, peer: Peer, kind: Kind) -> Verdict {
         self.node.metrics().count(Row::TurnedAway, kind.name());
         self.refused_requests.note(peer, kind)
+    }
+
+    /// The owner of this handle as a reader.
+    #[must_use]
+    pub fn reader(&self, handle: &Handle) -> Reader {
+        Reader::Handle(self.secrets.handle_hash(handle))
     }
 
     /// Calls the node, and reports a ban of the address.
@@ -215,7 +221,15 @@ impl Service {
         } else {
             None
         };
-        let mut answered = self.answer(known, asked, origin).await;
+        let may_wait =
+            matches!(asked.ask, Ask::Read(Read::Check { wait, .. }) if wait > Span::ZERO);
+        let request = self.request(known, asked);
+        let mut answered = self.call(origin.address, request).await;
+        if may_wait && let Some(turn) = self.capacity.woken.book(origin.source, 1) {
+            // One event answers the checks of a whole room; the answers of one source leave in
+            // turn.
+            tokio::time::sleep(turn).await;
+        }
         if let Some(page) = page {
             let context = answered.context.clone();
             match self.with_past(page, answered, origin.source).await {
@@ -228,7 +242,11 @@ impl Service {
                 }
             }
         }
-        self.call_outcome(tool, known, answered, (origin, own_words, part))
+        CallOutcome {
+            own_words,
+            part,
+            ..self.call_outcome(tool, known, answered, origin)
+        }
     }
 
     async fn searched(
@@ -241,8 +259,7 @@ impl Service {
         let mood = read_call(&known.caller, Read::Mood);
         let answered = self.call(origin.address, mood).await;
         let user = answered.context.me.as_ref().map(|me| me.who.id);
-        let part = MemberPart::default();
-        let mut outcome = self.call_outcome(Tool::Search, known, answered, (origin, None, part));
+        let mut outcome = self.call_outcome(Tool::Search, known, answered, origin);
         if outcome.result.is_ok() {
             outcome.result = match user {
                 Some(user) => self.found(user, search, origin.source).await,
@@ -250,32 +267,10 @@ impl Service {
             };
             // It may have ended between the two reads.
             if matches!(&outcome.result, Err(refusal) if refusal.code == "unknown_handle") {
-                origin
-                    .scopes()
-                    .for_each(|scope| scope.forget(&known.handle));
+                origin.forget(&known.handle);
             }
         }
         outcome
-    }
-
-    /// Calls the node.
-    async fn answer(
-        &self,
-        known: &IdentifiedCaller,
-        asked: ParsedCall,
-        origin: &RequestOrigin,
-    ) -> Answered {
-        let address = origin.address;
-        let may_wait =
-            matches!(asked.ask, Ask::Read(Read::Check { wait, .. }) if wait > Span::ZERO);
-        let request = self.request(known, asked);
-        let answered = self.call(address, request).await;
-        if may_wait && let Some(turn) = self.capacity.woken.book(origin.source, 1) {
-            // One event answers the checks of a whole room; the answers of one source leave in
-            // turn.
-            tokio::time::sleep(turn).await;
-        }
-        answered
     }
 
     fn call_outcome(
@@ -283,7 +278,7 @@ impl Service {
         tool: Tool,
         known: &IdentifiedCaller,
         answered: Answered,
-        (origin, own_words, part): (&RequestOrigin, Option<Arc<str>>, MemberPart),
+        origin: &RequestOrigin,
     ) -> CallOutcome {
         let handle = &known.handle;
         let Answered { outcome, context } = answered;
@@ -305,8 +300,6 @@ impl Service {
             caller: Some(handle.clone()),
             reader: shows_reader.then(|| self.secrets.reader_of(handle)),
             is_newcomer: matches!(known.caller, Caller::New { .. }),
-            own_words,
-            part,
             ..CallOutcome::of(tool, result)
         }
     }
@@ -316,10 +309,7 @@ impl Service {
     /// has it also if it is refused. A text is refused when memory is very short.
     async fn room_for(&self, asked: &ParsedCall, source: Source) -> Result<(), Refusal> {
         let capacity = &self.capacity;
-        if matches!(
-            asked.ask,
-            Ask::Read(Read::History { .. }) | Ask::Members(..) | Ask::Search(_)
-        ) {
+        if let Ask::Read(Read::History { .. }) | Ask::Members(..) | Ask::Search(_) = asked.ask {
             return capacity.memory.check();
         }
         let Some(bytes) = asked.ask.entry_bytes() else {
@@ -333,27 +323,19 @@ impl Service {
             }
             false => ENTRY,
         };
-        let bytes = bytes + rest;
         let mut patience = MAX_WAIT;
-        let turn = capacity.texts.spend(source, bytes, &mut patience).await;
-        turn.map_err(earlier)
+        let turn = capacity.texts.spend(source, bytes + rest, &mut patience);
+        turn.await.map_err(earlier)
     }
 
     fn request(&self, known: &IdentifiedCaller, asked: ParsedCall) -> Request {
-        let key = asked
-            .key
-            .as_deref()
-            .map(|key| self.secrets.request_key(key));
+        let key = asked.key.map(|key| self.secrets.request_key(&key));
         let caller = known.caller;
         match asked.ask {
             Ask::Command(command) | Ask::Minting(command, _) => {
                 Request::Call(command_call(caller, key, command))
             }
-            Ask::About {
-                user,
-                said,
-                command,
-            } => Request::About(
+            Ask::About(user, said, command) => Request::About(
                 user,
                 Box::new(move |user| command_call(caller, key, command(user, said))),
             ),
@@ -370,7 +352,7 @@ impl Service {
         let call = command_call(known.caller, None, Command::Unregister);
         let answered = self.call(origin.address, Request::Call(call)).await;
         if answered.outcome.is_ok() {
-            origin.scopes().for_each(|scope| scope.forget(handle));
+            origin.forget(handle);
         }
         answered
     }

@@ -7,7 +7,7 @@ mod catalog;
 mod describe;
 
 pub use arguments::{Arguments, NOTHING};
-pub use ask::{Ask, MemberPart, Mint, ParsedCall, Search, parse, parse_check_event};
+pub use ask::{Ask, MemberPart, ParsedCall, Search, parse, parse_check_event};
 pub use catalog::Tool;
 
 use catalog::Effect;

@@ -137,10 +137,7 @@ async fn the_source_with_the_most_sessions_gives_way_to_one_with_fewer() {
 /// The rate is so slow that it grants nothing within a test, however slow the machine is.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
-    let large = Speed {
-        per_second: 1,
-        burst: 2 * OPENING,
-    };
+    let large = Speed::new(1, 2 * OPENING);
     let limits = Limits {
         large: Some(large),
         ..Limits::default()

@@ -33,7 +33,8 @@ const TOLD_TEXTS: &str = "the server's memory is used up beyond its limit, so th
 /// The memory of the process.
 #[derive(Debug)]
 pub struct Memory {
-    limit: Option<u64>,
+    /// The limit in bytes.
+    pub limit: Option<u64>,
     resident: AtomicU64,
     refused: AtomicU64,
 }
@@ -47,12 +48,6 @@ impl Memory {
             resident: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         }
-    }
-
-    /// The limit in bytes.
-    #[must_use]
-    pub const fn limit(&self) -> Option<u64> {
-        self.limit
     }
 
     /// The last measurement, in bytes.

@@ -29,11 +29,8 @@ pub struct Share {
 impl Share {
     /// A pool of this size; each source may use `1 / parts` of it.
     #[must_use]
-    pub const fn of(all: u64, least: u64) -> Self {
-        let (part, quarter) = (all / PARTS, all / FEW);
-        let least = if least < quarter { least } else { quarter };
-        let each = if part < least { least } else { part };
-        let each = if each == 0 { 1 } else { each };
+    pub fn of(all: u64, least: u64) -> Self {
+        let each = (all / PARTS).max(least.min(all / FEW)).max(1);
         Self { all, each }
     }
 
@@ -216,16 +213,11 @@ impl Used {
 pub struct Reservation {
     pool: Pool,
     source: Source,
-    amount: u64,
+    /// The amount.
+    pub amount: u64,
 }
 
 impl Reservation {
-    /// The amount.
-    #[must_use]
-    pub const fn amount(&self) -> u64 {
-        self.amount
-    }
-
     /// Grows the amount to `to`.
     ///
     /// # Errors
@@ -303,7 +295,7 @@ mod tests {
         held.grow(2).unwrap();
         assert_eq!(pool.held(), 4);
         assert!(held.grow(7).is_err());
-        assert_eq!((held.amount(), pool.held()), (4, 4));
+        assert_eq!((held.amount, pool.held()), (4, 4));
         held.shrink(1);
         assert_eq!(pool.held(), 1);
         drop(held);

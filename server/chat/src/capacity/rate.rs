@@ -33,6 +33,12 @@ pub struct Speed {
 }
 
 impl Speed {
+    /// A rate with this amount per second and this burst.
+    #[must_use]
+    pub const fn new(per_second: u64, burst: u64) -> Self {
+        Self { per_second, burst }
+    }
+
     /// The time that this amount takes.
     fn time(self, amount: u64) -> Duration {
         let nanos = u128::from(amount) * 1_000_000_000 / u128::from(self.per_second.max(1));

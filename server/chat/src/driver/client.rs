@@ -8,7 +8,7 @@ use chat_core::{Address, Call, Earlier, Reader, Reject, RequestKey, Seq, Span, T
 use tokio::sync::{mpsc, oneshot};
 
 use super::caller_context::{AnswerFacts, CallerContext};
-use super::remote::{Remote, RemoteStream};
+use super::engine::{Remote, RemoteStream};
 use super::stream_slot::{Delivery, StreamSlot};
 use super::{Answered, Input, MAX_QUEUED, NOBODY, Request, Settled, Shared};
 use crate::banned_addresses::BannedAddresses;

@@ -66,7 +66,7 @@ impl Metrics {
             self.raise(Row::HeldRefused, resource, pool.refused());
         }
         let memory = &capacity.memory;
-        self.set(Row::MemoryLimit, "", memory.limit().unwrap_or(0));
+        self.set(Row::MemoryLimit, "", memory.limit.unwrap_or(0));
         self.raise(Row::MemoryRefused, "", memory.refused());
         for rate in capacity.rates() {
             self.raise(Row::RateWaited, rate.name, rate.waited());

@@ -277,37 +277,27 @@ impl<'a> Standing<'a> {
     /// What an event wants of the reader.
     fn wanted(self, event: &Event) -> Option<String> {
         let room = event.room;
-        match &event.body {
-            Body::Message { sender, .. } if self.me.is_none_or(|me| me.who.id != sender.id) => {
-                let (floor, check) = (self.room(room)?.floor, self.check());
-                Some(match (floor.needs_stick, floor.place) {
-                    (false, _) => {
-                        format!("{} to answer, then {check}", of_room("send_message", room))
-                    }
-                    (true, Some(_)) => self.until_granted(),
-                    (true, None) => {
-                        let claim = of_room("talking_stick", room);
-                        format!("{claim} to answer, or {check} to listen")
-                    }
-                })
-            }
-            Body::Found(_) => self.room(room).map(|_| self.hello(room)),
-            // Someone who has left no longer waits for an answer.
-            Body::PartnerDisconnected(_) | Body::Closed { .. } => Some(self.go_on()),
-            Body::Message { .. }
-            | Body::PartnerAway(_)
-            | Body::PartnerReconnected(_)
-            | Body::Joined(_)
-            | Body::Left(_)
-            | Body::Away(_)
-            | Body::Back(_)
-            | Body::StickClaimed { .. }
-            | Body::StickGranted { .. }
-            | Body::StickReleased { .. }
-            | Body::StickExpired { .. }
-            | Body::Muted { .. }
-            | Body::Kicked { .. } => None,
+        // Someone who has left no longer waits for an answer.
+        if let Body::PartnerDisconnected(_) | Body::Closed { .. } = event.body {
+            return Some(self.go_on());
         }
+        let label = self.room(room)?;
+        if let Body::Found(_) = event.body {
+            return Some(self.hello(room));
+        }
+        let (sender, _) = event.body.message()?;
+        if self.me.is_some_and(|me| me.who.id == sender) {
+            return None;
+        }
+        let check = self.check();
+        Some(match (label.floor.needs_stick, label.floor.place) {
+            (false, _) => format!("{} to answer, then {check}", of_room("send_message", room)),
+            (true, Some(_)) => self.until_granted(),
+            (true, None) => {
+                let claim = of_room("talking_stick", room);
+                format!("{claim} to answer, or {check} to listen")
+            }
+        })
     }
 }
 

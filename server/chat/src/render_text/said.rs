@@ -42,7 +42,10 @@ impl Renderer<'_> {
                 ..
             } => {
                 self.secret();
-                self.waiting(*position, estimated_wait.map(|wait| wait.as_secs_ceil()));
+                let seconds = estimated_wait.map(|wait| wait.as_secs_ceil());
+                let took = seconds.map(|seconds| format!("; recent waits took about {seconds} s"));
+                let took = took.unwrap_or_default();
+                self.say(format!("You wait for a partner, place {position}{took}."));
             }
             Reply::Matched { room, partner, .. } => {
                 self.secret();
@@ -142,14 +145,6 @@ impl Renderer<'_> {
                 one_line(&draft.suffix)
             ));
         }
-    }
-
-    fn waiting(&mut self, position: u32, estimated_wait: Option<u64>) {
-        let wait = match estimated_wait {
-            Some(seconds) => format!("; recent waits took about {seconds} s"),
-            None => String::new(),
-        };
-        self.say(format!("You wait for a partner, place {position}{wait}."));
     }
 
     fn sent(&mut self, message_id: MessageId, turns_left: Option<u32>) {

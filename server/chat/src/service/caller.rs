@@ -9,7 +9,7 @@ use super::{RequestOrigin, Service, unasked};
 use crate::identity::{Handle, MINTING_KEY_CHARS, Secrets, may_mint};
 use crate::refusal::Refusal;
 use crate::scope::{CallerScope, Elsewhere};
-use crate::tools::{Ask, Mint, ParsedCall};
+use crate::tools::{Ask, ParsedCall};
 
 /// What is known of a caller before the call to the node.
 pub(super) struct IdentifiedCaller {
@@ -25,10 +25,12 @@ impl Service {
         origin: &RequestOrigin,
     ) -> Result<IdentifiedCaller, Refusal> {
         let argument = asked.handle.as_ref();
-        if let Ask::Minting(_, mint) = &asked.ask
+        if let Ask::Minting(_, name) = &asked.ask
             && origin.given(argument)?.is_none()
         {
-            return self.mint(mint, asked.key.as_deref(), origin).await;
+            return self
+                .mint(name.as_deref(), asked.key.as_deref(), origin)
+                .await;
         }
         Ok(self.known(self.handle_of(origin, argument).await?))
     }
@@ -58,8 +60,8 @@ impl Service {
         let Some(token) = origin.token.as_ref().filter(|_| own.is_none()) else {
             return Ok(own);
         };
-        self.renew(token, Elsewhere::OfAddress, origin.address)
-            .await?;
+        let renewed = self.renew(token, Elsewhere::OfAddress, origin.address);
+        renewed.await?;
         Ok(token.only())
     }
 
@@ -71,9 +73,8 @@ impl Service {
             return own;
         };
         // If the state cannot be read now, those that are known are enough.
-        let _ = self
-            .renew(token, Elsewhere::OfAddress, origin.address)
-            .await;
+        let renewed = self.renew(token, Elsewhere::OfAddress, origin.address);
+        let _ = renewed.await;
         token.handles()
     }
 
@@ -119,7 +120,7 @@ impl Service {
     /// The participant of these scopes, or a new one.
     async fn mint(
         &self,
-        mint: &Mint,
+        name: Option<&str>,
         key: Option<&str>,
         origin: &RequestOrigin,
     ) -> Result<IdentifiedCaller, Refusal> {
@@ -129,12 +130,14 @@ impl Service {
             let Some(scope) = scope else { continue };
             let renewed = self.renew(scope, elsewhere, origin.address).await;
             newest = renewed.map_err(|reject| Refusal::from(reject.with_earlier(unasked(key))))?;
-            if let Some(handle) = scope.implicit_for(mint) {
+            if let Some(handle) = scope.implicit_for(name) {
                 return Ok(self.known(handle));
             }
         }
-        self.room_to_mint(key)?;
-        let handle = self.new_handle((mint, key), origin, newest)?;
+        // A call with a key may repeat a registration, whose first attempt is not looked up here.
+        let room = self.capacity.memory.check();
+        room.map_err(|refusal| refusal.after(unasked(key)))?;
+        let handle = self.new_handle((name, key), origin, newest)?;
         let reader = self.secrets.reader_of(&handle);
         let caller = Caller::New {
             handle: self.secrets.handle_hash(&handle),
@@ -147,23 +150,21 @@ impl Service {
     /// A new handle: derived from the scope, so that it is found again, or from the key, or random.
     fn new_handle(
         &self,
-        (mint, key): (&Mint, Option<&str>),
+        (name, key): (Option<&str>, Option<&str>),
         origin: &RequestOrigin,
         newest: UserId,
     ) -> Result<Handle, Refusal> {
         let scope = origin.minting_scope();
-        match key {
-            Some(key) if !scope.is_some_and(|scope| scope.derives(mint)) => {
-                if !may_mint(key) {
-                    return Err(Refusal::invalid(format!(
-                        "`request_key` must have at least {MINTING_KEY_CHARS} random characters \
-                         when it mints a handle, or another who guesses it gets the handle; or \
-                         leave it out"
-                    )));
-                }
-                return Ok(self.secrets.handle_for_key(key, &origin.mint_source()));
+        if let Some(key) = key
+            && !scope.is_some_and(|scope| scope.derives(name))
+        {
+            if !may_mint(key) {
+                return Err(Refusal::invalid(format!(
+                    "`request_key` must have at least {MINTING_KEY_CHARS} random characters when \
+                     it mints a handle, or another who guesses it gets the handle; or leave it out"
+                )));
             }
-            Some(_) | None => {}
+            return Ok(self.secrets.handle_for_key(key, &origin.mint_source()));
         }
         let id = scope.and_then(|scope| scope.id());
         let make = |name: &str| match &id {
@@ -171,20 +172,13 @@ impl Service {
             None => Secrets::random_handle(),
         };
         let made = match scope {
-            Some(scope) => scope.handle_to_mint(mint, newest, make),
+            Some(scope) => scope.handle_to_mint(name, newest, make),
             None => make(""),
         };
         made.map_err(|error| {
             tracing::error!(%error, "no randomness for a handle");
             Refusal::from(Reject::overloaded(Span::secs(1)).with_earlier(Earlier::None))
         })
-    }
-
-    /// Refuses a new participant while memory is short. A call with a key may repeat a
-    /// registration, whose first attempt is not looked up here.
-    fn room_to_mint(&self, key: Option<&str>) -> Result<(), Refusal> {
-        let room = self.capacity.memory.check();
-        room.map_err(|refusal| refusal.after(unasked(key)))
     }
 }
 
@@ -195,8 +189,6 @@ pub(super) async fn turn_to_mint<'a>(
 ) -> Option<MutexGuard<'a, ()>> {
     let mints = matches!(asked.ask, Ask::Minting(..));
     let says_who = asked.handle.is_some() || origin.handle.is_some();
-    match origin.minting_scope() {
-        Some(scope) if mints && !says_who => scope.turn_to_mint().await,
-        Some(_) | None => None,
-    }
+    let scope = origin.minting_scope();
+    scope.filter(|_| mints && !says_who)?.turn_to_mint().await
 }

@@ -5,7 +5,7 @@ use chat_core::{Address, Call, Read, Reader, Reject, Seq, UserId};
 use super::{CallOutcome, Done, Service};
 use crate::capacity::{Reservation, Source};
 use crate::driver::{Answered, CallerContext, EventStream, Request};
-use crate::identity::{Handle, ReaderId};
+use crate::identity::ReaderId;
 use crate::refusal::Refusal;
 use crate::tools::Tool;
 use crate::wire::refused;
@@ -18,20 +18,6 @@ impl Service {
     pub fn place_for_stream(&self, source: Source) -> Result<Reservation, Refusal> {
         self.capacity.memory.check()?;
         Ok(self.capacity.streams.take(source, 1)?)
-    }
-
-    /// Opens the event stream of the participant with this handle.
-    ///
-    /// # Errors
-    /// The refusal.
-    pub async fn stream_of(
-        &self,
-        handle: &Handle,
-        address: Address,
-        after: Option<Seq>,
-    ) -> Result<(EventStream, CallerContext), Refusal> {
-        let reader = Reader::Handle(self.secrets.handle_hash(handle));
-        self.stream(reader, address, after).await
     }
 
     /// Opens an event stream. One by a reader id only reads: it does not make the participant present, and

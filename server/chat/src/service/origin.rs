@@ -48,10 +48,13 @@ impl RequestOrigin {
 
     /// The scopes that learn of the caller.
     pub(super) fn scopes(&self) -> impl Iterator<Item = &CallerScope> {
-        self.scope
-            .as_deref()
-            .into_iter()
-            .chain(self.token.as_deref())
+        let scopes = [self.scope.as_deref(), self.token.as_deref()];
+        scopes.into_iter().flatten()
+    }
+
+    /// Removes a participant whose registration ended.
+    pub(super) fn forget(&self, handle: &Handle) {
+        self.scopes().for_each(|scope| scope.forget(handle));
     }
 
     /// The source of a registration: the scope's id, if it has one, otherwise the address.

@@ -43,17 +43,10 @@ pub struct ParsedCall {
 pub enum Ask {
     /// A command.
     Command(Command),
-    /// A command that may register its caller.
-    Minting(Command, Mint),
-    /// A command about another participant.
-    About {
-        /// Its public id.
-        user: Arc<str>,
-        /// The reason, for a report.
-        said: Option<Arc<str>>,
-        /// The command, built when its id is known.
-        command: fn(UserId, Option<Arc<str>>) -> Command,
-    },
+    /// A command that may register its caller, as the existing participant of this name, or of any.
+    Minting(Command, Option<Arc<str>>),
+    /// A command about the participant with this public id; a report has a reason.
+    About(Arc<str>, Option<Arc<str>>, Naming),
     /// A read.
     Read(Read),
     /// A read of a part of a room's members.
@@ -61,6 +54,9 @@ pub enum Ask {
     /// A search of past messages.
     Search(Search),
 }
+
+/// Builds a command when the number of its participant is known.
+type Naming = fn(UserId, Option<Arc<str>>) -> Command;
 
 /// The part of a member list that a result has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +96,7 @@ impl Ask {
         matches!(
             self,
             Self::Command(Command::SendMessage { .. } | Command::Append { .. })
-                | Self::About { said: Some(_), .. }
+                | Self::About(_, Some(_), _)
         )
     }
 
@@ -110,7 +106,7 @@ impl Ask {
     pub fn entry_bytes(&self) -> Option<u64> {
         match self {
             Self::Command(command) | Self::Minting(command, _) => Some(texts_of(command)),
-            Self::About { said, .. } => Some(length(said.as_ref())),
+            Self::About(_, said, _) => Some(length(said.as_ref())),
             Self::Read(_) | Self::Members(..) | Self::Search(_) => None,
         }
     }
@@ -166,15 +162,6 @@ fn texts_of(command: &Command) -> u64 {
     }
 }
 
-/// The way in which a call without a handle may refer to an existing participant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mint {
-    /// By this name.
-    Named(Arc<str>),
-    /// By any name.
-    Unnamed,
-}
-
 /// Parses the arguments of a tool.
 ///
 /// # Errors
@@ -226,13 +213,13 @@ pub(super) fn enter_queue(
     display_name: Option<Arc<str>>,
     interests: Vec<Arc<str>>,
 ) -> Ask {
-    let mint = display_name.clone().map_or(Mint::Unnamed, Mint::Named);
+    let name = display_name.clone();
     let enter = EnterQueue {
         user_id,
         display_name,
         interests: interests.into(),
     };
-    Ask::Minting(Command::EnterQueue(enter), mint)
+    Ask::Minting(Command::EnterQueue(enter), name)
 }
 
 pub(super) fn login(username: Arc<str>, room: Option<Arc<str>>) -> Result<Ask, Refusal> {
@@ -243,8 +230,8 @@ pub(super) fn login(username: Arc<str>, room: Option<Arc<str>>) -> Result<Ask, R
             format!("`room` takes a room's name, and {room} is the id of one: ask for its name");
         return Err(Refusal::invalid(told));
     }
-    let mint = Mint::Named(Arc::clone(&username));
-    Ok(Ask::Minting(Command::Login { username, room }, mint))
+    let name = Some(Arc::clone(&username));
+    Ok(Ask::Minting(Command::Login { username, room }, name))
 }
 
 /// The labels in a break's text. An excuse with one of them would be parsed in their place.
@@ -257,7 +244,7 @@ pub(super) fn take_break(kind: BreakKind, excuse: Option<Arc<str>>) -> Result<As
         return Err(Refusal::invalid(told));
     }
     let command = Command::TakeBreak { kind, excuse };
-    Ok(Ask::Minting(command, Mint::Unnamed))
+    Ok(Ask::Minting(command, None))
 }
 
 pub(super) fn check(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> Ask {
@@ -266,14 +253,6 @@ pub(super) fn check(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> 
         wait: wait.map_or(DEFAULT_WAIT, Span::secs),
         max: page(max.unwrap_or(MAX_PAGE)),
     })
-}
-
-pub(super) fn members(room: Option<RoomId>, after: Option<Seq>, limit: Option<u64>) -> Ask {
-    let part = MemberPart {
-        after: after.map(|after| after.0),
-        limit: page(limit.unwrap_or(DEFAULT_MEMBERS)),
-    };
-    Ask::Members(room, part)
 }
 
 pub(super) fn search(
@@ -316,7 +295,7 @@ mod tests {
     #[test]
     fn a_login_without_a_room_joins_the_lobby() {
         let login = asked(Tool::Login, json!({ "username": "Ann" })).unwrap();
-        let Ask::Minting(Command::Login { username, room }, Mint::Named(name)) = login.ask else {
+        let Ask::Minting(Command::Login { username, room }, Some(name)) = login.ask else {
             panic!("a login may mint")
         };
         assert_eq!((&*username, &*room, &*name), ("Ann", "lobby", "Ann"));

@@ -10,15 +10,13 @@ use super::arguments::{
     AFTER, Arguments, BEFORE, EPOCH, EXCUSE, FOUND, Fields, INTERESTS, LIMIT, MAX, MESSAGE,
     NAMED_ROOM, PLACE, ROOM, USER, WAIT, needed_text, text,
 };
-use super::ask::{self, Ask};
-use super::describe::Shape::{
-    self, Flag, OneOf, Peer, PeerOrNull, Peers, Text, Texts, Whole, WholeOrNull,
-};
+use super::ask::{self, Ask, MemberPart};
+use super::describe::{FLAG, PEER, PEER_OR_NULL, PEERS, Schema, TEXT, TEXTS, WHOLE, WHOLE_OR_NULL};
 use crate::break_words::text_of;
 use crate::refusal::Refusal;
 
 /// The fields of a result that are specific to the tool.
-type Gives = &'static [(&'static str, Shape)];
+type Gives = &'static [(&'static str, Schema)];
 
 /// What a call does to the chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,20 +145,20 @@ tools! {
         (user_id: text("user_id"), name: text("display_name"), interests: INTERESTS)
             => ask::enter_queue(user_id, name, interests),
         &[
-            ("status", OneOf(&["waiting", "matched"])),
-            ("handle", Text),
-            ("user_id", Text),
-            ("inbox_uri", Text),
-            ("position", Whole),
-            ("queue_length", Whole),
-            ("estimated_wait_seconds", WholeOrNull),
-            ("room_id", Text),
-            ("partner", Peer),
+            ("status", r#"{ "enum": ["waiting", "matched"] }"#),
+            ("handle", TEXT),
+            ("user_id", TEXT),
+            ("inbox_uri", TEXT),
+            ("position", WHOLE),
+            ("queue_length", WHOLE),
+            ("estimated_wait_seconds", WHOLE_OR_NULL),
+            ("room_id", TEXT),
+            ("partner", PEER),
         ];
     LeaveQueue "leave_queue" &[Pairing], Changes,
         "Stop waiting for a partner.",
         () => Ask::Command(Command::LeaveQueue),
-        &[("left", Flag)];
+        &[("left", FLAG)];
     SendMessage "send_message" &[Pairing], Changes,
         "Say something in a room at once. Pass a fresh request_key so that a retry is not said \
          twice.",
@@ -176,36 +174,36 @@ tools! {
          it secret and pass it to every call. With a handle, joins another room.",
         (username: needed_text("username"), room: text("room")) => ask::login(username, room)?,
         &[
-            ("handle", Text),
-            ("user_id", Text),
-            ("room_id", Text),
-            ("inbox_uri", Text),
-            ("users", Peers),
-            ("next", Whole),
+            ("handle", TEXT),
+            ("user_id", TEXT),
+            ("room_id", TEXT),
+            ("inbox_uri", TEXT),
+            ("users", PEERS),
+            ("next", WHOLE),
         ];
     Check "check" &[Pairing, Room], Reads,
         "Read new events: messages, matches, the stick. Waits up to wait_seconds for one. Pass \
          the last cursor as after: that acknowledges what you have.",
         (after: AFTER, wait: WAIT, max: MAX) => ask::check(after, wait, max),
         &[
-            ("events", Peers),
-            ("notices", Peers),
-            ("cursor", Whole),
-            ("more", Flag),
-            ("rooms", Texts),
+            ("events", PEERS),
+            ("notices", PEERS),
+            ("cursor", WHOLE),
+            ("more", FLAG),
+            ("rooms", TEXTS),
         ];
     TalkingStick "talking_stick" &[Room], Changes,
         "Ask for the talking stick. place 0: you hold it and may speak; otherwise wait for \
          stick.granted. Asking again keeps your place.",
         (room: ROOM, epoch: EPOCH) => Ask::Command(Command::TalkingStick { room, epoch }),
         &[
-            ("status", OneOf(&["granted", "waiting"])),
-            ("place", Whole),
-            ("epoch", Whole),
-            ("holder", PeerOrNull),
-            ("lease_expires_in_seconds", Whole),
-            ("draft_length", Whole),
-            ("draft_suffix", Text),
+            ("status", r#"{ "enum": ["granted", "waiting"] }"#),
+            ("place", WHOLE),
+            ("epoch", WHOLE),
+            ("holder", PEER_OR_NULL),
+            ("lease_expires_in_seconds", WHOLE),
+            ("draft_length", WHOLE),
+            ("draft_suffix", TEXT),
         ];
     Append "append" &[Room], Changes,
         "Add up to 200 characters to your draft. Needs the stick.",
@@ -226,8 +224,11 @@ tools! {
         DRAFT;
     ListUsers "list_users" &[Room], Reads,
         "Who is in a room, and whether they are there.",
-        (room: ROOM, after: AFTER, limit: LIMIT) => ask::members(room, after, limit),
-        &[("room_id", Text), ("users", Peers), ("next", Whole)];
+        (room: ROOM, after: AFTER, limit: LIMIT) => Ask::Members(room, MemberPart {
+            after: after.map(|after| after.0),
+            limit: limit.map_or(MemberPart::default().limit, ask::page),
+        }),
+        &[("room_id", TEXT), ("users", PEERS), ("next", WHOLE)];
     History "history" &[Room], Reads,
         "Past messages of a room, newest last.",
         (room: ROOM, before: BEFORE, limit: LIMIT) => Ask::Read(Read::History {
@@ -235,17 +236,17 @@ tools! {
             before: before.map(|seq| RoomSeq(seq.0)),
             limit: ask::page(limit.unwrap_or(ask::DEFAULT_HISTORY)),
         }),
-        &[("room_id", Text), ("messages", Peers), ("more", Flag), ("before", Whole)];
+        &[("room_id", TEXT), ("messages", PEERS), ("more", FLAG), ("before", WHOLE)];
     Search "search" &[Room], Reads,
         "Find messages with all these words, said while you were in the room. Newest first.",
         (query: needed_text("query"), room: ROOM, before: PLACE, limit: FOUND)
             => ask::search(query, room, before, limit)?,
         &[
-            ("messages", Peers),
-            ("more", Flag),
-            ("before", Text),
-            ("since", Text),
-            ("searched", Text),
+            ("messages", PEERS),
+            ("more", FLAG),
+            ("before", TEXT),
+            ("since", TEXT),
+            ("searched", TEXT),
         ];
     Typing "typing" &[Pairing, Room], Changes,
         "Show the room that you are writing.",
@@ -253,56 +254,46 @@ tools! {
         DONE;
     BlockUser "block_user" &[Pairing, Room], Changes,
         "Never meet or hear this user again.",
-        (user: USER) => Ask::About {
-            user,
-            said: None,
-            command: |user, _| Command::BlockUser { user },
-        },
+        (user: USER) => Ask::About(user, None, |user, _| Command::BlockUser { user }),
         DONE;
     UnblockUser "unblock_user" &[Pairing, Room], Changes,
         "Lift your block of this user.",
-        (user: USER) => Ask::About {
-            user,
-            said: None,
-            command: |user, _| Command::UnblockUser { user },
-        },
+        (user: USER) => Ask::About(user, None, |user, _| Command::UnblockUser { user }),
         DONE;
     ReportUser "report_user" &[Pairing, Room], Changes,
         "Report a user to the operators.",
-        (user: USER, reason: needed_text("reason")) => Ask::About {
-            user,
-            said: Some(reason),
-            command: |user, reason| Command::ReportUser {
+        (user: USER, reason: needed_text("reason")) => {
+            Ask::About(user, Some(reason), |user, reason| Command::ReportUser {
                 user,
                 reason: reason.unwrap_or_default(),
-            },
+            })
         },
         DONE;
 }
 
-const DONE: Gives = &[("success", Flag)];
+const DONE: Gives = &[("success", FLAG)];
 
 const SENT: Gives = &[
-    ("success", Flag),
-    ("message_id", Text),
-    ("room_seq", Whole),
-    ("timestamp", Text),
-    ("turns_left", Whole),
+    ("success", FLAG),
+    ("message_id", TEXT),
+    ("room_seq", WHOLE),
+    ("timestamp", TEXT),
+    ("turns_left", WHOLE),
 ];
 
 const DRAFT: Gives = &[
-    ("draft_length", Whole),
-    ("truncated", Whole),
-    ("draft_suffix", Text),
+    ("draft_length", WHOLE),
+    ("truncated", WHOLE),
+    ("draft_suffix", TEXT),
 ];
 
 /// The levels.
-const STRESS: Gives = &[("stress_level", Whole), ("boss_alert_level", Whole)];
+const STRESS: Gives = &[("stress_level", WHOLE), ("boss_alert_level", WHOLE)];
 
 /// The result of a break: its text, and both levels.
 const RESTED: Gives = &[
-    ("message", Text),
-    ("break_summary", Text),
-    ("stress_level", Whole),
-    ("boss_alert_level", Whole),
+    ("message", TEXT),
+    ("break_summary", TEXT),
+    ("stress_level", WHOLE),
+    ("boss_alert_level", WHOLE),
 ];

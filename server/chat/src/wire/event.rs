@@ -259,11 +259,7 @@ mod tests {
             from: RoomSeq(1),
             to: RoomSeq(3),
             messages: 2,
-            you: None,
-            members_changed: false,
-            stick: None,
-            stick_changed: false,
-            ended: None,
+            ..LostRange::default()
         };
         let left = Arc::new(CoreEvent {
             room: RoomId(4),

@@ -28,7 +28,6 @@ mod away;
 mod breaks;
 mod deadlines;
 mod identity;
-mod lost_life;
 mod matching;
 mod moderation;
 mod outline;
@@ -202,56 +201,43 @@ impl Hub {
     /// The refusal. It changes only the envelope's state and the remembered outcome.
     pub fn handle(&mut self, at: Time, entry: &Entry) -> Outcome {
         self.position = self.position.next();
+        // After a downtime or a step of the clock, deadlines move before any fires.
+        if !matches!(entry, Entry::Resumed { .. } | Entry::Stepped) {
+            self.handle_timeout(at);
+        }
         match entry {
             Entry::Call {
                 caller,
                 key,
                 command,
-            } => {
-                self.handle_timeout(at);
-                match (self.caller(caller)?, caller) {
-                    (Some(user), Caller::Handle(_)) => {
-                        self.seen(user);
-                        let outcome = self.call(user, *key, command);
-                        self.used(user);
-                        outcome
-                    }
-                    // A repeated registration is no use of the handle.
-                    (Some(user), Caller::New { .. }) => self.call(user, *key, command),
-                    (None, _) => self.register(caller, *key, command),
+            } => match (self.caller(caller)?, caller) {
+                (Some(user), Caller::Handle(_)) => {
+                    self.seen(user);
+                    let outcome = self.call(user, *key, command);
+                    self.used(user);
+                    return outcome;
                 }
-            }
-            Entry::Implied { user, implied } => {
-                self.handle_timeout(at);
-                self.imply(*user, implied)
-            }
+                // A repeated registration is no use of the handle.
+                (Some(user), Caller::New { .. }) => return self.call(user, *key, command),
+                (None, _) => return self.register(caller, *key, command),
+            },
+            Entry::Implied { user, implied } => return self.imply(*user, implied),
             Entry::Operate { operator, act } => {
-                self.handle_timeout(at);
                 let done = self.operate(operator, act);
                 self.counters.operated += u64::from(done.is_ok());
-                done
+                return done;
             }
-            Entry::Tick => {
-                self.handle_timeout(at);
-                Ok(Reply::Done)
-            }
+            Entry::Tick => {}
             Entry::Started { config, seed, .. } => {
-                self.handle_timeout(at);
                 self.config = Config::clone(config);
                 self.seed = *seed;
-                Ok(Reply::Done)
             }
             Entry::Resumed {
                 config, continuity, ..
-            } => {
-                self.resume(at, config, *continuity);
-                Ok(Reply::Done)
-            }
-            Entry::Stepped => {
-                self.step(at);
-                Ok(Reply::Done)
-            }
+            } => self.resume(at, config, *continuity),
+            Entry::Stepped => self.step(at),
         }
+        Ok(Reply::Done)
     }
 
     /// The instant of the next timer. After `handle_timeout(now)` it is later than `now`.
@@ -315,9 +301,8 @@ impl Hub {
         let limit = self.config.remembered_keys as usize;
         // A participant that unregistered has no memory any more.
         if let Some(participant) = self.users.get_mut(&user) {
-            participant
-                .memory
-                .remember(key, request, outcome.clone(), limit);
+            let memory = &mut participant.memory;
+            memory.remember(key, request, outcome.clone(), limit);
         }
     }
 

@@ -17,7 +17,6 @@ mod lost;
 mod moderation;
 mod name;
 mod node;
-mod page;
 mod participant;
 mod queue;
 mod room;

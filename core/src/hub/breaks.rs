@@ -38,10 +38,8 @@ impl Hub {
         if excuse.is_none_or(fits) {
             return Ok(());
         }
-        Err(Reject::invalid(
-            Argument::Excuse,
-            Accepted::Characters(limit),
-        ))
+        let accepted = Accepted::Characters(limit);
+        Err(Reject::invalid(Argument::Excuse, accepted))
     }
 
     pub(super) fn take_break(

@@ -13,7 +13,7 @@ use crate::inbox::Inbox;
 use crate::moderation::Measure;
 use crate::name::{Keys, Name, is_given, is_reserved};
 use crate::participant::{Memory, Participant, State};
-use crate::reject::{Accepted, Argument, NameFault, NameHolder, Outcome, Reject};
+use crate::reject::{Accepted, Argument, NameFault, NameHolder, Outcome, Reject, refuse_if};
 use crate::timer::Timer;
 
 /// The most characters of a public id.
@@ -336,9 +336,7 @@ impl Hub {
         }
         let keys = Keys::of(id);
         let is_banned = self.moderation.of_name(&keys) == Some(Measure::Ban);
-        if is_reserved(id) || is_banned {
-            return Err(Reject::UserIdTaken);
-        }
+        refuse_if(is_reserved(id) || is_banned, Reject::UserIdTaken)?;
         let holders = self.yielding(&keys, None, from);
         yielding.extend(holders.map_err(|_| Reject::UserIdTaken)?);
         Ok(Some(Box::from(&**id)))

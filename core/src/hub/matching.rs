@@ -10,7 +10,7 @@ use crate::dice::Dice;
 use crate::name::is_line;
 use crate::participant::State;
 use crate::queue::{Compatibility, Waiter};
-use crate::reject::{Accepted, Argument, Outcome, Reject};
+use crate::reject::{Accepted, Argument, Outcome, Reject, refuse_if};
 use crate::room::Kind;
 use crate::timer::Timer;
 
@@ -19,12 +19,8 @@ pub(crate) const MAX_INTEREST: usize = 64;
 
 impl Hub {
     pub(super) fn enter_queue(&mut self, user: UserId, enter: &EnterQueue) -> Outcome {
-        if self.queue.contains(user) {
-            return Err(Reject::AlreadyWaiting);
-        }
-        if self.user(user).pair.is_some() {
-            return Err(Reject::AlreadyChatting);
-        }
+        refuse_if(self.queue.contains(user), Reject::AlreadyWaiting)?;
+        refuse_if(self.user(user).pair.is_some(), Reject::AlreadyChatting)?;
         let rooms = self.user(user).rooms.len();
         if rooms >= self.config.max_rooms_each as usize {
             return Err(Reject::RoomFull {

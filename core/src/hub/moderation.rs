@@ -8,7 +8,7 @@ use super::Hub;
 use crate::counters::ReleaseCause;
 use crate::moderation::{Ban, Known, Measure};
 use crate::name::{Keys, fold, line_fault};
-use crate::reject::{Accepted, Argument, Outcome, Reject};
+use crate::reject::{Accepted, Argument, Outcome, Reject, refuse_if};
 use crate::room::Kind;
 
 /// The most characters of a reason.
@@ -125,9 +125,7 @@ impl Hub {
         check_reason(reason)?;
         self.users.get(&user).ok_or(Reject::UserNotFound)?;
         let found = self.rooms.get(&room).ok_or(Reject::RoomNotFound)?;
-        if !found.is_member(user) {
-            return Err(Reject::NotInRoom);
-        }
+        refuse_if(!found.is_member(user), Reject::NotInRoom)?;
         let body = Body::Kicked {
             user: self.who(user),
             reason: Arc::clone(reason),
@@ -247,11 +245,6 @@ impl Hub {
 }
 
 fn check_reason(reason: &str) -> Outcome<()> {
-    match line_fault(reason, MAX_REASON as usize) {
-        None => Ok(()),
-        Some(fault) => Err(Reject::invalid(
-            Argument::Reason,
-            Accepted::Line(MAX_REASON, fault),
-        )),
-    }
+    let invalid = |fault| Reject::invalid(Argument::Reason, Accepted::Line(MAX_REASON, fault));
+    line_fault(reason, MAX_REASON as usize).map_or(Ok(()), |fault| Err(invalid(fault)))
 }

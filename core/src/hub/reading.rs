@@ -10,9 +10,9 @@ use chat_types::config::StickRule;
 
 use super::Hub;
 use super::speech::SUFFIX;
+use crate::inbox::PageLimits;
 use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
 use crate::name::fold;
-use crate::page::PageLimits;
 use crate::participant::{Participant, Presence, State};
 use crate::reject::{Outcome, Reject};
 use crate::room::{Kind, Room};

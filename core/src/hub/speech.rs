@@ -8,7 +8,7 @@ use super::Hub;
 use crate::counters::ReleaseCause;
 use crate::draft::count;
 use crate::name::has_visible;
-use crate::reject::{Outcome, Reject};
+use crate::reject::{Outcome, Reject, refuse_if};
 use crate::stick::Stick;
 use chat_types::{Body, EndReason, Epoch, Reply, RoomId, UserId};
 
@@ -25,9 +25,7 @@ impl Hub {
     }
 
     pub(super) fn append(&mut self, user: UserId, room: RoomId, text: &str) -> Outcome {
-        if text.is_empty() {
-            return Err(Reject::MessageEmpty);
-        }
+        refuse_if(text.is_empty(), Reject::MessageEmpty)?;
         let (max_append, limit) = (self.config.max_append, self.config.max_draft);
         // Checked before the draft is created, so that a refusal creates none.
         let drafted = self.room(room).draft(user).map_or(0, |draft| draft.length);
@@ -88,9 +86,7 @@ impl Hub {
         epoch: Option<Epoch>,
     ) -> Outcome<RoomId> {
         let room = self.resolve(user, room)?;
-        if self.is_muted(user) {
-            return Err(Reject::Muted);
-        }
+        refuse_if(self.is_muted(user), Reject::Muted)?;
         let stick = self.room(room).stick();
         check_grant(user, stick, epoch)?;
         match stick {
@@ -115,9 +111,7 @@ impl Hub {
 
     /// Checks that the text can be a message.
     fn check_text(&self, text: &str) -> Outcome<()> {
-        if !has_visible(text) {
-            return Err(Reject::MessageEmpty);
-        }
+        refuse_if(!has_visible(text), Reject::MessageEmpty)?;
         let limit = self.config.max_message;
         // Counting characters is costly. A text has at most as many characters as bytes.
         if text.len() > limit as usize && count(text) > limit {

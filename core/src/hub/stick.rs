@@ -3,10 +3,10 @@
 use chat_types::{Body, Epoch, Reply, RoomId, Span, UserId};
 
 use super::Hub;
-use super::lost_life::number_behind;
+use super::deadlines::number_behind;
 use super::speech::check_grant;
 use crate::counters::{ReleaseCause, StickMove};
-use crate::reject::{Outcome, Reject};
+use crate::reject::{Outcome, Reject, refuse_if};
 use crate::stick::{Claim, GivenUp};
 use crate::timer::Timer;
 
@@ -17,12 +17,8 @@ impl Hub {
         room: RoomId,
         epoch: Option<Epoch>,
     ) -> Outcome {
-        if self.room(room).stick().is_none() {
-            return Err(Reject::NoStick);
-        }
-        if self.is_muted(user) {
-            return Err(Reject::Muted);
-        }
+        refuse_if(self.room(room).stick().is_none(), Reject::NoStick)?;
+        refuse_if(self.is_muted(user), Reject::Muted)?;
         check_grant(user, self.room(room).stick(), epoch)?;
         let (now, lease) = (self.now, self.config.stick_lease);
         let stick = self.room_mut(room).stick_mut().ok_or(Reject::NoStick)?;

@@ -9,7 +9,7 @@ use chat_types::{
 use super::{Failing, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin};
 use crate::hub::{MAX_INTEREST, MAX_PUBLIC_ID, MAX_REASON};
 use crate::name::MAX_NAME;
-use crate::reject::{Accepted, Argument, LineFault, NameFault, Outcome, Reject};
+use crate::reject::{Accepted, Argument, LineFault, NameFault, Outcome, Reject, refuse_if};
 
 /// The largest number of bytes of one character.
 const BYTES: usize = 4;
@@ -64,17 +64,11 @@ impl Node {
     }
 
     fn check_address(&self, from: Address) -> Outcome<()> {
-        if self.hub.is_banned(from) {
-            return Err(Reject::Blocked);
-        }
-        Ok(())
+        refuse_if(self.hub.is_banned(from), Reject::Blocked)
     }
 
     fn check_phase(&self) -> Outcome<()> {
-        if self.is_stopping {
-            return Err(Reject::shutting_down());
-        }
-        Ok(())
+        refuse_if(self.is_stopping, Reject::shutting_down())
     }
 
     /// The reader's participant, if the read is admitted.
@@ -156,10 +150,7 @@ impl Node {
         {
             return Err(Reject::storage_unavailable(retry_at.since(now)));
         }
-        if self.is_fate_unknown {
-            return Err(Reject::storage_unavailable(MAX_PAUSE));
-        }
-        Ok(())
+        refuse_if(self.is_fate_unknown, Reject::storage_unavailable(MAX_PAUSE))
     }
 
     /// Checks that one more entry may wait for the journal.
@@ -276,8 +267,5 @@ fn check_name(name: &str) -> Outcome<()> {
 }
 
 fn check(text: &str, characters: usize, refuse: impl FnOnce() -> Reject) -> Outcome<()> {
-    if text.len() > characters.saturating_mul(BYTES) {
-        return Err(refuse());
-    }
-    Ok(())
+    refuse_if(text.len() > characters.saturating_mul(BYTES), refuse())
 }

@@ -12,7 +12,7 @@ use chat_types::{
 
 use super::{Node, Origin};
 use crate::digest::fingerprint;
-use crate::reject::{Outcome, Reject};
+use crate::reject::{Outcome, Reject, refuse_if};
 use crate::table::Table;
 
 /// The identity of a repeated call: the hash of its caller's handle, and its request key.
@@ -138,9 +138,7 @@ impl Node {
         let Some((name, _, command)) = keyed(Origin::Call(ticket), entry) else {
             return Err(reject);
         };
-        if !reject.kind().is_retryable() {
-            return Err(reject);
-        }
+        refuse_if(!reject.kind().is_retryable(), reject)?;
         let Some((first, request)) = self.in_flight(name) else {
             return Err(reject.with_earlier(Earlier::None));
         };

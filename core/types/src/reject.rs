@@ -112,6 +112,15 @@ rejects! {
 /// What was asked for, such as the answer to a command, or the refusal.
 pub type Outcome<T = Reply> = Result<T, Reject>;
 
+/// Refuses if this holds.
+///
+/// # Errors
+/// The refusal.
+#[inline]
+pub fn refuse_if<E>(holds: bool, why: E) -> Result<(), E> {
+    if holds { Err(why) } else { Ok(()) }
+}
+
 impl Code {
     /// Whether a repetition of the request, with its key, is decided again.
     #[must_use]

@@ -7,7 +7,6 @@
 //! of the process have none, and are written once.
 
 mod exposition;
-mod process;
 mod rows;
 mod sizes;
 

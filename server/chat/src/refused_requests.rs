@@ -122,18 +122,9 @@ impl Lines {
     }
 }
 
-/// The consequence of a wrong token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is refused because of its content.
-    Refuse,
-    /// It sent too many requests, and may retry after this time.
-    TooMany(Duration),
-}
-
 impl RefusedRequests {
-    /// Records a refusal.
-    pub fn note(&self, peer: Peer, kind: Kind) -> Verdict {
+    /// Records a refusal. Returns how long the sender of too many wrong tokens has to wait.
+    pub fn note(&self, peer: Peer, kind: Kind) -> Option<Duration> {
         lock(&self.0).note(Instant::now(), peer, kind)
     }
 
@@ -144,15 +135,15 @@ impl RefusedRequests {
 }
 
 impl Table {
-    fn note(&mut self, now: Instant, peer: Peer, kind: Kind) -> Verdict {
+    fn note(&mut self, now: Instant, peer: Peer, kind: Kind) -> Option<Duration> {
         self.end_windows(now);
         if let Some(window) = self.windows.get_mut(&peer.source) {
             let count = &mut window.counts[kind as usize];
             *count = count.saturating_add(1);
             if kind == Kind::WrongToken && *count > MAX_WRONG_TOKENS {
-                return Verdict::TooMany(WINDOW.saturating_sub(now.duration_since(window.began)));
+                return Some(WINDOW.saturating_sub(now.duration_since(window.began)));
             }
-            return Verdict::Refuse;
+            return None;
         }
         if self.order.len() >= MAX_SOURCES {
             self.end_oldest(now);
@@ -172,7 +163,7 @@ impl Table {
             let why = kind.name();
             tracing::warn!(target: LOG, source = %peer, why, "request refused");
         }
-        Verdict::Refuse
+        None
     }
 
     fn end_windows(&mut self, now: Instant) {
@@ -227,14 +218,14 @@ mod tests {
         let refused = RefusedRequests::default();
         let wrong = |n| refused.note(peer(n), Kind::WrongToken);
         for _ in 0..MAX_WRONG_TOKENS {
-            assert_eq!(wrong(1), Verdict::Refuse);
+            assert_eq!(wrong(1), None);
         }
         tokio::time::advance(Duration::from_secs(20)).await;
-        assert_eq!(wrong(1), Verdict::TooMany(Duration::from_secs(40)));
-        assert_eq!(wrong(2), Verdict::Refuse);
-        assert_eq!(refused.note(peer(1), Kind::Host), Verdict::Refuse);
+        assert_eq!(wrong(1), Some(Duration::from_secs(40)));
+        assert_eq!(wrong(2), None);
+        assert_eq!(refused.note(peer(1), Kind::Host), None);
         tokio::time::advance(Duration::from_secs(40)).await;
-        assert_eq!(wrong(1), Verdict::Refuse);
+        assert_eq!(wrong(1), None);
     }
 
     #[tokio::test(start_paused = true)]

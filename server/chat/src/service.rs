@@ -2,12 +2,11 @@
 
 mod caller;
 mod inboxes;
-mod origin;
 mod past;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use chat_core::{Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, Span};
 use serde_json::{Map, Value};
@@ -19,12 +18,12 @@ use crate::driver::{Answered, NodeClient, Request};
 use crate::identity::{Handle, Secrets};
 use crate::metrics::Row;
 use crate::refusal::Refusal;
-use crate::refused_requests::{Kind, Peer, RefusedRequests, Verdict};
+use crate::refused_requests::{Kind, Peer, RefusedRequests};
 use crate::tools::{Arguments, Ask, ParsedCall, Search, Tool, of_toolsets, parse};
 use crate::wire;
 
 pub use crate::wire::{CallOutcome, Done, HandleUse};
-pub use origin::RequestOrigin;
+pub use caller::RequestOrigin;
 
 use caller::{IdentifiedCaller, turn_to_mint};
 
@@ -107,8 +106,8 @@ impl Service {
         &self.secrets
     }
 
-    /// Counts and logs a refused request.
-    pub fn refuse_request(&self, peer: Peer, kind: Kind) -> Verdict {
+    /// Counts and logs a refused request. Returns how long the sender of too many wrong tokens has to wait.
+    pub fn refuse_request(&self, peer: Peer, kind: Kind) -> Option<Duration> {
         self.node.metrics().count(Row::TurnedAway, kind.name());
         self.refused_requests.note(peer, kind)
     }

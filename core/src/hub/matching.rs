@@ -118,9 +118,8 @@ impl Hub {
             return Ok(());
         }
         let waiter = self.waiter(user.unwrap_or(self.last_user.next()), enter);
-        self.partner_for(&waiter, |_| 0)
-            .map(|_| ())
-            .ok_or(Reject::QueueFull { limit })
+        let partner = self.partner_for(&waiter, |_| 0);
+        partner.map(|_| ()).ok_or(Reject::QueueFull { limit })
     }
 
     pub(super) fn leave_queue(&mut self, user: UserId) -> Reply {
@@ -133,12 +132,8 @@ impl Hub {
 
     pub(super) fn check_interests(&self, interests: &[Arc<str>]) -> Outcome<()> {
         let limit = self.config.max_interests;
-        let fits = interests.len() <= limit as usize;
-        if fits
-            && interests
-                .iter()
-                .all(|interest| is_line(interest, MAX_INTEREST))
-        {
+        let mut lines = interests.iter().map(|one| is_line(one, MAX_INTEREST));
+        if interests.len() <= limit as usize && lines.all(|is_line| is_line) {
             return Ok(());
         }
         Err(Reject::invalid(Argument::Interests, Accepted::List(limit)))
@@ -246,10 +241,8 @@ impl Hub {
     /// Checks that `other` is registered and is not `user`.
     pub(super) fn check_other(&self, user: UserId, other: UserId) -> Outcome<()> {
         check_different(user, other)?;
-        self.users
-            .get(&other)
-            .map(|_| ())
-            .ok_or(Reject::UserNotFound)
+        let found = self.users.get(&other);
+        found.map(|_| ()).ok_or(Reject::UserNotFound)
     }
 }
 
@@ -267,10 +260,8 @@ fn tidy(interests: &Arc<[Arc<str>]>) -> Arc<[Arc<str>]> {
     if interests.is_sorted_by(|a, b| a < b) && interests.iter().all(|one| lower(one)) {
         return Arc::clone(interests);
     }
-    let mut tidy: Vec<Arc<str>> = interests
-        .iter()
-        .map(|one| one.to_lowercase().into())
-        .collect();
+    let lowered = interests.iter().map(|one| one.to_lowercase().into());
+    let mut tidy: Vec<Arc<str>> = lowered.collect();
     tidy.sort_unstable();
     tidy.dedup();
     tidy.into()

@@ -191,14 +191,8 @@ mod tests {
         call(&mut hub, 1, login("ann"));
         call(&mut hub, 2, login("ben"));
         for who in [1, 2] {
-            call(
-                &mut hub,
-                who,
-                Command::TalkingStick {
-                    room: None,
-                    epoch: None,
-                },
-            );
+            let (room, epoch) = (None, None);
+            call(&mut hub, who, Command::TalkingStick { room, epoch });
         }
         call(&mut hub, 3, Command::EnterQueue(EnterQueue::default()));
         let rooms: Vec<RoomOutline> = hub.room_outlines().collect();

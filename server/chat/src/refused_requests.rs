@@ -183,17 +183,12 @@ impl Table {
         let mut counts = window.counts;
         counts[window.first as usize] -= 1;
         // Requests without a token are counted, and not logged.
-        let more = counts
-            .iter()
-            .fold(0_u32, |all, count| all.saturating_add(*count));
+        let more = counts.into_iter().fold(0, u32::saturating_add);
         if more > counts[Kind::NoToken as usize] && self.lines.have_room(now) {
-            let counted = Kind::NAMES
-                .iter()
-                .zip(counts)
-                .filter(|(_, count)| *count > 0);
-            let why: Vec<_> = counted
-                .map(|(name, count)| format!("{name} {count}"))
-                .collect();
+            let counted = Kind::NAMES.iter().zip(counts);
+            let counted = counted.filter(|(_, count)| *count > 0);
+            let why = counted.map(|(name, count)| format!("{name} {count}"));
+            let why: Vec<_> = why.collect();
             let (peer, why) = (window.peer, why.join(", "));
             tracing::warn!(
                 target: LOG, source = %peer, more, why, "more requests refused within a minute"

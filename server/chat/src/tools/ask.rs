@@ -46,7 +46,7 @@ pub enum Ask {
     /// A command that may register its caller, as the existing participant of this name, or of any.
     Minting(Command, Option<Arc<str>>),
     /// A command about the participant with this public id; a report has a reason.
-    About(Arc<str>, Option<Arc<str>>, Naming),
+    About(Arc<str>, Option<Arc<str>>, AboutUser),
     /// A read.
     Read(Read),
     /// A read of a part of a room's members.
@@ -56,7 +56,7 @@ pub enum Ask {
 }
 
 /// Builds a command when the number of its participant is known.
-type Naming = fn(UserId, Option<Arc<str>>) -> Command;
+type AboutUser = fn(UserId, Option<Arc<str>>) -> Command;
 
 /// The part of a member list that a result has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -67,9 +67,8 @@ fn output(tool: Tool) -> Map<String, Value> {
 
 fn object(properties: impl Iterator<Item = (&'static str, Schema)>) -> Map<String, Value> {
     let read = |schema| serde_json::from_str(schema).expect("each schema is JSON");
-    let properties: Map<_, _> = properties
-        .map(|(name, schema)| (name.to_owned(), read(schema)))
-        .collect();
+    let properties = properties.map(|(name, schema)| (name.to_owned(), read(schema)));
+    let properties: Map<_, _> = properties.collect();
     let mut object = Map::new();
     object.insert("type".into(), "object".into());
     object.insert("properties".into(), properties.into());

@@ -9,19 +9,6 @@ use crate::room::{Kind, Room};
 use chat_types::{RoomId, UserId};
 
 impl Hub {
-    /// Checks that no collection exceeds its limit. Walks the whole state. Unlike an invariant, a
-    /// limit can be exceeded for a while after `Resumed` lowered it, because existing elements
-    /// stay.
-    ///
-    /// # Errors
-    /// The first limit that is exceeded.
-    pub fn check_limits(&self) -> Result<(), String> {
-        match self.sizes().iter().find(|s| s.size > s.limit) {
-            Some(s) => Err(format!("{}: {}, the limit is {}", s.name, s.size, s.limit)),
-            None => Ok(()),
-        }
-    }
-
     /// Checks every invariant. Walks the whole state: for tests, simulation and restores.
     ///
     /// # Errors

@@ -23,15 +23,6 @@ const LEAST_COOLDOWN: Span = Span::secs(1);
 /// The number of flavours, from which the texts of an answer are chosen.
 const FLAVOURS: u64 = 1 << 32;
 
-/// The stress level of a participant and the alert level of its boss at one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StressStatus {
-    /// The stress level, from 0 to 100.
-    pub stress: u8,
-    /// The boss's alert level, from 0 to 5.
-    pub boss_alert: u8,
-}
-
 /// The behaviour of bosses, which the operator configures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Boss {
@@ -43,10 +34,9 @@ pub(crate) struct Boss {
 
 impl Boss {
     fn cooldown(self) -> Span {
-        if self.cooldown == Span::ZERO {
-            LEAST_COOLDOWN
-        } else {
-            self.cooldown
+        match self.cooldown {
+            Span::ZERO => LEAST_COOLDOWN,
+            cooldown => cooldown,
         }
     }
 }
@@ -54,21 +44,12 @@ impl Boss {
 /// The result of one break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BreakOutcome {
-    /// Whether the break raised the alert level.
-    pub(crate) noticed: Noticed,
+    /// Whether the break raised the alert level. It did not by chance, or because it is at its maximum.
+    pub(crate) is_noticed: bool,
     /// The earliest instant at which the answer may leave.
     pub(crate) answer_at: Time,
     /// A random number by which the texts of the answer are chosen.
     pub(crate) flavour: u32,
-}
-
-/// Whether a break raised the alert level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Noticed {
-    /// The level rose by one.
-    Yes,
-    /// The level stayed, by chance or because it is at its maximum.
-    No,
 }
 
 /// The break state of one participant: stress and alert level, each with the instant at which it
@@ -94,39 +75,33 @@ impl Breaks {
         }
     }
 
-    /// The levels at `now`. Stress rises by one for each whole minute; the alert level falls by one
-    /// for each whole cool-down.
-    pub(crate) fn mood(&self, now: Time, boss: Boss) -> StressStatus {
+    /// The stress level, from 0 to 100, and the boss's alert level, from 0 to 5, at `now`. Stress rises by
+    /// one for each whole minute; the alert level falls by one for each whole cool-down.
+    pub(crate) fn mood(&self, now: Time, boss: Boss) -> (u8, u8) {
         let minutes = now.since(self.relaxed_at).0 / STRESS_EVERY.0;
         let calmed = now.since(self.alerted_at).0 / boss.cooldown().0;
         let left = |count: u64, most: u8| u8::try_from(count).map_or(most, |n| n.min(most));
-        StressStatus {
-            stress: self
-                .stress
-                .saturating_add(left(minutes, MAX_STRESS))
-                .min(MAX_STRESS),
-            boss_alert: self.alert.saturating_sub(left(calmed, MAX_ALERT)),
-        }
+        let stress = self.stress.saturating_add(left(minutes, MAX_STRESS));
+        let boss_alert = self.alert.saturating_sub(left(calmed, MAX_ALERT));
+        (stress.min(MAX_STRESS), boss_alert)
     }
 
     /// Takes a break at `now`.
     pub(crate) fn take(&mut self, now: Time, boss: Boss, dice: &mut Dice) -> BreakOutcome {
-        let StressStatus { stress, boss_alert } = self.mood(now, boss);
+        let (stress, boss_alert) = self.mood(now, boss);
         let relief = 1 + dice.below(MAX_RELIEF);
         self.stress = u8::try_from(u64::from(stress).saturating_sub(relief)).unwrap_or(0);
         self.relaxed_at = now;
         let sees = dice.below(100) < u64::from(boss.alertness);
         // At the maximum the level does not change, so the cool-down keeps its start.
-        let noticed = if sees && boss_alert < MAX_ALERT {
+        let is_noticed = sees && boss_alert < MAX_ALERT;
+        if is_noticed {
             self.alert = boss_alert + 1;
             self.alerted_at = now;
-            Noticed::Yes
-        } else {
-            Noticed::No
-        };
-        let alarmed = self.mood(now, boss).boss_alert == MAX_ALERT;
+        }
+        let alarmed = self.mood(now, boss).1 == MAX_ALERT;
         BreakOutcome {
-            noticed,
+            is_noticed,
             answer_at: if alarmed { now + HELD } else { now },
             flavour: u32::try_from(dice.below(FLAVOURS)).unwrap_or(0),
         }
@@ -136,7 +111,7 @@ impl Breaks {
     /// of `after`. The part of a cool-down that has passed counts towards the new one. If it
     /// exceeds the new one, the level falls by one, not by more.
     pub(crate) fn settle(&mut self, now: Time, before: Boss, after: Boss) {
-        let level = self.mood(now, before).boss_alert;
+        let (_, level) = self.mood(now, before);
         let falls = u64::from(self.alert - level);
         self.alert = level;
         self.alerted_at += before.cooldown().times(falls);
@@ -156,7 +131,7 @@ impl Breaks {
 mod tests {
     use chat_types::{BreakKind, Position};
 
-    use super::{Boss, BreakOutcome, Breaks, Dice, MAX_ALERT, Noticed, Span, StressStatus, Time};
+    use super::{Boss, BreakOutcome, Breaks, Dice, MAX_ALERT, Span, Time};
 
     const START: Time = Time(1_000_000);
     const MINUTE: Span = Span::secs(60);
@@ -193,27 +168,21 @@ mod tests {
     }
 
     #[test]
-    fn reading_the_stress_level_does_not_change_it() {
+    fn stress_rises_each_minute_to_a_hundred_however_often_it_is_read() {
         let breaks = Breaks::new(START);
-        let later = START + MINUTE.times(10);
-        for _ in 0..2 {
-            assert_eq!(breaks.mood(later, NEVER).stress, 10);
-        }
-        assert_eq!(breaks.mood(Time(later.0 - 1), NEVER).stress, 9);
-        assert_eq!(breaks.mood(START, NEVER).stress, 0);
-        assert_eq!(
-            breaks.mood(Time(0), NEVER).stress,
-            0,
-            "a clock that went back"
-        );
-    }
-
-    #[test]
-    fn stress_ends_at_a_hundred() {
-        let breaks = Breaks::new(START);
-        for (minutes, stress) in [(99, 99), (100, 100), (101, 100), (1_000_000, 100)] {
-            let now = START + MINUTE.times(minutes);
-            assert_eq!(breaks.mood(now, NEVER).stress, stress);
+        let minute = |minutes| START + MINUTE.times(minutes);
+        for (now, stress) in [
+            (Time(0), 0),
+            (START, 0),
+            (Time(minute(10).0 - 1), 9),
+            (minute(10), 10),
+            (minute(10), 10),
+            (minute(99), 99),
+            (minute(100), 100),
+            (minute(101), 100),
+            (minute(1_000_000), 100),
+        ] {
+            assert_eq!(breaks.mood(now, NEVER).0, stress, "{now:?}");
         }
     }
 
@@ -222,10 +191,10 @@ mod tests {
         let mut breaks = worn_out(0);
         let now = START + Span::secs(59);
         take(&mut breaks, now, NEVER, 1);
-        let left = breaks.mood(now, NEVER).stress;
+        let left = breaks.mood(now, NEVER).0;
         assert!(left < 100, "a break takes one at least");
-        assert_eq!(breaks.mood(now + Span(MINUTE.0 - 1), NEVER).stress, left);
-        assert_eq!(breaks.mood(now + MINUTE, NEVER).stress, left + 1);
+        assert_eq!(breaks.mood(now + Span(MINUTE.0 - 1), NEVER).0, left);
+        assert_eq!(breaks.mood(now + MINUTE, NEVER).0, left + 1);
     }
 
     #[test]
@@ -255,11 +224,11 @@ mod tests {
             let before = breaks.mood(now, ALWAYS);
             take(&mut breaks, now, boss(50, 300), position);
             let after = breaks.mood(now, ALWAYS);
-            assert!(after.stress <= 100 && after.boss_alert <= MAX_ALERT);
-            assert!(after.stress < before.stress || before.stress == 0);
-            assert!(after.boss_alert.wrapping_sub(before.boss_alert) <= 1);
-            seen[0][usize::from(before.stress)] += 1;
-            seen[1][usize::from(after.boss_alert)] += 1;
+            assert!(after.0 <= 100 && after.1 <= MAX_ALERT);
+            assert!(after.0 < before.0 || before.0 == 0);
+            assert!(after.1.wrapping_sub(before.1) <= 1);
+            seen[0][usize::from(before.0)] += 1;
+            seen[1][usize::from(after.1)] += 1;
         }
         assert!(seen[0][0] > 0 && seen[0][100] > 0, "both ends are reached");
         assert!(seen[1][..6].iter().all(|n| *n > 0), "and every level");
@@ -271,8 +240,7 @@ mod tests {
             let noticed = (0..100_000)
                 .filter(|position| {
                     let mut breaks = Breaks::new(START);
-                    take(&mut breaks, START, boss(alertness, 300), *position).noticed
-                        == Noticed::Yes
+                    take(&mut breaks, START, boss(alertness, 300), *position).is_noticed
                 })
                 .count();
             let expected = alertness as usize * 1_000;
@@ -289,14 +257,14 @@ mod tests {
         let mut breaks = Breaks::new(START);
         for (position, level) in [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 5)] {
             let taken = take(&mut breaks, START, ALWAYS, position);
-            assert_eq!(breaks.mood(START, ALWAYS).boss_alert, level);
+            assert_eq!(breaks.mood(START, ALWAYS).1, level);
             let held = if level == 5 {
                 Span::secs(20)
             } else {
                 Span::ZERO
             };
             assert_eq!(taken.answer_at, START + held);
-            assert_eq!(taken.noticed == Noticed::Yes, position < 6);
+            assert_eq!(taken.is_noticed, position < 6);
         }
     }
 
@@ -310,12 +278,10 @@ mod tests {
             };
             for falls in 0..8 {
                 let level = 5_u64.saturating_sub(falls);
-                let at = |seconds: u64| {
-                    u64::from(breaks.mood(START + Span::secs(seconds), boss).boss_alert)
-                };
+                let at = |seconds: u64| u64::from(breaks.mood(START + Span::secs(seconds), boss).1);
                 assert_eq!(at(falls * each), level, "{cooldown} s, {falls} falls");
                 let next = Time((START + Span::secs((falls + 1) * each)).0 - 1);
-                assert_eq!(u64::from(breaks.mood(next, boss).boss_alert), level);
+                assert_eq!(u64::from(breaks.mood(next, boss).1), level);
             }
         }
     }
@@ -328,15 +294,15 @@ mod tests {
         for (level, boss) in [(5, ALWAYS), (3, NEVER)] {
             let mut breaks = worn_out(level);
             take(&mut breaks, START + Span::secs(299), boss, 1);
-            assert_eq!(breaks.mood(START + Span::secs(299), boss).boss_alert, level);
-            assert_eq!(breaks.mood(START + cooldown, boss).boss_alert, level - 1);
+            assert_eq!(breaks.mood(START + Span::secs(299), boss).1, level);
+            assert_eq!(breaks.mood(START + cooldown, boss).1, level - 1);
         }
         // A break that raises the level restarts the cool-down.
         let mut breaks = worn_out(3);
         take(&mut breaks, START + Span::secs(299), ALWAYS, 1);
-        assert_eq!(breaks.mood(START + cooldown, ALWAYS).boss_alert, 4);
-        assert_eq!(breaks.mood(START + Span::secs(598), ALWAYS).boss_alert, 4);
-        assert_eq!(breaks.mood(START + Span::secs(599), ALWAYS).boss_alert, 3);
+        assert_eq!(breaks.mood(START + cooldown, ALWAYS).1, 4);
+        assert_eq!(breaks.mood(START + Span::secs(598), ALWAYS).1, 4);
+        assert_eq!(breaks.mood(START + Span::secs(599), ALWAYS).1, 3);
     }
 
     #[test]
@@ -344,28 +310,20 @@ mod tests {
         let mut breaks = worn_out(5);
         // The level falls to 4 at 300 s and rises again at 450 s.
         take(&mut breaks, START + Span::secs(450), ALWAYS, 1);
-        assert_eq!(breaks.mood(START + Span::secs(749), ALWAYS).boss_alert, 5);
-        assert_eq!(breaks.mood(START + Span::secs(750), ALWAYS).boss_alert, 4);
+        assert_eq!(breaks.mood(START + Span::secs(749), ALWAYS).1, 5);
+        assert_eq!(breaks.mood(START + Span::secs(750), ALWAYS).1, 4);
     }
 
     #[test]
-    fn a_changed_cool_down_counts_from_the_change() {
-        let mut breaks = worn_out(5);
+    fn a_changed_cool_down_counts_from_the_change_and_lets_one_level_fall_when_it_comes() {
         let (slow, fast) = (boss(50, 300), boss(50, 10));
-        let now = START + Span::secs(305);
-        breaks.settle(now, slow, fast);
-        let level = |seconds: u64| breaks.mood(START + Span::secs(seconds), fast).boss_alert;
-        assert_eq!((level(305), level(309), level(310)), (4, 4, 3));
-    }
-
-    #[test]
-    fn a_shorter_cool_down_lets_one_level_fall_when_it_comes() {
-        let (slow, fast) = (boss(50, 300), boss(50, 10));
-        for (comes, now, then) in [(309, 4, 3), (310, 3, 2), (311, 3, 2), (599, 3, 2)] {
+        // When it comes, the level then, and how long until that falls.
+        for (comes, level, falls) in [(305, 4, 5), (309, 4, 1), (310, 3, 10), (599, 3, 10)] {
             let mut breaks = worn_out(5);
             breaks.settle(START + Span::secs(comes), slow, fast);
-            let level = |seconds: u64| breaks.mood(START + Span::secs(seconds), fast).boss_alert;
-            assert_eq!((level(comes), level(comes + 10)), (now, then), "{comes} s");
+            let at = |seconds: u64| breaks.mood(START + Span::secs(comes + seconds), fast).1;
+            let levels = (at(0), at(falls - 1), at(falls));
+            assert_eq!(levels, (level, level, level - 1), "{comes} s");
         }
     }
 
@@ -378,15 +336,5 @@ mod tests {
             ..worn_out(0)
         };
         assert!(stressed.validate().is_err());
-    }
-
-    #[test]
-    fn a_state_reads_back_as_written() {
-        let breaks = worn_out(2);
-        let mood = StressStatus {
-            stress: 100,
-            boss_alert: 2,
-        };
-        assert_eq!(breaks.mood(START, ALWAYS), mood);
     }
 }

@@ -2,9 +2,13 @@
 
 use chat_types::{BreakKind, Span, Time, listed};
 
-use crate::breaks::{BreakOutcome, Noticed};
-
 use crate::timer::TimerKind;
+
+use StickMove::{
+    GrantedFromLine, Queued, ReleasedByAway, ReleasedByKick, ReleasedByLeave, ReleasedByMute,
+    ReleasedByPush, ReleasedByReset, WithdrawnByAway, WithdrawnByKick, WithdrawnByLeave,
+    WithdrawnByMute, WithdrawnByReset,
+};
 
 listed! {
     /// Transitions of a stick or of a claim on it.
@@ -44,38 +48,26 @@ listed! {
 
 /// Why a member no longer holds or awaits a stick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReleaseCause {
-    Push,
-    Reset,
-    Leave,
-    Away,
-    Mute,
-    Kick,
+pub(crate) struct ReleaseCause {
+    /// The transition if the member held the stick.
+    pub(crate) released: StickMove,
+    /// The transition if the member waited for the stick; none for causes that apply to a holder
+    /// only.
+    pub(crate) withdrawn: Option<StickMove>,
 }
 
 impl ReleaseCause {
-    /// The transition if the member held the stick.
-    pub(crate) const fn released(self) -> StickMove {
-        match self {
-            Self::Push => StickMove::ReleasedByPush,
-            Self::Reset => StickMove::ReleasedByReset,
-            Self::Leave => StickMove::ReleasedByLeave,
-            Self::Away => StickMove::ReleasedByAway,
-            Self::Mute => StickMove::ReleasedByMute,
-            Self::Kick => StickMove::ReleasedByKick,
-        }
-    }
+    pub(crate) const PUSH: Self = Self::new(ReleasedByPush, None);
+    pub(crate) const RESET: Self = Self::new(ReleasedByReset, Some(WithdrawnByReset));
+    pub(crate) const LEAVE: Self = Self::new(ReleasedByLeave, Some(WithdrawnByLeave));
+    pub(crate) const AWAY: Self = Self::new(ReleasedByAway, Some(WithdrawnByAway));
+    pub(crate) const MUTE: Self = Self::new(ReleasedByMute, Some(WithdrawnByMute));
+    pub(crate) const KICK: Self = Self::new(ReleasedByKick, Some(WithdrawnByKick));
 
-    /// The transition if the member waited for the stick; none for causes that apply to a holder
-    /// only.
-    pub(crate) const fn withdrawn(self) -> Option<StickMove> {
-        match self {
-            Self::Push => None,
-            Self::Reset => Some(StickMove::WithdrawnByReset),
-            Self::Leave => Some(StickMove::WithdrawnByLeave),
-            Self::Away => Some(StickMove::WithdrawnByAway),
-            Self::Mute => Some(StickMove::WithdrawnByMute),
-            Self::Kick => Some(StickMove::WithdrawnByKick),
+    const fn new(released: StickMove, withdrawn: Option<StickMove>) -> Self {
+        Self {
+            released,
+            withdrawn,
         }
     }
 }
@@ -83,159 +75,80 @@ impl ReleaseCause {
 /// The counters, from when this value of the Hub was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    pub(crate) recalled: u64,
-    fired: [u64; TimerKind::ALL.len()],
-    moves: [u64; StickMove::ALL.len()],
-    breaks: [u64; BreakKind::ALL.len()],
-    alerts: u64,
-    held: u64,
-    pub(crate) operated: u64,
-    pub(crate) messages: u64,
-    pub(crate) matches: u64,
-    waits: Waits,
-}
-
-/// The waits for sticks: the claimants in all lines, and how long all of them have waited.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Waits {
-    claimants: u64,
-    /// The time up to which `waited` counts.
-    until: Time,
-    waited: Span,
-}
-
-impl Waits {
-    fn at(&self, now: Time) -> Span {
-        let more = now.since(self.until).0.saturating_mul(self.claimants);
-        Span(self.waited.0.saturating_add(more))
-    }
-
-    /// From `now` on, so many claimants wait.
-    fn change(&mut self, now: Time, claimants: u64) {
-        *self = Self {
-            claimants,
-            until: now,
-            waited: self.at(now),
-        };
-    }
+    /// Requests that were answered from the remembered outcomes.
+    pub recalled: u64,
+    /// Timers that fired, by kind.
+    pub fired: [u64; TimerKind::ALL.len()],
+    /// Transitions, by kind.
+    pub moves: [u64; StickMove::ALL.len()],
+    /// Breaks that were taken, by kind.
+    pub breaks: [u64; BreakKind::ALL.len()],
+    /// Breaks that raised an alert level.
+    pub alerts: u64,
+    /// Breaks that were taken at the highest alert level, so that their answers were delayed.
+    pub held: u64,
+    /// Accepted actions of operators.
+    pub operated: u64,
+    /// Messages that were said.
+    pub messages: u64,
+    /// Pairs that were matched.
+    pub matches: u64,
+    /// Claimants that wait for a stick now.
+    pub claimants: u64,
+    /// How long all claimants together had waited until `waited_until`.
+    pub waited_before: Span,
+    /// The time up to which `waited_before` counts.
+    pub waited_until: Time,
 }
 
 impl Counters {
     /// The counters of a state in which so many claimants wait for sticks.
     pub(crate) fn starting(now: Time, claimants: u64) -> Self {
         Self {
-            waits: Waits {
-                claimants,
-                until: now,
-                waited: Span(0),
-            },
+            claimants,
+            waited_until: now,
             ..Self::default()
         }
     }
 
-    /// Messages that were said.
-    #[must_use]
-    pub const fn messages(&self) -> u64 {
-        self.messages
-    }
-
-    /// Pairs that were matched.
-    #[must_use]
-    pub const fn matches(&self) -> u64 {
-        self.matches
-    }
-
-    /// Claimants that wait for a stick now.
-    #[must_use]
-    pub const fn claimants(&self) -> u64 {
-        self.waits.claimants
-    }
-
     /// How long all claimants together have waited until `now`.
     #[must_use]
-    pub fn waited(&self, now: Time) -> Span {
-        self.waits.at(now)
+    pub const fn waited(&self, now: Time) -> Span {
+        let more = now
+            .since(self.waited_until)
+            .0
+            .saturating_mul(self.claimants);
+        Span(self.waited_before.0.saturating_add(more))
     }
 
-    /// Requests that were answered from the remembered outcomes.
-    #[must_use]
-    pub const fn recalled(&self) -> u64 {
-        self.recalled
-    }
-
-    /// Timers of this kind that fired.
-    #[must_use]
-    pub const fn fired(&self, kind: TimerKind) -> u64 {
-        self.fired[kind as usize]
-    }
-
-    /// Transitions of this kind.
-    #[must_use]
-    pub const fn moved(&self, how: StickMove) -> u64 {
-        self.moves[how as usize]
-    }
-
-    /// Breaks of this kind that were taken.
-    #[must_use]
-    pub const fn breaks(&self, kind: BreakKind) -> u64 {
-        self.breaks[kind as usize]
-    }
-
-    /// Breaks that raised an alert level.
-    #[must_use]
-    pub const fn alerts(&self) -> u64 {
-        self.alerts
-    }
-
-    /// Breaks that were taken at the highest alert level, so that their answers were delayed.
-    #[must_use]
-    pub const fn held(&self) -> u64 {
-        self.held
-    }
-
-    /// Accepted actions of operators.
-    #[must_use]
-    pub const fn operated(&self) -> u64 {
-        self.operated
-    }
-
-    pub(crate) fn count_break(&mut self, now: Time, kind: BreakKind, taken: &BreakOutcome) {
-        self.breaks[kind as usize] += 1;
-        self.alerts += u64::from(taken.noticed == Noticed::Yes);
-        self.held += u64::from(taken.answer_at > now);
-    }
-
-    pub(crate) const fn count_fired(&mut self, kind: TimerKind) {
-        self.fired[kind as usize] += 1;
+    /// From `now` on, so many claimants wait.
+    const fn wait(&mut self, now: Time, claimants: u64) {
+        self.waited_before = self.waited(now);
+        self.waited_until = now;
+        self.claimants = claimants;
     }
 
     pub(crate) fn count_move(&mut self, now: Time, how: StickMove) {
         self.moves[how as usize] += 1;
-        let claimants = self.waits.claimants;
-        let claimants = match how {
-            StickMove::Queued => claimants + 1,
-            StickMove::GrantedFromLine
-            | StickMove::WithdrawnByReset
-            | StickMove::WithdrawnByLeave
-            | StickMove::WithdrawnByAway
-            | StickMove::WithdrawnByMute
-            | StickMove::WithdrawnByKick => claimants.saturating_sub(1),
-            StickMove::GrantedAtOnce
-            | StickMove::Expired
-            | StickMove::ReleasedByPush
-            | StickMove::ReleasedByReset
-            | StickMove::ReleasedByLeave
-            | StickMove::ReleasedByAway
-            | StickMove::ReleasedByMute
-            | StickMove::ReleasedByKick => return,
-        };
-        self.waits.change(now, claimants);
+        let leaves_line = matches!(
+            how,
+            GrantedFromLine
+                | WithdrawnByReset
+                | WithdrawnByLeave
+                | WithdrawnByAway
+                | WithdrawnByMute
+                | WithdrawnByKick
+        );
+        if how == Queued {
+            self.wait(now, self.claimants + 1);
+        } else if leaves_line {
+            self.count_dismissed(now, 1);
+        }
     }
 
-    /// Counts claimants whose room was closed while they waited.
-    pub(crate) fn count_dismissed(&mut self, now: Time, dismissed: usize) {
-        let left = self.waits.claimants.saturating_sub(dismissed as u64);
-        self.waits.change(now, left);
+    /// Counts claimants that no longer wait, such as those of a room that was closed.
+    pub(crate) const fn count_dismissed(&mut self, now: Time, dismissed: usize) {
+        self.wait(now, self.claimants.saturating_sub(dismissed as u64));
     }
 }
 
@@ -244,56 +157,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_counter_counts_its_own_event() {
-        let mut counters = Counters::default();
-        for _ in 0..3 {
-            counters.count_fired(TimerKind::Lease);
-            counters.count_move(Time(0), StickMove::Expired);
-        }
-        let fired = TimerKind::ALL.iter().map(|kind| counters.fired(*kind));
-        assert_eq!(
-            (counters.fired(TimerKind::Lease), fired.sum::<u64>()),
-            (3, 3)
-        );
-        let moved = StickMove::ALL.iter().map(|how| counters.moved(*how));
-        assert_eq!(
-            (counters.moved(StickMove::Expired), moved.sum::<u64>()),
-            (3, 3)
-        );
-    }
-
-    #[test]
     fn all_claimants_wait_together() {
         let mut counters = Counters::starting(Time(10), 1);
         counters.count_move(Time(20), StickMove::Queued);
         counters.count_move(Time(50), StickMove::GrantedFromLine);
         counters.count_move(Time(60), StickMove::ReleasedByPush);
         assert_eq!(
-            (counters.claimants(), counters.waited(Time(60))),
+            (counters.claimants, counters.waited(Time(60))),
             (1, Span(80))
         );
         counters.count_move(Time(60), StickMove::WithdrawnByLeave);
         assert_eq!(
-            (counters.claimants(), counters.waited(Time(99))),
+            (counters.claimants, counters.waited(Time(99))),
             (0, Span(80))
         );
+        assert_eq!(counters.moves.iter().sum::<u64>(), 4);
+        assert_eq!(counters.moves[StickMove::Queued as usize], 1);
     }
 
     #[test]
     fn whatever_ends_a_turn_but_a_push_ends_a_wait() {
-        use ReleaseCause::{Away, Kick, Leave, Mute, Push, Reset};
-        let names = [Push, Reset, Leave, Away, Mute, Kick]
-            .map(|why| (why.released().name(), why.withdrawn().map(StickMove::name)));
-        assert_eq!(
-            names,
-            [
-                ("released_by_push", None),
-                ("released_by_reset", Some("withdrawn_by_reset")),
-                ("released_by_leave", Some("withdrawn_by_leave")),
-                ("released_by_away", Some("withdrawn_by_away")),
-                ("released_by_mute", Some("withdrawn_by_mute")),
-                ("released_by_kick", Some("withdrawn_by_kick")),
-            ]
-        );
+        let causes = [
+            ReleaseCause::PUSH,
+            ReleaseCause::RESET,
+            ReleaseCause::LEAVE,
+            ReleaseCause::AWAY,
+            ReleaseCause::MUTE,
+            ReleaseCause::KICK,
+        ];
+        for cause in causes {
+            let why = cause.released.name().strip_prefix("released_by_");
+            let withdrawn = cause.withdrawn.map(StickMove::name);
+            let withdrawn = withdrawn.and_then(|name| name.strip_prefix("withdrawn_by_"));
+            assert_eq!(withdrawn, why.filter(|why| *why != "push"));
+        }
     }
 }

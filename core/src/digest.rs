@@ -4,14 +4,16 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use chat_types::{mix, mix_bytes, mix_lanes};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// A value, and its fingerprint since the last mutable access. A large state of such values is
 /// fingerprinted at the cost of those that have changed.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct Printed<V> {
     value: V,
     /// 0 while it is unknown. An atomic number, because views of the state are shared.
+    #[serde(skip)]
     print: AtomicU64,
 }
 
@@ -56,18 +58,6 @@ impl<V> DerefMut for Printed<V> {
     fn deref_mut(&mut self) -> &mut V {
         *self.print.get_mut() = 0;
         &mut self.value
-    }
-}
-
-impl<V: Serialize> Serialize for Printed<V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.value.serialize(serializer)
-    }
-}
-
-impl<'de, V: Deserialize<'de>> Deserialize<'de> for Printed<V> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        V::deserialize(deserializer).map(Self::from)
     }
 }
 

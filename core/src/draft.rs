@@ -5,17 +5,10 @@ use serde::{Deserialize, Serialize};
 /// The appended texts. Each append can be undone, the last one first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Draft {
-    text: String,
-    length: u32,
+    pub(crate) text: String,
+    pub(crate) length: u32,
     /// For each append: the length in bytes before it, for `undo`, and its number of characters.
     appends: Vec<(u32, u32)>,
-}
-
-/// The result of an append.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Appended {
-    pub(crate) length: u32,
-    pub(crate) cut: u32,
 }
 
 impl Draft {
@@ -23,12 +16,9 @@ impl Draft {
         self.appends.is_empty()
     }
 
-    pub(crate) const fn length(&self) -> u32 {
-        self.length
-    }
-
-    /// Appends the first `max_append` characters of `text`. The caller has checked that they fit.
-    pub(crate) fn append(&mut self, text: &str, max_append: u32) -> Appended {
+    /// Appends the first `max_append` characters of `text`, and returns the number of those that were
+    /// cut. The caller has checked that they fit.
+    pub(crate) fn append(&mut self, text: &str, max_append: u32) -> u32 {
         let total = count(text);
         let taken = total.min(max_append);
         let end = text
@@ -38,10 +28,7 @@ impl Draft {
         self.appends.push((count_bytes(&self.text), taken));
         self.text.push_str(&text[..end]);
         self.length += taken;
-        Appended {
-            length: self.length,
-            cut: total - taken,
-        }
+        total - taken
     }
 
     /// Undoes the last append. An empty draft stays as it is.
@@ -78,10 +65,6 @@ impl Draft {
         }
         Err("a draft is more than its appends".into())
     }
-
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
 }
 
 /// The number of characters of a text: Unicode scalar values, as the protocol counts them.
@@ -100,12 +83,12 @@ mod tests {
     #[test]
     fn an_append_is_cut_between_characters() {
         let mut draft = Draft::default();
-        assert_eq!(draft.append("äöü", 2), Appended { length: 2, cut: 1 });
-        assert_eq!(draft.text(), "äö");
-        assert_eq!(draft.append("xy", 5), Appended { length: 4, cut: 0 });
+        assert_eq!((draft.append("äöü", 2), draft.length), (1, 2));
+        assert_eq!(draft.text, "äö");
+        assert_eq!((draft.append("xy", 5), draft.length), (0, 4));
         assert_eq!((draft.suffix(3), draft.suffix(9)), ("öxy", "äöxy"));
         draft.undo();
-        assert_eq!((draft.text(), draft.length()), ("äö", 2));
+        assert_eq!((&*draft.text, draft.length), ("äö", 2));
         draft.undo();
         draft.undo();
         assert!(draft.is_empty());

@@ -24,12 +24,10 @@
 //! assert_eq!(hub.poll_timeout(), Some(Time(1_000) + Span::secs(60)));
 //! ```
 
-mod archive;
 mod away;
 mod breaks;
 mod deadlines;
 mod identity;
-mod lost_life;
 mod matching;
 mod moderation;
 mod outline;
@@ -53,12 +51,11 @@ use serde::{Deserialize, Serialize};
 
 use self::away::Away;
 use crate::counters::Counters;
-use crate::dice::Dice;
 use crate::digest::{Printed, fingerprint};
 use crate::moderation::Moderation;
 use crate::participant::Participant;
 use crate::queue::Queue;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 use crate::room::Room;
 use crate::table::Table;
 use crate::timer::Timers;
@@ -68,13 +65,17 @@ pub(crate) use matching::MAX_INTEREST;
 pub(crate) use moderation::MAX_REASON;
 pub(crate) use presence::STREAM_RETRY;
 
-pub use archive::KeptRoom;
 pub use outline::{LastNumbers, ParticipantOutline, RoomKind, RoomOutline};
+pub use overview::KeptRoom;
 pub use reading::Size;
 pub use snapshot::RestoreError;
 
+/// Why a lookup of a participant and of a room cannot fail.
+const REGISTERED: &str = "rooms, queue and index name only the registered";
+const EXISTS: &str = "participants and index name only rooms that exist";
+
 /// The state of the whole server.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Hub {
     config: Config,
     seed: u64,
@@ -146,19 +147,7 @@ impl Hub {
         Self {
             config,
             seed,
-            now: Time(0),
-            position: Position(0),
-            last_user: UserId(0),
-            last_room: RoomId(0),
-            users: Table::default(),
-            rooms: Table::default(),
-            queue: Queue::default(),
-            moderation: Moderation::default(),
-            index: Index::default(),
-            timers: Timers::default(),
-            effects: VecDeque::new(),
-            counters: Counters::default(),
-            posted: None,
+            ..Self::default()
         }
     }
 
@@ -193,9 +182,8 @@ impl Hub {
 
     /// The number of claimants in all lines. It walks over all rooms.
     fn claimants(&self) -> u64 {
-        let rooms = self.rooms.sorted_keys().into_iter();
-        let sticks = rooms.filter_map(|room| self.room(room).stick());
-        sticks.map(|stick| stick.line().len() as u64).sum()
+        let sticks = self.rooms.sorted().filter_map(|(_, room)| room.stick());
+        sticks.map(|stick| stick.line.len() as u64).sum()
     }
 
     /// Continues the counters of another value of this state.
@@ -211,65 +199,45 @@ impl Hub {
     ///
     /// # Errors
     /// The refusal. It changes only the envelope's state and the remembered outcome.
-    pub fn handle(&mut self, at: Time, entry: &Entry) -> Result<Reply, Reject> {
+    pub fn handle(&mut self, at: Time, entry: &Entry) -> Outcome {
         self.position = self.position.next();
+        // After a downtime or a step of the clock, deadlines move before any fires.
+        if !matches!(entry, Entry::Resumed { .. } | Entry::Stepped) {
+            self.handle_timeout(at);
+        }
         match entry {
             Entry::Call {
                 caller,
                 key,
                 command,
-            } => {
-                self.advance(at);
-                match (self.caller(caller)?, caller) {
-                    (Some(user), Caller::Handle(_)) => {
-                        self.seen(user);
-                        let outcome = self.call(user, *key, command);
-                        self.used(user);
-                        outcome
-                    }
-                    // A repeated registration is no use of the handle.
-                    (Some(user), Caller::New { .. }) => self.call(user, *key, command),
-                    (None, Caller::New { .. }) => self.register(caller, *key, command),
-                    (None, Caller::Handle(_)) => Err(Reject::UnknownHandle),
+            } => match (self.caller(caller)?, caller) {
+                (Some(user), Caller::Handle(_)) => {
+                    self.seen(user);
+                    let outcome = self.call(user, *key, command);
+                    self.used(user);
+                    return outcome;
                 }
-            }
-            Entry::Implied { user, implied } => {
-                self.advance(at);
-                self.imply(*user, implied)
-            }
+                // A repeated registration is no use of the handle.
+                (Some(user), Caller::New { .. }) => return self.call(user, *key, command),
+                (None, _) => return self.register(caller, *key, command),
+            },
+            Entry::Implied { user, implied } => return self.imply(*user, implied),
             Entry::Operate { operator, act } => {
-                self.advance(at);
                 let done = self.operate(operator, act);
                 self.counters.operated += u64::from(done.is_ok());
-                done
+                return done;
             }
-            Entry::Tick => {
-                self.advance(at);
-                Ok(Reply::Done)
-            }
+            Entry::Tick => {}
             Entry::Started { config, seed, .. } => {
-                self.advance(at);
                 self.config = Config::clone(config);
                 self.seed = *seed;
-                Ok(Reply::Done)
             }
             Entry::Resumed {
                 config, continuity, ..
-            } => {
-                self.resume(at, config, *continuity);
-                Ok(Reply::Done)
-            }
-            Entry::Stepped => {
-                self.step(at);
-                Ok(Reply::Done)
-            }
+            } => self.resume(at, config, *continuity),
+            Entry::Stepped => self.step(at),
         }
-    }
-
-    /// Advances the clock to `now`, as the envelope of an entry does. Timers fire at their own
-    /// instants and in order, so the instants of ticks do not matter.
-    pub fn handle_timeout(&mut self, now: Time) {
-        self.advance(now);
+        Ok(Reply::Done)
     }
 
     /// The instant of the next timer. After `handle_timeout(now)` it is later than `now`.
@@ -287,27 +255,21 @@ impl Hub {
     /// # Errors
     /// `unknown_handle`. `handle_required` if a registration is repeated whose handle was used
     /// meanwhile: the handle is then its owner's, and a request key alone does not prove ownership.
-    pub(crate) fn caller(&self, caller: &Caller) -> Result<Option<UserId>, Reject> {
+    pub(crate) fn caller(&self, caller: &Caller) -> Outcome<Option<UserId>> {
         match caller {
-            Caller::Handle(handle) => self.find(handle).map(Some).ok_or(Reject::UnknownHandle),
-            Caller::New { handle, .. } => match self.find(handle) {
+            Caller::Handle(handle) => {
+                let found = self.user_by_handle(handle).map(Some);
+                found.ok_or(Reject::UnknownHandle)
+            }
+            Caller::New { handle, .. } => match self.user_by_handle(handle) {
                 Some(user) if !self.user(user).is_unused() => Err(Reject::HandleRequired),
                 found => Ok(found),
             },
         }
     }
 
-    fn find(&self, handle: &SecretHash) -> Option<UserId> {
-        self.index.handles.get(handle).copied()
-    }
-
     /// Handles a registered participant's call, or its repeated registration.
-    fn call(
-        &mut self,
-        user: UserId,
-        key: Option<RequestKey>,
-        command: &Command,
-    ) -> Result<Reply, Reject> {
+    fn call(&mut self, user: UserId, key: Option<RequestKey>, command: &Command) -> Outcome {
         let Some(key) = key else {
             return self.decide(user, command);
         };
@@ -328,43 +290,46 @@ impl Hub {
         user: UserId,
         key: RequestKey,
         command: &Command,
-    ) -> Option<Result<Reply, Reject>> {
+    ) -> Option<Outcome> {
         let memory = &self.users.get(&user)?.memory;
         let outcome = memory.recall(key, || fingerprint(command))?;
         self.counters.recalled += 1;
         Some(outcome)
     }
 
-    fn remember(
-        &mut self,
-        user: UserId,
-        key: RequestKey,
-        request: u64,
-        outcome: &Result<Reply, Reject>,
-    ) {
+    fn remember(&mut self, user: UserId, key: RequestKey, request: u64, outcome: &Outcome) {
         let limit = self.config.remembered_keys as usize;
         // A participant that unregistered has no memory any more.
         if let Some(participant) = self.users.get_mut(&user) {
-            participant
-                .memory
-                .remember(key, request, outcome.clone(), limit);
+            let memory = &mut participant.memory;
+            memory.remember(key, request, outcome.clone(), limit);
         }
     }
 
     /// Routes a participant's command to the part that owns it.
-    fn decide(&mut self, user: UserId, command: &Command) -> Result<Reply, Reject> {
+    fn decide(&mut self, user: UserId, command: &Command) -> Outcome {
         match command {
             Command::EnterQueue(enter) => self.enter_queue(user, enter),
             Command::LeaveQueue => Ok(self.leave_queue(user)),
             Command::Login { username, room } => self.login(user, username, room),
-            Command::SendMessage { room, text, epoch } => self.send(user, *room, text, *epoch),
+            Command::SendMessage { room, text, epoch } => {
+                self.send(user, self.floor(user, *room, *epoch)?, text)
+            }
             Command::LeaveChat { room } => self.leave_chat(user, *room),
-            Command::TalkingStick { room, epoch } => self.claim_stick(user, *room, *epoch),
-            Command::Append { room, text, epoch } => self.append(user, *room, text, *epoch),
-            Command::Push { room, epoch } => self.push(user, *room, *epoch),
-            Command::Undo { room, epoch } => self.undo(user, *room, *epoch),
-            Command::Reset { room, epoch } => self.reset(user, *room, *epoch),
-            Command::Typing { room } => self.typing(user, *room),
+            Command::TalkingStick { room, epoch } => {
+                self.claim_stick(user, self.resolve(user, *room)?, *epoch)
+            }
+            Command::Append { room, text, epoch } => {
+                self.append(user, self.floor(user, *room, *epoch)?, text)
+            }
+            Command::Push { room, epoch } => self.push(user, self.floor(user, *room, *epoch)?),
+            Command::Undo { room, epoch } => {
+                Ok(self.undo(user, self.granted(user, *room, *epoch)?))
+            }
+            Command::Reset { room, epoch } => {
+                Ok(self.reset(user, self.granted(user, *room, *epoch)?))
+            }
+            Command::Typing { room } => Ok(self.typing(user, self.resolve(user, *room)?)),
             Command::BlockUser { user: other } => self.block(user, *other),
             Command::UnblockUser { user: other } => self.unblock(user, *other),
             Command::ReportUser {
@@ -380,7 +345,7 @@ impl Hub {
     }
 
     /// Applies a consequence of a participant's reads or streams.
-    fn imply(&mut self, user: UserId, implied: &Implied) -> Result<Reply, Reject> {
+    fn imply(&mut self, user: UserId, implied: &Implied) -> Outcome {
         let participant = self.users.get_mut(&user).ok_or(Reject::UnknownHandle)?;
         match implied {
             Implied::OpenStream => {
@@ -408,35 +373,22 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    /// A uniform number below `n`, drawn from the seed and the position of the entry.
-    fn draw(seed: u64, position: Position, n: u64) -> u64 {
-        Dice::of(seed, position).below(n)
-    }
-
     /// The participant, which must be registered.
     fn user(&self, user: UserId) -> &Participant {
-        self.users
-            .get(&user)
-            .expect("rooms, queue and index name only the registered")
+        self.users.get(&user).expect(REGISTERED)
     }
 
     fn user_mut(&mut self, user: UserId) -> &mut Participant {
-        self.users
-            .get_mut(&user)
-            .expect("rooms, queue and index name only the registered")
+        self.users.get_mut(&user).expect(REGISTERED)
     }
 
     /// The room, which must exist.
     fn room(&self, room: RoomId) -> &Room {
-        self.rooms
-            .get(&room)
-            .expect("participants and index name only rooms that exist")
+        self.rooms.get(&room).expect(EXISTS)
     }
 
     fn room_mut(&mut self, room: RoomId) -> &mut Room {
-        self.rooms
-            .get_mut(&room)
-            .expect("participants and index name only rooms that exist")
+        self.rooms.get_mut(&room).expect(EXISTS)
     }
 
     fn who(&self, user: UserId) -> Arc<chat_types::Who> {

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kept::Kept;
 use crate::lost::Lost;
-use crate::page::PageLimits;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject, refuse_if};
 use chat_types::{Event, Gap, Page, Seq, UserId};
 
 /// The events that one participant received and has not acknowledged.
@@ -16,26 +15,17 @@ use chat_types::{Event, Gap, Page, Seq, UserId};
 pub(crate) struct Inbox {
     /// The place of the last event ever appended. A place before it without an event was dropped or
     /// acknowledged.
-    end: Seq,
+    pub(crate) end: Seq,
     kept: Kept,
     /// The end of the last answer whose caller was still connected. A bare `check` continues here.
-    delivered: Seq,
+    pub(crate) delivered: Seq,
     /// The dropped events that were not acknowledged.
     lost: Lost,
 }
 
 impl Inbox {
-    /// The place of the last event ever appended.
-    pub(crate) const fn end(&self) -> Seq {
-        self.end
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.kept.len()
-    }
-
-    pub(crate) const fn delivered(&self) -> Seq {
-        self.delivered
     }
 
     /// Appends an event to the inbox of `reader`. Beyond the limit one event is dropped: the oldest
@@ -72,11 +62,8 @@ impl Inbox {
     }
 
     /// Checks that `after` is not beyond the end.
-    pub(crate) fn check_cursor(&self, after: Seq) -> Result<(), Reject> {
-        if after > self.end {
-            return Err(Reject::InvalidCursor { end: self.end.0 });
-        }
-        Ok(())
+    pub(crate) fn check_cursor(&self, after: Seq) -> Outcome<()> {
+        refuse_if(after > self.end, Reject::InvalidCursor { end: self.end.0 })
     }
 
     /// Removes all events up to `after`, which were received. A place beyond the end counts as the
@@ -148,9 +135,7 @@ impl Inbox {
 
     /// Checks the invariants.
     pub(crate) fn validate(&self) -> Result<(), String> {
-        if self.end == Seq(u64::MAX) {
-            return Err("has no end".into());
-        }
+        refuse_if(self.end == Seq(u64::MAX), "has no end")?;
         if self.delivered > self.end {
             return Err(format!(
                 "delivered up to {}, the end is {}",
@@ -168,6 +153,64 @@ impl Inbox {
     }
 }
 
+/// The limits of one answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageLimits {
+    /// The largest number of events.
+    pub(crate) events: usize,
+    /// The largest size of all texts, in bytes. The first event is exempt: otherwise a longer one
+    /// could never be delivered.
+    pub(crate) bytes: usize,
+}
+
+/// An answer while events are added to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageBuilder {
+    limits: PageLimits,
+    events: usize,
+    bytes: usize,
+}
+
+impl PageLimits {
+    /// An answer without an event.
+    pub(crate) const fn begin(self) -> PageBuilder {
+        PageBuilder {
+            limits: self,
+            events: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The longest prefix of these events that fits into one answer.
+    pub(crate) fn of<'a>(self, events: impl Iterator<Item = &'a Arc<Event>>) -> Vec<Arc<Event>> {
+        let mut answer = self.begin();
+        events
+            .take_while(|event| answer.try_add(event))
+            .cloned()
+            .collect()
+    }
+}
+
+impl PageBuilder {
+    /// Adds the event if the answer has space for it. After the first refusal the answer is
+    /// complete.
+    pub(crate) fn try_add(&mut self, event: &Event) -> bool {
+        let bytes = self.bytes.saturating_add(text_bytes(event));
+        let is_first = self.events == 0;
+        if self.events >= self.limits.events || (bytes > self.limits.bytes && !is_first) {
+            return false;
+        }
+        self.events += 1;
+        self.bytes = bytes;
+        true
+    }
+}
+
+/// The size of the event's text in bytes of UTF-8.
+fn text_bytes(event: &Event) -> usize {
+    event.body.message().map_or(0, |(_, text)| text.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,16 +219,11 @@ mod tests {
     const ANN: UserId = UserId(1);
 
     fn event(room: u64, room_seq: u64) -> Arc<Event> {
-        let who = Who {
-            id: ANN,
-            chosen_id: None,
-            name: "ann".into(),
-        };
         Arc::new(Event {
             room: RoomId(room),
             room_seq: RoomSeq(room_seq),
             at: Time(room_seq),
-            body: Body::Away(Arc::new(who)),
+            body: Body::Away(Who::unnamed(ANN)),
         })
     }
 
@@ -254,7 +292,7 @@ mod tests {
     fn an_acknowledgement_takes_events_and_rooms_that_were_told() {
         let mut inbox = of_rooms(4, &[1, 2, 2, 1, 2, 2, 2, 2]);
         inbox.acknowledge(Seq(4));
-        assert_eq!((inbox.len(), inbox.delivered()), (2, Seq(4)));
+        assert_eq!((inbox.len(), inbox.delivered), (2, Seq(4)));
         assert_eq!(page(&inbox, 4, 9), "[5-6 [2]] 7:2 8:2 | 8 +0");
         inbox.acknowledge(Seq(6));
         assert_eq!(page(&inbox, 4, 9), "[5-6 []] 7:2 8:2 | 8 +0");

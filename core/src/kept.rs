@@ -265,11 +265,7 @@ mod tests {
 
     /// Events of these rooms, from place 1 on.
     fn of_rooms(rooms: impl IntoIterator<Item = u64>) -> Kept {
-        let who = Arc::new(Who {
-            id: UserId(1),
-            chosen_id: None,
-            name: "ann".into(),
-        });
+        let who = Who::unnamed(UserId(1));
         let mut kept = Kept::default();
         for (seq, room) in (1..).zip(rooms) {
             let event = Event {

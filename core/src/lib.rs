@@ -17,16 +17,18 @@ mod lost;
 mod moderation;
 mod name;
 mod node;
-mod page;
 mod participant;
 mod queue;
-mod reject;
 mod room;
 mod stick;
 mod table;
 mod timer;
 
-pub use breaks::StressStatus;
+use chat_types::reject;
+
+pub use chat_types::reject::{
+    Accepted, Argument, Ending, LineFault, NameFault, NameHolder, Reject,
+};
 pub use chat_types::{
     Address, Answer, Attendance, Body, BreakKind, Call, Caller, Code, Command, Config, ConfigError,
     Continuity, Counts, Earlier, EndReason, EnterQueue, Entry, Epoch, Event, Floor, Gap, Implied,
@@ -43,5 +45,4 @@ pub use hub::{
 };
 pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
 pub use node::{Departure, InFlight, Load, Node, Output, VERSION};
-pub use reject::{Accepted, Argument, Ending, LineFault, NameFault, NameHolder, Reject};
 pub use timer::TimerKind;

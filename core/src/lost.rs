@@ -25,7 +25,7 @@ pub(crate) struct Lost {
 }
 
 /// The record of one room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     room: RoomId,
     from: RoomSeq,
@@ -76,15 +76,7 @@ impl Lost {
         self.rooms.push(Record {
             room: event.room,
             from: event.room_seq,
-            to: event.room_seq,
-            messages: 0,
-            last: Seq(0),
-            message: Seq(0),
-            members: Seq(0),
-            stick: Seq(0),
-            own_membership: None,
-            own_stick: None,
-            ended: None,
+            ..Record::default()
         });
         self.rooms.len() - 1
     }
@@ -125,6 +117,7 @@ impl Lost {
 
 impl Record {
     fn add(&mut self, seq: Seq, body: &Body, reader: UserId) {
+        let is_own = body.named().first().is_some_and(|who| who.id == reader);
         match body {
             Body::Found(_) => self.own_membership = Some((seq, Membership::Matched)),
             Body::Message { .. } => {
@@ -133,31 +126,22 @@ impl Record {
             }
             Body::PartnerDisconnected(reason) => self.ended = Some((seq, *reason)),
             Body::Closed { .. } => self.ended = Some((seq, EndReason::Closed)),
-            Body::Joined(who) if who.id == reader => {
-                self.own_membership = Some((seq, Membership::Joined));
-            }
-            Body::Left(who) if who.id == reader => {
-                self.own_membership = Some((seq, Membership::Left));
-            }
-            Body::Kicked { user, .. } if user.id == reader => {
-                self.own_membership = Some((seq, Membership::Kicked));
-            }
-            Body::Joined(who) | Body::Left(who) | Body::Away(who) | Body::Back(who) => {
-                // The reader's own absence does not change its membership.
-                if who.id != reader {
-                    self.members = seq;
-                }
-            }
+            Body::Joined(_) if is_own => self.own_membership = Some((seq, Membership::Joined)),
+            Body::Left(_) if is_own => self.own_membership = Some((seq, Membership::Left)),
+            Body::Kicked { .. } if is_own => self.own_membership = Some((seq, Membership::Kicked)),
+            // The reader's own absence does not change its membership.
+            Body::Away(_) | Body::Back(_) if is_own => {}
+            Body::Joined(_) | Body::Left(_) | Body::Away(_) | Body::Back(_) => self.members = seq,
             Body::PartnerAway(_) | Body::PartnerReconnected(_) | Body::Kicked { .. } => {
                 self.members = seq;
             }
-            Body::StickGranted { user, epoch, .. } if user.id == reader => {
+            Body::StickGranted { epoch, .. } if is_own => {
                 self.own_stick = Some((seq, StickLoss::Granted(*epoch)));
             }
-            Body::StickReleased { user, epoch } if user.id == reader => {
+            Body::StickReleased { epoch, .. } if is_own => {
                 self.own_stick = Some((seq, StickLoss::Released(*epoch)));
             }
-            Body::StickExpired { user, epoch } if user.id == reader => {
+            Body::StickExpired { epoch, .. } if is_own => {
                 self.own_stick = Some((seq, StickLoss::Expired(*epoch)));
             }
             Body::StickGranted { .. } | Body::StickReleased { .. } | Body::StickExpired { .. } => {
@@ -230,11 +214,7 @@ mod tests {
     const ANN: UserId = UserId(1);
 
     fn who(id: u64) -> Arc<Who> {
-        Arc::new(Who {
-            id: UserId(id),
-            chosen_id: None,
-            name: "x".into(),
-        })
+        Who::unnamed(UserId(id))
     }
 
     /// Ann's inbox after it dropped these events of room 1, from place 1 of both orders on.
@@ -335,12 +315,7 @@ mod tests {
             room: RoomId(1),
             from: RoomSeq(1),
             to: RoomSeq(5),
-            messages: 0,
-            you: None,
-            members_changed: false,
-            stick: None,
-            stick_changed: false,
-            ended: None,
+            ..LostRange::default()
         };
         assert_eq!(within(1, 1), None);
         let you = Some(Membership::Joined);

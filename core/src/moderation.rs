@@ -1,7 +1,7 @@
 //! Participants' reports, and operators' mutes and bans.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Bound;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
 use chat_types::{Address, Report, SecretHash, Time, Who};
@@ -156,27 +156,18 @@ impl Moderation {
         after: Option<&MeasurePlace>,
     ) -> impl Iterator<Item = (MeasureTarget<'_>, &Ban)> + use<'_> {
         // Kinds before that of `after` are left out, and kinds after it are listed whole.
-        let name: Option<Bound<&str>> = match after {
-            None => Some(Bound::Unbounded),
-            Some(MeasurePlace::Name(folded)) => Some(Bound::Excluded(folded)),
-            Some(MeasurePlace::Handle(_) | MeasurePlace::Address(_)) => None,
+        let (name, handle, address) = match after {
+            None => (Some(Unbounded), Some(Unbounded), Unbounded),
+            Some(MeasurePlace::Name(name)) => (Some(Excluded(&**name)), Some(Unbounded), Unbounded),
+            Some(MeasurePlace::Handle(hash)) => (None, Some(Excluded(*hash)), Unbounded),
+            Some(MeasurePlace::Address(address)) => (None, None, Excluded(*address)),
         };
-        let handle = match after {
-            None | Some(MeasurePlace::Name(_)) => Some(Bound::Unbounded),
-            Some(MeasurePlace::Handle(hash)) => Some(Bound::Excluded(*hash)),
-            Some(MeasurePlace::Address(_)) => None,
-        };
-        let address = match after {
-            None | Some(MeasurePlace::Name(_) | MeasurePlace::Handle(_)) => Bound::Unbounded,
-            Some(MeasurePlace::Address(address)) => Bound::Excluded(*address),
-        };
-        let names = name.map(|from| self.names.range::<str, _>((from, Bound::Unbounded)));
-        let handles = handle.map(|from| self.handles.range((from, Bound::Unbounded)));
-        let addresses = self.addresses.range((address, Bound::Unbounded));
-        let names = names
-            .into_iter()
-            .flatten()
-            .map(|(folded, Name { shown, ban })| (MeasureTarget::Name { folded, shown }, ban));
+        let names = name.map(|from| self.names.range::<str, _>((from, Unbounded)));
+        let handles = handle.map(|from| self.handles.range((from, Unbounded)));
+        let addresses = self.addresses.range((address, Unbounded));
+        let names = names.into_iter().flatten();
+        let names =
+            names.map(|(folded, Name { shown, ban })| (MeasureTarget::Name { folded, shown }, ban));
         let handles = handles.into_iter().flatten().map(|(hash, handle)| {
             let (hash, owner) = (*hash, &handle.owner);
             (MeasureTarget::Handle { hash, owner }, &handle.ban)

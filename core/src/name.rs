@@ -15,7 +15,7 @@ use unicode_security::{GeneralSecurityProfile as _, RestrictionLevel, Restrictio
 
 pub(crate) use self::fold::{Keys, fold, is_given};
 pub(crate) use self::line::{has_visible, is_line, line_fault};
-use crate::reject::{LineFault, NameFault};
+use crate::reject::{LineFault, NameFault, refuse_if};
 
 /// The largest number of characters of a name.
 pub(crate) const MAX_NAME: usize = 64;
@@ -81,9 +81,7 @@ impl Name {
             return Err(fault);
         }
         check_characters(text)?;
-        if is_reserved(text) {
-            return Err(NameFault::Reserved);
-        }
+        refuse_if(is_reserved(text), NameFault::Reserved)?;
         Ok(Self {
             shown: Arc::clone(text),
             keys: Keys::of(text),
@@ -130,19 +128,10 @@ fn check_characters(text: &str) -> Result<(), NameFault> {
             Err(NameFault::Bare)
         };
     }
-    if !text.chars().all(is_allowed) {
-        return Err(NameFault::Characters);
-    }
-    if !text.chars().any(is_base) {
-        return Err(NameFault::Bare);
-    }
-    if !has_marks_in_place(text) {
-        return Err(NameFault::Marks);
-    }
-    if !text.split(' ').all(is_of_one_script) {
-        return Err(NameFault::Scripts);
-    }
-    Ok(())
+    refuse_if(!text.chars().all(is_allowed), NameFault::Characters)?;
+    refuse_if(!text.chars().any(is_base), NameFault::Bare)?;
+    refuse_if(!has_marks_in_place(text), NameFault::Marks)?;
+    refuse_if(!text.split(' ').all(is_of_one_script), NameFault::Scripts)
 }
 
 /// Whether a name may contain this character: printable ASCII, a character that Unicode allows in

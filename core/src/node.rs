@@ -17,22 +17,20 @@ mod delayed_replies;
 mod departure;
 mod gate;
 mod long_polls;
-mod output;
 mod reading;
 mod retries;
-mod sizes;
 mod streams;
 
 use chat_types::{
-    Config, Continuity, Entry, Implied, Page, Position, Response, Seq, Span, Ticket, Time, UserId,
+    Config, Continuity, Entry, Implied, Notice, Page, Position, Response, RoomId, Seq, Span,
+    Ticket, Time, UserId,
 };
 use std::collections::VecDeque;
 
 use crate::hub::{Effect, Hub, Size};
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 
 pub use departure::{Departure, InFlight};
-pub use output::Output;
 
 use acknowledgements::Acknowledgements;
 use delayed_replies::DelayedReplies;
@@ -50,21 +48,6 @@ const OVERLOAD_RETRY: Span = Span::millis(250);
 /// The pause after the first failed append. It doubles with each failure, up to `MAX_PAUSE`.
 const FIRST_PAUSE: Span = Span::millis(100);
 const MAX_PAUSE: Span = Span::secs(1);
-/// Whether calls are served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Serving,
-    /// New calls are refused, and admitted ones are finished.
-    Stopping,
-}
-
-/// Whether the outcome of the last append is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Known,
-    /// Nothing is applied or proposed until the outcome is known.
-    Unknown,
-}
 
 /// The recipient of a proposed entry's outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,15 +72,11 @@ impl Origin {
     }
 }
 
-/// Whether the journal can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Disk {
-    Healthy,
-    /// The last append failed. The next attempt is at `retry_at`.
-    Failing {
-        retry_at: Time,
-        pause: Span,
-    },
+/// The last append failed. The next attempt is at `retry_at`.
+#[derive(Clone, Copy, Debug)]
+struct Failing {
+    retry_at: Time,
+    pause: Span,
 }
 
 /// The number of calls and streams in progress.
@@ -115,6 +94,32 @@ pub struct Load {
     pub addresses: usize,
 }
 
+/// What the shell should do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Answer the call.
+    Reply {
+        /// The call.
+        ticket: Ticket,
+        /// The answer or the refusal.
+        outcome: Outcome<Response>,
+    },
+    /// The stream has events. The shell reads them with [`Node::read_stream`], as fast as
+    /// the client takes them, until none are left.
+    StreamReady(Ticket),
+    /// The stream is closed: the registration ended, or the server stops.
+    StreamClosed(Ticket),
+    /// A notice for the client of this stream.
+    Notice {
+        /// The stream.
+        stream: Ticket,
+        /// The room.
+        room: RoomId,
+        /// The notice.
+        notice: Notice,
+    },
+}
+
 /// The first entry of a journal.
 fn started(config: Config, seed: u64) -> Entry {
     Entry::Started {
@@ -130,9 +135,12 @@ pub struct Node {
     hub: Hub,
     /// Broken until the entry is applied that passes the numbers of a lost life.
     continuity: Continuity,
-    phase: Phase,
-    fate: Fate,
-    disk: Disk,
+    /// Whether new calls are refused, and admitted ones are finished.
+    is_stopping: bool,
+    /// Whether the outcome of the last append is unknown: nothing is applied or proposed until it is known.
+    is_fate_unknown: bool,
+    /// Whether the journal cannot be written.
+    failing: Option<Failing>,
     gate: Gate,
     /// Whether the clock went forward by a step since the last batch was formed.
     has_stepped: bool,
@@ -194,9 +202,9 @@ impl Node {
         Self {
             hub,
             continuity: Continuity::Whole,
-            phase: Phase::Serving,
-            fate: Fate::Known,
-            disk: Disk::Healthy,
+            is_stopping: false,
+            is_fate_unknown: false,
+            failing: None,
             gate,
             has_stepped: false,
             proposed: VecDeque::from([(Origin::Node, first)]),
@@ -231,7 +239,7 @@ impl Node {
         let snapshot = self.hub.snapshot();
         let mut restored = Hub::restore(&snapshot).expect("a snapshot of this very state");
         assert!(
-            restored.is_snapshot(&snapshot),
+            restored.snapshot() == snapshot,
             "a restored snapshot is the state it was"
         );
         assert_eq!(
@@ -330,23 +338,22 @@ impl Node {
 
     /// Starts the shutdown: new calls are refused, admitted ones are finished.
     pub fn shut_down(&mut self) {
-        self.phase = Phase::Stopping;
+        self.is_stopping = true;
     }
 
     /// Whether the shutdown has started.
     #[must_use]
-    pub fn is_stopping(&self) -> bool {
-        self.phase == Phase::Stopping
+    pub const fn is_stopping(&self) -> bool {
+        self.is_stopping
     }
 
     /// Whether all admitted calls are finished. If so, waiting checks and delayed answers are
     /// answered at once, and streams are closed.
     pub fn finish(&mut self, now: Time) -> bool {
-        let is_failing = matches!(self.disk, Disk::Failing { .. });
         // A failed batch may have had some of what reads imply.
-        let is_owed = is_failing && self.acknowledgements.due().is_some();
+        let is_owed = self.failing.is_some() && self.acknowledgements.due().is_some();
         let is_written = self.entries.is_empty() && self.proposed.is_empty();
-        if self.phase != Phase::Stopping || !is_written || is_owed {
+        if !self.is_stopping || !is_written || is_owed {
             return false;
         }
         for (user, waiting) in self.long_polls.take_all() {
@@ -363,27 +370,16 @@ impl Node {
     /// it only waits for a commit.
     pub fn poll_timeout(&mut self) -> Option<Time> {
         let due = self.next_answer();
-        if self.fate == Fate::Unknown || !self.entries.is_empty() {
+        if self.is_fate_unknown || !self.entries.is_empty() {
             return due;
         }
-        let retry_at = match self.disk {
-            Disk::Healthy => Time(0),
-            Disk::Failing { retry_at, .. } => retry_at,
-        };
+        let retry_at = self.failing.map_or(Time(0), |failing| failing.retry_at);
         let waiting = self.has_stepped || !self.proposed.is_empty();
         let read = self.acknowledgements.due();
         // A stop waits for nothing that might join the batch.
-        let read = read.map(|due| match self.phase {
-            Phase::Stopping => Time(0),
-            Phase::Serving => due,
-        });
-        let hub = self.hub.poll_timeout();
-        let work = waiting
-            .then_some(Time(0))
-            .into_iter()
-            .chain(hub)
-            .chain(read)
-            .min();
+        let read = read.map(|due| if self.is_stopping { Time(0) } else { due });
+        let work = [waiting.then_some(Time(0)), self.hub.poll_timeout(), read];
+        let work = work.into_iter().flatten().min();
         due.into_iter().chain(work.map(|at| at.max(retry_at))).min()
     }
 
@@ -447,43 +443,20 @@ impl Node {
         // Entries that close a stream or report a waiting participant cannot be refused, and are
         // not counted against `max_pending`.
         let pending = u64::from(config.max_pending) + streams + users + 2;
-        sizes.extend([
-            Size {
-                name: "pending",
-                size: self.proposed.len() as u64,
-                limit: pending,
-            },
-            Size {
-                name: "joined",
-                size: self.retries.len() as u64,
-                limit: u64::from(config.max_pending),
-            },
-            Size {
-                name: "parked",
-                size: self.long_polls.len() as u64,
-                limit: users,
-            },
-            Size {
-                name: "held",
-                size: self.delayed.len() as u64,
-                limit: u64::from(config.max_held),
-            },
-            Size {
-                name: "open_streams",
-                size: self.streams.len() as u64,
-                // The same number again for streams opened by reader ids.
-                limit: 2 * streams,
-            },
-            Size {
-                name: "addresses",
-                size: self.gate.addresses() as u64,
-                limit: gate::ADDRESSES,
-            },
-        ]);
+        let rows = [
+            ("pending", self.proposed.len(), pending),
+            ("joined", self.retries.len(), config.max_pending.into()),
+            ("parked", self.long_polls.len(), users),
+            ("held", self.delayed.len(), config.max_held.into()),
+            // The same number again for streams opened by reader ids.
+            ("open_streams", self.streams.len(), 2 * streams),
+            ("addresses", self.gate.addresses(), gate::ADDRESSES),
+        ];
+        sizes.extend(rows.map(Size::from));
         sizes
     }
 
-    fn reply(&mut self, ticket: Ticket, outcome: Result<Response, Reject>) {
+    fn reply(&mut self, ticket: Ticket, outcome: Outcome<Response>) {
         self.outputs.push_back(Output::Reply { ticket, outcome });
     }
 }

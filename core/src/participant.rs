@@ -10,13 +10,14 @@ use crate::breaks::Breaks;
 use crate::inbox::Inbox;
 use crate::moderation::Known;
 use crate::name::Keys;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 
 /// A registered participant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Participant {
     pub(crate) who: Arc<Who>,
-    pub(crate) naming: Naming,
+    /// Whether the participant chose its display name, which is final then. Else the server gave it.
+    pub(crate) is_named: bool,
     pub(crate) handle: SecretHash,
     pub(crate) reader: SecretHash,
     /// The address that it was registered from.
@@ -32,44 +33,38 @@ pub(crate) struct Participant {
     pub(crate) last_partner: Option<UserId>,
     /// The participants that it blocked, in order.
     pub(crate) blocks: Vec<UserId>,
-    pub(crate) voice: SpeechPermission,
+    /// Whether an operator muted it.
+    pub(crate) is_muted: bool,
     pub(crate) inbox: Inbox,
     pub(crate) memory: Memory,
     pub(crate) breaks: Breaks,
 }
 
-/// The origin of the display name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Naming {
-    /// Assigned by the server, and may still be chosen.
-    Given,
-    /// Chosen by the participant, and final.
-    Chosen,
-}
-
 /// Presence of a participant. See "present" in ARCHITECTURE.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Presence {
-    /// Registered, and the handle was never used.
-    Unused {
-        /// When its registration ends.
-        until: Time,
-    },
-    /// A stream is open, or a call came recently.
-    Present {
-        /// When it goes away, unless a stream is open.
-        until: Time,
-    },
-    /// The last stream closed, and no call came since.
-    Grace {
-        /// When it goes away.
-        until: Time,
-    },
-    /// Away.
-    Away {
-        /// When its registration ends.
-        until: Time,
-    },
+pub(crate) struct Presence {
+    pub(crate) state: State,
+    /// When it goes away or its registration ends.
+    pub(crate) until: Time,
+}
+
+/// The states of a participant's presence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum State {
+    /// Registered, and the handle was never used. Then the registration ends.
+    Unused,
+    /// A stream is open, or a call came recently. Then it goes away, unless a stream is open.
+    Present,
+    /// The last stream closed, and no call came since. Then it goes away.
+    Grace,
+    /// Away. Then the registration ends.
+    Away,
+}
+
+impl State {
+    pub(crate) const fn until(self, until: Time) -> Presence {
+        Presence { state: self, until }
+    }
 }
 
 /// A participant that nobody speaks for, or ever may. It gives way where space runs out: first the
@@ -84,37 +79,20 @@ pub(crate) enum Ghost {
 
 impl Presence {
     pub(crate) const fn ghost(self) -> Option<Ghost> {
-        match self {
-            Self::Away { until } => Some(Ghost::Away(until)),
-            Self::Unused { until } => Some(Ghost::Unused(until)),
-            Self::Present { .. } | Self::Grace { .. } => None,
+        match self.state {
+            State::Away => Some(Ghost::Away(self.until)),
+            State::Unused => Some(Ghost::Unused(self.until)),
+            State::Present | State::Grace => None,
         }
     }
-}
-
-/// Whether a participant is muted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum SpeechPermission {
-    /// Not muted.
-    Free,
-    /// An operator muted it.
-    Muted,
 }
 
 impl Participant {
     /// The next presence deadline, at which it goes away or its registration ends.
-    pub(crate) const fn deadline(&self) -> Option<Time> {
-        match self.presence {
-            Presence::Present { .. } if self.streams > 0 => None,
-            Presence::Unused { until }
-            | Presence::Present { until }
-            | Presence::Grace { until }
-            | Presence::Away { until } => Some(until),
-        }
-    }
-
-    pub(crate) const fn is_away(&self) -> bool {
-        matches!(self.presence, Presence::Away { .. })
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let Presence { state, until } = self.presence;
+        let stays = state == State::Present && self.streams > 0;
+        (!stays).then_some(until)
     }
 
     /// The properties by which operators' measures recognise it.
@@ -123,13 +101,13 @@ impl Participant {
             handle: self.handle,
             who: Arc::clone(&self.who),
             name: Keys::of(&self.who.name),
-            is_chosen: self.naming == Naming::Chosen,
+            is_chosen: self.is_named,
             id: self.who.chosen_id.as_deref().map(Keys::of),
         }
     }
 
-    pub(crate) const fn is_unused(&self) -> bool {
-        matches!(self.presence, Presence::Unused { .. })
+    pub(crate) fn is_unused(&self) -> bool {
+        self.presence.state == State::Unused
     }
 
     pub(crate) fn has_blocked(&self, other: UserId) -> bool {
@@ -138,12 +116,7 @@ impl Participant {
 
     /// Shifts the deadline by a time when nobody was served.
     pub(crate) fn shift(&mut self, down: Span) {
-        match &mut self.presence {
-            Presence::Unused { until }
-            | Presence::Present { until }
-            | Presence::Grace { until }
-            | Presence::Away { until } => *until += down,
-        }
+        self.presence.until += down;
     }
 }
 
@@ -162,17 +135,13 @@ struct Remembered {
     key: RequestKey,
     /// The fingerprint of the command.
     request: u64,
-    outcome: Result<Reply, Reject>,
+    outcome: Outcome,
 }
 
 impl Memory {
     /// The outcome of the request with this key. A refusal, if the fingerprint differs from
     /// `request`.
-    pub(crate) fn recall(
-        &self,
-        key: RequestKey,
-        request: impl FnOnce() -> u64,
-    ) -> Option<Result<Reply, Reject>> {
+    pub(crate) fn recall(&self, key: RequestKey, request: impl FnOnce() -> u64) -> Option<Outcome> {
         let wanted = tag(key);
         let (older, newer) = self.tags.as_slices();
         if !older.contains(&wanted) && !newer.contains(&wanted) {
@@ -196,7 +165,7 @@ impl Memory {
         &mut self,
         key: RequestKey,
         request: u64,
-        outcome: Result<Reply, Reject>,
+        outcome: Outcome,
         limit: usize,
     ) {
         while self.tags.len() >= limit {

@@ -28,26 +28,12 @@ pub(crate) struct Waiter {
     pub(crate) user: UserId,
     pub(crate) since: Time,
     pub(crate) interests: Arc<[Arc<str>]>,
-    pub(crate) preference: MatchPreference,
-    pub(crate) candidacy: Candidacy,
-}
-
-/// Whether others can be matched with a waiter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Candidacy {
-    /// Not yet: its handle was never used, so its client may not have received the handle.
-    Unused,
-    /// It is a candidate.
-    Open,
-}
-
-/// The partners that a waiter accepts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum MatchPreference {
-    /// Only participants that share an interest, for now.
-    Shared,
-    /// Anyone: it stated no interests, its patience is over, or interests do not count.
-    Anyone,
+    /// Whether it accepts anyone: it stated no interests, its patience is over, or interests do not
+    /// count. Others accept only participants that share an interest, for now.
+    pub(crate) takes_anyone: bool,
+    /// Whether others can be matched with it. Not yet, if its handle was never used, so that its client
+    /// may not have received the handle.
+    pub(crate) is_candidate: bool,
 }
 
 /// The compatibility of two participants, as far as the queue cannot know it.
@@ -74,7 +60,7 @@ pub(crate) struct Queue {
     candidates: BTreeSet<Place>,
     /// The candidates with each interest.
     #[serde(skip)]
-    by_interest: BTreeMap<Arc<str>, BTreeSet<Place>>,
+    by_interest: BTreeSet<(Arc<str>, Place)>,
     /// The candidates that accept anyone.
     #[serde(skip)]
     open: BTreeSet<Place>,
@@ -113,20 +99,17 @@ impl Queue {
 
     fn index(&mut self, place: Place, waiter: &Waiter) {
         self.by_user.insert(waiter.user, place);
-        if waiter.candidacy == Candidacy::Open {
+        if waiter.is_candidate {
             self.index_candidate(place, waiter);
         }
     }
 
     fn index_candidate(&mut self, place: Place, waiter: &Waiter) {
         self.candidates.insert(place);
-        for interest in waiter.interests.iter() {
-            self.by_interest
-                .entry(Arc::clone(interest))
-                .or_default()
-                .insert(place);
-        }
-        if waiter.preference == MatchPreference::Anyone {
+        let interests = waiter.interests.iter().map(Arc::clone);
+        self.by_interest
+            .extend(interests.map(|interest| (interest, place)));
+        if waiter.takes_anyone {
             self.open.insert(place);
         }
     }
@@ -145,12 +128,7 @@ impl Queue {
         let place = self.by_user.remove(&user)?;
         let waiter = self.line.remove(&place)?;
         for interest in waiter.interests.iter() {
-            if let Some(those) = self.by_interest.get_mut(interest) {
-                those.remove(&place);
-                if those.is_empty() {
-                    self.by_interest.remove(interest);
-                }
-            }
+            self.by_interest.remove(&(Arc::clone(interest), place));
         }
         self.candidates.remove(&place);
         self.open.remove(&place);
@@ -161,10 +139,10 @@ impl Queue {
     pub(crate) fn admit(&mut self, user: UserId) -> Option<Waiter> {
         let place = self.place(user)?;
         let waiter = self.line.get_mut(&place)?;
-        if waiter.candidacy == Candidacy::Open {
+        if waiter.is_candidate {
             return None;
         }
-        waiter.candidacy = Candidacy::Open;
+        waiter.is_candidate = true;
         let waiter = waiter.clone();
         self.index_candidate(place, &waiter);
         Some(waiter)
@@ -174,8 +152,8 @@ impl Queue {
     pub(crate) fn take_anyone(&mut self, user: UserId) -> Option<&Waiter> {
         let place = self.place(user)?;
         let waiter = self.line.get_mut(&place)?;
-        waiter.preference = MatchPreference::Anyone;
-        if waiter.candidacy == Candidacy::Open {
+        waiter.takes_anyone = true;
+        if waiter.is_candidate {
             self.open.insert(place);
         }
         Some(waiter)
@@ -184,7 +162,7 @@ impl Queue {
     /// When the waiter's patience ends; none if it has ended.
     pub(crate) fn patience_until(&self, user: UserId, patience: Span) -> Option<Time> {
         let waiter = self.line.get(&self.place(user)?)?;
-        (waiter.preference == MatchPreference::Shared).then(|| waiter.since + patience)
+        (!waiter.takes_anyone).then(|| waiter.since + patience)
     }
 
     /// The next partner for `waiter`, which may be in the queue already.
@@ -218,10 +196,8 @@ impl Queue {
                 let those: Vec<_> = candidates.filter(|w| fits(w)).collect();
                 let n = those.len() as u64;
                 let index = if n > 1 { draw(n) } else { 0 };
-                usize::try_from(index)
-                    .ok()
-                    .and_then(|i| those.get(i))
-                    .map(|w| w.user)
+                let index = usize::try_from(index).unwrap_or_default();
+                those.get(index).map(|w| w.user)
             }
             Matching::Interests => self.closest(waiter, fits),
         };
@@ -233,7 +209,8 @@ impl Queue {
     fn closest(&self, waiter: &Waiter, mut fits: impl FnMut(&Waiter) -> bool) -> Option<UserId> {
         let mut shared: BTreeMap<Place, usize> = BTreeMap::new();
         for interest in waiter.interests.iter() {
-            for place in self.by_interest.get(interest).into_iter().flatten() {
+            let of = |place| (Arc::clone(interest), Place(place));
+            for (_, place) in self.by_interest.range(of(0)..=of(u64::MAX)) {
                 *shared.entry(*place).or_default() += 1;
             }
         }
@@ -241,11 +218,9 @@ impl Queue {
         ranked.sort_by_key(|(place, count)| (std::cmp::Reverse(*count), *place));
         let sharing = ranked.iter().filter_map(|(place, _)| self.line.get(place));
         let open = self.open.iter().filter_map(|place| self.line.get(place));
-        let anyone = open.take_while(|_| waiter.preference == MatchPreference::Anyone);
-        sharing
-            .chain(anyone)
-            .find(|other| fits(other))
-            .map(|other| other.user)
+        let anyone = open.take_while(|_| waiter.takes_anyone);
+        let found = sharing.chain(anyone).find(|other| fits(other))?;
+        Some(found.user)
     }
 
     /// Records the waiting time of a match.
@@ -277,19 +252,12 @@ impl Queue {
         if self.by_user.len() != self.line.len() {
             return Err("a participant waits twice".into());
         }
-        let candidates = || {
-            self.line
-                .values()
-                .filter(|w| w.candidacy == Candidacy::Open)
-        };
-        let open = candidates()
-            .filter(|w| w.preference == MatchPreference::Anyone)
-            .count();
+        let candidates = || self.line.values().filter(|w| w.is_candidate);
+        let open = candidates().filter(|w| w.takes_anyone).count();
         let interests: usize = candidates().map(|w| w.interests.len()).sum();
-        let indexed: usize = self.by_interest.values().map(BTreeSet::len).sum();
         if self.candidates.len() != candidates().count()
             || self.open.len() != open
-            || indexed != interests
+            || self.by_interest.len() != interests
         {
             return Err("the indexes and the line differ".into());
         }
@@ -302,17 +270,12 @@ mod tests {
     use super::*;
 
     fn waiter(user: u64, interests: &[&str]) -> Waiter {
-        let preference = if interests.is_empty() {
-            MatchPreference::Anyone
-        } else {
-            MatchPreference::Shared
-        };
         Waiter {
             user: UserId(user),
             since: Time(0),
             interests: interests.iter().map(|text| Arc::from(*text)).collect(),
-            preference,
-            candidacy: Candidacy::Open,
+            takes_anyone: interests.is_empty(),
+            is_candidate: true,
         }
     }
 

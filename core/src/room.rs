@@ -20,14 +20,15 @@ pub(crate) struct Room {
     pub(crate) id: RoomId,
     pub(crate) kind: Kind,
     /// Ordered by user. In an ended room: the participants that may still name it.
-    members: Vec<Member>,
-    last_seq: RoomSeq,
+    pub(crate) members: Vec<Member>,
+    /// The place of the last event in the room's order.
+    pub(crate) last_seq: RoomSeq,
     /// The claimant, if the last event is a claim of the stick.
-    last_claimant: Option<UserId>,
+    pub(crate) last_claimant: Option<UserId>,
     /// The last messages, for `history`.
-    history: VecDeque<Arc<Event>>,
+    pub(crate) history: VecDeque<Arc<Event>>,
     /// The latest notice of each sender, while it may be fresh.
-    notices: Vec<Notice>,
+    pub(crate) notices: Vec<Notice>,
 }
 
 /// The kind of a room.
@@ -73,31 +74,11 @@ impl Room {
     /// The next place in the room's order, for an event with this body.
     pub(crate) fn advance(&mut self, body: &Body) -> RoomSeq {
         self.last_seq = self.last_seq.next();
-        self.last_claimant = if let Body::StickClaimed { user, .. } = body {
-            Some(user.id)
-        } else {
-            None
-        };
+        self.last_claimant = None;
+        if let Body::StickClaimed { user, .. } = body {
+            self.last_claimant = Some(user.id);
+        }
         self.last_seq
-    }
-
-    /// Continues behind this place.
-    pub(crate) fn pass_to(&mut self, place: RoomSeq) {
-        self.last_seq = place;
-    }
-
-    /// The claimant, if the last event is a claim of the stick.
-    pub(crate) const fn last_claimant(&self) -> Option<UserId> {
-        self.last_claimant
-    }
-
-    /// The place of the last event in the room's order.
-    pub(crate) const fn last_seq(&self) -> RoomSeq {
-        self.last_seq
-    }
-
-    pub(crate) fn members(&self) -> &[Member] {
-        &self.members
     }
 
     pub(crate) fn is_member(&self, user: UserId) -> bool {
@@ -111,14 +92,12 @@ impl Room {
 
     pub(crate) fn join(&mut self, user: UserId, now: Time) {
         if let Err(at) = self.find(user) {
-            self.members.insert(
-                at,
-                Member {
-                    user,
-                    since: now,
-                    draft: None,
-                },
-            );
+            let member = Member {
+                user,
+                since: now,
+                draft: None,
+            };
+            self.members.insert(at, member);
         }
     }
 
@@ -131,18 +110,16 @@ impl Room {
     }
 
     pub(crate) fn stick(&self) -> Option<&Stick> {
-        if let Kind::Named { stick, .. } = &self.kind {
-            Some(stick)
-        } else {
-            None
+        match &self.kind {
+            Kind::Named { stick, .. } => Some(stick),
+            Kind::Pair { .. } | Kind::Ended(_) => None,
         }
     }
 
     pub(crate) fn stick_mut(&mut self) -> Option<&mut Stick> {
-        if let Kind::Named { stick, .. } = &mut self.kind {
-            Some(stick)
-        } else {
-            None
+        match &mut self.kind {
+            Kind::Named { stick, .. } => Some(stick),
+            Kind::Pair { .. } | Kind::Ended(_) => None,
         }
     }
 
@@ -189,25 +166,12 @@ impl Room {
         self.history.push_back(message);
     }
 
-    pub(crate) fn history(&self) -> &VecDeque<Arc<Event>> {
-        &self.history
-    }
-
-    pub(crate) fn history_mut(&mut self) -> impl Iterator<Item = &mut Arc<Event>> {
-        self.history.iter_mut()
-    }
-
     /// Stores the notice in place of the sender's last one.
     pub(crate) fn notice(&mut self, notice: Notice) {
         let now = notice.at;
         self.notices
             .retain(|old| old.user.id != notice.user.id && is_fresh(old, now));
         self.notices.push(notice);
-    }
-
-    /// The latest notice of each sender.
-    pub(crate) fn notices(&self) -> &[Notice] {
-        &self.notices
     }
 
     /// The fresh notices of other members.

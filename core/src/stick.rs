@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stick {
     /// The epoch of the current grant, or of the last one.
-    epoch: Epoch,
-    holder: Option<Holder>,
+    pub(crate) epoch: Epoch,
+    pub(crate) holder: Option<Holder>,
     /// The claimants in order. The holder is not among them, and no member is listed twice.
-    line: VecDeque<UserId>,
+    pub(crate) line: VecDeque<UserId>,
 }
 
 /// The current grant.
@@ -49,20 +49,8 @@ pub(crate) enum GivenUp {
 }
 
 impl Stick {
-    pub(crate) const fn epoch(&self) -> Epoch {
-        self.epoch
-    }
-
-    pub(crate) const fn holder(&self) -> Option<Holder> {
-        self.holder
-    }
-
     pub(crate) fn holds(&self, user: UserId) -> bool {
         self.holder.is_some_and(|holder| holder.user == user)
-    }
-
-    pub(crate) fn line(&self) -> &VecDeque<UserId> {
-        &self.line
     }
 
     /// The end of the current lease.
@@ -180,7 +168,7 @@ mod tests {
         assert_eq!(stick.expire(Time(4_000_000)), Some(ANN));
         assert_eq!(stick.grant_next(Time(4_000_000), LEASE), Some(BEN));
         assert_eq!(
-            (stick.epoch(), stick.lease_until()),
+            (stick.epoch, stick.lease_until()),
             (Epoch(2), Some(Time(8_000_000)))
         );
         assert_eq!(stick.give_up(BEN), GivenUp::Released(Epoch(2)));

@@ -1,11 +1,10 @@
 //! A hash table that hides its order.
 
-use std::borrow::Borrow;
 use std::hash::Hash;
 
 use rustc_hash::FxBuildHasher;
 use serde::ser::SerializeMap as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::digest::{Printed, fingerprint, mix};
 
@@ -16,7 +15,8 @@ use crate::digest::{Printed, fingerprint, mix};
 type Map<K, V> = std::collections::HashMap<K, V, FxBuildHasher>;
 
 /// A map with access in constant time, which can be walked only in the order of its keys.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent, bound(deserialize = "Map<K, V>: Deserialize<'de>"))]
 pub(crate) struct Table<K, V>(Map<K, V>);
 
 impl<K, V> Default for Table<K, V> {
@@ -30,18 +30,19 @@ impl<K: Copy + Ord + Hash, V> Table<K, V> {
         self.0.len()
     }
 
-    pub(crate) fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q>,
-    {
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
         self.0.get(key)
     }
 
-    pub(crate) fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
-    where
-        K: Borrow<Q>,
-    {
+    pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         self.0.get_mut(key)
+    }
+
+    pub(crate) fn get_or_default(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        self.0.entry(key).or_default()
     }
 
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
@@ -55,6 +56,17 @@ impl<K: Copy + Ord + Hash, V> Table<K, V> {
             self.0.shrink_to(self.0.len() * 2);
         }
         value
+    }
+
+    /// The largest size of a value.
+    pub(crate) fn most(&self, size: impl Fn(&V) -> usize) -> usize {
+        self.0.values().map(size).max().unwrap_or_default()
+    }
+
+    /// All entries, in the order of their keys.
+    pub(crate) fn sorted(&self) -> impl Iterator<Item = (K, &V)> {
+        let keys = self.sorted_keys().into_iter();
+        keys.filter_map(|key| Some((key, self.get(&key)?)))
     }
 
     /// All keys, in order. The cost of the sort is for snapshots, digests and checks only.
@@ -82,16 +94,6 @@ impl<K: Copy + Ord + Hash + Serialize, V: Serialize> Serialize for Table<K, V> {
             map.serialize_entry(&key, &self.0[&key])?;
         }
         map.end()
-    }
-}
-
-impl<'de, K, V> Deserialize<'de> for Table<K, V>
-where
-    K: Eq + Hash + Deserialize<'de>,
-    V: Deserialize<'de>,
-{
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Map::deserialize(deserializer).map(Self)
     }
 }
 

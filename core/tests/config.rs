@@ -93,7 +93,6 @@ fn a_chat_has_one_turn_at_least_or_no_limit() {
 #[test]
 fn limits_read_as_they_are_written() {
     assert_eq!(Limit::At(7).to_string(), "7");
-    assert_eq!(Limit::None.to_string(), "none");
     assert_eq!(RateLimit::None.to_string(), "none");
     let told = fault("rate_limit", json!({ "per_second": 0, "burst": 9 }));
     let found = told.expect("nobody could call").found;

@@ -39,7 +39,7 @@ use axum::routing::post;
 use chat_core::{Address, Config};
 use server_chat::capacity::{MAX_WAIT, Source};
 use server_chat::metrics::Row;
-use server_chat::refused_requests::{LOG, Peer, Verdict};
+use server_chat::refused_requests::{LOG, Peer};
 use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
@@ -213,7 +213,7 @@ async fn look_after(guard: Weak<Guard>) {
         if guard.sessions.is_stale() {
             guard.sessions.save().await;
         }
-        guard.service.refused_requests().sweep();
+        guard.service.refused_requests.sweep();
     }
 }
 
@@ -339,13 +339,10 @@ impl Guard {
 
     fn refuse(&self, fault: Fault, peer: Peer) -> Response {
         let (_, kind) = fault.row();
-        let verdict = kind.map(|kind| self.service.refuse_request(peer, kind));
-        let fault = match verdict {
-            Some(Verdict::TooMany(wait)) => Fault::TooManyTokens {
-                retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
-            },
-            Some(Verdict::Refuse) | None => fault,
-        };
+        let wait = kind.and_then(|kind| self.service.refuse_request(peer, kind));
+        let fault = wait.map_or(fault, |wait| Fault::TooManyTokens {
+            retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
+        });
         if fault == Fault::NoOAuth {
             return oauth::refused();
         }

@@ -28,7 +28,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use serde_json::{Map, Value, json};
 use server_chat::identity::Handle;
 use server_chat::scope::CallerScope;
-use server_chat::tools::{Mint, NOTHING, Tool};
+use server_chat::tools::{NOTHING, Tool};
 use server_settings::OutputSchemas;
 use server_storage::lock;
 use tokio_util::sync::CancellationToken;
@@ -101,11 +101,9 @@ impl Relay {
             return self.scope.only();
         }
         let wanted = arguments.get("username").or(arguments.get("display_name"));
-        let wanted = wanted
-            .and_then(Value::as_str)
-            .filter(|name| !name.is_empty());
-        let mint = wanted.map_or(Mint::Unnamed, |name| Mint::Named(name.into()));
-        self.scope.implicit_for(&mint)
+        let wanted = wanted.and_then(Value::as_str);
+        self.scope
+            .implicit_for(wanted.filter(|name| !name.is_empty()))
     }
 
     /// Calls a tool. If the server has lost the participant in a restart, calls again once.

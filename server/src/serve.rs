@@ -421,7 +421,7 @@ async fn series_of(
         let node = service.node();
         let seen = node.look(Seen::of).await;
         node.metrics().see(node.now(), seen, node.queued());
-        if let Some(history) = service.history() {
+        if let Some(history) = &service.history {
             node.metrics().read_history(history);
         }
     }

@@ -30,10 +30,9 @@ impl Away {
     pub(super) fn add(&mut self, user: UserId, participant: &Participant) {
         let address = participant.address;
         let registered = self.by_address.entry(address).or_default();
-        let before = registered.participants.len();
         registered.participants.insert(user);
         let after = registered.participants.len();
-        self.resized(before, after);
+        self.resized(after - 1, after);
         self.insert(address, user, participant.presence);
     }
 
@@ -42,13 +41,12 @@ impl Away {
         let address = participant.address;
         self.withdraw(address, user, participant.presence);
         if let Some(registered) = self.by_address.get_mut(&address) {
-            let before = registered.participants.len();
             registered.participants.remove(&user);
             let after = registered.participants.len();
             if after == 0 {
                 self.by_address.remove(&address);
             }
-            self.resized(before, after);
+            self.resized(after + 1, after);
         }
     }
 

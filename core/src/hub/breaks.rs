@@ -6,10 +6,10 @@ use chat_types::{BreakKind, Reply, Time, UserId};
 
 use super::Hub;
 
-use crate::breaks::{Boss, StressStatus};
+use crate::breaks::Boss;
 use crate::dice::Dice;
 use crate::name::has_visible;
-use crate::reject::{Accepted, Argument, Reject};
+use crate::reject::{Accepted, Argument, Outcome, Reject};
 
 impl Hub {
     pub(super) const fn boss(&self) -> Boss {
@@ -19,15 +19,15 @@ impl Hub {
         }
     }
 
-    /// The participant's levels at `now`; none if it is not registered.
+    /// The participant's stress and its boss's alert level at `now`; none if it is not registered.
     #[must_use]
-    pub fn mood(&self, user: UserId, now: Time) -> Option<StressStatus> {
+    pub fn mood(&self, user: UserId, now: Time) -> Option<(u8, u8)> {
         let breaks = &self.users.get(&user)?.breaks;
         Some(breaks.mood(now, self.boss()))
     }
 
     /// Checks that the excuse is one line that can be shown.
-    pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Result<(), Reject> {
+    pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Outcome<()> {
         let limit = self.config.max_excuse;
         let breaks_lines = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         let fits = |text: &Arc<str>| {
@@ -38,10 +38,8 @@ impl Hub {
         if excuse.is_none_or(fits) {
             return Ok(());
         }
-        Err(Reject::InvalidArguments {
-            argument: Argument::Excuse,
-            accepted: Accepted::Characters(limit),
-        })
+        let accepted = Accepted::Characters(limit);
+        Err(Reject::invalid(Argument::Excuse, accepted))
     }
 
     pub(super) fn take_break(
@@ -49,7 +47,7 @@ impl Hub {
         user: UserId,
         kind: BreakKind,
         excuse: Option<&Arc<str>>,
-    ) -> Result<Reply, Reject> {
+    ) -> Outcome {
         self.check_excuse(excuse)?;
         let (now, boss) = (self.now, self.boss());
         let mut dice = Dice::of(self.seed, self.position);
@@ -67,14 +65,14 @@ impl Hub {
             } = reply
                 && *answer_at > now
             {
-                StressStatus {
-                    stress: *stress,
-                    boss_alert: *boss_alert,
-                } = breaks.mood(*answer_at, boss);
+                (*stress, *boss_alert) = breaks.mood(*answer_at, boss);
             }
         }
-        self.counters.count_break(now, kind, &taken);
-        let StressStatus { stress, boss_alert } = breaks.mood(taken.answer_at, boss);
+        let counters = &mut self.counters;
+        counters.breaks[kind as usize] += 1;
+        counters.alerts += u64::from(taken.is_noticed);
+        counters.held += u64::from(taken.answer_at > now);
+        let (stress, boss_alert) = breaks.mood(taken.answer_at, boss);
         Ok(Reply::OnBreak {
             user,
             kind,

@@ -1,10 +1,27 @@
-//! Deadlines: the clock advances, timers fire, and deadlines move by a downtime.
+//! Deadlines: the clock advances, timers fire, and deadlines move by a downtime. The numbers of a lost life
+//! are not given again.
+//!
+//! A journal that was restored from a backup, or whose damaged end was given up, ends before entries
+//! whose answers have left. Clients know numbers from them: cursors, ids of messages, epochs. The
+//! numbers of the next life begin behind every one that the lost life can have given.
 
-use chat_types::{Config, Continuity, RoomId, Span, Time};
+use chat_types::{Config, Continuity, RoomId, RoomSeq, Seq, Span, Time, UserId};
 
-use super::Hub;
-use crate::participant::Presence;
+use super::{Effect, Hub};
+use crate::participant::State;
 use crate::timer::{Timer, TimerKind, Timers};
+
+/// The largest number that every JSON parser reads exactly.
+const MAX_NUMBER: u64 = (1 << 53) - 1;
+
+/// The number behind which a sequence continues after the loss of a life of at most `down`: nothing
+/// takes more than one number in a microsecond. Another life from the same backup begins behind this
+/// one by the time between them. The second more is for a clock that went back a little. A step takes
+/// at most an eighth of what is left below the limit.
+pub(super) fn number_behind(last: u64, down: Span) -> u64 {
+    let most = MAX_NUMBER.saturating_sub(last) / 8;
+    last + (Span::secs(1) + down).0.min(most)
+}
 
 impl Hub {
     /// Every deadline in the order of firing: its instant, its kind, and the number of its
@@ -14,11 +31,8 @@ impl Hub {
     pub fn deadlines(&self) -> Vec<(Time, TimerKind, u64)> {
         let mut due: Vec<(Time, Timer)> = self.due().collect();
         due.sort_unstable();
-        let plain = |(at, timer): (Time, Timer)| {
-            let (kind, whose) = timer.kind();
-            (at, kind, whose)
-        };
-        due.into_iter().map(plain).collect()
+        let due = due.into_iter().map(|(at, timer)| (at, timer.kind()));
+        due.map(|(at, (kind, whose))| (at, kind, whose)).collect()
     }
 
     /// Every deadline that its owner holds.
@@ -42,12 +56,20 @@ impl Hub {
         }
     }
 
-    /// Advances the clock, and fires due timers at their own instants.
-    pub(super) fn advance(&mut self, at: Time) {
+    /// Sets the timer to its deadline, if it has one.
+    pub(super) fn arm(&mut self, timer: Timer) {
+        if let Some(at) = self.deadline_of(timer) {
+            self.timers.arm(timer, at);
+        }
+    }
+
+    /// Advances the clock to `at`, as the envelope of an entry does. Timers fire at their own
+    /// instants and in order, so the instants of ticks do not matter.
+    pub fn handle_timeout(&mut self, at: Time) {
         let at = at.max(self.now);
         while let Some((due, timer)) = self.next_timer(at) {
             self.now = self.now.max(due);
-            self.counters.count_fired(timer.kind().0);
+            self.counters.fired[timer.kind().0 as usize] += 1;
             match timer {
                 Timer::Presence(user) => self.presence_due(user),
                 Timer::Lease(room) => self.lease_due(room),
@@ -91,7 +113,7 @@ impl Hub {
             participant.breaks.settle(now, before, after);
             participant.shift(down);
             if std::mem::take(&mut participant.streams) > 0 {
-                participant.presence = Presence::Grace { until: now + grace };
+                participant.presence = State::Grace.until(now + grace);
                 self.tell_partner_away(user);
             }
         }
@@ -127,23 +149,50 @@ impl Hub {
         self.queue.shift(down);
         self.index.away = self.index_away();
         self.rearm();
-        self.advance(at);
+        self.handle_timeout(at);
     }
 
     /// Rebuilds the timers from the deadlines that their owners hold.
     pub(super) fn rearm(&mut self) {
-        self.timers = Timers::default();
+        let mut timers = Timers::default();
+        self.due().for_each(|(at, timer)| timers.arm(timer, at));
+        self.timers = timers;
+    }
+
+    /// Passes every number that a lost life of at most `down` can have given, but for the epochs.
+    fn pass_lost_numbers(&mut self, down: Span) {
+        self.last_user = UserId(number_behind(self.last_user.0, down));
+        self.last_room = RoomId(number_behind(self.last_room.0, down));
         for user in self.users.sorted_keys() {
-            self.arm_presence(user);
-            if let Some(at) = self
-                .queue
-                .patience_until(user, self.config.interest_patience)
-            {
-                self.timers.arm(Timer::Patience(user), at);
-            }
+            let inbox = &mut self.user_mut(user).inbox;
+            inbox.pass_to(Seq(number_behind(inbox.end.0, down)));
+            self.effects.push_back(Effect::InboxGrew(user));
         }
         for room in self.rooms.sorted_keys() {
-            self.arm_lease(room);
+            let room = self.room_mut(room);
+            room.last_seq = RoomSeq(number_behind(room.last_seq.0, down));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_continue_behind_the_step() {
+        let places = [(21, 0), (21, 90_000_000), (1_999_999, 1)];
+        let behind = places.map(|(last, down)| number_behind(last, Span(down)));
+        assert_eq!(behind, [1_000_021, 91_000_021, 3_000_000]);
+    }
+
+    #[test]
+    fn numbers_stay_below_their_limit() {
+        let mut number = 0;
+        for _ in 0..400 {
+            let next = number_behind(number, Span(u64::MAX));
+            assert!(next >= number && next <= MAX_NUMBER);
+            number = next;
         }
     }
 }

@@ -12,17 +12,15 @@ use crate::breaks::Breaks;
 use crate::inbox::Inbox;
 use crate::moderation::Measure;
 use crate::name::{Keys, Name, is_given, is_reserved};
-use crate::participant::{Memory, Naming, Participant, Presence, SpeechPermission};
-use crate::reject::{Accepted, Argument, NameFault, NameHolder, Reject};
+use crate::participant::{Memory, Participant, State};
+use crate::reject::{Accepted, Argument, NameFault, NameHolder, Outcome, Reject, refuse_if};
+use crate::timer::Timer;
 
 /// The most characters of a public id.
 pub(crate) const MAX_PUBLIC_ID: usize = 64;
 
 /// A name that may be taken, and the participants that give way for it.
-pub(super) struct FreeName {
-    name: Name,
-    yielding: BTreeSet<UserId>,
-}
+pub(super) type FreeName = (Name, BTreeSet<UserId>);
 
 impl Index {
     /// The participant whose name or chosen id has this key.
@@ -78,7 +76,7 @@ impl Hub {
         caller: &Caller,
         key: Option<RequestKey>,
         command: &Command,
-    ) -> Result<Reply, Reject> {
+    ) -> Outcome {
         let Caller::New {
             handle,
             reader,
@@ -108,9 +106,9 @@ impl Hub {
         } else {
             return Err(Reject::HandleRequired);
         };
-        let name = name.map(|free| {
-            yielding.extend(free.yielding);
-            free.name
+        let name = name.map(|(name, others)| {
+            yielding.extend(others);
+            name
         });
         yielding.extend(self.check_user_space(reader, from, &yielding)?);
         for user in yielding {
@@ -120,8 +118,8 @@ impl Hub {
         // The registration itself is no use of the handle: only a later call shows that its owner
         // received it.
         let until = self.now + self.config.unused_timeout;
-        self.set_presence(user, Presence::Unused { until });
-        self.arm_presence(user);
+        self.set_presence(user, State::Unused.until(until));
+        self.arm(Timer::Presence(user));
         let outcome = match joins {
             // Not checked again: the member who made place in the room may be forgotten by now.
             Some(name) => Ok(Reply::LoggedIn {
@@ -145,7 +143,7 @@ impl Hub {
         reader: SecretHash,
         from: Address,
         yielding: &BTreeSet<UserId>,
-    ) -> Result<Option<UserId>, Reject> {
+    ) -> Outcome<Option<UserId>> {
         if self.index.readers.get(&reader).is_some() {
             return Err(Reject::ServerFull);
         }
@@ -169,11 +167,7 @@ impl Hub {
     ) -> UserId {
         self.last_user = self.last_user.next();
         let id = self.last_user;
-        let naming = if name.is_some() {
-            Naming::Chosen
-        } else {
-            Naming::Given
-        };
+        let is_named = name.is_some();
         let shown = name.map_or_else(|| id.to_string().into(), |name| Box::from(&*name.shown));
         // A mute of a handle or an id holds for the new participant. A mute of its chosen name is
         // checked below.
@@ -188,29 +182,25 @@ impl Hub {
         });
         let participant = Participant {
             who,
-            naming,
+            is_named,
             handle,
             reader,
             address,
-            presence: Presence::Present { until: self.now },
+            presence: State::Present.until(self.now),
             streams: 0,
             rooms: Vec::new(),
             pair: None,
             ended: std::collections::VecDeque::new(),
             last_partner: None,
             blocks: Vec::new(),
-            voice: if is_muted {
-                SpeechPermission::Muted
-            } else {
-                SpeechPermission::Free
-            },
+            is_muted,
             inbox: Inbox::default(),
             memory: Memory::default(),
             breaks: Breaks::new(self.now),
         };
         self.users.insert(id, participant.into());
         self.reindex(id);
-        if naming == Naming::Chosen {
+        if is_named {
             self.took_name(id);
         }
         id
@@ -251,27 +241,25 @@ impl Hub {
         user: Option<UserId>,
         from: Address,
         text: &Arc<str>,
-    ) -> Result<Option<FreeName>, Reject> {
+    ) -> Outcome<Option<FreeName>> {
         let name = Name::new(text).map_err(|why| Reject::NameNotAllowed { why })?;
         if let Some(participant) = user.map(|user| self.user(user)) {
             if *participant.who.name == *name.shown {
                 return Ok(None);
             }
-            if participant.naming == Naming::Chosen {
-                return Err(Reject::NameNotAllowed {
-                    why: NameFault::Kept,
-                });
+            if participant.is_named {
+                let why = NameFault::Kept;
+                return Err(Reject::NameNotAllowed { why });
             }
         }
         if self.moderation.of_name(&name.keys) == Some(Measure::Ban) {
-            return Err(Reject::NameNotAllowed {
-                why: NameFault::Banned,
-            });
+            let why = NameFault::Banned;
+            return Err(Reject::NameNotAllowed { why });
         }
         let yielding = self
             .yielding(&name.keys, user, from)
             .map_err(|holder| Reject::NameTaken { holder })?;
-        Ok(Some(FreeName { name, yielding }))
+        Ok(Some((name, yielding)))
     }
 
     /// The other participants whose names or ids have one of these keys, if all of them give way to
@@ -316,15 +304,13 @@ impl Hub {
     }
 
     pub(super) fn take_name(&mut self, user: UserId, free: Option<FreeName>) {
-        let Some(FreeName { name, yielding }) = free else {
-            return;
-        };
+        let Some((name, yielding)) = free else { return };
         for ghost in yielding {
             self.forget(ghost);
         }
         let participant = self.user_mut(user);
         let before = Arc::clone(&participant.who);
-        participant.naming = Naming::Chosen;
+        participant.is_named = true;
         participant.who = Arc::new(Who {
             id: user,
             chosen_id: participant.who.chosen_id.clone(),
@@ -346,16 +332,11 @@ impl Hub {
         let Some(id) = id else { return Ok(None) };
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if id.is_empty() || id.len() > MAX_PUBLIC_ID || !id.chars().all(plain) {
-            return Err(Reject::InvalidArguments {
-                argument: Argument::UserId,
-                accepted: Accepted::PublicId,
-            });
+            return Err(Reject::invalid(Argument::UserId, Accepted::PublicId));
         }
         let keys = Keys::of(id);
         let is_banned = self.moderation.of_name(&keys) == Some(Measure::Ban);
-        if is_reserved(id) || is_banned {
-            return Err(Reject::UserIdTaken);
-        }
+        refuse_if(is_reserved(id) || is_banned, Reject::UserIdTaken)?;
         let holders = self.yielding(&keys, None, from);
         yielding.extend(holders.map_err(|_| Reject::UserIdTaken)?);
         Ok(Some(Box::from(&**id)))
@@ -363,17 +344,12 @@ impl Hub {
 
     /// Whether the caller that takes this name becomes muted by it.
     fn is_muted_name(&self, free: Option<&FreeName>) -> bool {
-        free.is_some_and(|free| self.moderation.of_name(&free.name.keys) == Some(Measure::Mute))
+        free.is_some_and(|(name, _)| self.moderation.of_name(&name.keys) == Some(Measure::Mute))
     }
 
     /// Handles `login` of a registered participant: it joins the room, and takes the name if it has
     /// not chosen one before.
-    pub(super) fn login(
-        &mut self,
-        user: UserId,
-        username: &Arc<str>,
-        room: &Arc<str>,
-    ) -> Result<Reply, Reject> {
+    pub(super) fn login(&mut self, user: UserId, username: &Arc<str>, room: &Arc<str>) -> Outcome {
         let from = self.user(user).address;
         let name = self.check_name(Some(user), from, username)?;
         let room = self.check_join(Some(user), from, room)?;
@@ -391,7 +367,7 @@ impl Hub {
         user: Option<UserId>,
         from: Address,
         enter: &EnterQueue,
-    ) -> Result<Option<FreeName>, Reject> {
+    ) -> Outcome<Option<FreeName>> {
         let name = match &enter.display_name {
             Some(text) => self.check_name(user, from, text)?,
             None => None,

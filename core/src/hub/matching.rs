@@ -6,10 +6,11 @@ use chat_types::config::Matching;
 use chat_types::{Body, EndReason, EnterQueue, Reply, RoomId, Span, UserId, WasWaiting};
 
 use super::Hub;
+use crate::dice::Dice;
 use crate::name::is_line;
-use crate::participant::Presence;
-use crate::queue::{Candidacy, Compatibility, MatchPreference, Waiter};
-use crate::reject::{Accepted, Argument, Reject};
+use crate::participant::State;
+use crate::queue::{Compatibility, Waiter};
+use crate::reject::{Accepted, Argument, Outcome, Reject, refuse_if};
 use crate::room::Kind;
 use crate::timer::Timer;
 
@@ -17,17 +18,9 @@ use crate::timer::Timer;
 pub(crate) const MAX_INTEREST: usize = 64;
 
 impl Hub {
-    pub(super) fn enter_queue(
-        &mut self,
-        user: UserId,
-        enter: &EnterQueue,
-    ) -> Result<Reply, Reject> {
-        if self.queue.contains(user) {
-            return Err(Reject::AlreadyWaiting);
-        }
-        if self.user(user).pair.is_some() {
-            return Err(Reject::AlreadyChatting);
-        }
+    pub(super) fn enter_queue(&mut self, user: UserId, enter: &EnterQueue) -> Outcome {
+        refuse_if(self.queue.contains(user), Reject::AlreadyWaiting)?;
+        refuse_if(self.user(user).pair.is_some(), Reject::AlreadyChatting)?;
         let rooms = self.user(user).rooms.len();
         if rooms >= self.config.max_rooms_each as usize {
             return Err(Reject::RoomFull {
@@ -47,12 +40,7 @@ impl Hub {
             });
         }
         self.queue.enter(waiter);
-        if let Some(at) = self
-            .queue
-            .patience_until(user, self.config.interest_patience)
-        {
-            self.timers.arm(Timer::Patience(user), at);
-        }
+        self.arm(Timer::Patience(user));
         let position = u32::try_from(self.queue.len()).unwrap_or(u32::MAX);
         Ok(Reply::Waiting {
             user,
@@ -64,28 +52,20 @@ impl Hub {
     /// The caller's entry in the queue.
     fn waiter(&self, user: UserId, enter: &EnterQueue) -> Waiter {
         let interests = tidy(&enter.interests);
-        let patient = self.config.matching == Matching::Interests && !interests.is_empty();
-        let preference = if patient {
-            MatchPreference::Shared
-        } else {
-            MatchPreference::Anyone
-        };
         Waiter {
             user,
             since: self.now,
+            takes_anyone: self.config.matching != Matching::Interests || interests.is_empty(),
             interests,
-            preference,
-            candidacy: self.candidacy(user),
+            is_candidate: self.is_candidate(user),
         }
     }
 
     /// A participant is a candidate from the first use of its handle on. Before that, nothing shows
     /// that its client received the handle, and a partner would wait for an answer in vain.
-    pub(super) fn candidacy(&self, user: UserId) -> Candidacy {
-        match self.users.get(&user) {
-            Some(participant) if !participant.is_unused() => Candidacy::Open,
-            Some(_) | None => Candidacy::Unused,
-        }
+    pub(super) fn is_candidate(&self, user: UserId) -> bool {
+        let participant = self.users.get(&user);
+        participant.is_some_and(|participant| !participant.is_unused())
     }
 
     /// Ends the handling of a use of a handle. A waiter that was no candidate becomes one, and a
@@ -96,12 +76,13 @@ impl Hub {
         }
         self.admit_to_queue(user);
         let until = self.now + self.stays_present(user);
-        let participant = self.users.get_mut(&user);
-        if let Some(Presence::Present { until: later }) = participant.map(|p| &mut p.presence)
-            && *later != until
-        {
-            *later = until;
-            self.arm_presence(user);
+        let presence = self
+            .users
+            .get(&user)
+            .map(|participant| participant.presence);
+        if presence.is_some_and(|now| now.state == State::Present && now.until != until) {
+            self.user_mut(user).presence.until = until;
+            self.arm(Timer::Presence(user));
         }
     }
 
@@ -131,15 +112,14 @@ impl Hub {
         &self,
         user: Option<UserId>,
         enter: &EnterQueue,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let limit = self.config.max_queue;
         if self.queue.len() < limit as usize {
             return Ok(());
         }
         let waiter = self.waiter(user.unwrap_or(self.last_user.next()), enter);
-        self.partner_for(&waiter, |_| 0)
-            .map(|_| ())
-            .ok_or(Reject::QueueFull { limit })
+        let partner = self.partner_for(&waiter, |_| 0);
+        partner.map(|_| ()).ok_or(Reject::QueueFull { limit })
     }
 
     pub(super) fn leave_queue(&mut self, user: UserId) -> Reply {
@@ -150,29 +130,22 @@ impl Hub {
         Reply::LeftQueue { left }
     }
 
-    pub(super) fn check_interests(&self, interests: &[Arc<str>]) -> Result<(), Reject> {
+    pub(super) fn check_interests(&self, interests: &[Arc<str>]) -> Outcome<()> {
         let limit = self.config.max_interests;
-        let fits = interests.len() <= limit as usize;
-        if fits
-            && interests
-                .iter()
-                .all(|interest| is_line(interest, MAX_INTEREST))
-        {
+        let mut lines = interests.iter().map(|one| is_line(one, MAX_INTEREST));
+        if interests.len() <= limit as usize && lines.all(|is_line| is_line) {
             return Ok(());
         }
-        Err(Reject::InvalidArguments {
-            argument: Argument::Interests,
-            accepted: Accepted::List(limit),
-        })
+        Err(Reject::invalid(Argument::Interests, Accepted::List(limit)))
     }
 
     /// The partner for a waiter by a call or a use of its own handle.
     fn partner_by_lot(&self, waiter: &Waiter) -> Option<UserId> {
-        self.partner_for(waiter, |n| Self::draw(self.seed, self.position, n))
+        self.partner_for(waiter, |n| Dice::of(self.seed, self.position).below(n))
     }
 
     fn partner_for(&self, waiter: &Waiter, draw: impl FnOnce(u64) -> u64) -> Option<UserId> {
-        if waiter.candidacy == Candidacy::Unused {
+        if !waiter.is_candidate {
             return None;
         }
         let before = self.user(waiter.user).last_partner;
@@ -212,7 +185,7 @@ impl Hub {
         // If a stream closed while its owner waited, no partner was notified of it. The new partner
         // is notified now.
         for user in [seeker.min(partner), seeker.max(partner)] {
-            if matches!(self.user(user).presence, Presence::Grace { .. }) {
+            if self.user(user).presence.state == State::Grace {
                 self.tell_partner_away(user);
             }
         }
@@ -232,7 +205,7 @@ impl Hub {
 
     /// Blocks `other` for `user`. The two are not matched and do not receive each other's messages;
     /// their pair room ends.
-    pub(super) fn block(&mut self, user: UserId, other: UserId) -> Result<Reply, Reject> {
+    pub(super) fn block(&mut self, user: UserId, other: UserId) -> Outcome {
         self.check_other(user, other)?;
         let limit = self.config.max_blocks;
         let participant = self.user_mut(user);
@@ -240,10 +213,7 @@ impl Hub {
             return Ok(Reply::Done);
         };
         if participant.blocks.len() >= limit as usize {
-            return Err(Reject::InvalidArguments {
-                argument: Argument::Blocks,
-                accepted: Accepted::AtMost(limit),
-            });
+            return Err(Reject::invalid(Argument::Blocks, Accepted::AtMost(limit)));
         }
         participant.blocks.insert(at, other);
         let pair = participant.pair;
@@ -258,7 +228,7 @@ impl Hub {
 
     /// Removes `user`'s block of `other`, whose registration may have ended. A block in the other
     /// direction stays.
-    pub(super) fn unblock(&mut self, user: UserId, other: UserId) -> Result<Reply, Reject> {
+    pub(super) fn unblock(&mut self, user: UserId, other: UserId) -> Outcome {
         check_different(user, other)?;
         let blocks = &mut self.user_mut(user).blocks;
         if let Ok(at) = blocks.binary_search(&other) {
@@ -269,21 +239,17 @@ impl Hub {
     }
 
     /// Checks that `other` is registered and is not `user`.
-    pub(super) fn check_other(&self, user: UserId, other: UserId) -> Result<(), Reject> {
+    pub(super) fn check_other(&self, user: UserId, other: UserId) -> Outcome<()> {
         check_different(user, other)?;
-        self.users
-            .get(&other)
-            .map(|_| ())
-            .ok_or(Reject::UserNotFound)
+        let found = self.users.get(&other);
+        found.map(|_| ()).ok_or(Reject::UserNotFound)
     }
 }
 
-fn check_different(user: UserId, other: UserId) -> Result<(), Reject> {
+fn check_different(user: UserId, other: UserId) -> Outcome<()> {
     if user == other {
-        return Err(Reject::InvalidArguments {
-            argument: Argument::UserId,
-            accepted: Accepted::AnotherParticipant,
-        });
+        let accepted = Accepted::AnotherParticipant;
+        return Err(Reject::invalid(Argument::UserId, accepted));
     }
     Ok(())
 }
@@ -294,10 +260,8 @@ fn tidy(interests: &Arc<[Arc<str>]>) -> Arc<[Arc<str>]> {
     if interests.is_sorted_by(|a, b| a < b) && interests.iter().all(|one| lower(one)) {
         return Arc::clone(interests);
     }
-    let mut tidy: Vec<Arc<str>> = interests
-        .iter()
-        .map(|one| one.to_lowercase().into())
-        .collect();
+    let lowered = interests.iter().map(|one| one.to_lowercase().into());
+    let mut tidy: Vec<Arc<str>> = lowered.collect();
     tidy.sort_unstable();
     tidy.dedup();
     tidy.into()

@@ -8,20 +8,14 @@ use super::Hub;
 use crate::counters::ReleaseCause;
 use crate::moderation::{Ban, Known, Measure};
 use crate::name::{Keys, fold, line_fault};
-use crate::participant::SpeechPermission;
-use crate::reject::{Accepted, Argument, Reject};
+use crate::reject::{Accepted, Argument, Outcome, Reject, refuse_if};
 use crate::room::Kind;
 
 /// The most characters of a reason.
 pub(crate) const MAX_REASON: u32 = 500;
 
 impl Hub {
-    pub(super) fn report(
-        &mut self,
-        by: UserId,
-        about: UserId,
-        reason: &Arc<str>,
-    ) -> Result<Reply, Reject> {
+    pub(super) fn report(&mut self, by: UserId, about: UserId, reason: &Arc<str>) -> Outcome {
         self.check_other(by, about)?;
         check_reason(reason)?;
         let from = self.user(by).address;
@@ -34,10 +28,7 @@ impl Hub {
         }
         let limit = self.config.max_reports_per_address;
         if self.moderation.reports_from(from) >= limit as usize {
-            return Err(Reject::InvalidArguments {
-                argument: Argument::Reports,
-                accepted: Accepted::AtMost(limit),
-            });
+            return Err(Reject::invalid(Argument::Reports, Accepted::AtMost(limit)));
         }
         let report = Report {
             at: self.now,
@@ -51,19 +42,27 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    pub(super) fn operate(&mut self, operator: &Arc<str>, act: &Operate) -> Result<Reply, Reject> {
+    pub(super) fn operate(&mut self, operator: &Arc<str>, act: &Operate) -> Outcome {
         match act {
-            Operate::Mute { user, reason } => self.mute(operator, *user, reason),
+            Operate::Mute { user, reason } => {
+                self.keep(Measure::Mute, operator, *user, reason)?;
+                self.user_mut(*user).is_muted = true;
+                self.silence(*user, reason);
+                Ok(Reply::Done)
+            }
             Operate::Unmute { user } => {
                 let participant = self.users.get_mut(user).ok_or(Reject::UserNotFound)?;
-                let voice = std::mem::replace(&mut participant.voice, SpeechPermission::Free);
-                let kept = self.moderation.unmute(&participant.known());
-                let found = kept || voice == SpeechPermission::Muted;
+                let was_muted = std::mem::take(&mut participant.is_muted);
+                let found = self.moderation.unmute(&participant.known()) || was_muted;
                 Ok(Reply::Lifted { found })
             }
             Operate::Kick { user, room, reason } => self.kick(*user, *room, reason),
             Operate::Close { room, reason } => self.close(*room, reason),
-            Operate::BanUser { user, reason } => self.ban_user(operator, *user, reason),
+            Operate::BanUser { user, reason } => {
+                self.keep(Measure::Ban, operator, *user, reason)?;
+                self.forget(*user);
+                Ok(Reply::Done)
+            }
             Operate::MuteAddress { address, reason } => {
                 self.keep_address(Measure::Mute, operator, *address, reason)?;
                 let silenced: Vec<_> = self.index.away.of_address(*address).collect();
@@ -93,19 +92,6 @@ impl Hub {
         self.moderation.ban_of(handle).map(|ban| &ban.reason)
     }
 
-    /// Mutes the participant in all its rooms, and under later registrations.
-    fn mute(
-        &mut self,
-        operator: &Arc<str>,
-        user: UserId,
-        reason: &Arc<str>,
-    ) -> Result<Reply, Reject> {
-        self.keep(Measure::Mute, operator, user, reason)?;
-        self.user_mut(user).voice = SpeechPermission::Muted;
-        self.silence(user, reason);
-        Ok(Reply::Done)
-    }
-
     /// Notifies the participant's rooms that it is muted.
     fn silence(&mut self, user: UserId, reason: &Arc<str>) {
         for room in self.user(user).rooms.clone() {
@@ -115,14 +101,14 @@ impl Hub {
             };
             self.post(room, body, None);
             // A muted member would only block the stick.
-            self.give_up_stick(room, user, ReleaseCause::Mute);
+            self.give_up_stick(room, user, ReleaseCause::MUTE);
         }
     }
 
     /// Whether the participant, or the address that it was registered from, is muted.
     pub(super) fn is_muted(&self, user: UserId) -> bool {
         let participant = self.user(user);
-        participant.voice == SpeechPermission::Muted
+        participant.is_muted
             || self.moderation.of_address(participant.address) == Some(Measure::Mute)
     }
 
@@ -135,29 +121,23 @@ impl Hub {
         measures.contains(&Some(Measure::Mute))
     }
 
-    fn kick(&mut self, user: UserId, room: RoomId, reason: &Arc<str>) -> Result<Reply, Reject> {
+    fn kick(&mut self, user: UserId, room: RoomId, reason: &Arc<str>) -> Outcome {
         check_reason(reason)?;
         self.users.get(&user).ok_or(Reject::UserNotFound)?;
         let found = self.rooms.get(&room).ok_or(Reject::RoomNotFound)?;
-        if !found.is_member(user) {
-            return Err(Reject::NotInRoom);
-        }
+        refuse_if(!found.is_member(user), Reject::NotInRoom)?;
+        let body = Body::Kicked {
+            user: self.who(user),
+            reason: Arc::clone(reason),
+        };
         match found.kind {
             Kind::Ended(reason) => return Err(self.has_ended(reason)),
             Kind::Pair { .. } => {
-                let body = Body::Kicked {
-                    user: self.who(user),
-                    reason: Arc::clone(reason),
-                };
                 self.post(room, body, None);
                 self.end_pair(room, EndReason::Closed, None);
             }
             Kind::Named { .. } => {
-                self.give_up_stick(room, user, ReleaseCause::Kick);
-                let body = Body::Kicked {
-                    user: self.who(user),
-                    reason: Arc::clone(reason),
-                };
+                self.give_up_stick(room, user, ReleaseCause::KICK);
                 self.post(room, body, None);
                 self.take_out(room, user);
             }
@@ -165,40 +145,20 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    fn close(&mut self, room: RoomId, reason: &Arc<str>) -> Result<Reply, Reject> {
+    fn close(&mut self, room: RoomId, reason: &Arc<str>) -> Outcome {
         check_reason(reason)?;
         let found = self.rooms.get(&room).ok_or(Reject::RoomNotFound)?;
         match found.kind {
             Kind::Ended(reason) => return Err(self.has_ended(reason)),
             Kind::Pair { .. } => self.end_pair(room, EndReason::Closed, None),
             Kind::Named { .. } => {
-                self.post(
-                    room,
-                    Body::Closed {
-                        reason: Arc::clone(reason),
-                    },
-                    None,
-                );
-                let members: Vec<UserId> =
-                    self.room(room).members().iter().map(|m| m.user).collect();
-                for user in members {
+                let reason = Arc::clone(reason);
+                self.post(room, Body::Closed { reason }, None);
+                for user in self.members_of(room).collect::<Vec<_>>() {
                     self.take_out(room, user);
                 }
             }
         }
-        Ok(Reply::Done)
-    }
-
-    /// Bans the participant: its registration ends, and neither handle nor name can be registered
-    /// again.
-    fn ban_user(
-        &mut self,
-        operator: &Arc<str>,
-        user: UserId,
-        reason: &Arc<str>,
-    ) -> Result<Reply, Reject> {
-        self.keep(Measure::Ban, operator, user, reason)?;
-        self.forget(user);
         Ok(Reply::Done)
     }
 
@@ -209,7 +169,7 @@ impl Hub {
         operator: &Arc<str>,
         user: UserId,
         reason: &Arc<str>,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         check_reason(reason)?;
         let participant = self.users.get(&user).ok_or(Reject::UserNotFound)?;
         let known = participant.known();
@@ -226,7 +186,7 @@ impl Hub {
         operator: &Arc<str>,
         address: Address,
         reason: &Arc<str>,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         check_reason(reason)?;
         let is_kept = self.moderation.of_address(address).is_some();
         self.check_ban_space(usize::from(!is_kept))?;
@@ -239,7 +199,7 @@ impl Hub {
     /// participant applies to the name.
     pub(super) fn took_name(&mut self, user: UserId) {
         let participant = self.users.get(&user).expect("it just took a name");
-        if participant.voice == SpeechPermission::Muted {
+        if participant.is_muted {
             // Only the name is stored. Every registration can bring a new id, so ids would grow
             // without limit.
             let known = Known {
@@ -253,9 +213,9 @@ impl Hub {
                 self.moderation.follow(&known);
             }
         } else if self.has_muted_name(&participant.who.name) {
-            self.user_mut(user).voice = SpeechPermission::Muted;
+            self.user_mut(user).is_muted = true;
             for room in self.user(user).rooms.clone() {
-                self.give_up_stick(room, user, ReleaseCause::Mute);
+                self.give_up_stick(room, user, ReleaseCause::MUTE);
             }
         }
     }
@@ -266,13 +226,10 @@ impl Hub {
     }
 
     /// Checks that `more` entries fit into the stored measures.
-    fn check_ban_space(&self, more: usize) -> Result<(), Reject> {
+    fn check_ban_space(&self, more: usize) -> Outcome<()> {
         let limit = self.config.max_bans;
         if more > 0 && self.moderation.bans() + more > limit as usize {
-            return Err(Reject::InvalidArguments {
-                argument: Argument::Bans,
-                accepted: Accepted::AtMost(limit),
-            });
+            return Err(Reject::invalid(Argument::Bans, Accepted::AtMost(limit)));
         }
         Ok(())
     }
@@ -287,12 +244,7 @@ impl Hub {
     }
 }
 
-fn check_reason(reason: &str) -> Result<(), Reject> {
-    match line_fault(reason, MAX_REASON as usize) {
-        None => Ok(()),
-        Some(fault) => Err(Reject::InvalidArguments {
-            argument: Argument::Reason,
-            accepted: Accepted::Line(MAX_REASON, fault),
-        }),
-    }
+fn check_reason(reason: &str) -> Outcome<()> {
+    let invalid = |fault| Reject::invalid(Argument::Reason, Accepted::Line(MAX_REASON, fault));
+    line_fault(reason, MAX_REASON as usize).map_or(Ok(()), |fault| Err(invalid(fault)))
 }

@@ -8,7 +8,6 @@ use chat_types::{Attendance, EndReason, Epoch, RoomId, RoomSeq, Seq, Time, UserI
 use super::Hub;
 use crate::participant::Participant;
 use crate::room::{Kind, Room};
-use crate::stick::Stick;
 use crate::timer::TimerKind;
 
 /// The kind of a room.
@@ -85,34 +84,28 @@ impl Hub {
     /// The last numbers that were given, or that a lost life may have given.
     #[must_use]
     pub fn last_numbers(&self) -> LastNumbers {
-        let users = self.users.sorted_keys().into_iter();
-        let rooms = self.rooms.sorted_keys().into_iter();
+        let inboxes = self.users.sorted().map(|(id, user)| (id, user.inbox.end));
+        let places = self.rooms.sorted().map(|(id, room)| {
+            let epoch = room.stick().map(|stick| stick.epoch).unwrap_or_default();
+            (id, (room.last_seq, epoch))
+        });
         LastNumbers {
             user: self.last_user,
             room: self.last_room,
-            inboxes: users
-                .map(|user| (user, self.user(user).inbox.end()))
-                .collect(),
-            places: rooms
-                .map(|id| {
-                    let room = self.room(id);
-                    let epoch = room.stick().map(Stick::epoch).unwrap_or_default();
-                    (id, (room.last_seq(), epoch))
-                })
-                .collect(),
+            inboxes: inboxes.collect(),
+            places: places.collect(),
         }
     }
 
     /// Every room, in the order of their ids.
     pub fn room_outlines(&self) -> impl Iterator<Item = RoomOutline> {
-        let rooms = self.rooms.sorted_keys().into_iter();
-        rooms.filter_map(|room| Some(self.room_outline(self.rooms.get(&room)?)))
+        self.rooms.sorted().map(|(_, room)| self.room_outline(room))
     }
 
     /// Every participant, in the order of their ids.
     pub fn participant_outlines(&self) -> impl Iterator<Item = ParticipantOutline> {
-        let users = self.users.sorted_keys().into_iter();
-        users.filter_map(|user| Some(self.participant_outline(user, self.users.get(&user)?)))
+        let users = self.users.sorted();
+        users.map(|(user, participant)| self.participant_outline(user, participant))
     }
 
     /// The instant and the kind of the next timer.
@@ -123,29 +116,26 @@ impl Hub {
     }
 
     fn room_outline(&self, room: &Room) -> RoomOutline {
-        let absent = |user: UserId| {
-            self.presence_of(user)
-                .is_some_and(|p| p != Attendance::Present)
-        };
+        let absent = |user: UserId| self.presence_of(user) > Some(Attendance::Present);
         let has_draft = |user: UserId| room.draft(user).is_some_and(|draft| !draft.is_empty());
         // Presence plays no role in an ended room.
         let ended = matches!(room.kind, Kind::Ended(_));
-        let living = if ended { &[][..] } else { room.members() };
+        let living = if ended { &[][..] } else { &room.members };
         let members = || living.iter().map(|member| member.user);
-        let holder = room.stick().and_then(|stick| stick.holder());
+        let holder = room.stick().and_then(|stick| stick.holder);
         RoomOutline {
             kind: match &room.kind {
                 Kind::Pair { .. } => RoomKind::Pair,
                 Kind::Ended(reason) => RoomKind::Ended(*reason),
                 Kind::Named { .. } => RoomKind::Named,
             },
-            events: room.last_seq().0,
-            members: room.members().len(),
+            events: room.last_seq.0,
+            members: room.members.len(),
             absent: members().filter(|user| absent(*user)).count(),
             drafts: members().filter(|user| has_draft(*user)).count(),
             holder: holder.and_then(|holder| self.presence_of(holder.user)),
             holder_draft: usize::from(holder.is_some_and(|holder| has_draft(holder.user))),
-            claims: room.stick().map_or(0, |stick| stick.line().len()),
+            claims: room.stick().map_or(0, |stick| stick.line.len()),
         }
     }
 
@@ -201,14 +191,8 @@ mod tests {
         call(&mut hub, 1, login("ann"));
         call(&mut hub, 2, login("ben"));
         for who in [1, 2] {
-            call(
-                &mut hub,
-                who,
-                Command::TalkingStick {
-                    room: None,
-                    epoch: None,
-                },
-            );
+            let (room, epoch) = (None, None);
+            call(&mut hub, who, Command::TalkingStick { room, epoch });
         }
         call(&mut hub, 3, Command::EnterQueue(EnterQueue::default()));
         let rooms: Vec<RoomOutline> = hub.room_outlines().collect();

@@ -1,12 +1,14 @@
 //! Presence: calls, streams, grace period, going away, coming back, and the end of a registration.
 
-use chat_types::{Body, Earlier, EndReason, Reply, Span, Time, UserId};
+use std::sync::Arc;
+
+use chat_types::{Body, EndReason, Reply, Span, Time, UserId, Who};
 
 use super::away::Away;
 use super::{Effect, Hub};
 use crate::counters::ReleaseCause;
-use crate::participant::Presence;
-use crate::reject::Reject;
+use crate::participant::{Presence, State};
+use crate::reject::{Outcome, Reject};
 use crate::room::Kind;
 use crate::timer::Timer;
 
@@ -14,25 +16,19 @@ use crate::timer::Timer;
 pub(crate) const STREAM_RETRY: Span = Span::secs(1);
 
 impl Hub {
-    pub(super) fn arm_presence(&mut self, user: UserId) {
-        if let Some(at) = self.user(user).deadline() {
-            self.timers.arm(Timer::Presence(user), at);
-        }
-    }
-
     /// Handles a call of the participant: it becomes present.
     pub(super) fn seen(&mut self, user: UserId) {
         let until = self.now + self.config.idle_timeout;
-        let (before, deadline) = self.set_presence(user, Presence::Present { until });
+        let (before, deadline) = self.set_presence(user, State::Present.until(until));
         // The timer is armed only if the deadline moved to an earlier instant. If it moved later,
         // the old timer finds it.
         if deadline.is_none_or(|deadline| until < deadline) {
-            self.arm_presence(user);
+            self.arm(Timer::Presence(user));
         }
-        match before {
-            Presence::Unused { .. } | Presence::Present { .. } => {}
-            Presence::Grace { .. } => self.tell_partner(user, Body::PartnerReconnected),
-            Presence::Away { .. } => self.tell_named_rooms(user, Body::Back),
+        match before.state {
+            State::Unused | State::Present => {}
+            State::Grace => self.tell_partner(user, Body::PartnerReconnected),
+            State::Away => self.tell_back(user),
         }
     }
 
@@ -51,14 +47,11 @@ impl Hub {
         (before, deadline)
     }
 
-    pub(super) fn open_stream(&mut self, user: UserId) -> Result<Reply, Reject> {
+    pub(super) fn open_stream(&mut self, user: UserId) -> Outcome {
         let limit = self.config.max_streams;
         let participant = self.user_mut(user);
         if participant.streams >= limit {
-            return Err(Reject::RateLimited {
-                retry_after: STREAM_RETRY,
-                earlier: Earlier::Unasked,
-            });
+            return Err(Reject::rate_limited(STREAM_RETRY));
         }
         participant.streams += 1;
         Ok(Reply::Done)
@@ -74,8 +67,8 @@ impl Hub {
         if participant.streams > 0 {
             return;
         }
-        self.set_presence(user, Presence::Grace { until });
-        self.arm_presence(user);
+        self.set_presence(user, State::Grace.until(until));
+        self.arm(Timer::Presence(user));
         self.tell_partner_away(user);
     }
 
@@ -83,39 +76,31 @@ impl Hub {
         self.tell_partner(user, Body::PartnerAway);
     }
 
-    fn tell_partner(
-        &mut self,
-        user: UserId,
-        body: impl FnOnce(std::sync::Arc<chat_types::Who>) -> Body,
-    ) {
+    fn tell_partner(&mut self, user: UserId, body: fn(Arc<Who>) -> Body) {
         if let Some(room) = self.user(user).pair {
             let who = self.who(user);
             self.post(room, body(who), Some(user));
         }
     }
 
-    fn tell_named_rooms(
-        &mut self,
-        user: UserId,
-        body: impl Fn(std::sync::Arc<chat_types::Who>) -> Body,
-    ) {
+    fn tell_back(&mut self, user: UserId) {
         for room in self.user(user).rooms.clone() {
             if matches!(self.room(room).kind, Kind::Named { .. }) {
                 let who = self.who(user);
-                self.post(room, body(who), None);
+                self.post(room, Body::Back(who), None);
             }
         }
     }
 
     /// Handles the presence timer.
     pub(super) fn presence_due(&mut self, user: UserId) {
-        match self.user(user).presence {
-            Presence::Unused { .. } => {
+        match self.user(user).presence.state {
+            State::Unused => {
                 self.go_away(user);
                 self.forget(user);
             }
-            Presence::Present { .. } | Presence::Grace { .. } => self.go_away(user),
-            Presence::Away { .. } => self.forget(user),
+            State::Present | State::Grace => self.go_away(user),
+            State::Away => self.forget(user),
         }
     }
 
@@ -123,14 +108,14 @@ impl Hub {
     /// Named rooms, drafts and inbox stay.
     fn go_away(&mut self, user: UserId) {
         let until = self.now + self.config.forget_after;
-        self.set_presence(user, Presence::Away { until });
-        self.arm_presence(user);
+        self.set_presence(user, State::Away.until(until));
+        self.arm(Timer::Presence(user));
         self.queue.leave(user);
         for room in self.user(user).rooms.clone() {
             match self.room(room).kind {
                 Kind::Pair { .. } => self.end_pair(room, EndReason::Timeout, None),
                 Kind::Named { .. } => {
-                    self.give_up_stick(room, user, ReleaseCause::Away);
+                    self.give_up_stick(room, user, ReleaseCause::AWAY);
                     let who = self.who(user);
                     self.post(room, Body::Away(who), None);
                 }
@@ -142,8 +127,8 @@ impl Hub {
     /// Builds the index of absent participants from the participants.
     pub(super) fn index_away(&self) -> Away {
         let mut away = Away::default();
-        for user in self.users.sorted_keys() {
-            away.add(user, self.user(user));
+        for (user, participant) in self.users.sorted() {
+            away.add(user, participant);
         }
         away
     }

@@ -10,12 +10,12 @@ use chat_types::config::StickRule;
 
 use super::Hub;
 use super::speech::SUFFIX;
+use crate::inbox::PageLimits;
 use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
 use crate::name::fold;
-use crate::page::PageLimits;
-use crate::participant::Presence;
-use crate::reject::Reject;
-use crate::room::Kind;
+use crate::participant::{Participant, Presence, State};
+use crate::reject::{Outcome, Reject};
+use crate::room::{Kind, Room};
 
 /// The size of a collection, and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,13 @@ pub struct Size {
     pub limit: u64,
 }
 
+impl From<(&'static str, usize, u64)> for Size {
+    fn from((name, size, limit): (&'static str, usize, u64)) -> Self {
+        let size = size as u64;
+        Self { name, size, limit }
+    }
+}
+
 impl Hub {
     /// The number of events in the participant's inbox after `after`; none if it is not registered.
     #[must_use]
@@ -38,7 +45,7 @@ impl Hub {
     /// The participant with this handle.
     #[must_use]
     pub fn user_by_handle(&self, handle: &SecretHash) -> Option<UserId> {
-        self.find(handle)
+        self.index.handles.get(handle).copied()
     }
 
     /// The hash of the participant's handle.
@@ -68,7 +75,7 @@ impl Hub {
 
     /// The room's members, in the order of their ids.
     pub fn members_of(&self, room: RoomId) -> impl Iterator<Item = UserId> {
-        let members = self.rooms.get(&room).map_or(&[][..], |room| room.members());
+        let members = self.rooms.get(&room).map_or(&[][..], |room| &room.members);
         members.iter().map(|member| member.user)
     }
 
@@ -76,8 +83,8 @@ impl Hub {
     pub(crate) fn hearers(&self, room: RoomId, notice: &Notice) -> impl Iterator<Item = UserId> {
         let sender = notice.user.id;
         let room = self.rooms.get(&room);
-        let room = room.filter(|room| room.notices().contains(notice));
-        let members = room.map_or(&[][..], |room| room.members());
+        let room = room.filter(|room| room.notices.contains(notice));
+        let members = room.map_or(&[][..], |room| &room.members);
         let members = members.iter().map(|member| member.user);
         members.filter(move |user| *user != sender)
     }
@@ -141,7 +148,7 @@ impl Hub {
             Kind::Named { stick, .. } => Some(Floor {
                 needs_stick: self.config.stick == StickRule::Required,
                 place: stick.place(user),
-                epoch: stick.epoch(),
+                epoch: stick.epoch,
                 has_draft,
             }),
         }
@@ -152,16 +159,16 @@ impl Hub {
     #[must_use]
     pub fn draft_of(&self, user: UserId, room: RoomId) -> Option<(u32, &str)> {
         let draft = self.rooms.get(&room)?.draft(user)?;
-        (!draft.is_empty()).then(|| (draft.length(), draft.suffix(SUFFIX)))
+        (!draft.is_empty()).then(|| (draft.length, draft.suffix(SUFFIX)))
     }
 
     /// The participant's presence; none if it is not registered.
     #[must_use]
     pub fn presence_of(&self, user: UserId) -> Option<Attendance> {
-        Some(match self.users.get(&user)?.presence {
-            Presence::Unused { .. } | Presence::Present { .. } => Attendance::Present,
-            Presence::Grace { .. } => Attendance::Reconnecting,
-            Presence::Away { .. } => Attendance::Away,
+        Some(match self.users.get(&user)?.presence.state {
+            State::Unused | State::Present => Attendance::Present,
+            State::Grace => Attendance::Reconnecting,
+            State::Away => Attendance::Away,
         })
     }
 
@@ -172,27 +179,26 @@ impl Hub {
         let Some(participant) = self.users.get(&user) else {
             return false;
         };
-        match participant.presence {
-            Presence::Present { .. } if participant.streams > 0 => false,
-            Presence::Present { until } => {
-                until.since(now).0 < self.stays_present(user).0.saturating_mul(3) / 4
-            }
-            Presence::Unused { .. } | Presence::Grace { .. } | Presence::Away { .. } => true,
+        let Presence { state, until } = participant.presence;
+        if state != State::Present {
+            return true;
         }
+        participant.streams == 0
+            && until.since(now).0 < self.stays_present(user).0.saturating_mul(3) / 4
     }
 
     /// The end of the participant's inbox, and the end of the last answer.
     #[must_use]
     pub fn inbox_cursors(&self, user: UserId) -> Option<(Seq, Seq)> {
         let inbox = &self.users.get(&user)?.inbox;
-        Some((inbox.end(), inbox.delivered()))
+        Some((inbox.end, inbox.delivered))
     }
 
     /// Reads the participant's inbox after `after`, at most `max` events.
     ///
     /// # Errors
     /// `unknown_handle`, or `invalid_cursor` when `after` lies beyond the end.
-    pub fn read_inbox(&self, user: UserId, after: Seq, max: usize) -> Result<Page, Reject> {
+    pub fn read_inbox(&self, user: UserId, after: Seq, max: usize) -> Outcome<Page> {
         let inbox = &self.users.get(&user).ok_or(Reject::UnknownHandle)?.inbox;
         inbox.check_cursor(after)?;
         Ok(inbox.page(after, self.page_limits(max)))
@@ -222,9 +228,9 @@ impl Hub {
     ///
     /// # Errors
     /// Those of resolving the room.
-    pub fn read_members(&self, user: UserId, room: Option<RoomId>) -> Result<Answer, Reject> {
+    pub fn read_members(&self, user: UserId, room: Option<RoomId>) -> Outcome<Answer> {
         let room = self.resolve_for(user, room)?;
-        let members = self.room(room).members().iter().filter_map(|member| {
+        let members = self.room(room).members.iter().filter_map(|member| {
             let who = Arc::clone(self.who_is(member.user)?);
             let presence = self.presence_of(member.user)?;
             Some(MemberView {
@@ -251,14 +257,14 @@ impl Hub {
         room: Option<RoomId>,
         before: Option<RoomSeq>,
         limit: usize,
-    ) -> Result<Answer, Reject> {
+    ) -> Outcome<Answer> {
         let room = self.resolve_for(user, room)?;
         let wanted = |event: &&Arc<Event>| {
             before.is_none_or(|before| event.room_seq < before)
                 && !matches!(&event.body, chat_types::Body::Message { sender, .. }
                     if self.blocked(user, sender.id))
         };
-        let history = self.room(room).history().iter();
+        let history = self.room(room).history.iter();
         let mut newest = history.rev().filter(wanted);
         let mut messages = self.page_limits(limit).of(newest.clone());
         let more = newest.nth(messages.len()).is_some();
@@ -270,7 +276,7 @@ impl Hub {
         })
     }
 
-    fn resolve_for(&self, user: UserId, room: Option<RoomId>) -> Result<RoomId, Reject> {
+    fn resolve_for(&self, user: UserId, room: Option<RoomId>) -> Outcome<RoomId> {
         self.users.get(&user).ok_or(Reject::UnknownHandle)?;
         self.resolve(user, room)
     }
@@ -295,39 +301,22 @@ impl Hub {
         self.moderation.kept(after)
     }
 
-    /// The size of every collection, with its limit. Walks the whole state.
+    /// The size of every collection, with its limit. Walks the whole state. A limit can be exceeded for a
+    /// while after `Resumed` lowered it, because existing elements stay.
     #[must_use]
     pub fn sizes(&self) -> Vec<Size> {
         let config = &self.config;
-        let [
-            mut inbox,
-            mut memory,
-            mut blocks,
-            mut streams,
-            mut rooms_each,
-            mut ended,
-        ] = [0; 6];
-        for user in self.users.sorted_keys() {
-            let participant = self.user(user);
-            inbox = inbox.max(participant.inbox.len());
-            memory = memory.max(participant.memory.len());
-            blocks = blocks.max(participant.blocks.len());
-            streams = streams.max(participant.streams as usize);
-            rooms_each = rooms_each.max(participant.rooms.len());
-            ended = ended.max(participant.ended.len());
-        }
-        let [mut members, mut history, mut draft, mut sticks] = [0; 4];
-        for room in self.rooms.sorted_keys() {
-            let room = self.room(room);
-            members = members.max(room.members().len());
-            history = history.max(room.history().len());
-            sticks = sticks.max(room.stick().map_or(0, |stick| stick.line().len()));
-            let drafts = room
-                .members()
-                .iter()
-                .filter_map(|member| room.draft(member.user));
-            draft = draft.max(drafts.map(|d| d.length() as usize).max().unwrap_or(0));
-        }
+        let user = |size: fn(&Participant) -> usize| self.users.most(|user| size(user));
+        let room = |size: fn(&Room) -> usize| self.rooms.most(|room| size(room));
+        let draft = |room: &Room| {
+            let drafts = room.members.iter().map(|member| room.draft(member.user));
+            drafts
+                .flatten()
+                .map(|draft| draft.length as usize)
+                .max()
+                .unwrap_or(0)
+        };
+        let line = |room: &Room| room.stick().map_or(0, |stick| stick.line.len());
         [
             ("participants", self.users.len(), config.max_participants),
             (
@@ -337,16 +326,40 @@ impl Hub {
             ),
             ("rooms", self.rooms.len(), config.max_rooms),
             ("queue", self.queue.len(), config.max_queue),
-            ("inbox", inbox, config.inbox_limit),
-            ("remembered_keys", memory, config.remembered_keys),
-            ("blocks", blocks, config.max_blocks),
-            ("streams", streams, config.max_streams),
-            ("rooms_each", rooms_each, config.max_rooms_each),
-            ("ended_rooms", ended, config.max_ended_rooms),
-            ("members", members, config.max_members),
-            ("history", history, config.history_limit),
-            ("stick_line", sticks, config.max_members),
-            ("draft", draft, config.max_draft),
+            ("inbox", user(|user| user.inbox.len()), config.inbox_limit),
+            (
+                "remembered_keys",
+                user(|user| user.memory.len()),
+                config.remembered_keys,
+            ),
+            ("blocks", user(|user| user.blocks.len()), config.max_blocks),
+            (
+                "streams",
+                user(|user| user.streams as usize),
+                config.max_streams,
+            ),
+            (
+                "rooms_each",
+                user(|user| user.rooms.len()),
+                config.max_rooms_each,
+            ),
+            (
+                "ended_rooms",
+                user(|user| user.ended.len()),
+                config.max_ended_rooms,
+            ),
+            (
+                "members",
+                room(|room| room.members.len()),
+                config.max_members,
+            ),
+            (
+                "history",
+                room(|room| room.history.len()),
+                config.history_limit,
+            ),
+            ("stick_line", room(line), config.max_members),
+            ("draft", room(draft), config.max_draft),
             ("reports", self.moderation.reports.len(), config.max_reports),
             (
                 "reports_per_address",
@@ -355,13 +368,8 @@ impl Hub {
             ),
             ("bans", self.moderation.bans(), config.max_bans),
         ]
-        .into_iter()
-        .map(|(name, size, limit)| Size {
-            name,
-            size: size as u64,
-            limit: u64::from(limit),
-        })
-        .collect()
+        .map(|(name, size, limit)| Size::from((name, size, limit.into())))
+        .into()
     }
 
     /// The name of a named room.

@@ -11,7 +11,7 @@ use super::{Effect, Hub};
 use crate::counters::ReleaseCause;
 use crate::name::RoomName;
 use crate::participant::Ghost;
-use crate::reject::{Accepted, Argument, Ending, Reject};
+use crate::reject::{Accepted, Argument, Ending, Outcome, Reject};
 use crate::room::{Kind, Room};
 use crate::stick::Stick;
 
@@ -49,7 +49,7 @@ impl Hub {
             let blocks = users.get(&who.id).map(|from| from.blocks.clone());
             sender = Some((who.id, blocks.unwrap_or_default()));
         }
-        for member in room.members() {
+        for member in &room.members {
             let user = member.user;
             if skip == Some(user) {
                 continue;
@@ -87,7 +87,7 @@ impl Hub {
     }
 
     /// The live room of a command: the room that it names, or the only room that the caller is in.
-    pub(super) fn resolve(&self, user: UserId, room: Option<RoomId>) -> Result<RoomId, Reject> {
+    pub(super) fn resolve(&self, user: UserId, room: Option<RoomId>) -> Outcome<RoomId> {
         let Some(room) = room else {
             return self.only_room(user);
         };
@@ -101,7 +101,7 @@ impl Hub {
         }
     }
 
-    fn only_room(&self, user: UserId) -> Result<RoomId, Reject> {
+    fn only_room(&self, user: UserId) -> Outcome<RoomId> {
         let participant = self.user(user);
         match (&participant.rooms[..], participant.ended.back()) {
             (&[room], _) => Ok(room),
@@ -132,7 +132,7 @@ impl Hub {
     }
 
     /// Checks that one more room fits. Every two waiters may need a room at any time.
-    pub(super) fn check_room_space(&self) -> Result<(), Reject> {
+    pub(super) fn check_room_space(&self) -> Outcome<()> {
         let kept = self.queue.len() / 2;
         if self.rooms.len() + kept >= self.config.max_rooms as usize {
             return Err(Reject::ServerFull);
@@ -146,11 +146,9 @@ impl Hub {
         user: Option<UserId>,
         from: Address,
         name: &Arc<str>,
-    ) -> Result<RoomName, Reject> {
-        let name = RoomName::new(name).map_err(|fault| Reject::InvalidArguments {
-            argument: Argument::Room,
-            accepted: Accepted::Line(64, fault),
-        })?;
+    ) -> Outcome<RoomName> {
+        let name = RoomName::new(name)
+            .map_err(|fault| Reject::invalid(Argument::Room, Accepted::Line(64, fault)))?;
         let Some(room) = self.index.rooms.get(&name.key) else {
             self.check_room_space()?;
             return self.check_rooms_each(user).map(|()| name);
@@ -168,19 +166,19 @@ impl Hub {
     }
 
     /// Checks that the room exists. One that is muted opens none, since everybody sees its name.
-    pub(super) fn check_open(&self, name: &RoomName) -> Result<(), Reject> {
+    pub(super) fn check_open(&self, name: &RoomName) -> Outcome<()> {
         let room = self.index.rooms.get(&name.key);
         room.map(|_| ()).ok_or(Reject::Muted)
     }
 
     fn is_full(&self, room: &Room) -> bool {
-        room.members().len() >= self.config.max_members as usize
+        room.members.len() >= self.config.max_members as usize
     }
 
     /// The member that makes place for one from this address: the one that is longest away, or the
     /// first of that address whose handle was never used.
     fn first_to_give_way(&self, room: &Room, from: Address) -> Option<UserId> {
-        let members = room.members().iter().map(|member| member.user);
+        let members = room.members.iter().map(|member| member.user);
         let ghosts = members.filter_map(|user| Some((self.user(user).presence.ghost()?, user)));
         let yielding = ghosts.filter(|(ghost, user)| match ghost {
             Ghost::Away(_) => true,
@@ -189,7 +187,7 @@ impl Hub {
         yielding.min().map(|(_, user)| user)
     }
 
-    fn check_rooms_each(&self, user: Option<UserId>) -> Result<(), Reject> {
+    fn check_rooms_each(&self, user: Option<UserId>) -> Outcome<()> {
         let limit = self.config.max_rooms_each;
         let Some(user) = user else { return Ok(()) };
         // A waiter needs space for the room of its next match.
@@ -232,11 +230,7 @@ impl Hub {
         room
     }
 
-    pub(super) fn leave_chat(
-        &mut self,
-        user: UserId,
-        room: Option<RoomId>,
-    ) -> Result<Reply, Reject> {
+    pub(super) fn leave_chat(&mut self, user: UserId, room: Option<RoomId>) -> Outcome {
         let room = match room {
             Some(room) => room,
             // A repeated call has no effect.
@@ -261,7 +255,7 @@ impl Hub {
     /// Removes the member. It receives `user.left` like the others: the event marks the end of its
     /// membership in the room's order.
     pub(super) fn leave_named(&mut self, room: RoomId, user: UserId) {
-        self.give_up_stick(room, user, ReleaseCause::Leave);
+        self.give_up_stick(room, user, ReleaseCause::LEAVE);
         let who = self.who(user);
         self.post(room, Body::Left(who), None);
         self.take_out(room, user);
@@ -271,7 +265,7 @@ impl Hub {
     pub(super) fn take_out(&mut self, room: RoomId, user: UserId) {
         self.room_mut(room).leave(user);
         self.user_mut(user).rooms.retain(|live| *live != room);
-        if self.room(room).members().is_empty() {
+        if self.room(room).members.is_empty() {
             self.drop_named(room);
         }
     }
@@ -282,7 +276,7 @@ impl Hub {
         {
             self.index.rooms.remove(key);
             // An operator may have closed it while members waited for the stick.
-            self.counters.count_dismissed(self.now, stick.line().len());
+            self.counters.count_dismissed(self.now, stick.line.len());
         }
     }
 
@@ -290,8 +284,7 @@ impl Hub {
     pub(super) fn end_pair(&mut self, room: RoomId, reason: EndReason, actor: Option<UserId>) {
         self.post(room, Body::PartnerDisconnected(reason), actor);
         self.room_mut(room).end(reason);
-        let members: Vec<UserId> = self.room(room).members().iter().map(|m| m.user).collect();
-        for user in members {
+        for user in self.members_of(room).collect::<Vec<_>>() {
             let limit = self.config.max_ended_rooms as usize;
             let participant = self.user_mut(user);
             participant.rooms.retain(|live| *live != room);
@@ -309,15 +302,14 @@ impl Hub {
     pub(super) fn drop_ended(&mut self, room: RoomId, user: UserId) {
         let ended = self.room_mut(room);
         ended.leave(user);
-        if ended.members().is_empty() {
+        if ended.members.is_empty() {
             self.rooms.remove(&room);
         }
     }
 
-    pub(super) fn typing(&mut self, user: UserId, room: Option<RoomId>) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
+    pub(super) fn typing(&mut self, user: UserId, room: RoomId) -> Reply {
         self.notice(room, user, NoticeKind::Typing);
-        Ok(Reply::Done)
+        Reply::Done
     }
 
     /// Notifies the rooms of a participant that it has waited in a `check` for this long.

@@ -3,9 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use postcard::ser_flavors::Flavor;
-use serde::{Deserialize, Serialize};
-
 use super::Hub;
 use crate::digest::fingerprint;
 use crate::name::room_key;
@@ -14,45 +11,6 @@ use chat_types::{Event, RoomId, RoomSeq};
 
 /// The first bytes of a snapshot: format and version.
 const FORMAT: &str = "talking-stick hub 6";
-
-#[derive(Serialize)]
-struct Written<'a> {
-    format: &'a str,
-    hub: &'a Hub,
-}
-
-#[derive(Deserialize)]
-struct Head<'a> {
-    format: &'a str,
-}
-
-#[derive(Deserialize)]
-struct Found<'a> {
-    #[expect(dead_code, reason = "read before the rest, as `Head`")]
-    format: &'a str,
-    hub: Hub,
-}
-
-/// Compares what is written with the rest of a snapshot. The result is whether they are equal.
-struct Rest<'a>(&'a [u8]);
-
-impl Flavor for Rest<'_> {
-    type Output = bool;
-
-    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.try_extend(&[byte])
-    }
-
-    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        let rest = self.0.strip_prefix(bytes);
-        self.0 = rest.ok_or(postcard::Error::SerializeBufferFull)?;
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<bool> {
-        Ok(self.0.is_empty())
-    }
-}
 
 /// Why a snapshot cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,19 +30,7 @@ impl Hub {
     /// If the state cannot be serialised, which is a bug.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        postcard::to_stdvec(&self.written()).expect("the core's state serialises")
-    }
-
-    /// Whether these bytes are the snapshot of this state, without a second copy of them.
-    pub(crate) fn is_snapshot(&self, bytes: &[u8]) -> bool {
-        postcard::serialize_with_flavor(&self.written(), Rest(bytes)).is_ok_and(|same| same)
-    }
-
-    const fn written(&self) -> Written<'_> {
-        Written {
-            format: FORMAT,
-            hub: self,
-        }
+        postcard::to_stdvec(&(FORMAT, self)).expect("the core's state serialises")
     }
 
     /// Restores the Hub from a snapshot. It continues exactly as the original would.
@@ -92,22 +38,18 @@ impl Hub {
     /// # Errors
     /// If the bytes are of another version, or damaged.
     pub fn restore(snapshot: &[u8]) -> Result<Self, RestoreError> {
-        match postcard::take_from_bytes::<Head<'_>>(snapshot) {
-            Ok((head, _)) if head.format == FORMAT => {}
+        let state = match postcard::take_from_bytes::<&str>(snapshot) {
+            Ok((FORMAT, state)) => state,
             _ => return Err(RestoreError::Format),
-        }
-        let (found, rest): (Found<'_>, _) = postcard::take_from_bytes(snapshot)
+        };
+        let (mut hub, rest): (Self, _) = postcard::take_from_bytes(state)
             .map_err(|error| RestoreError::Damaged(error.to_string()))?;
         if !rest.is_empty() {
-            return Err(RestoreError::Damaged(format!(
-                "{} bytes too many",
-                rest.len()
-            )));
+            let why = format!("{} bytes too many", rest.len());
+            return Err(RestoreError::Damaged(why));
         }
-        let mut hub = found.hub;
-        hub.config
-            .check()
-            .map_err(|error| RestoreError::Damaged(error.to_string()))?;
+        let checked = hub.config.check();
+        checked.map_err(|error| RestoreError::Damaged(error.to_string()))?;
         for user in hub.users.sorted_keys() {
             hub.reindex(user);
         }
@@ -167,7 +109,7 @@ impl Hub {
             self.user_mut(user).inbox.events_mut().for_each(&mut share);
         }
         for room in self.rooms.sorted_keys() {
-            self.room_mut(room).history_mut().for_each(&mut share);
+            self.room_mut(room).history.iter_mut().for_each(&mut share);
         }
     }
 }

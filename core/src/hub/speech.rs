@@ -6,9 +6,9 @@ use chat_types::config::StickRule;
 
 use super::Hub;
 use crate::counters::ReleaseCause;
-use crate::draft::{Draft, count};
+use crate::draft::count;
 use crate::name::has_visible;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject, refuse_if};
 use crate::stick::Stick;
 use chat_types::{Body, EndReason, Epoch, Reply, RoomId, UserId};
 
@@ -19,157 +19,105 @@ const TURNS_TOLD_FROM: u32 = 10;
 pub(super) const SUFFIX: usize = 50;
 
 impl Hub {
-    pub(super) fn send(
-        &mut self,
-        user: UserId,
-        room: Option<RoomId>,
-        text: &Arc<str>,
-        epoch: Option<Epoch>,
-    ) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
-        self.check_floor(user, room, epoch)?;
+    pub(super) fn send(&mut self, user: UserId, room: RoomId, text: &Arc<str>) -> Outcome {
         self.check_text(text)?;
         Ok(self.say(user, room, Arc::clone(text)))
     }
 
-    pub(super) fn append(
-        &mut self,
-        user: UserId,
-        room: Option<RoomId>,
-        text: &str,
-        epoch: Option<Epoch>,
-    ) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
-        self.check_floor(user, room, epoch)?;
-        if text.is_empty() {
-            return Err(Reject::MessageEmpty);
-        }
+    pub(super) fn append(&mut self, user: UserId, room: RoomId, text: &str) -> Outcome {
+        refuse_if(text.is_empty(), Reject::MessageEmpty)?;
         let (max_append, limit) = (self.config.max_append, self.config.max_draft);
         // Checked before the draft is created, so that a refusal creates none.
-        let drafted = self.room(room).draft(user).map_or(0, Draft::length);
+        let drafted = self.room(room).draft(user).map_or(0, |draft| draft.length);
         if drafted + count(text).min(max_append) > limit {
             return Err(Reject::DraftFull { limit });
         }
-        let draft = self
-            .room_mut(room)
-            .draft_mut(user)
-            .ok_or(Reject::NotInRoom)?;
-        let appended = draft.append(text, max_append);
-        let suffix = (appended.cut > 0).then(|| draft.suffix(SUFFIX).into());
+        let draft = self.room_mut(room).draft_mut(user);
+        let draft = draft.ok_or(Reject::NotInRoom)?;
+        let cut = draft.append(text, max_append);
+        let suffix = (cut > 0).then(|| draft.suffix(SUFFIX).into());
         Ok(Reply::Draft {
-            length: appended.length,
-            cut: appended.cut,
+            length: draft.length,
+            cut,
             suffix,
         })
     }
 
-    pub(super) fn push(
-        &mut self,
-        user: UserId,
-        room: Option<RoomId>,
-        epoch: Option<Epoch>,
-    ) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
-        self.check_floor(user, room, epoch)?;
-        let draft = self
-            .room(room)
-            .draft(user)
-            .filter(|draft| !draft.is_empty());
-        let text = draft.ok_or(Reject::DraftEmpty)?.text();
+    pub(super) fn push(&mut self, user: UserId, room: RoomId) -> Outcome {
+        let draft = self.room(room).draft(user);
+        let draft = draft.filter(|draft| !draft.is_empty());
+        let text = &*draft.ok_or(Reject::DraftEmpty)?.text;
         self.check_text(text)?;
         let text = Arc::from(text);
         self.room_mut(room).clear_draft(user);
         let reply = self.say(user, room, text);
         // Where the stick is optional, a member may push while it waits for the stick, and keeps
         // its place. The message may have ended a pair room; those have no stick.
-        if self
-            .room(room)
-            .stick()
-            .is_some_and(|stick| stick.holds(user))
-        {
-            self.give_up_stick(room, user, ReleaseCause::Push);
+        let stick = self.room(room).stick();
+        if stick.is_some_and(|stick| stick.holds(user)) {
+            self.give_up_stick(room, user, ReleaseCause::PUSH);
         }
         Ok(reply)
     }
 
-    pub(super) fn undo(
-        &mut self,
-        user: UserId,
-        room: Option<RoomId>,
-        epoch: Option<Epoch>,
-    ) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
-        self.check_epoch(user, room, epoch)?;
+    pub(super) fn undo(&mut self, user: UserId, room: RoomId) -> Reply {
         let room = self.room_mut(room);
-        if room.draft(user).is_none() {
-            return Ok(Reply::Draft {
-                length: 0,
-                cut: 0,
-                suffix: None,
-            });
+        // A member without a draft gets none.
+        if room.draft(user).is_some()
+            && let Some(draft) = room.draft_mut(user)
+        {
+            draft.undo();
+            return draft_of(draft.length);
         }
-        let draft = room.draft_mut(user).ok_or(Reject::NotInRoom)?;
-        draft.undo();
-        Ok(Reply::Draft {
-            length: draft.length(),
-            cut: 0,
-            suffix: None,
-        })
+        draft_of(0)
     }
 
-    pub(super) fn reset(
-        &mut self,
+    pub(super) fn reset(&mut self, user: UserId, room: RoomId) -> Reply {
+        self.room_mut(room).clear_draft(user);
+        self.give_up_stick(room, user, ReleaseCause::RESET);
+        draft_of(0)
+    }
+
+    /// The room in which `user` may speak now, as it names it.
+    pub(super) fn floor(
+        &self,
         user: UserId,
         room: Option<RoomId>,
         epoch: Option<Epoch>,
-    ) -> Result<Reply, Reject> {
+    ) -> Outcome<RoomId> {
         let room = self.resolve(user, room)?;
-        self.check_epoch(user, room, epoch)?;
-        self.room_mut(room).clear_draft(user);
-        self.give_up_stick(room, user, ReleaseCause::Reset);
-        Ok(Reply::Draft {
-            length: 0,
-            cut: 0,
-            suffix: None,
-        })
-    }
-
-    /// Checks that `user` may speak in `room` now.
-    fn check_floor(&self, user: UserId, room: RoomId, epoch: Option<Epoch>) -> Result<(), Reject> {
-        if self.is_muted(user) {
-            return Err(Reject::Muted);
-        }
+        refuse_if(self.is_muted(user), Reject::Muted)?;
         let stick = self.room(room).stick();
         check_grant(user, stick, epoch)?;
         match stick {
             Some(stick) if self.config.stick == StickRule::Required && !stick.holds(user) => {
                 Err(Reject::StickRequired)
             }
-            _ => Ok(()),
+            _ => Ok(room),
         }
     }
 
+    /// The room that `user` names, if the epoch that it may name is that of its grant there.
+    pub(super) fn granted(
+        &self,
+        user: UserId,
+        room: Option<RoomId>,
+        epoch: Option<Epoch>,
+    ) -> Outcome<RoomId> {
+        let room = self.resolve(user, room)?;
+        check_grant(user, self.room(room).stick(), epoch)?;
+        Ok(room)
+    }
+
     /// Checks that the text can be a message.
-    fn check_text(&self, text: &str) -> Result<(), Reject> {
-        if !has_visible(text) {
-            return Err(Reject::MessageEmpty);
-        }
+    fn check_text(&self, text: &str) -> Outcome<()> {
+        refuse_if(!has_visible(text), Reject::MessageEmpty)?;
         let limit = self.config.max_message;
         // Counting characters is costly. A text has at most as many characters as bytes.
         if text.len() > limit as usize && count(text) > limit {
             return Err(Reject::MessageTooLong { limit });
         }
         Ok(())
-    }
-
-    /// Checks the epoch against the stick of `room`, as `check_grant` does.
-    pub(super) fn check_epoch(
-        &self,
-        user: UserId,
-        room: RoomId,
-        epoch: Option<Epoch>,
-    ) -> Result<(), Reject> {
-        check_grant(user, self.room(room).stick(), epoch)
     }
 
     /// Posts the message. The caller has made all checks.
@@ -179,7 +127,7 @@ impl Hub {
         let found = self.room_mut(room);
         let left = found.count_turn(limit);
         let stick = found.stick().filter(|stick| stick.holds(user));
-        let epoch = stick.map(Stick::epoch);
+        let epoch = stick.map(|stick| stick.epoch);
         let body = Body::Message {
             sender,
             text,
@@ -201,11 +149,25 @@ impl Hub {
 }
 
 /// Checks the epoch, if the caller names one: it must be the epoch of the caller's current grant.
-fn check_grant(user: UserId, stick: Option<&Stick>, epoch: Option<Epoch>) -> Result<(), Reject> {
+pub(super) fn check_grant(
+    user: UserId,
+    stick: Option<&Stick>,
+    epoch: Option<Epoch>,
+) -> Outcome<()> {
     match (epoch, stick) {
-        (Some(epoch), Some(stick)) if !(stick.holds(user) && stick.epoch() == epoch) => {
+        (Some(epoch), Some(stick)) if !(stick.holds(user) && stick.epoch == epoch) => {
             Err(Reject::StickRequired)
         }
         _ => Ok(()),
+    }
+}
+
+/// The answer to a call that cut nothing.
+const fn draft_of(length: u32) -> Reply {
+    let (cut, suffix) = (0, None);
+    Reply::Draft {
+        length,
+        cut,
+        suffix,
     }
 }

@@ -3,9 +3,10 @@
 use chat_types::{Body, Epoch, Reply, RoomId, Span, UserId};
 
 use super::Hub;
-use super::lost_life::number_behind;
+use super::deadlines::number_behind;
+use super::speech::check_grant;
 use crate::counters::{ReleaseCause, StickMove};
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject, refuse_if};
 use crate::stick::{Claim, GivenUp};
 use crate::timer::Timer;
 
@@ -13,17 +14,12 @@ impl Hub {
     pub(super) fn claim_stick(
         &mut self,
         user: UserId,
-        room: Option<RoomId>,
+        room: RoomId,
         epoch: Option<Epoch>,
-    ) -> Result<Reply, Reject> {
-        let room = self.resolve(user, room)?;
-        if self.room(room).stick().is_none() {
-            return Err(Reject::NoStick);
-        }
-        if self.is_muted(user) {
-            return Err(Reject::Muted);
-        }
-        self.check_epoch(user, room, epoch)?;
+    ) -> Outcome {
+        refuse_if(self.room(room).stick().is_none(), Reject::NoStick)?;
+        refuse_if(self.is_muted(user), Reject::Muted)?;
+        check_grant(user, self.room(room).stick(), epoch)?;
         let (now, lease) = (self.now, self.config.stick_lease);
         let stick = self.room_mut(room).stick_mut().ok_or(Reject::NoStick)?;
         match stick.claim(user, now, lease) {
@@ -34,7 +30,7 @@ impl Hub {
             Claim::Queued(place) => {
                 self.counters.count_move(self.now, StickMove::Queued);
                 // A claim that is withdrawn and repeated posts only one event.
-                if self.room(room).last_claimant() != Some(user) {
+                if self.room(room).last_claimant != Some(user) {
                     let who = self.who(user);
                     self.post(room, Body::StickClaimed { user: who, place }, None);
                 }
@@ -44,13 +40,13 @@ impl Hub {
         self.stick_reply(user, room)
     }
 
-    fn stick_reply(&self, user: UserId, room: RoomId) -> Result<Reply, Reject> {
+    fn stick_reply(&self, user: UserId, room: RoomId) -> Outcome {
         let stick = self.room(room).stick().ok_or(Reject::NoStick)?;
-        let holder = stick.holder().expect("a claimed stick is held");
+        let holder = stick.holder.expect("a claimed stick is held");
         Ok(Reply::Stick {
             room,
             place: stick.place(user).expect("the caller has just claimed it"),
-            epoch: stick.epoch(),
+            epoch: stick.epoch,
             holder: holder.user,
             lease_until: holder.lease_until,
         })
@@ -63,13 +59,13 @@ impl Hub {
         };
         match stick.give_up(user) {
             GivenUp::Released(epoch) => {
-                self.counters.count_move(self.now, cause.released());
+                self.counters.count_move(self.now, cause.released);
                 let who = self.who(user);
                 self.post(room, Body::StickReleased { user: who, epoch }, None);
                 self.grant_next(room);
             }
             GivenUp::Withdrawn => {
-                if let Some(how) = cause.withdrawn() {
+                if let Some(how) = cause.withdrawn {
                     self.counters.count_move(self.now, how);
                 }
             }
@@ -83,7 +79,7 @@ impl Hub {
         let Some(stick) = self.room_mut(room).stick_mut() else {
             return;
         };
-        let epoch = stick.epoch();
+        let epoch = stick.epoch;
         if let Some(user) = stick.expire(now) {
             self.grant_expired(room, user, epoch);
         }
@@ -95,7 +91,7 @@ impl Hub {
         let Some(stick) = self.room_mut(room).stick_mut() else {
             return;
         };
-        let epoch = stick.epoch();
+        let epoch = stick.epoch;
         if let Some(user) = stick.pass_to(Epoch(number_behind(epoch.0, down))) {
             self.grant_expired(room, user, epoch);
         }
@@ -110,10 +106,8 @@ impl Hub {
 
     fn grant_next(&mut self, room: RoomId) {
         let (now, lease) = (self.now, self.config.stick_lease);
-        let next = self
-            .room_mut(room)
-            .stick_mut()
-            .and_then(|stick| stick.grant_next(now, lease));
+        let stick = self.room_mut(room).stick_mut();
+        let next = stick.and_then(|stick| stick.grant_next(now, lease));
         if let Some(user) = next {
             self.counters.count_move(now, StickMove::GrantedFromLine);
             self.tell_granted(room, user);
@@ -121,31 +115,13 @@ impl Hub {
     }
 
     fn tell_granted(&mut self, room: RoomId, user: UserId) {
-        self.arm_lease(room);
-        let epoch = self
-            .room(room)
-            .stick()
-            .map(crate::stick::Stick::epoch)
-            .unwrap_or_default();
-        let (who, lease) = (self.who(user), self.config.stick_lease);
-        self.post(
-            room,
-            Body::StickGranted {
-                user: who,
-                epoch,
-                lease,
-            },
-            None,
-        );
-    }
-
-    pub(super) fn arm_lease(&mut self, room: RoomId) {
-        let until = self
-            .room(room)
-            .stick()
-            .and_then(crate::stick::Stick::lease_until);
-        if let Some(until) = until {
-            self.timers.arm(Timer::Lease(room), until);
-        }
+        self.arm(Timer::Lease(room));
+        let stick = self.room(room).stick();
+        let body = Body::StickGranted {
+            user: self.who(user),
+            epoch: stick.map(|stick| stick.epoch).unwrap_or_default(),
+            lease: self.config.stick_lease,
+        };
+        self.post(room, body, None);
     }
 }

@@ -4,46 +4,32 @@ use std::collections::BTreeSet;
 
 use super::{Hub, Index};
 use crate::name::Keys;
-use crate::participant::Participant;
+use crate::participant::{Participant, State};
 use crate::room::{Kind, Room};
 use chat_types::{RoomId, UserId};
 
 impl Hub {
-    /// Checks that no collection exceeds its limit. Walks the whole state. Unlike an invariant, a
-    /// limit can be exceeded for a while after `Resumed` lowered it, because existing elements
-    /// stay.
-    ///
-    /// # Errors
-    /// The first limit that is exceeded.
-    pub fn check_limits(&self) -> Result<(), String> {
-        match self.sizes().iter().find(|s| s.size > s.limit) {
-            Some(s) => Err(format!("{}: {}, the limit is {}", s.name, s.size, s.limit)),
-            None => Ok(()),
-        }
-    }
-
     /// Checks every invariant. Walks the whole state: for tests, simulation and restores.
     ///
     /// # Errors
     /// The first invariant that does not hold. The shell stops rather than serve such a state.
     pub fn validate(&self) -> Result<(), String> {
         self.queue.validate()?;
-        for user in self.users.sorted_keys() {
-            self.validate_user(user)
+        for (user, participant) in self.users.sorted() {
+            self.validate_user(user, participant)
                 .map_err(|why| format!("{user}: {why}"))?;
         }
-        for id in self.rooms.sorted_keys() {
-            let room = self.room(id);
+        for (id, room) in self.rooms.sorted() {
             room.validate(id)?;
             self.validate_room(room)
                 .map_err(|why| format!("{id}: {why}"))?;
         }
         for waiter in self.queue.waiters() {
             let participant = self.users.get(&waiter.user).ok_or("a stranger waits")?;
-            if participant.is_away() || participant.pair.is_some() {
+            if participant.presence.state == State::Away || participant.pair.is_some() {
                 return Err(format!("{} waits, but is away or in a chat", waiter.user));
             }
-            if waiter.candidacy != self.candidacy(waiter.user) {
+            if waiter.is_candidate != self.is_candidate(waiter.user) {
                 return Err(format!("{}: use and candidacy differ", waiter.user));
             }
         }
@@ -66,7 +52,7 @@ impl Hub {
         if [index.handles.len(), index.readers.len(), index.names.len()] != [users; 3] {
             return Err("the index names more, or fewer, than are registered".into());
         }
-        if self.counters.claimants() != self.claimants() {
+        if self.counters.claimants != self.claimants() {
             return Err("the counters name more claimants, or fewer, than wait".into());
         }
         if index.away != self.index_away() {
@@ -79,20 +65,20 @@ impl Hub {
     }
 
     fn index_blocks(&self) -> BTreeSet<(UserId, UserId)> {
-        let users = self.users.sorted_keys().into_iter();
-        let of = |user| {
-            let blocks = self.user(user).blocks.iter();
-            blocks.map(move |other| (*other, user)).collect::<Vec<_>>()
-        };
-        users.flat_map(of).collect()
+        let users = self.users.sorted();
+        let blocks = users.flat_map(|(user, participant)| {
+            let blocks = participant.blocks.iter();
+            blocks.map(move |other| (*other, user))
+        });
+        blocks.collect()
     }
 
     /// Checks that each participant is found by all keys of its name and chosen id, and by no other
     /// key.
     fn validate_names(&self) -> Result<(), String> {
         let mut rebuilt = Index::default();
-        for user in self.users.sorted_keys() {
-            let who = self.who(user);
+        for (user, participant) in self.users.sorted() {
+            let who = &participant.who;
             let name = Keys::of(&who.name);
             let id = who.chosen_id.as_deref().map(Keys::of);
             let mut keys = name.iter().chain(id.iter().flat_map(Keys::iter));
@@ -100,7 +86,7 @@ impl Hub {
                 return Err(format!("{user}: is not found by its own name"));
             }
             drop(keys);
-            rebuilt.add_keys(&who, name, id.as_ref());
+            rebuilt.add_keys(who, name, id.as_ref());
         }
         let is_found = [
             &self.index.names,
@@ -113,8 +99,7 @@ impl Hub {
         Ok(())
     }
 
-    fn validate_user(&self, user: UserId) -> Result<(), String> {
-        let participant = self.user(user);
+    fn validate_user(&self, user: UserId, participant: &Participant) -> Result<(), String> {
         participant.inbox.validate()?;
         participant.breaks.validate()?;
         let index = &self.index;
@@ -132,40 +117,29 @@ impl Hub {
     }
 
     fn validate_rooms_of(&self, user: UserId, participant: &Participant) -> Result<(), String> {
-        let live = |room: &RoomId| {
-            self.rooms
-                .get(room)
-                .is_some_and(|r| r.is_member(user) && !is_ended(r))
+        let is = |room: &RoomId, ended: bool| {
+            let room = self.rooms.get(room).filter(|room| room.is_member(user));
+            room.is_some_and(|room| is_ended(room) == ended)
         };
-        let over = |room: &RoomId| {
-            self.rooms
-                .get(room)
-                .is_some_and(|r| r.is_member(user) && is_ended(r))
-        };
-        if !participant.rooms.iter().all(live) || !participant.ended.iter().all(over) {
+        let has_live = participant.rooms.iter().all(|room| is(room, false));
+        if !has_live || !participant.ended.iter().all(|room| is(room, true)) {
             return Err("names a room that it is not in, or that is not what it believes".into());
         }
-        let pairs: Vec<_> = participant
-            .rooms
-            .iter()
-            .filter(|room| self.is_pair(**room))
-            .collect();
-        if pairs.len() > 1 || pairs.first().copied() != participant.pair.as_ref() {
+        let is_pair = |room: &&RoomId| matches!(self.room(**room).kind, Kind::Pair { .. });
+        let pairs: Vec<_> = participant.rooms.iter().filter(is_pair).copied().collect();
+        if pairs.len() > 1 || pairs.first() != participant.pair.as_ref() {
             return Err("is in two chats, or has lost count of its one".into());
         }
         Ok(())
     }
 
     fn validate_room(&self, room: &Room) -> Result<(), String> {
-        for member in room.members() {
-            let participant = self
-                .users
-                .get(&member.user)
-                .ok_or("has a stranger as a member")?;
-            let known = if is_ended(room) {
-                participant.ended.contains(&room.id)
-            } else {
-                participant.rooms.contains(&room.id)
+        for member in &room.members {
+            let participant = self.users.get(&member.user);
+            let participant = participant.ok_or("has a stranger as a member")?;
+            let known = match is_ended(room) {
+                true => participant.ended.contains(&room.id),
+                false => participant.rooms.contains(&room.id),
             };
             if !known {
                 return Err(format!("{} does not know that it is a member", member.user));
@@ -182,12 +156,6 @@ impl Hub {
             Kind::Named { .. } | Kind::Pair { .. } | Kind::Ended(_) => Ok(()),
         }
     }
-
-    fn is_pair(&self, room: RoomId) -> bool {
-        self.rooms
-            .get(&room)
-            .is_some_and(|room| matches!(room.kind, Kind::Pair { .. }))
-    }
 }
 
 fn is_ended(room: &Room) -> bool {
@@ -200,7 +168,7 @@ mod tests {
 
     use super::Hub;
     use crate::hub::away::Away;
-    use crate::participant::{Participant, Presence, SpeechPermission};
+    use crate::participant::{Participant, State};
     use crate::timer::Timers;
     use chat_types::{Address, BreakKind, Config, RoomId, SecretHash, Time, UserId, Who};
     use chat_types::{Caller, Command, EnterQueue, Entry};
@@ -239,7 +207,7 @@ mod tests {
         for (who, command) in calls {
             let handle = SecretHash([who; 16]);
             let entry = Entry::Call {
-                caller: match hub.find(&handle) {
+                caller: match hub.user_by_handle(&handle) {
                     Some(_) => Caller::Handle(handle),
                     None => Caller::New {
                         handle,
@@ -271,13 +239,9 @@ mod tests {
     fn a_deadline_without_a_timer_is_invalid() {
         assert!(noticed(|hub| hub.timers = Timers::default()));
         // A deadline that moved to an earlier instant without rearming.
-        assert!(of_ann(
-            |ann| ann.presence = Presence::Grace { until: Time(2) }
-        ));
+        assert!(of_ann(|ann| ann.presence = State::Grace.until(Time(2))));
         // A deadline may move to a later instant: the earlier timer is then set again.
-        assert!(!of_ann(
-            |ann| ann.presence = Presence::Grace { until: Time::MAX }
-        ));
+        assert!(!of_ann(|ann| ann.presence = State::Grace.until(Time::MAX)));
     }
 
     #[test]
@@ -299,9 +263,7 @@ mod tests {
         assert!(noticed(|hub| hub.index.rooms.clear()));
         assert!(noticed(|hub| hub.index.away = Away::default()));
         // Away but not indexed as away; and registered from another address than the index says.
-        assert!(of_ann(
-            |ann| ann.presence = Presence::Away { until: Time::MAX }
-        ));
+        assert!(of_ann(|ann| ann.presence = State::Away.until(Time::MAX)));
         assert!(of_ann(|ann| ann.address = Address(9)));
         assert!(noticed(|hub| {
             hub.index.spellings.insert("x".into(), ANN);
@@ -363,25 +325,23 @@ mod tests {
     fn a_claim_of_a_muted_participant_is_invalid() {
         const CAT: UserId = UserId(3);
         let claim = |hub: &mut Hub| {
-            hub.claim_stick(CAT, Some(LOBBY), None).expect("it is free");
+            hub.claim_stick(CAT, LOBBY, None).expect("it is free");
         };
         assert!(!noticed(claim));
-        assert!(!noticed(
-            |hub| hub.user_mut(CAT).voice = SpeechPermission::Muted
-        ));
+        assert!(!noticed(|hub| hub.user_mut(CAT).is_muted = true));
         assert!(noticed(|hub| {
             claim(hub);
-            hub.user_mut(CAT).voice = SpeechPermission::Muted;
+            hub.user_mut(CAT).is_muted = true;
         }));
     }
 
     #[test]
     fn a_waiter_that_is_away_or_in_a_pair_is_invalid() {
         assert!(noticed(|hub| {
-            hub.user_mut(DAN).presence = Presence::Away { until: Time(9) };
+            hub.user_mut(DAN).presence = State::Away.until(Time(9));
         }));
         assert!(noticed(|hub| {
-            hub.user_mut(DAN).presence = Presence::Unused { until: Time(1) };
+            hub.user_mut(DAN).presence = State::Unused.until(Time(1));
         }));
         assert!(noticed(|hub| {
             let waiter = hub.queue.leave(DAN).expect("he waits");

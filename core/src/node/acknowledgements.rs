@@ -35,9 +35,8 @@ struct Progress {
 impl Acknowledgements {
     /// The place after which a bare check of `user` continues; `known` is the Hub's value.
     pub(super) fn delivered(&self, user: UserId, known: Seq) -> Seq {
-        self.users
-            .get(&user)
-            .map_or(known, |progress| progress.delivered.max(known))
+        let progress = self.users.get(&user);
+        progress.map_or(known, |progress| progress.delivered.max(known))
     }
 
     /// Records that the caller has received everything up to `after`.
@@ -72,12 +71,7 @@ impl Acknowledgements {
     }
 
     fn update(&mut self, now: Time, user: UserId, change: impl FnOnce(&mut Progress)) {
-        if self.users.get(&user).is_none() {
-            self.users.insert(user, Progress::default());
-        }
-        let Some(progress) = self.users.get_mut(&user) else {
-            return;
-        };
+        let progress = self.users.get_or_default(user);
         let was_dirty = progress.read || progress.seen;
         change(progress);
         if !was_dirty && (progress.read || progress.seen) {
@@ -88,10 +82,6 @@ impl Acknowledgements {
 
     pub(super) fn due(&self) -> Option<Time> {
         self.due
-    }
-
-    pub(super) fn is_due(&self, now: Time) -> bool {
-        self.due.is_some_and(|due| due <= now)
     }
 
     /// The consequences to propose, of at most `limit` participants.
@@ -110,18 +100,11 @@ impl Acknowledgements {
                 implied.push((user, Implied::Seen { waiting: None }));
             }
             if std::mem::take(&mut progress.read) {
-                let Progress {
-                    acknowledged,
-                    delivered,
-                    ..
-                } = *progress;
-                implied.push((
-                    user,
-                    Implied::Read {
-                        acknowledged,
-                        delivered,
-                    },
-                ));
+                let read = Implied::Read {
+                    acknowledged: progress.acknowledged,
+                    delivered: progress.delivered,
+                };
+                implied.push((user, read));
             }
         }
         if self.dirty.is_empty() {

@@ -1,12 +1,18 @@
-//! Admission: refusals that cost the journal nothing.
+//! Admission: refusals that cost the journal nothing, such as of texts whose size alone exceeds their
+//! limit.
 
 use chat_types::{
-    Address, Call, Caller, Command, Earlier, Entry, Implied, Read, Reader, RequestKey, Seq, Ticket,
-    Time, UserId,
+    Address, Call, Caller, Command, Config, EnterQueue, Entry, Implied, Read, Reader, RequestKey,
+    Seq, Ticket, Time, UserId,
 };
 
-use super::{Disk, Fate, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase};
-use crate::reject::Reject;
+use super::{Failing, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin};
+use crate::hub::{MAX_INTEREST, MAX_PUBLIC_ID, MAX_REASON};
+use crate::name::MAX_NAME;
+use crate::reject::{Accepted, Argument, LineFault, NameFault, Outcome, Reject, refuse_if};
+
+/// The largest number of bytes of one character.
+const BYTES: usize = 4;
 
 impl Node {
     /// Accepts a call from the shell. Its answer follows as an output, now or later.
@@ -16,13 +22,7 @@ impl Node {
         }
     }
 
-    fn admit(
-        &mut self,
-        now: Time,
-        ticket: Ticket,
-        from: Address,
-        call: Call,
-    ) -> Result<(), Reject> {
+    fn admit(&mut self, now: Time, ticket: Ticket, from: Address, call: Call) -> Outcome<()> {
         match call {
             // Operators' calls are few, and must pass while others are refused. So only the phase
             // is checked.
@@ -63,24 +63,16 @@ impl Node {
         }
     }
 
-    fn check_address(&self, from: Address) -> Result<(), Reject> {
-        if self.hub.is_banned(from) {
-            return Err(Reject::Blocked);
-        }
-        Ok(())
+    fn check_address(&self, from: Address) -> Outcome<()> {
+        refuse_if(self.hub.is_banned(from), Reject::Blocked)
     }
 
-    fn check_phase(&self) -> Result<(), Reject> {
-        if self.phase == Phase::Stopping {
-            return Err(Reject::ShuttingDown {
-                earlier: Earlier::Unasked,
-            });
-        }
-        Ok(())
+    fn check_phase(&self) -> Outcome<()> {
+        refuse_if(self.is_stopping, Reject::shutting_down())
     }
 
     /// The reader's participant, if the read is admitted.
-    fn reader(&mut self, now: Time, from: Address, reader: Reader) -> Result<UserId, Reject> {
+    fn reader(&mut self, now: Time, from: Address, reader: Reader) -> Outcome<UserId> {
         self.check_phase()?;
         self.check_address(from)?;
         let user = match reader {
@@ -101,7 +93,7 @@ impl Node {
         now: Time,
         (ticket, from): (Ticket, Address),
         (caller, key, command): (Caller, Option<RequestKey>, Command),
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let user = self.hub.caller(&caller)?;
         if let (Some(user), Some(key)) = (user, key)
             && let Some(outcome) = self.hub.recall(user, key, &command)
@@ -136,7 +128,7 @@ impl Node {
         from: Address,
         user: Option<UserId>,
         command: &Command,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         self.check_phase()?;
         self.gate.admit(now, from, user)?;
         self.check_sizes(command)?;
@@ -152,40 +144,25 @@ impl Node {
     /// # Errors
     /// The last append failed and its pause is not over, or the outcome of the append in flight is
     /// unknown.
-    pub fn check_storage(&self, now: Time) -> Result<(), Reject> {
-        let earlier = Earlier::Unasked;
-        match self.disk {
-            Disk::Failing { retry_at, .. } if now < retry_at => {
-                return Err(Reject::StorageUnavailable {
-                    retry_after: retry_at.since(now),
-                    earlier,
-                });
-            }
-            Disk::Failing { .. } | Disk::Healthy => {}
+    pub fn check_storage(&self, now: Time) -> Outcome<()> {
+        if let Some(Failing { retry_at, .. }) = self.failing
+            && now < retry_at
+        {
+            return Err(Reject::storage_unavailable(retry_at.since(now)));
         }
-        if self.fate == Fate::Unknown {
-            return Err(Reject::StorageUnavailable {
-                retry_after: MAX_PAUSE,
-                earlier,
-            });
-        }
-        Ok(())
+        refuse_if(self.is_fate_unknown, Reject::storage_unavailable(MAX_PAUSE))
     }
 
     /// Checks that one more entry may wait for the journal.
-    fn check_journal(&self, now: Time) -> Result<(), Reject> {
+    fn check_journal(&self, now: Time) -> Outcome<()> {
         self.check_storage(now)?;
-        let earlier = Earlier::Unasked;
         if self.proposed.len() >= self.hub.config().max_pending as usize {
-            return Err(Reject::Overloaded {
-                retry_after: OVERLOAD_RETRY,
-                earlier,
-            });
+            return Err(Reject::overloaded(OVERLOAD_RETRY));
         }
         Ok(())
     }
 
-    fn propose(&mut self, now: Time, origin: Origin, entry: Entry) -> Result<(), Reject> {
+    fn propose(&mut self, now: Time, origin: Origin, entry: Entry) -> Outcome<()> {
         self.check_journal(now)?;
         self.push(origin, entry);
         Ok(())
@@ -202,7 +179,7 @@ impl Node {
         ticket: Ticket,
         user: UserId,
         after: Option<Seq>,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let (after, ..) = self.cursor(user, after)?;
         // By its id: when the entry commits, the handle may belong to another participant.
         let implied = Implied::OpenStream;
@@ -222,4 +199,73 @@ impl Node {
         self.streams.opening(ticket);
         Ok(())
     }
+
+    /// Checks the size of each text in bytes against the longest that the Hub could accept. The Hub
+    /// counts the characters later.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "most commands have no text of their caller's"
+    )]
+    pub(super) fn check_sizes(&self, command: &Command) -> Outcome<()> {
+        let config = self.hub.config();
+        match command {
+            Command::SendMessage { text, .. } => {
+                let limit = config.max_message;
+                check(text, limit as usize, || Reject::MessageTooLong { limit })
+            }
+            Command::Append { text, .. } => {
+                let limit = config.max_draft;
+                check(text, limit as usize, || Reject::DraftFull { limit })
+            }
+            Command::Login { username, room } => {
+                check_name(username)?;
+                let accepted = Accepted::Line(64, LineFault::Long);
+                check(room, MAX_NAME, || Reject::invalid(Argument::Room, accepted))
+            }
+            Command::EnterQueue(enter) => check_enter(enter, config),
+            Command::ReportUser { reason, .. } => {
+                let accepted = Accepted::Line(MAX_REASON, LineFault::Long);
+                check(reason, MAX_REASON as usize, || {
+                    Reject::invalid(Argument::Reason, accepted)
+                })
+            }
+            Command::TakeBreak {
+                excuse: Some(excuse),
+                ..
+            } => {
+                let limit = config.max_excuse;
+                check(excuse, limit as usize, || {
+                    Reject::invalid(Argument::Excuse, Accepted::Characters(limit))
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_enter(enter: &EnterQueue, config: &Config) -> Outcome<()> {
+    if let Some(name) = &enter.display_name {
+        check_name(name)?;
+    }
+    let too_many = || Reject::invalid(Argument::Interests, Accepted::List(config.max_interests));
+    if enter.interests.len() > config.max_interests as usize {
+        return Err(too_many());
+    }
+    for interest in &*enter.interests {
+        check(interest, MAX_INTEREST, too_many)?;
+    }
+    let id = enter.user_id.as_deref().unwrap_or_default();
+    check(id, MAX_PUBLIC_ID, || {
+        Reject::invalid(Argument::UserId, Accepted::PublicId)
+    })
+}
+
+fn check_name(name: &str) -> Outcome<()> {
+    check(name, MAX_NAME, || Reject::NameNotAllowed {
+        why: NameFault::Length,
+    })
+}
+
+fn check(text: &str, characters: usize, refuse: impl FnOnce() -> Reject) -> Outcome<()> {
+    refuse_if(text.len() > characters.saturating_mul(BYTES), refuse())
 }

@@ -3,23 +3,18 @@
 use std::sync::Arc;
 
 use chat_types::{
-    Continuity, Earlier, Entry, Event, Implied, Position, Reply, Response, Seq, Ticket, Time,
-    UserId,
+    Continuity, Entry, Event, Implied, Position, Response, Seq, Ticket, Time, UserId,
 };
 
 use super::streams::Opener;
-use super::{Disk, FIRST_PAUSE, Fate, MAX_PAUSE, Node, Origin, Output, Phase};
-use crate::reject::Reject;
+use super::{FIRST_PAUSE, Failing, MAX_PAUSE, Node, Origin, Output};
+use crate::reject::{Outcome, Reject};
 
 impl Node {
     /// The next batch to append; none while one is in flight, or if nothing is proposed.
     pub fn poll_batch(&mut self, now: Time) -> Option<&[Entry]> {
-        if !self.entries.is_empty() || self.fate == Fate::Unknown {
-            return None;
-        }
-        if let Disk::Failing { retry_at, .. } = self.disk
-            && now < retry_at
-        {
+        let is_paused = self.failing.is_some_and(|failing| now < failing.retry_at);
+        if !self.entries.is_empty() || self.is_fate_unknown || is_paused {
             return None;
         }
         self.propose_step();
@@ -35,8 +30,8 @@ impl Node {
         // The consequences of reads join a batch that is sent anyway. After a while they form a
         // batch of their own.
         if !self.entries.is_empty()
-            || self.acknowledgements.is_due(now)
-            || self.phase == Phase::Stopping
+            || self.acknowledgements.due().is_some_and(|due| due <= now)
+            || self.is_stopping
         {
             for (user, implied) in self.acknowledgements.take(room) {
                 self.origins.push(Origin::Node);
@@ -92,15 +87,15 @@ impl Node {
         &mut self,
         first: Position,
         (at, now): (Time, Time),
-        mut look: impl FnMut(&Entry, Option<Ticket>, &Result<Reply, Reject>, &[Arc<Event>]),
+        mut look: impl FnMut(&Entry, Option<Ticket>, &Outcome, &[Arc<Event>]),
     ) {
         assert_eq!(
             first,
             self.hub.position().next(),
             "the journal has other entries"
         );
-        self.fate = Fate::Known;
-        self.disk = Disk::Healthy;
+        self.is_fate_unknown = false;
+        self.failing = None;
         let mut entries = std::mem::take(&mut self.entries);
         let mut origins = std::mem::take(&mut self.origins);
         for (entry, origin) in entries.iter().zip(&mut origins) {
@@ -140,7 +135,7 @@ impl Node {
     }
 
     /// Answers the call and those that joined it.
-    fn answer_call(&mut self, ticket: Ticket, outcome: Result<Reply, Reject>) {
+    fn answer_call(&mut self, ticket: Ticket, outcome: Outcome) {
         for joined in self.retries.take(ticket) {
             self.reply(joined, outcome.clone().map(Response::Done));
         }
@@ -148,51 +143,49 @@ impl Node {
     }
 
     /// Answers the break and those that joined it, or delays their answers.
-    fn answer_breaks(&mut self, now: Time, ticket: Ticket, outcome: Result<Reply, Reject>) {
+    fn answer_breaks(&mut self, now: Time, ticket: Ticket, outcome: Outcome) {
         for joined in self.retries.take(ticket) {
             self.answer_break(now, joined, outcome.clone());
         }
         self.answer_break(now, ticket, outcome);
     }
 
-    fn opened(
-        &mut self,
-        ticket: Ticket,
-        user: UserId,
-        after: Option<Seq>,
-        outcome: Result<Reply, Reject>,
-    ) {
+    fn opened(&mut self, ticket: Ticket, user: UserId, after: Option<Seq>, outcome: Outcome) {
         let wanted = self.streams.opened(ticket);
         match outcome {
             Err(reject) => self.reply(ticket, Err(reject)),
             Ok(_) if !wanted => self.imply(user, Implied::CloseStream),
             Ok(_) => {
-                self.reply(ticket, Ok(Response::Streaming));
                 let (end, _) = self.hub.inbox_cursors(user).unwrap_or_default();
-                let cursor = after.unwrap_or(end);
-                self.streams.open(ticket, user, (cursor, Opener::Owner));
-                if cursor < end && self.streams.signal(ticket) {
-                    self.outputs.push_back(Output::StreamReady(ticket));
-                }
+                self.begin_stream(ticket, (user, Opener::Owner), after, end);
             }
+        }
+    }
+
+    /// Opens a stream from behind `after`, or from the end of the inbox.
+    pub(super) fn begin_stream(
+        &mut self,
+        ticket: Ticket,
+        (user, opener): (UserId, Opener),
+        after: Option<Seq>,
+        end: Seq,
+    ) {
+        self.reply(ticket, Ok(Response::Streaming));
+        let cursor = after.unwrap_or(end);
+        self.streams.open(ticket, user, (cursor, opener));
+        if cursor < end && self.streams.signal(ticket) {
+            self.outputs.push_back(Output::StreamReady(ticket));
         }
     }
 
     /// Drops the batch in flight, of which the journal contains nothing: its calls are refused.
     pub fn append_failed(&mut self, now: Time) {
-        self.fate = Fate::Known;
-        let pause = match self.disk {
-            Disk::Healthy => FIRST_PAUSE,
-            Disk::Failing { pause, .. } => pause.times(2).min(MAX_PAUSE),
-        };
-        self.disk = Disk::Failing {
-            retry_at: now + pause,
-            pause,
-        };
-        let reject = Reject::StorageUnavailable {
-            retry_after: pause,
-            earlier: Earlier::Unasked,
-        };
+        self.is_fate_unknown = false;
+        let longer = |failing: Failing| failing.pause.times(2).min(MAX_PAUSE);
+        let pause = self.failing.map_or(FIRST_PAUSE, longer);
+        let retry_at = now + pause;
+        self.failing = Some(Failing { retry_at, pause });
+        let reject = Reject::storage_unavailable(pause);
         let entries = std::mem::take(&mut self.entries);
         let origins = std::mem::take(&mut self.origins);
         for (origin, entry) in origins.iter().zip(&entries) {
@@ -241,7 +234,7 @@ impl Node {
     /// Records that the outcome of the append is unknown. The node halts until `committed` or
     /// `append_failed` is called.
     pub fn append_unknown(&mut self) {
-        self.fate = Fate::Unknown;
+        self.is_fate_unknown = true;
     }
 }
 

@@ -6,11 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use chat_types::{Earlier, Reply, Response, Span, Ticket, Time, UserId};
+use chat_types::{Reply, Response, Span, Ticket, Time, UserId};
 
 use super::{Node, OVERLOAD_RETRY};
-use crate::breaks::StressStatus;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 use crate::table::Table;
 
 /// The delay after which a participant with its share of delayed answers should try again.
@@ -109,31 +108,20 @@ impl DelayedReplies {
 
 impl Node {
     /// Checks that one more answer could be delayed, of this participant and of all.
-    pub(super) fn check_delayed_space(&self, user: Option<UserId>) -> Result<(), Reject> {
-        let (config, earlier) = (self.hub.config(), Earlier::Unasked);
+    pub(super) fn check_delayed_space(&self, user: Option<UserId>) -> Outcome<()> {
+        let config = self.hub.config();
         let share = user.map_or(0, |user| self.delayed.of(user).count());
         if share >= config.max_held_each as usize {
-            return Err(Reject::RateLimited {
-                retry_after: SHARE_RETRY,
-                earlier,
-            });
+            return Err(Reject::rate_limited(SHARE_RETRY));
         }
         if self.delayed.len() >= config.max_held as usize {
-            return Err(Reject::Overloaded {
-                retry_after: OVERLOAD_RETRY,
-                earlier,
-            });
+            return Err(Reject::overloaded(OVERLOAD_RETRY));
         }
         Ok(())
     }
 
     /// Sends the answer to a decided break, now or when it is due.
-    pub(super) fn answer_break(
-        &mut self,
-        now: Time,
-        ticket: Ticket,
-        outcome: Result<Reply, Reject>,
-    ) {
+    pub(super) fn answer_break(&mut self, now: Time, ticket: Ticket, outcome: Outcome) {
         let wanted = self.delayed.decided(ticket);
         match outcome {
             Ok(Reply::OnBreak {
@@ -174,10 +162,7 @@ impl Node {
         } = &mut answer.reply
             && let Some(mood) = self.hub.mood(answer.user, now)
         {
-            StressStatus {
-                stress: *stress,
-                boss_alert: *boss_alert,
-            } = mood;
+            (*stress, *boss_alert) = mood;
         }
         self.reply(ticket, Ok(Response::Done(answer.reply)));
     }

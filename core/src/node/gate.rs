@@ -12,9 +12,9 @@ use chat_types::{
     config::{Bucket, Config, RateLimit},
 };
 
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject, refuse_if};
 use crate::table::Table;
-use chat_types::{Address, Earlier, UserId};
+use chat_types::{Address, UserId};
 
 /// The largest number of addresses with a bucket. Beyond it, calls from new addresses are refused
 /// until other buckets are full again.
@@ -55,7 +55,7 @@ struct Rate {
 
 impl Rate {
     fn new(limit: RateLimit) -> Option<Self> {
-        let RateLimit::Bucket(Bucket { per_second, burst }) = limit else {
+        let RateLimit::At(Bucket { per_second, burst }) = limit else {
             return None;
         };
         let interval = Span(1_000_000 / u64::from(per_second).max(1)).max(Span(1));
@@ -66,15 +66,10 @@ impl Rate {
     }
 
     /// The bucket after one more call. As an error, the time until there is space for one.
-    fn take(self, full_at: Time, now: Time) -> Result<Time, Reject> {
+    fn take(self, full_at: Time, now: Time) -> Outcome<Time> {
         let next = full_at.max(now) + self.interval;
         let ahead = next.since(now);
-        if ahead > self.burst {
-            return Err(Reject::RateLimited {
-                retry_after: ahead - self.burst,
-                earlier: Earlier::Unasked,
-            });
-        }
+        refuse_if(ahead > self.burst, Reject::rate_limited(ahead - self.burst))?;
         Ok(next)
     }
 }
@@ -91,12 +86,7 @@ impl Gate {
     }
 
     /// Admits a call from the address: by the participant, or (`None`) by one that registers.
-    pub(super) fn admit(
-        &mut self,
-        now: Time,
-        from: Address,
-        user: Option<UserId>,
-    ) -> Result<(), Reject> {
+    pub(super) fn admit(&mut self, now: Time, from: Address, user: Option<UserId>) -> Outcome<()> {
         self.calls.admit(now, from)?;
         match (user, self.each) {
             (None, _) => self.registrations.admit(now, from),
@@ -106,12 +96,7 @@ impl Gate {
     }
 
     /// Admits a read by the participant's reader id. The participant's own bucket is not charged.
-    pub(super) fn admit_reader(
-        &mut self,
-        now: Time,
-        from: Address,
-        user: UserId,
-    ) -> Result<(), Reject> {
+    pub(super) fn admit_reader(&mut self, now: Time, from: Address, user: UserId) -> Outcome<()> {
         self.calls.admit(now, from)?;
         if let Some(rate) = self.each {
             charge(&mut self.readers, rate, user, now)?;
@@ -140,7 +125,7 @@ impl Addresses {
         }
     }
 
-    fn admit(&mut self, now: Time, from: Address) -> Result<(), Reject> {
+    fn admit(&mut self, now: Time, from: Address) -> Outcome<()> {
         let Some(rate) = self.rate else {
             return Ok(());
         };
@@ -152,16 +137,12 @@ impl Addresses {
 
     /// Frees space for a new bucket. A bucket that is full again need not be stored; each call
     /// examines a few.
-    fn make_space(&mut self, now: Time, from: Address, rate: Rate) -> Result<(), Reject> {
+    fn make_space(&mut self, now: Time, from: Address, rate: Rate) -> Outcome<()> {
         if self.full_at.contains_key(&from) {
             return Ok(());
         }
-        let next: Vec<(Address, Time)> = self
-            .full_at
-            .range(self.hand..)
-            .take(SWEEP)
-            .map(|(a, t)| (*a, *t))
-            .collect();
+        let next = self.full_at.range(self.hand..).take(SWEEP);
+        let next: Vec<(Address, Time)> = next.map(|(address, at)| (*address, *at)).collect();
         self.hand = match next.last() {
             Some((last, _)) if next.len() == SWEEP => Address(last.0.wrapping_add(1)),
             _ => Address(0),
@@ -172,28 +153,16 @@ impl Addresses {
             }
         }
         if self.full_at.len() as u64 >= ADDRESSES {
-            return Err(Reject::RateLimited {
-                retry_after: rate.burst,
-                earlier: Earlier::Unasked,
-            });
+            return Err(Reject::rate_limited(rate.burst));
         }
         Ok(())
     }
 }
 
 /// Charges one call to the participant's bucket.
-fn charge(
-    buckets: &mut Table<UserId, Time>,
-    rate: Rate,
-    user: UserId,
-    now: Time,
-) -> Result<(), Reject> {
-    match buckets.get_mut(&user) {
-        Some(full_at) => *full_at = rate.take(*full_at, now)?,
-        None => {
-            buckets.insert(user, rate.take(Time(0), now)?);
-        }
-    }
+fn charge(buckets: &mut Table<UserId, Time>, rate: Rate, user: UserId, now: Time) -> Outcome<()> {
+    let full_at = buckets.get_or_default(user);
+    *full_at = rate.take(*full_at, now)?;
     Ok(())
 }
 
@@ -202,7 +171,7 @@ mod tests {
     use super::*;
 
     fn gate(per_second: u32, burst: u32) -> Gate {
-        let limit = RateLimit::Bucket(Bucket { per_second, burst });
+        let limit = RateLimit::rate(per_second, burst);
         let config = Config {
             rate_limit: limit,
             address_rate_limit: limit,
@@ -217,13 +186,7 @@ mod tests {
         let mut gate = gate(10, 3);
         let mut call = |at| gate.admit(Time(at), Address(1), Some(UserId(1)));
         assert_eq!([call(0), call(0), call(0)], [Ok(()); 3]);
-        assert_eq!(
-            call(0),
-            Err(Reject::RateLimited {
-                retry_after: Span::millis(100),
-                earlier: Earlier::Unasked,
-            })
-        );
+        assert_eq!(call(0), Err(Reject::rate_limited(Span::millis(100))));
         assert_eq!(call(100_000), Ok(()));
         assert!(call(150_000).is_err());
         assert_eq!(call(200_000), Ok(()));
@@ -231,10 +194,7 @@ mod tests {
 
     #[test]
     fn only_registrations_take_from_their_bucket() {
-        let limit = RateLimit::Bucket(Bucket {
-            per_second: 1,
-            burst: 1,
-        });
+        let limit = RateLimit::rate(1, 1);
         let mut gate = Gate::new(&Config {
             rate_limit: RateLimit::None,
             registration_rate_limit: limit,

@@ -65,9 +65,8 @@ impl LongPolls {
     }
 
     pub(super) fn take_all(&mut self) -> Vec<(UserId, Waiting)> {
-        let users = self.by_user.sorted_keys();
+        let users = self.by_user.sorted_keys().into_iter();
         users
-            .into_iter()
             .filter_map(|user| Some((user, self.take(user)?)))
             .collect()
     }

@@ -1,13 +1,12 @@
 //! Reads: answered from the committed state, at once or when events arrive.
 
-use chat_types::{Answer, Continuity, Earlier, Read, Response, Seq, Span, Ticket, Time, UserId};
+use chat_types::{Answer, Continuity, Read, Response, Seq, Span, Ticket, Time, UserId};
 
+use super::Node;
 use super::long_polls::{self, Waiting};
 use super::streams::Opener;
-use super::{Node, Output, Phase};
-use crate::breaks::StressStatus;
 use crate::hub::STREAM_RETRY;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject};
 
 impl Node {
     pub(super) fn read(
@@ -16,7 +15,7 @@ impl Node {
         ticket: Ticket,
         user: UserId,
         read: Read,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         if self.hub.wants_seen(user, now) {
             self.acknowledgements.see(now, user);
         }
@@ -31,8 +30,8 @@ impl Node {
                 limit,
             } => self.hub.read_history(user, room, before, limit)?,
             Read::Mood => {
-                let StressStatus { stress, boss_alert } =
-                    self.hub.mood(user, now).ok_or(Reject::UnknownHandle)?;
+                let mood = self.hub.mood(user, now);
+                let (stress, boss_alert) = mood.ok_or(Reject::UnknownHandle)?;
                 Answer::Mood { stress, boss_alert }
             }
         };
@@ -47,7 +46,7 @@ impl Node {
         &self,
         user: UserId,
         after: Option<Seq>,
-    ) -> Result<(Option<Seq>, Seq, Seq), Reject> {
+    ) -> Outcome<(Option<Seq>, Seq, Seq)> {
         let (end, delivered) = self.hub.inbox_cursors(user).ok_or(Reject::UnknownHandle)?;
         if after.is_some_and(|after| after > end) && self.continuity == Continuity::Whole {
             return Err(Reject::InvalidCursor { end: end.0 });
@@ -62,7 +61,7 @@ impl Node {
         ticket: Ticket,
         user: UserId,
         (after, wait, max): (Option<Seq>, Span, usize),
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let (after, end, delivered) = self.cursor(user, after)?;
         let start = match after {
             Some(after) => {
@@ -83,7 +82,7 @@ impl Node {
             until: now + wait,
             told: now,
         };
-        if wait == Span::ZERO || start < end || self.phase == Phase::Stopping {
+        if wait == Span::ZERO || start < end || self.is_stopping {
             self.answer_check(now, user, &waiting);
         } else {
             self.long_polls.park(user, waiting, self.beat());
@@ -99,7 +98,7 @@ impl Node {
         ticket: Ticket,
         user: UserId,
         (after, max): (Option<Seq>, usize),
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let (after, _, known) = self.cursor(user, after)?;
         let start = after.unwrap_or_else(|| self.acknowledgements.delivered(user, known));
         let page = self.hub.read_inbox(user, start, max.max(1))?;
@@ -115,20 +114,12 @@ impl Node {
         ticket: Ticket,
         user: UserId,
         after: Option<Seq>,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let (after, end, _) = self.cursor(user, after)?;
         if self.streams.readers(user) >= self.hub.config().max_streams as usize {
-            return Err(Reject::RateLimited {
-                retry_after: STREAM_RETRY,
-                earlier: Earlier::Unasked,
-            });
+            return Err(Reject::rate_limited(STREAM_RETRY));
         }
-        self.reply(ticket, Ok(Response::Streaming));
-        let cursor = after.unwrap_or(end);
-        self.streams.open(ticket, user, (cursor, Opener::Reader));
-        if cursor < end && self.streams.signal(ticket) {
-            self.outputs.push_back(Output::StreamReady(ticket));
-        }
+        self.begin_stream(ticket, (user, Opener::Reader), after, end);
         Ok(())
     }
 

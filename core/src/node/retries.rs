@@ -7,13 +7,12 @@
 use std::collections::BTreeSet;
 
 use chat_types::{
-    Call, Caller, Command, Earlier, Entry, Reply, RequestKey, Response, SecretHash, Ticket, Time,
-    UserId,
+    Call, Command, Earlier, Entry, Reply, RequestKey, Response, SecretHash, Ticket, Time, UserId,
 };
 
 use super::{Node, Origin};
 use crate::digest::fingerprint;
-use crate::reject::Reject;
+use crate::reject::{Outcome, Reject, refuse_if};
 use crate::table::Table;
 
 /// The identity of a repeated call: the hash of its caller's handle, and its request key.
@@ -78,15 +77,15 @@ fn keyed(origin: Origin, entry: &Entry) -> Option<(Name, Ticket, &Command)> {
     let (Origin::Call(ticket) | Origin::Break(ticket)) = origin else {
         return None;
     };
-    let Entry::Call {
-        caller: Caller::Handle(handle) | Caller::New { handle, .. },
+    if let Entry::Call {
+        caller,
         key: Some(key),
         command,
     } = entry
-    else {
-        return None;
-    };
-    Some(((*handle, *key), ticket, command))
+    {
+        return Some(((caller.handle(), *key), ticket, command));
+    }
+    None
 }
 
 impl Node {
@@ -94,18 +93,18 @@ impl Node {
     /// answer is delayed. So its own answer may come later than from `submit`.
     pub fn repeats_unanswered(&mut self, now: Time, call: &Call) -> bool {
         let Call::Command {
-            caller: Caller::Handle(handle) | Caller::New { handle, .. },
+            caller,
             key: Some(key),
             command,
         } = call
         else {
             return false;
         };
-        let user = self.hub.user_by_handle(handle);
+        let user = self.hub.user_by_handle(&caller.handle());
         let outcome = user.and_then(|user| self.hub.recall(user, *key, command));
         let is_delayed =
             matches!(outcome, Some(Ok(Reply::OnBreak { answer_at, .. })) if answer_at > now);
-        is_delayed || self.in_flight((*handle, *key)).is_some()
+        is_delayed || self.in_flight((caller.handle(), *key)).is_some()
     }
 
     /// Answers a repeated call with its remembered outcome, without the journal. That the
@@ -114,8 +113,8 @@ impl Node {
         &mut self,
         now: Time,
         (ticket, user): (Ticket, UserId),
-        outcome: Result<Reply, Reject>,
-    ) -> Result<(), Reject> {
+        outcome: Outcome,
+    ) -> Outcome<()> {
         if matches!(outcome, Ok(Reply::OnBreak { answer_at, .. }) if answer_at > now) {
             // The repeated answer is delayed like the first one.
             self.check_delayed_space(Some(user))
@@ -135,13 +134,11 @@ impl Node {
         (ticket, user): (Ticket, Option<UserId>),
         entry: &Entry,
         reject: Reject,
-    ) -> Result<(), Reject> {
+    ) -> Outcome<()> {
         let Some((name, _, command)) = keyed(Origin::Call(ticket), entry) else {
             return Err(reject);
         };
-        if !reject.is_retryable() {
-            return Err(reject);
-        }
+        refuse_if(!reject.kind().is_retryable(), reject)?;
         let Some((first, request)) = self.in_flight(name) else {
             return Err(reject.with_earlier(Earlier::None));
         };
@@ -160,7 +157,7 @@ impl Node {
 
     /// The answer to this call after a failed append: the outcome of an earlier attempt, if one was
     /// committed after this call was admitted.
-    pub(super) fn after_failure(&mut self, entry: &Entry, reject: Reject) -> Result<Reply, Reject> {
+    pub(super) fn after_failure(&mut self, entry: &Entry, reject: Reject) -> Outcome {
         let Some((name, _, command)) = keyed(Origin::Call(Ticket(0)), entry) else {
             return Err(reject);
         };

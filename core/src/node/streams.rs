@@ -56,30 +56,21 @@ impl Streams {
 
     /// The number of the participant's streams that were opened by reader id.
     pub(super) fn readers(&self, user: UserId) -> usize {
-        let held = self
-            .of(user)
-            .iter()
-            .filter_map(|ticket| self.open.get(ticket));
-        held.filter(|stream| stream.holder == Opener::Reader)
-            .count()
+        let streams = self.of(user).iter();
+        let streams = streams.filter_map(|ticket| self.open.get(ticket));
+        let read = streams.filter(|stream| stream.holder == Opener::Reader);
+        read.count()
     }
 
     pub(super) fn open(&mut self, ticket: Ticket, user: UserId, (cursor, holder): (Seq, Opener)) {
-        self.open.insert(
-            ticket,
-            Stream {
-                user,
-                holder,
-                cursor,
-                signalled: false,
-            },
-        );
-        match self.by_user.get_mut(&user) {
-            Some(streams) => streams.push(ticket),
-            None => {
-                self.by_user.insert(user, vec![ticket]);
-            }
-        }
+        let stream = Stream {
+            user,
+            holder,
+            cursor,
+            signalled: false,
+        };
+        self.open.insert(ticket, stream);
+        self.by_user.get_or_default(user).push(ticket);
     }
 
     /// Closes a stream. Returns its participant and its holder.
@@ -99,9 +90,8 @@ impl Streams {
     }
 
     pub(super) fn cursor(&self, ticket: Ticket) -> Option<(UserId, Seq)> {
-        self.open
-            .get(&ticket)
-            .map(|stream| (stream.user, stream.cursor))
+        let stream = self.open.get(&ticket)?;
+        Some((stream.user, stream.cursor))
     }
 
     pub(super) fn advance(&mut self, ticket: Ticket, cursor: Seq, unread: u64) {

@@ -130,7 +130,7 @@ fn body(body: &Body) -> String {
             let epoch = epoch.map_or(String::new(), |epoch| format!(" under epoch {epoch}"));
             format!(" {}: {text:?}{epoch}", shown(sender))
         }
-        Body::PartnerDisconnected(reason) => format!(" {}", reason.as_str()),
+        Body::PartnerDisconnected(reason) => format!(" {}", reason.name()),
         Body::PartnerAway(who)
         | Body::PartnerReconnected(who)
         | Body::Joined(who)
@@ -163,13 +163,13 @@ pub(crate) fn gap(gap: &Gap) -> String {
     for range in &gap.rooms {
         let _ = write!(text, ", {}/{} to {}", range.room, range.from, range.to);
         let counted = (range.messages > 0).then(|| format!("{} said", range.messages));
-        let you = range.you.map(|change| format!("you {}", change.as_str()));
+        let you = range.you.map(|change| format!("you {}", change.name()));
         let members = range.members_changed.then(|| "members changed".to_owned());
         let stick = range
             .stick
-            .map(|loss| format!("your stick {} epoch {}", loss.as_str(), loss.epoch()));
+            .map(|loss| format!("your stick {} epoch {}", loss.name(), loss.epoch()));
         let moved = range.stick_changed.then(|| "stick changed".to_owned());
-        let ended = range.ended.map(|why| format!("ended {}", why.as_str()));
+        let ended = range.ended.map(|why| format!("ended {}", why.name()));
         let said = [counted, you, members, stick, moved, ended];
         let said: Vec<_> = said.into_iter().flatten().collect();
         if !said.is_empty() {

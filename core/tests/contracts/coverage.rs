@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::{
-    Caller, Code, Command, Entry, Hub, MeasureTarget, Operate, Reject, SecretHash, Seq,
-};
+use chat_core::{Caller, Code, Command, Entry, Hub, MeasureTarget, Operate, SecretHash, Seq};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -56,7 +54,7 @@ impl Reached {
             // A refusal that can be retried would be remembered with its key.
             let reply = outcome.reply.as_ref();
             let is_call = matches!(entry, Entry::Call { .. });
-            assert!(!is_call || !reply.is_err_and(Reject::is_retryable));
+            assert!(!is_call || !reply.is_err_and(|why| why.kind().is_retryable()));
             self.codes.extend(outcome.reply.err().map(|why| why.code()));
             for user in users() {
                 let page = hub.read_inbox(user, Seq(0), usize::MAX).ok();

@@ -1,6 +1,6 @@
 //! Admission: refusals before the journal, and its counters.
 
-use chat_core::config::{Bucket, RateLimit};
+use chat_core::config::RateLimit;
 use chat_core::{Address, Call, Caller, Command, Config, Continuity, Node, Operate, Span, Ticket};
 
 use crate::shell::{Shell, check, command, secret, send};
@@ -30,10 +30,7 @@ impl Codes for Vec<Ticket> {
 
 #[test]
 fn floods_cost_no_journal() {
-    let bucket = RateLimit::Bucket(Bucket {
-        per_second: 1,
-        burst: 2,
-    });
+    let bucket = RateLimit::rate(1, 2);
     let mut shell = Shell::with_pair(Config {
         rate_limit: bucket,
         ..Config::default()
@@ -71,10 +68,7 @@ fn register(name: &str, from: Address) -> Call {
 /// At most two registrations at once, and one more each second.
 fn slow_registration() -> Config {
     Config {
-        registration_rate_limit: RateLimit::Bucket(Bucket {
-            per_second: 1,
-            burst: 2,
-        }),
+        registration_rate_limit: RateLimit::rate(1, 2),
         ..Config::default()
     }
 }
@@ -126,10 +120,7 @@ fn refused_registrations_count_and_calls_by_handle_do_not() {
 fn typing_costs_as_much_as_a_message() {
     let refused_after = |calls: &dyn Fn() -> Command| {
         let mut shell = Shell::with_pair(Config {
-            rate_limit: RateLimit::Bucket(Bucket {
-                per_second: 2,
-                burst: 5,
-            }),
+            rate_limit: RateLimit::rate(2, 5),
             ..Config::default()
         });
         // The bucket is full again.
@@ -205,10 +196,7 @@ fn the_collections_of_a_node_keep_to_their_limits() {
 
 #[test]
 fn sizes_count_who_waits_for_a_stick_and_which_addresses_are_told_apart() {
-    let limit = RateLimit::Bucket(Bucket {
-        per_second: 5,
-        burst: 50,
-    });
+    let limit = RateLimit::rate(5, 50);
     let mut shell = Shell::new(Config {
         address_rate_limit: limit,
         ..Config::default()
@@ -263,12 +251,7 @@ fn the_limits_of_a_node_follow_from_its_configuration() {
 
 #[test]
 fn a_restart_with_other_rates_charges_by_these() {
-    let limit = |burst| {
-        RateLimit::Bucket(Bucket {
-            per_second: 1,
-            burst,
-        })
-    };
+    let limit = |burst| RateLimit::rate(1, burst);
     let mut shell = Shell::with_pair(Config {
         rate_limit: limit(1),
         ..Config::default()

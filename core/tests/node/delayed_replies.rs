@@ -277,7 +277,7 @@ fn a_repeated_call_is_held_until_the_same_instant() {
     let third = shell.call(keyed("ann", 7));
     shell.commit();
     assert_eq!(shell.told(third), Some((0, 5)), "past that instant at once");
-    let breaks = shell.node.hub().counters().breaks(BreakKind::ShowMeme);
+    let breaks = shell.node.hub().counters().breaks[BreakKind::ShowMeme as usize];
     assert_eq!(breaks, 5, "one break for all three");
 }
 
@@ -354,7 +354,8 @@ fn breaks_are_counted_by_kind() {
     }
     shell.commit();
     let figures = shell.node.hub().counters();
-    let counts = [BreakKind::Chimaek, BreakKind::ShowMeme].map(|kind| figures.breaks(kind));
+    let counts =
+        [BreakKind::Chimaek, BreakKind::ShowMeme].map(|kind| figures.breaks[kind as usize]);
     assert_eq!(counts, [1, 5]);
-    assert_eq!((figures.alerts(), figures.held()), (5, 2));
+    assert_eq!((figures.alerts, figures.held), (5, 2));
 }

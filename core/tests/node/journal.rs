@@ -159,7 +159,7 @@ fn a_repeated_key_is_answered_from_memory_also_after_a_refusal() {
     let (first, second) = (shell.call(keyed("hi")), shell.call(keyed("hi")));
     shell.commit();
     assert_eq!(shell.outcome(first), shell.outcome(second));
-    assert_eq!(shell.node.hub().counters().recalled(), 1);
+    assert_eq!(shell.node.hub().counters().recalled, 1);
     let other = shell.call(keyed("other"));
     shell.commit();
     assert_eq!(shell.code(other), Some("request_key_reused"));
@@ -258,10 +258,10 @@ fn answers_from_memory_are_counted_and_nothing_else_is() {
     for recalled in 0..4 {
         shell.call(keyed.clone());
         shell.commit();
-        assert_eq!(shell.node.hub().counters().recalled(), recalled);
+        assert_eq!(shell.node.hub().counters().recalled, recalled);
     }
     shell.node.swap_for_restored();
-    assert_eq!(shell.node.hub().counters().recalled(), 3);
+    assert_eq!(shell.node.hub().counters().recalled, 3);
 }
 
 #[test]

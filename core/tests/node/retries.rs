@@ -1,7 +1,7 @@
 //! Repeated calls: answered from memory, joined to the attempt in flight, or refused with what is
 //! known of earlier attempts.
 
-use chat_core::config::{Bucket, RateLimit};
+use chat_core::config::RateLimit;
 use chat_core::{
     Address, BreakKind, Call, Caller, Command, Config, Earlier, Reply, RequestKey, Response, Span,
     Ticket,
@@ -95,7 +95,7 @@ fn what_is_remembered_is_answered_at_once_by_a_full_server() {
     let again = shell.call(keyed("ann", 1, "hi"));
     assert!(shell.is_sent(again));
     assert_eq!(shell.outcome(again), shell.outcome(first));
-    assert_eq!(shell.node.hub().counters().recalled(), 1);
+    assert_eq!(shell.node.hub().counters().recalled, 1);
     let other = shell.call(keyed("ann", 1, "other"));
     assert_eq!(shell.code(other), Some("request_key_reused"));
     shell.commit();
@@ -105,10 +105,7 @@ fn what_is_remembered_is_answered_at_once_by_a_full_server() {
 #[test]
 fn what_is_remembered_passes_rate_limits_and_a_disk_that_fails_and_a_stop() {
     let mut shell = Shell::with_pair(Config {
-        rate_limit: RateLimit::Bucket(Bucket {
-            per_second: 1,
-            burst: 1,
-        }),
+        rate_limit: RateLimit::rate(1, 1),
         ..Config::default()
     });
     shell.now += Span::secs(10);
@@ -137,10 +134,7 @@ fn what_is_remembered_passes_rate_limits_and_a_disk_that_fails_and_a_stop() {
 #[test]
 fn a_refusal_that_says_try_again_is_decided_again() {
     let mut shell = Shell::with_pair(Config {
-        rate_limit: RateLimit::Bucket(Bucket {
-            per_second: 1,
-            burst: 1,
-        }),
+        rate_limit: RateLimit::rate(1, 1),
         ..Config::default()
     });
     shell.call(send("ann", "hi"));
@@ -317,10 +311,7 @@ fn a_repeated_mint_is_answered_with_its_first_outcome_too() {
 #[test]
 fn a_registration_is_repeated_past_its_rate_until_the_handle_is_used() {
     let mut shell = Shell::new(Config {
-        registration_rate_limit: RateLimit::Bucket(Bucket {
-            per_second: 1,
-            burst: 1,
-        }),
+        registration_rate_limit: RateLimit::rate(1, 1),
         ..Config::default()
     });
     let first = shell.call(login("cat", 7));

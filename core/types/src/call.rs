@@ -77,13 +77,10 @@ impl Call {
     /// them.
     #[must_use]
     pub const fn earlier_if_refused(&self) -> Earlier {
-        match self {
-            Self::Command { key: Some(_), .. } => Earlier::Unknown,
-            Self::Command { key: None, .. }
-            | Self::Operate { .. }
-            | Self::Read { .. }
-            | Self::OpenStream { .. } => Earlier::Unasked,
+        if let Self::Command { key: Some(_), .. } = self {
+            return Earlier::Unknown;
         }
+        Earlier::Unasked
     }
 }
 

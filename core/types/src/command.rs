@@ -1,13 +1,10 @@
-//! Commands and journal entries.
+//! Commands, the kinds of breaks, operators' acts, and journal entries.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Address, BreakKind, Config, Continuity, Epoch, Operate, RequestKey, RoomId, SecretHash, Seq,
-    Span, UserId,
-};
+use crate::{Address, Config, Epoch, RequestKey, RoomId, SecretHash, Seq, Span, UserId};
 
 /// One entry of the journal. The journal adds its position and time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -254,4 +251,107 @@ pub struct EnterQueue {
     pub display_name: Option<Arc<str>>,
     /// The topics that the caller wants to talk about.
     pub interests: Arc<[Arc<str>]>,
+}
+
+crate::listed! {
+    /// The kinds of breaks. All follow the same rules, and differ only in the texts of their
+    /// answers.
+    #[derive(Serialize, Deserialize)]
+    BreakKind {
+        /// A break without a stated purpose.
+        TakeABreak "take_a_break",
+        /// Watching a series.
+        WatchNetflix "watch_netflix",
+        /// Looking at a meme.
+        ShowMeme "show_meme",
+        /// A bathroom break, with a phone.
+        BathroomBreak "bathroom_break",
+        /// A long walk to fetch a coffee.
+        CoffeeMission "coffee_mission",
+        /// A private phone call that passes for an urgent one.
+        UrgentCall "urgent_call",
+        /// Eyes closed, as if in thought.
+        DeepThinking "deep_thinking",
+        /// Online shopping that passes for sorting mail.
+        EmailOrganizing "email_organizing",
+        /// Fried chicken and beer.
+        Chimaek "chimaek",
+        /// Leaving work at once.
+        LeaveWork "leave_work",
+        /// A dinner with the whole team.
+        CompanyDinner "company_dinner",
+    }
+}
+
+/// An operator's act.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Operate {
+    /// Mute a participant until it is unmuted.
+    Mute {
+        /// The participant.
+        user: UserId,
+        /// The reason, which the participant's rooms receive.
+        reason: Arc<str>,
+    },
+    /// Unmute a participant.
+    Unmute {
+        /// The participant.
+        user: UserId,
+    },
+    /// Remove a participant from a room.
+    Kick {
+        /// The participant.
+        user: UserId,
+        /// The room.
+        room: RoomId,
+        /// The reason, which the room receives.
+        reason: Arc<str>,
+    },
+    /// Close a room.
+    Close {
+        /// The room to close.
+        room: RoomId,
+        /// The reason, which the room receives.
+        reason: Arc<str>,
+    },
+    /// End a participant's registration. Neither its handle nor its name can be registered again.
+    BanUser {
+        /// The participant.
+        user: UserId,
+        /// The reason.
+        reason: Arc<str>,
+    },
+    /// Mute all present and future participants of this address, until it is unbanned.
+    MuteAddress {
+        /// The hash of the address.
+        address: Address,
+        /// The reason, which the rooms of these participants receive.
+        reason: Arc<str>,
+    },
+    /// Refuse all calls from this address.
+    BanAddress {
+        /// The hash of the address.
+        address: Address,
+        /// The reason.
+        reason: Arc<str>,
+    },
+    /// Remove the mute or the ban of a name.
+    Unban {
+        /// The name, in any spelling.
+        name: Arc<str>,
+    },
+    /// Remove the mute or the ban of an address.
+    UnbanAddress {
+        /// The hash of the address.
+        address: Address,
+    },
+}
+
+/// Whether entries whose answers have left may be missing at the end of a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Continuity {
+    /// The journal has all of them.
+    Whole,
+    /// It was restored from a backup, or its damaged end was given up: a life of the server is lost.
+    Broken,
 }

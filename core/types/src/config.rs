@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Span;
@@ -54,11 +55,11 @@ words! {
     }
 }
 
-/// A number, or no limit. Written `200` or `none`.
+/// A limit, or none. Written `200` or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// At most this many.
-    At(u32),
+pub enum Limit<T = u32> {
+    /// At most this.
+    At(T),
     /// No limit.
     None,
 }
@@ -73,14 +74,9 @@ pub struct Bucket {
     pub burst: u32,
 }
 
-/// A token bucket, or none: written `{ per_second: 20, burst: 60 }` or `none`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RateLimit {
-    /// Calls beyond the bucket are refused as `rate_limited`.
-    Bucket(Bucket),
-    /// No limit.
-    None,
-}
+/// A token bucket, or none: written `{ per_second: 20, burst: 60 }` or `none`. Calls beyond the bucket are
+/// refused as `rate_limited`.
+pub type RateLimit = Limit<Bucket>;
 
 /// The kind of value of a key.
 #[derive(Clone, Copy, Debug)]
@@ -229,19 +225,23 @@ config! {
     /// Breaks of one participant whose answers are delayed, or may be; beyond it `rate_limited`.
     max_held_each: u32 = 16, Takes::Count(1, 65_536);
     /// Calls of one participant; beyond it `rate_limited`.
-    rate_limit: RateLimit = rate(20, 60), Takes::Rate;
+    rate_limit: RateLimit = RateLimit::rate(20, 60), Takes::Rate;
     /// Calls from one address; beyond it `rate_limited`.
     address_rate_limit: RateLimit = RateLimit::None, Takes::Rate;
     /// Registrations from one address, including refused ones; beyond it `rate_limited`.
-    registration_rate_limit: RateLimit = rate(2, 100), Takes::Rate;
+    registration_rate_limit: RateLimit = RateLimit::rate(2, 100), Takes::Rate;
     /// Commands that wait for the journal; beyond it `overloaded`.
     max_pending: u32 = 65_536, Takes::Count(1, 10_000_000);
     /// Commands that are appended to the journal in one batch.
     max_batch: u32 = 1_024, Takes::Count(1, 10_000_000);
 }
 
-const fn rate(per_second: u32, burst: u32) -> RateLimit {
-    RateLimit::Bucket(Bucket { per_second, burst })
+impl RateLimit {
+    /// A bucket of this average rate and this burst.
+    #[must_use]
+    pub const fn rate(per_second: u32, burst: u32) -> Self {
+        Self::At(Bucket { per_second, burst })
+    }
 }
 
 /// A value of the configuration that is out of range.
@@ -313,34 +313,44 @@ impl Setting for RateLimit {
     fn fits(&self, takes: Takes) -> bool {
         let possible = |number: u32| (1..=MOST_RATE).contains(&number);
         let fits = match self {
-            Self::Bucket(bucket) => possible(bucket.per_second) && possible(bucket.burst),
+            Self::At(bucket) => possible(bucket.per_second) && possible(bucket.burst),
             Self::None => true,
         };
         matches!(takes, Takes::Rate) && fits
     }
 }
 
-impl fmt::Display for Limit {
+impl<T: fmt::Display> fmt::Display for Limit<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::At(n) => write!(f, "{n}"),
+            Self::At(limit) => limit.fmt(f),
             Self::None => f.write_str("none"),
         }
     }
 }
 
-impl fmt::Display for RateLimit {
+impl fmt::Display for Bucket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bucket(Bucket { per_second, burst }) => {
-                write!(f, "{{ per_second: {per_second}, burst: {burst} }}")
-            }
-            Self::None => f.write_str("none"),
-        }
+        let Self { per_second, burst } = self;
+        write!(f, "{{ per_second: {per_second}, burst: {burst} }}")
     }
 }
 
-/// The written form of a value or `none`. Formats for machines serialise an option instead.
+/// What a limit can be at.
+pub trait Limited {
+    /// How it is written.
+    const FORM: &'static str;
+}
+
+impl Limited for u32 {
+    const FORM: &'static str = "a whole number";
+}
+
+impl Limited for Bucket {
+    const FORM: &'static str = "{ per_second, burst }";
+}
+
+/// The written form of a limit. Formats for machines serialise an option instead.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum OrNone<T> {
@@ -354,63 +364,30 @@ enum NoLimit {
     None,
 }
 
-fn write_or_none<T: Serialize, S: Serializer>(value: Option<T>, s: S) -> Result<S::Ok, S::Error> {
-    if !s.is_human_readable() {
-        return value.serialize(s);
-    }
-    value
-        .map_or(OrNone::None(NoLimit::None), OrNone::Value)
-        .serialize(s)
-}
-
-fn read_or_none<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    d: D,
-    accepted: &str,
-) -> Result<Option<T>, D::Error> {
-    if !d.is_human_readable() {
-        return Option::deserialize(d);
-    }
-    match OrNone::deserialize(d) {
-        Ok(OrNone::Value(value)) => Ok(Some(value)),
-        Ok(OrNone::None(NoLimit::None)) => Ok(None),
-        Err(_) => Err(serde::de::Error::custom(format!("expected {accepted}"))),
-    }
-}
-
-impl Serialize for Limit {
+impl<T: Serialize> Serialize for Limit<T> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        write_or_none(
-            if let Self::At(n) = self {
-                Some(n)
-            } else {
-                None
-            },
-            s,
-        )
+        let value = match self {
+            Self::At(value) => Some(value),
+            Self::None => None,
+        };
+        match s.is_human_readable() {
+            true => value
+                .map_or(OrNone::None(NoLimit::None), OrNone::Value)
+                .serialize(s),
+            false => value.serialize(s),
+        }
     }
 }
 
-impl<'de> Deserialize<'de> for Limit {
+impl<'de, T: Limited + Deserialize<'de>> Deserialize<'de> for Limit<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        Ok(read_or_none(d, "a whole number or none")?.map_or(Self::None, Self::At))
-    }
-}
-
-impl Serialize for RateLimit {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        write_or_none(
-            if let Self::Bucket(b) = self {
-                Some(b)
-            } else {
-                None
-            },
-            s,
-        )
-    }
-}
-
-impl<'de> Deserialize<'de> for RateLimit {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        Ok(read_or_none(d, "{ per_second, burst } or none")?.map_or(Self::None, Self::Bucket))
+        if !d.is_human_readable() {
+            return Ok(Option::deserialize(d)?.map_or(Self::None, Self::At));
+        }
+        match OrNone::deserialize(d) {
+            Ok(OrNone::Value(value)) => Ok(Self::At(value)),
+            Ok(OrNone::None(NoLimit::None)) => Ok(Self::None),
+            Err(_) => Err(D::Error::custom(format!("expected {} or none", T::FORM))),
+        }
     }
 }

@@ -123,32 +123,20 @@ pub enum Body {
     },
 }
 
-/// Why a pair room ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum EndReason {
-    /// `left`: one of the two left the room.
-    Left,
-    /// `timeout`: one of the two went away.
-    Timeout,
-    /// `blocked`: one of the two blocked the other.
-    Blocked,
-    /// `turn_limit`: the room reached its limit of messages.
-    TurnLimit,
-    /// `closed`: an operator ended it.
-    Closed,
-}
-
-impl EndReason {
-    /// The reason's name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Left => "left",
-            Self::Timeout => "timeout",
-            Self::Blocked => "blocked",
-            Self::TurnLimit => "turn_limit",
-            Self::Closed => "closed",
-        }
+crate::listed! {
+    /// Why a pair room ended.
+    #[derive(Serialize, Deserialize)]
+    EndReason {
+        /// One of the two left the room.
+        Left "left",
+        /// One of the two went away.
+        Timeout "timeout",
+        /// One of the two blocked the other.
+        Blocked "blocked",
+        /// The room reached its limit of messages.
+        TurnLimit "turn_limit",
+        /// An operator ended it.
+        Closed "closed",
     }
 }
 
@@ -301,29 +289,18 @@ pub struct LostRange {
     pub ended: Option<EndReason>,
 }
 
-/// A change of the reader's own membership of a room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Membership {
-    /// `matched`: the reader was matched into the room.
-    Matched,
-    /// `joined`: the reader joined.
-    Joined,
-    /// `left`: the reader left.
-    Left,
-    /// `kicked`: an operator removed the reader.
-    Kicked,
-}
-
-impl Membership {
-    /// The name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Matched => "matched",
-            Self::Joined => "joined",
-            Self::Left => "left",
-            Self::Kicked => "kicked",
-        }
+crate::listed! {
+    /// A change of the reader's own membership of a room.
+    #[derive(Serialize, Deserialize)]
+    Membership {
+        /// The reader was matched into the room.
+        Matched "matched",
+        /// The reader joined.
+        Joined "joined",
+        /// The reader left.
+        Left "left",
+        /// An operator removed the reader.
+        Kicked "kicked",
     }
 }
 
@@ -341,7 +318,7 @@ pub enum StickLoss {
 impl StickLoss {
     /// The name on the wire.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Granted(_) => "granted",
             Self::Released(_) => "released",
@@ -367,13 +344,15 @@ pub enum NoticeKind {
     Waiting(Span),
 }
 
-/// A participant's presence as others see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Attendance {
-    /// A stream is open, or a call came recently.
-    Present,
-    /// The last stream closed, and the grace period runs.
-    Reconnecting,
-    /// The participant has had neither a stream nor a call for too long.
-    Away,
+crate::listed! {
+    /// A participant's presence as others see it.
+    #[derive(Serialize, Deserialize)]
+    Attendance {
+        /// A stream is open, or a call came recently.
+        Present "present",
+        /// The last stream closed, and the grace period runs.
+        Reconnecting "reconnecting",
+        /// The participant has had neither a stream nor a call for too long.
+        Away "away",
+    }
 }

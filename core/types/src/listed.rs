@@ -18,7 +18,13 @@ macro_rules! listed {
             /// The variant's word.
             #[must_use]
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $word,)* }
+                Self::NAMES[self as usize]
+            }
+
+            /// The variant of this word.
+            #[must_use]
+            pub fn parse(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.name() == name)
             }
         }
     };

@@ -1,11 +1,13 @@
-//! Answers to accepted calls: to commands, and to reads.
+//! Answers to accepted calls: to commands, and to reads. Pages of an inbox, and what members and operators
+//! read of the state.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BreakKind, Epoch, Event, MemberView, NoticeKind, Page, RoomId, RoomSeq, Span, Time, UserId, Who,
+    Address, Attendance, BreakKind, Epoch, Event, Gap, NoticeKind, RoomId, RoomSeq, Seq, Span,
+    Time, UserId, Who,
 };
 
 /// The answer to an accepted command.
@@ -203,4 +205,153 @@ pub enum Response {
     Read(Answer),
     /// The stream is open. Its ticket is that of the call.
     Streaming,
+}
+
+/// The result of reading an inbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// The gaps before and between the events, in order.
+    pub gaps: Vec<Gap>,
+    /// The events with their places, in order.
+    pub events: Vec<(Seq, Arc<Event>)>,
+    /// The last place of the page. For an empty page, the place after which it was read.
+    pub cursor: Seq,
+    /// The number of places after the page.
+    pub unread: u64,
+}
+
+/// An element of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// A range of dropped places.
+    Gap(&'a Gap),
+    /// An event with its place.
+    Event(Seq, &'a Arc<Event>),
+}
+
+impl Page {
+    /// Gaps and events, in the order of their places.
+    pub fn items(&self) -> impl Iterator<Item = Item<'_>> {
+        let mut gaps = self.gaps.iter().peekable();
+        let mut events = self.events.iter().peekable();
+        std::iter::from_fn(move || {
+            let next = events.peek().map(|(seq, _)| *seq);
+            let gap = gaps.next_if(|gap| next.is_none_or(|next| gap.to < next));
+            if let Some(gap) = gap {
+                return Some(Item::Gap(gap));
+            }
+            let (seq, event) = events.next()?;
+            Some(Item::Event(*seq, event))
+        })
+    }
+
+    /// The place of the first event; if there is none, the place after the page.
+    #[must_use]
+    pub fn first(&self) -> Seq {
+        let first = self.events.first().map(|(seq, _)| *seq);
+        first.unwrap_or_else(|| self.cursor.next())
+    }
+
+    /// Whether the page has neither gaps nor events.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.gaps.is_empty() && self.events.is_empty()
+    }
+}
+
+/// What a member needs to speak in a room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Floor {
+    /// Whether members need the stick to speak.
+    pub needs_stick: bool,
+    /// The member's place for the stick: 0 holds it, 1 is next. None without a claim.
+    pub place: Option<u32>,
+    /// The epoch of the current or the last grant; 0 in a room without a stick.
+    pub epoch: Epoch,
+    /// Whether the member has a draft with text.
+    pub has_draft: bool,
+}
+
+/// A member as `list_users` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberView {
+    /// The member.
+    pub who: Arc<Who>,
+    /// The instant at which it joined.
+    pub since: Time,
+    /// Whether it is present.
+    pub presence: Attendance,
+}
+
+/// The numbers of participants, rooms and waiters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Registered participants.
+    pub participants: usize,
+    /// The largest number of them that registered from one address.
+    pub of_one_address: usize,
+    /// Rooms, including ended ones that are still remembered.
+    pub rooms: usize,
+    /// Participants in the queue.
+    pub waiting: usize,
+    /// Since when the first of them waits.
+    pub first_waits_since: Option<Time>,
+    /// The average of recent waits; none before the first match.
+    pub recent_wait: Option<Span>,
+}
+
+/// A participant as an operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParticipantView {
+    /// Its names.
+    pub who: Arc<Who>,
+    /// Whether it is present.
+    pub presence: Attendance,
+    /// The number of open streams.
+    pub streams: u32,
+    /// The live rooms that it is in.
+    pub rooms: Vec<RoomId>,
+    /// Since when it waits in the queue; none if it does not.
+    pub waiting_since: Option<Time>,
+    /// Whether it may not speak, because an operator muted it.
+    pub is_muted: bool,
+    /// The address that it was registered from.
+    pub address: Address,
+}
+
+/// A named room as seen from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomView {
+    /// The room.
+    pub id: RoomId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The number of members.
+    pub members: usize,
+    /// The epoch of the current grant, and its holder.
+    pub holder: Option<(Epoch, UserId)>,
+    /// The end of the current lease.
+    pub lease_until: Option<Time>,
+    /// The number of members who wait for the stick.
+    pub stick_line: usize,
+    /// The first of them, in order: at most [`LINE_SHOWN`].
+    pub next_in_line: Vec<UserId>,
+}
+
+/// The largest number of waiting members that a view of a room lists.
+pub const LINE_SHOWN: usize = 8;
+
+/// A report of one participant about another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The instant of the report.
+    pub at: Time,
+    /// The reporter.
+    pub by: UserId,
+    /// The address that the reporter was registered from.
+    pub from: Address,
+    /// The reported participant.
+    pub about: UserId,
+    /// The reporter's reason.
+    pub reason: Arc<str>,
 }

@@ -221,18 +221,8 @@ mod tests {
 
     #[test]
     fn spans_read_and_print_alike() {
-        for text in [
-            "250us",
-            "1.5ms",
-            "20ms",
-            "1.5s",
-            "22.431057s",
-            "10m",
-            "2h",
-            "1d",
-            "0s",
-            "33.4s",
-        ] {
+        let texts = "250us 1.5ms 20ms 1.5s 22.431057s 10m 2h 1d 0s 33.4s";
+        for text in texts.split(' ') {
             assert_eq!(Span::parse(text).unwrap().to_string(), text);
         }
     }

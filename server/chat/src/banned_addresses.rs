@@ -18,13 +18,14 @@ impl BannedAddresses {
     /// Has the addresses that are banned in this state. All that is open for them ends, and all that
     /// will be opened, until they are admitted again.
     pub fn follow(&self, hub: &Hub) {
-        let addresses = hub.kept(None).filter_map(|(target, ban)| match target {
-            MeasureTarget::Address(address) if ban.measure == Measure::Ban => {
-                Some((address, Arc::clone(&ban.reason)))
-            }
-            MeasureTarget::Address(_)
-            | MeasureTarget::Name { .. }
-            | MeasureTarget::Handle { .. } => None,
+        let bans = hub
+            .kept(None)
+            .filter(|(_, ban)| ban.measure == Measure::Ban);
+        let addresses = bans.filter_map(|(target, ban)| {
+            let MeasureTarget::Address(address) = target else {
+                return None;
+            };
+            Some((address, Arc::clone(&ban.reason)))
         });
         let addresses = addresses.collect();
         self.0.send_if_modified(|banned| {

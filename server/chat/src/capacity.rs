@@ -27,59 +27,11 @@ pub use turns::Turns;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Source(pub u64);
 
-/// The sizes of all pools and rates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The resident memory, in bytes, above which requests that hold memory are refused.
-    pub memory: Option<u64>,
-    /// The limit of connections.
-    pub connections: Share,
-    /// The limit of MCP sessions.
-    pub sessions: Share,
-    /// The limit of streams of events and of pushes.
-    pub streams: Share,
-    /// The limit of bytes of requests and of their parsed form.
-    pub bodies: Share,
-    /// The limit of bytes of answers that are not written yet.
-    pub answers: Share,
-    /// The rate of requests and connections of one source, if there is one.
-    pub requests: Option<Speed>,
-    /// The rate of bytes of large requests and of new sessions of one source, if there is one.
-    pub large: Option<Speed>,
-    /// The rate of bytes that one source adds to the journal, if there is one.
-    pub texts: Option<Speed>,
-    /// The rate of bytes of answers to one source, if there is one.
-    pub answered: Option<Speed>,
-    /// The rate of answers to one source's checks that waited, if there is one.
-    pub woken: Option<Speed>,
-    /// The rate of the time of one source's reads of the archive, in milliseconds, if there is one.
-    pub archive: Option<Speed>,
-}
-
 /// The least number of connections, sessions or streams for one source, if the pools are small.
 const LEAST: u64 = 128;
 
 /// The least number of bytes of requests or of answers for one source, if the pools are small.
 const LEAST_BYTES: u64 = 2 << 20;
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            memory: None,
-            connections: Share::of(20_000, LEAST),
-            sessions: Share::of(10_000, LEAST),
-            streams: Share::of(20_000, LEAST),
-            bodies: Share::of(64 << 20, LEAST_BYTES),
-            answers: Share::of(256 << 20, LEAST_BYTES),
-            requests: None,
-            large: Some(LARGE),
-            texts: None,
-            answered: None,
-            woken: None,
-            archive: Some(ARCHIVE),
-        }
-    }
-}
 
 impl Limits {
     /// These limits, raised to fit `config`: one source may have `max_per_address` participants,
@@ -90,7 +42,7 @@ impl Limits {
     pub fn for_core(self, config: &Config) -> Self {
         let participants = u64::from(config.max_per_address);
         let rated = match config.rate_limit {
-            RateLimit::Bucket(bucket) => Some(u64::from(bucket.per_second)),
+            RateLimit::At(bucket) => Some(u64::from(bucket.per_second)),
             RateLimit::None => None,
         };
         let requests = rated.map(|calls| (participants * calls).max(LEAST_REQUESTS));
@@ -109,9 +61,11 @@ impl Limits {
             }),
             archive: rated.and(self.archive),
             answered: rated.map(|_| ANSWERED.for_participants(participants)),
-            texts: rated.map(|_| Speed {
-                per_second: participants * TEXT_PER_SECOND,
-                burst: (participants * TEXT_BURST).max(LEAST_TEXT_BURST),
+            texts: rated.map(|_| {
+                Speed::new(
+                    participants * TEXT_PER_SECOND,
+                    (participants * TEXT_BURST).max(LEAST_TEXT_BURST),
+                )
             }),
             ..self
         }
@@ -158,17 +112,11 @@ impl Limits {
 
 /// The rate of bytes of large requests of one source with at most `USUAL` participants. A session
 /// that is opened counts as [`OPENING`].
-pub const LARGE: Speed = Speed {
-    per_second: 4 << 20,
-    burst: 16 << 20,
-};
+pub const LARGE: Speed = Speed::new(4 << 20, 16 << 20);
 
 /// The rate of bytes of answers to one source with at most `USUAL` participants. Each answer, and
 /// each part of a stream, counts as [`PART`] more.
-pub const ANSWERED: Speed = Speed {
-    per_second: 4 << 20,
-    burst: 4 << 20,
-};
+pub const ANSWERED: Speed = Speed::new(4 << 20, 4 << 20);
 
 /// The additional cost of an answer, or of a part of a stream, in bytes: writing it to its
 /// connection takes as much processor time as so many bytes.
@@ -204,10 +152,7 @@ const WOKEN: u64 = 8;
 
 /// The time of one source's reads of the archive: a fifth of one connection's, and a few seconds at
 /// once.
-const ARCHIVE: Speed = Speed {
-    per_second: 200,
-    burst: 4_000,
-};
+const ARCHIVE: Speed = Speed::new(200, 4_000);
 
 /// The least number of requests per second for one source, even if its participants may make fewer
 /// calls.
@@ -244,10 +189,26 @@ const OTHER_FILES: u64 = 64;
 /// A generous number of open files of a further realm: its journal and its history, with all readers.
 const FILES_OF_REALM: u64 = 24;
 
-/// Generates `Capacity` from rows: the limit, its word in the metrics, and what it limits in words.
+/// Generates `Limits` and `Capacity` from rows: the limit, its word in the metrics, what it limits in
+/// words, and its size.
 macro_rules! capacity {
-    ($($pool:ident $pool_name:literal $pool_words:literal)*;
-     $($rate:ident $rate_name:literal $rate_words:literal)*) => {
+    (pools { $($pool:ident $pool_name:literal $pool_words:literal $share:expr;)* }
+     rates { $($rate:ident $rate_name:literal $rate_words:literal $speed:expr;)* }) => {
+        /// The sizes of all pools and rates of one source.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Limits {
+            /// The resident memory, in bytes, above which requests that hold memory are refused.
+            pub memory: Option<u64>,
+            $(#[doc = $pool_words] pub $pool: Share,)*
+            $(#[doc = $rate_words] pub $rate: Option<Speed>,)*
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { memory: None, $($pool: $share,)* $($rate: $speed,)* }
+            }
+        }
+
         /// The pools, the rates, and the memory of the process.
         #[derive(Debug)]
         pub struct Capacity {
@@ -285,17 +246,22 @@ macro_rules! capacity {
 }
 
 capacity! {
-    connections "connections" "connections"
-    sessions "sessions" "sessions of MCP"
-    streams "streams" "open streams"
-    bodies "request_bytes" "bytes of requests in work"
-    answers "answer_bytes" "bytes of answers that were not read yet";
-    requests "requests" "requests"
-    large "large_requests" "bytes of large requests and new sessions"
-    texts "texts" "bytes of messages and other texts"
-    answered "answers" "bytes of answers"
-    woken "woken_checks" "answers of checks that waited"
-    archive "archive" "milliseconds of reads of older messages"
+    pools {
+        connections "connections" "connections" Share::of(20_000, LEAST);
+        sessions "sessions" "sessions of MCP" Share::of(10_000, LEAST);
+        streams "streams" "open streams" Share::of(20_000, LEAST);
+        bodies "request_bytes" "bytes of requests in work" Share::of(64 << 20, LEAST_BYTES);
+        answers "answer_bytes" "bytes of answers that were not read yet"
+            Share::of(256 << 20, LEAST_BYTES);
+    }
+    rates {
+        requests "requests" "requests" None;
+        large "large_requests" "bytes of large requests and new sessions" Some(LARGE);
+        texts "texts" "bytes of messages and other texts" None;
+        answered "answers" "bytes of answers" None;
+        woken "woken_checks" "answers of checks that waited" None;
+        archive "archive" "milliseconds of reads of older messages" Some(ARCHIVE);
+    }
 }
 
 impl Default for Capacity {
@@ -353,15 +319,9 @@ mod tests {
         };
         let usual = Config::default().rate_limit;
         let (requests, texts) = of(64, usual);
-        let expected = Speed {
-            per_second: 1_280,
-            burst: 320,
-        };
+        let expected = Speed::new(1_280, 320);
         assert_eq!(requests, Some(expected));
-        let expected = Speed {
-            per_second: 16 << 10,
-            burst: 4 << 20,
-        };
+        let expected = Speed::new(16 << 10, 4 << 20);
         assert_eq!(texts, Some(expected));
         assert_eq!(of(1, usual).0.map(|speed| speed.per_second), Some(1_000));
         assert_eq!(of(64, RateLimit::None), (None, None));
@@ -372,10 +332,7 @@ mod tests {
         let of = |participants| limits_of(participants).large;
         assert_eq!(u64::from(Config::default().max_per_address), USUAL);
         assert_eq!([of(1), of(64)], [Some(LARGE); 2]);
-        let tenfold = Speed {
-            per_second: 40 << 20,
-            burst: 160 << 20,
-        };
+        let tenfold = Speed::new(40 << 20, 160 << 20);
         assert_eq!(of(640), Some(tenfold));
     }
 

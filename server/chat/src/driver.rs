@@ -18,7 +18,6 @@ mod alone;
 mod caller_context;
 mod client;
 mod engine;
-mod remote;
 mod stream_slot;
 mod turn;
 
@@ -40,8 +39,7 @@ use crate::view::View;
 
 pub use caller_context::{AnswerFacts, CallerContext, KeptDraft, Me, RoomKind, RoomLabel};
 pub use client::{EventStream, NodeClient};
-pub use engine::{Engine, EngineOutput, Wake};
-pub use remote::{Remote, RemoteOpening, RemoteStream};
+pub use engine::{Engine, EngineOutput, Remote, RemoteOpening, RemoteStream, Wake};
 pub use stream_slot::{Delivery, Ending};
 
 use alone::Alone;
@@ -71,7 +69,7 @@ pub enum Request {
     /// A call.
     Call(Call),
     /// A call about the participant with this public id.
-    About(Box<str>, Naming),
+    About(Arc<str>, Naming),
 }
 
 /// A function that reads the state between two turns.

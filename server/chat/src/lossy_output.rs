@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -24,27 +24,15 @@ const LAST_LINES: Duration = Duration::from_secs(1);
 const FULL: Duration = Duration::from_millis(10);
 
 /// Standard output.
-pub static STDOUT: LossyOutput = LossyOutput::on(Descriptor::Output);
+pub static STDOUT: LossyOutput =
+    LossyOutput::on(|| io::stdout().as_fd().try_clone_to_owned(), false);
 
 /// Standard error, to which the log goes.
-pub static STDERR: LossyOutput = LossyOutput::on(Descriptor::Error);
+pub static STDERR: LossyOutput =
+    LossyOutput::on(|| io::stderr().as_fd().try_clone_to_owned(), true);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Descriptor {
-    Output,
-    Error,
-}
-
-impl Descriptor {
-    /// A file of its own: the standard library's streams are locked while a write waits.
-    fn open(self) -> io::Result<File> {
-        let descriptor = match self {
-            Self::Output => io::stdout().as_fd().try_clone_to_owned(),
-            Self::Error => io::stderr().as_fd().try_clone_to_owned(),
-        };
-        descriptor.map(File::from)
-    }
-}
+/// Opens a descriptor anew: the standard library's streams are locked while a write waits.
+type Open = fn() -> io::Result<OwnedFd>;
 
 /// A writer that waits for its reader. A descriptor is shared with other programs, and one of them may
 /// have made it one that does not wait.
@@ -75,7 +63,9 @@ impl<W: Write> Write for Patient<W> {
 /// A descriptor with its queue. As a writer it takes everything, whole lines at a time.
 #[derive(Debug)]
 pub struct LossyOutput {
-    descriptor: Descriptor,
+    open: Open,
+    /// Whether the log goes there, which tells of lost lines.
+    has_log: bool,
     queue: Mutex<Queue>,
     /// Notified when the queue or its thread changes.
     changed: Condvar,
@@ -86,28 +76,24 @@ pub struct LossyOutput {
 #[derive(Debug)]
 struct Queue {
     bytes: Vec<u8>,
-    thread: Thread,
+    /// Whether there is a thread that writes, which the first line starts, and whether it does so now.
+    has_thread: bool,
+    is_writing: bool,
     /// Dropped lines of which the log does not tell yet.
     untold: u64,
 }
 
-/// The thread that writes, which the first line starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Thread {
-    NotStarted,
-    Waiting,
-    Writing,
-}
-
 impl LossyOutput {
-    const fn on(descriptor: Descriptor) -> Self {
+    const fn on(open: Open, has_log: bool) -> Self {
         let queue = Queue {
             bytes: Vec::new(),
-            thread: Thread::NotStarted,
+            has_thread: false,
+            is_writing: false,
             untold: 0,
         };
         Self {
-            descriptor,
+            open,
+            has_log,
             queue: Mutex::new(queue),
             changed: Condvar::new(),
             dropped: AtomicU64::new(0),
@@ -136,8 +122,7 @@ impl LossyOutput {
 
     /// Waits until the queue is written, for a bounded time.
     pub fn flush_last(&self) {
-        let is_busy =
-            |queue: &mut Queue| !queue.bytes.is_empty() || queue.thread == Thread::Writing;
+        let is_busy = |queue: &mut Queue| !queue.bytes.is_empty() || queue.is_writing;
         // What the reader does not take by then is lost with the process.
         let _ = self
             .changed
@@ -145,19 +130,15 @@ impl LossyOutput {
     }
 
     fn has_thread(&'static self, queue: &mut Queue) -> bool {
-        if queue.thread == Thread::NotStarted {
-            let spawned = thread::Builder::new()
-                .name("log".into())
-                .spawn(|| self.write_queued());
-            if spawned.is_ok() {
-                queue.thread = Thread::Waiting;
-            }
+        if !queue.has_thread {
+            let thread = thread::Builder::new().name("log".into());
+            queue.has_thread = thread.spawn(|| self.write_queued()).is_ok();
         }
-        queue.thread != Thread::NotStarted
+        queue.has_thread
     }
 
     fn write_queued(&self) -> ! {
-        let mut file = self.descriptor.open().map(Patient);
+        let mut file = (self.open)().map(|descriptor| Patient(File::from(descriptor)));
         let mut bytes = Vec::new();
         let (mut untold, mut is_written) = (0, true);
         loop {
@@ -187,7 +168,7 @@ impl LossyOutput {
     /// Logs that lines were lost.
     fn tell(&self, untold: &mut u64) {
         let dropped = std::mem::take(untold);
-        if dropped > 0 && self.descriptor == Descriptor::Error {
+        if dropped > 0 && self.has_log {
             tracing::warn!(
                 dropped,
                 "lines of the log were lost: its reader did not take them in time, or its disk was full"
@@ -198,13 +179,13 @@ impl LossyOutput {
     /// Waits for lines, and takes all; also returns the number of those that were dropped since.
     fn next(&self, bytes: &mut Vec<u8>) -> u64 {
         let mut queue = lock(&self.queue);
-        queue.thread = Thread::Waiting;
+        queue.is_writing = false;
         self.changed.notify_all();
         let mut queue = self
             .changed
             .wait_while(queue, |queue| queue.bytes.is_empty())
             .unwrap_or_else(PoisonError::into_inner);
-        queue.thread = Thread::Writing;
+        queue.is_writing = true;
         std::mem::swap(bytes, &mut queue.bytes);
         std::mem::take(&mut queue.untold)
     }

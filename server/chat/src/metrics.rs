@@ -7,7 +7,6 @@
 //! of the process have none, and are written once.
 
 mod exposition;
-mod process;
 mod rows;
 mod sizes;
 
@@ -65,11 +64,8 @@ impl Samples {
         let first = |row: &Row| {
             let labels = (row.about().scope == scope).then(|| row.first());
             let labels = labels.into_iter().flatten();
-            Mutex::new(
-                labels
-                    .map(|label| (label.into(), Sample::default()))
-                    .collect(),
-            )
+            let samples = labels.map(|label| (label.into(), Sample::default()));
+            Mutex::new(samples.collect())
         };
         Self {
             realm: realm.map(Into::into),

@@ -81,36 +81,6 @@ struct Table {
     /// The sources in the order of their windows.
     order: VecDeque<Source>,
     lines: Lines,
-    /// Lines to log as soon as the table is free.
-    due: Vec<Line>,
-}
-
-/// A line of the log.
-#[derive(Debug)]
-enum Line {
-    /// The first refusal of a source.
-    First(Peer, Kind),
-    /// The number of its other refusals within the window, by their reasons.
-    More(Peer, u32, String),
-    /// The number of lines that were left out.
-    LeftOut(u32),
-}
-
-impl Line {
-    fn log(self) {
-        match self {
-            Self::First(peer, why) => {
-                let why = why.name();
-                tracing::warn!(target: LOG, source = %peer, why, "request refused");
-            }
-            Self::More(peer, more, why) => tracing::warn!(
-                target: LOG, source = %peer, more, why, "more requests refused within a minute"
-            ),
-            Self::LeftOut(left_out) => {
-                tracing::warn!(target: LOG, left_out, "further refusals are not in the log");
-            }
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -119,16 +89,6 @@ struct Window {
     began: Instant,
     first: Kind,
     counts: [u32; Kind::ALL.len()],
-}
-
-impl Window {
-    /// The number of refusals after the first, which was logged separately.
-    fn more(&self) -> u32 {
-        self.counts
-            .iter()
-            .fold(0_u32, |all, count| all.saturating_add(*count))
-            .saturating_sub(1)
-    }
 }
 
 /// The lines of the log in the current window.
@@ -140,14 +100,13 @@ struct Lines {
 }
 
 impl Lines {
-    /// Makes this line due, if there is room for it.
-    fn add(&mut self, now: Instant, line: Line, due: &mut Vec<Line>) {
-        let begins = self
-            .since
-            .is_none_or(|since| now.duration_since(since) >= WINDOW);
-        if begins {
-            if self.left_out > 0 {
-                due.push(Line::LeftOut(self.left_out));
+    /// Whether there is room for one more line.
+    fn have_room(&mut self, now: Instant) -> bool {
+        let begins = |since| now.duration_since(since) >= WINDOW;
+        if self.since.is_none_or(begins) {
+            let left_out = self.left_out;
+            if left_out > 0 {
+                tracing::warn!(target: LOG, left_out, "further refusals are not in the log");
             }
             *self = Self {
                 since: Some(now),
@@ -156,54 +115,35 @@ impl Lines {
         }
         if self.written >= MAX_LINES {
             self.left_out = self.left_out.saturating_add(1);
-            return;
+            return false;
         }
         self.written += 1;
-        due.push(line);
+        true
     }
 }
 
-/// The consequence of a wrong token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is refused because of its content.
-    Refuse,
-    /// It sent too many requests, and may retry after this time.
-    TooMany(Duration),
-}
-
 impl RefusedRequests {
-    /// Records a refusal.
-    pub fn note(&self, peer: Peer, kind: Kind) -> Verdict {
-        self.change(|table| table.note(Instant::now(), peer, kind))
+    /// Records a refusal. Returns how long the sender of too many wrong tokens has to wait.
+    pub fn note(&self, peer: Peer, kind: Kind) -> Option<Duration> {
+        lock(&self.0).note(Instant::now(), peer, kind)
     }
 
     /// Logs the sources whose windows are over.
     pub fn sweep(&self) {
-        self.change(|table| table.end_windows(Instant::now()));
-    }
-
-    /// Changes the table, and logs what is due once others can use it again.
-    fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
-        let mut table = lock(&self.0);
-        let changed = change(&mut table);
-        let due = std::mem::take(&mut table.due);
-        drop(table);
-        due.into_iter().for_each(Line::log);
-        changed
+        lock(&self.0).end_windows(Instant::now());
     }
 }
 
 impl Table {
-    fn note(&mut self, now: Instant, peer: Peer, kind: Kind) -> Verdict {
+    fn note(&mut self, now: Instant, peer: Peer, kind: Kind) -> Option<Duration> {
         self.end_windows(now);
         if let Some(window) = self.windows.get_mut(&peer.source) {
             let count = &mut window.counts[kind as usize];
             *count = count.saturating_add(1);
             if kind == Kind::WrongToken && *count > MAX_WRONG_TOKENS {
-                return Verdict::TooMany(WINDOW.saturating_sub(now.duration_since(window.began)));
+                return Some(WINDOW.saturating_sub(now.duration_since(window.began)));
             }
-            return Verdict::Refuse;
+            return None;
         }
         if self.order.len() >= MAX_SOURCES {
             self.end_oldest(now);
@@ -219,11 +159,11 @@ impl Table {
         self.windows.insert(peer.source, window);
         self.order.push_back(peer.source);
         // The page sends requests without a token before it has one.
-        if kind != Kind::NoToken {
-            let line = Line::First(peer, kind);
-            self.lines.add(now, line, &mut self.due);
+        if kind != Kind::NoToken && self.lines.have_room(now) {
+            let why = kind.name();
+            tracing::warn!(target: LOG, source = %peer, why, "request refused");
         }
-        Verdict::Refuse
+        None
     }
 
     fn end_windows(&mut self, now: Instant) {
@@ -243,15 +183,16 @@ impl Table {
         let mut counts = window.counts;
         counts[window.first as usize] -= 1;
         // Requests without a token are counted, and not logged.
-        if window.more() > counts[Kind::NoToken as usize] {
-            let why: Vec<_> = Kind::ALL
-                .iter()
-                .map(|kind| (kind.name(), counts[*kind as usize]))
-                .filter(|(_, count)| *count > 0)
-                .map(|(name, count)| format!("{name} {count}"))
-                .collect();
-            let line = Line::More(window.peer, window.more(), why.join(", "));
-            self.lines.add(now, line, &mut self.due);
+        let more = counts.into_iter().fold(0, u32::saturating_add);
+        if more > counts[Kind::NoToken as usize] && self.lines.have_room(now) {
+            let counted = Kind::NAMES.iter().zip(counts);
+            let counted = counted.filter(|(_, count)| *count > 0);
+            let why = counted.map(|(name, count)| format!("{name} {count}"));
+            let why: Vec<_> = why.collect();
+            let (peer, why) = (window.peer, why.join(", "));
+            tracing::warn!(
+                target: LOG, source = %peer, more, why, "more requests refused within a minute"
+            );
         }
     }
 }
@@ -272,14 +213,14 @@ mod tests {
         let refused = RefusedRequests::default();
         let wrong = |n| refused.note(peer(n), Kind::WrongToken);
         for _ in 0..MAX_WRONG_TOKENS {
-            assert_eq!(wrong(1), Verdict::Refuse);
+            assert_eq!(wrong(1), None);
         }
         tokio::time::advance(Duration::from_secs(20)).await;
-        assert_eq!(wrong(1), Verdict::TooMany(Duration::from_secs(40)));
-        assert_eq!(wrong(2), Verdict::Refuse);
-        assert_eq!(refused.note(peer(1), Kind::Host), Verdict::Refuse);
+        assert_eq!(wrong(1), Some(Duration::from_secs(40)));
+        assert_eq!(wrong(2), None);
+        assert_eq!(refused.note(peer(1), Kind::Host), None);
         tokio::time::advance(Duration::from_secs(40)).await;
-        assert_eq!(wrong(1), Verdict::Refuse);
+        assert_eq!(wrong(1), None);
     }
 
     #[tokio::test(start_paused = true)]

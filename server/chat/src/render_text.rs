@@ -86,21 +86,22 @@ pub fn text(outcome: &CallOutcome, json: &Value) -> String {
 /// Texts that clients parse by pattern: nothing precedes them, and no `next:` follows. A break that
 /// registered its caller, or that may have been called without a handle, says who the caller is.
 fn exact(outcome: &CallOutcome) -> Option<String> {
-    let (kind, flavour, stress, boss) = match outcome.response()? {
-        Response::Read(Answer::Mood { stress, boss_alert }) => {
-            return Some(breaks::of_status(*stress, *boss_alert));
-        }
-        Response::Done(Reply::OnBreak {
-            kind,
-            stress,
-            boss_alert,
-            flavour,
-            ..
-        }) => (*kind, *flavour, *stress, *boss_alert),
-        Response::Done(_) | Response::Read(_) | Response::Streaming => return None,
+    let response = outcome.response()?;
+    if let Response::Read(Answer::Mood { stress, boss_alert }) = response {
+        return Some(breaks::of_status(*stress, *boss_alert));
+    }
+    let Response::Done(Reply::OnBreak {
+        kind,
+        stress,
+        boss_alert,
+        flavour,
+        ..
+    }) = response
+    else {
+        return None;
     };
-    let words = spoken(kind, flavour, outcome.own_words.as_deref());
-    let mut text = breaks::of_break(&shown(&words.message), words.summary, stress, boss);
+    let words = spoken(*kind, *flavour, outcome.own_words.as_deref());
+    let mut text = breaks::of_break(&shown(&words.message), words.summary, *stress, *boss_alert);
     let pass = outcome.implicit;
     if let Some(me) = outcome.me()
         && (outcome.is_newcomer || pass != HandleUse::MustBePassed)
@@ -119,13 +120,13 @@ fn exact(outcome: &CallOutcome) -> Option<String> {
 
 /// The caller's identity and rooms, by ids only: names would need a fence in every answer.
 fn you_are(me: &Me) -> String {
-    let mut line = format!("You are {}", one_line(&me.who.name));
-    for (index, room) in me.rooms.iter().enumerate() {
-        line.push_str(if index == 0 { ", in " } else { ", " });
-        line.push_str(&room.id.to_string());
-    }
-    line.push('.');
-    line
+    let rooms: Vec<_> = me.rooms.iter().map(|room| room.id.to_string()).collect();
+    let within = if rooms.is_empty() { "" } else { ", in " };
+    format!(
+        "You are {}{within}{}.",
+        one_line(&me.who.name),
+        rooms.join(", ")
+    )
 }
 
 /// A new handle, unless the caller never needs it.
@@ -215,13 +216,7 @@ mod tests {
 
     #[test]
     fn a_call_that_can_be_tried_again_is_repeated_with_its_key() {
-        let retry_after = Span::secs(2);
-        let full = |earlier| {
-            told(Reject::Overloaded {
-                retry_after,
-                earlier,
-            })
-        };
+        let full = |earlier| told(Reject::overloaded(Span::secs(2)).with_earlier(earlier));
         insta::assert_snapshot!(full(Earlier::Unasked), @"
         Refused (overloaded): The server has too much to do; try again in 2s
         next: send_message again, the same, in 2 s

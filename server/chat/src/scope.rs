@@ -14,7 +14,6 @@ use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
 use crate::identity::{Handle, REACH, Secrets};
-use crate::tools::Mint;
 
 /// The most participants of one scope that are known individually. Beyond it, only their existence
 /// is known.
@@ -52,18 +51,6 @@ struct Pending {
     /// The name asked for, in lower case; empty for any name.
     name: String,
     newest: UserId,
-}
-
-/// What the committed state says of a scope's participants.
-#[derive(Debug)]
-pub(crate) struct Registered {
-    /// The participant that registered last anywhere.
-    pub(crate) newest: UserId,
-    /// The participants of these handles, as far as they are registered.
-    pub(crate) by_handle: Vec<(Handle, Option<Arc<Who>>)>,
-    /// Those registered from the scope's address, with the hashes of their handles, if they were
-    /// looked up.
-    pub(crate) of_address: Vec<(Arc<Who>, SecretHash)>,
 }
 
 /// The participants of the state that a scope may have without knowing them.
@@ -104,12 +91,6 @@ impl CallerScope {
         !self.closed.is_cancelled()
     }
 
-    /// Cancelled when it is closed.
-    #[must_use]
-    pub const fn closed(&self) -> &CancellationToken {
-        &self.closed
-    }
-
     /// The participant of a call without a handle, if there is exactly one.
     #[must_use]
     pub fn only(&self) -> Option<Handle> {
@@ -134,11 +115,10 @@ impl CallerScope {
     /// The participant of a call without a handle that could mint one: that with the name it asks
     /// for, or the only one, if it asks for none.
     #[must_use]
-    pub fn implicit_for(&self, mint: &Mint) -> Option<Handle> {
-        let Mint::Named(name) = mint else {
+    pub fn implicit_for(&self, name: Option<&str>) -> Option<Handle> {
+        let Some(name) = name.map(str::to_lowercase) else {
             return self.only();
         };
-        let name = name.to_lowercase();
         let known = lock(&self.known);
         let mut same = known.iter().filter(|one| one.name.to_lowercase() == name);
         same.find_map(|one| one.handle.clone())
@@ -146,8 +126,8 @@ impl CallerScope {
 
     /// Whether the handle of such a registration is derived from the scope.
     #[must_use]
-    pub fn derives(&self, mint: &Mint) -> bool {
-        self.id.is_some() && (matches!(mint, Mint::Named(_)) || lock(&self.known).is_empty())
+    pub fn derives(&self, name: Option<&str>) -> bool {
+        self.id.is_some() && (name.is_some() || lock(&self.known).is_empty())
     }
 
     /// The handle to mint. A registration whose answer was lost keeps its handle: by its name, or,
@@ -157,14 +137,14 @@ impl CallerScope {
     /// No handle can be made.
     pub fn handle_to_mint<E>(
         &self,
-        mint: &Mint,
+        name: Option<&str>,
         newest: UserId,
         make: impl FnOnce(&str) -> Result<Handle, E>,
     ) -> Result<Handle, E> {
-        let name = match mint {
-            Mint::Named(name) => name.to_lowercase(),
-            Mint::Unnamed if lock(&self.known).is_empty() => String::new(),
-            Mint::Unnamed => return make(""),
+        let name = match name {
+            Some(name) => name.to_lowercase(),
+            None if lock(&self.known).is_empty() => String::new(),
+            None => return make(""),
         };
         let mut pending = lock(&self.pending);
         // One that was derived long ago could not be found again.
@@ -207,24 +187,29 @@ impl CallerScope {
 
     /// Brings what is known up to the committed state: those whose registrations ended are removed,
     /// and those that registered in this scope elsewhere, or in an earlier process, are found.
-    pub(crate) fn renew(&self, registered: &Registered, elsewhere: Elsewhere, secrets: &Secrets) {
-        for (handle, who) in &registered.by_handle {
+    /// `by_handle` has the participants of its handles, as far as they are registered, and `of_address`
+    /// those registered from its address, with the hashes of their handles, if they were looked up.
+    pub(crate) fn renew(
+        &self,
+        by_handle: &[(Handle, Option<Arc<Who>>)],
+        of_address: &[(Arc<Who>, SecretHash)],
+        elsewhere: Elsewhere,
+        secrets: &Secrets,
+    ) {
+        for (handle, who) in by_handle {
             match who {
                 Some(who) => self.found(handle, who),
                 None => self.forget(handle),
             }
         }
-        let Some(id) = self
-            .id
-            .as_deref()
-            .filter(|_| elsewhere != Elsewhere::Nobody)
-        else {
+        let id = self.id.as_deref();
+        let Some(id) = id.filter(|_| elsewhere != Elsewhere::Nobody) else {
             return;
         };
-        let is_there = |user| registered.of_address.iter().any(|(who, _)| who.id == user);
+        let is_there = |user| of_address.iter().any(|(who, _)| who.id == user);
         let mut known = lock(&self.known);
         known.retain(|one| one.handle.is_some() || one.user.is_some_and(is_there));
-        for (who, hash) in &registered.of_address {
+        for (who, hash) in of_address {
             if known.len() >= MAX_KNOWN || known.iter().any(|one| one.user == Some(who.id)) {
                 continue;
             }
@@ -247,10 +232,8 @@ impl CallerScope {
         let mut known = lock(&self.known);
         // It may have been found without its handle before.
         known.retain(|one| one.handle.is_some() || one.user != Some(who.id));
-        if let Some(one) = known
-            .iter_mut()
-            .find(|one| one.handle.as_ref() == Some(handle))
-        {
+        let mut known = known.iter_mut();
+        if let Some(one) = known.find(|one| one.handle.as_ref() == Some(handle)) {
             one.user = Some(who.id);
             one.name = who.name.to_string();
         }
@@ -259,10 +242,8 @@ impl CallerScope {
     /// All known handles in the order of minting.
     #[must_use]
     pub fn handles(&self) -> Vec<Handle> {
-        lock(&self.known)
-            .iter()
-            .filter_map(|one| one.handle.clone())
-            .collect()
+        let known = lock(&self.known);
+        known.iter().filter_map(|one| one.handle.clone()).collect()
     }
 }
 
@@ -292,9 +273,7 @@ mod tests {
         let scope = CallerScope::default();
         let first = |made: &str| {
             let make = |_: &str| Ok::<_, ()>(handle(made));
-            scope
-                .handle_to_mint(&Mint::Unnamed, UserId(0), make)
-                .unwrap()
+            scope.handle_to_mint(None, UserId(0), make).unwrap()
         };
         assert_eq!(first("a"), handle("a"));
         assert_eq!(first("b"), handle("a"));
@@ -308,11 +287,11 @@ mod tests {
     #[test]
     fn another_name_means_another_participant() {
         let scope = CallerScope::default();
-        let meant = |name: &str| scope.implicit_for(&Mint::Named(name.into()));
+        let meant = |name: &str| scope.implicit_for(Some(name));
         assert_eq!(meant("Ann"), None);
         scope.minted(&handle("a"), "Ann");
         assert_eq!(meant("ann"), Some(handle("a")));
         assert_eq!(meant("Ben"), None);
-        assert_eq!(scope.implicit_for(&Mint::Unnamed), Some(handle("a")));
+        assert_eq!(scope.implicit_for(None), Some(handle("a")));
     }
 }

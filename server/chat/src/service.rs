@@ -2,32 +2,28 @@
 
 mod caller;
 mod inboxes;
-mod origin;
 mod past;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use chat_core::{
-    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, SecretHash, Span,
-};
+use chat_core::{Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, Span};
 use serde_json::{Map, Value};
 use server_settings::Toolset;
 use server_storage::history::History;
 
-use crate::banned_addresses::BannedAddresses;
 use crate::capacity::{Capacity, ENTRY, MAX_WAIT, Source, TEXT};
 use crate::driver::{Answered, NodeClient, Request};
 use crate::identity::{Handle, Secrets};
 use crate::metrics::Row;
 use crate::refusal::Refusal;
-use crate::refused_requests::{Kind, Peer, RefusedRequests, Verdict};
-use crate::tools::{Arguments, Ask, MemberPart, ParsedCall, Search, Tool, of_toolsets, parse};
+use crate::refused_requests::{Kind, Peer, RefusedRequests};
+use crate::tools::{Arguments, Ask, ParsedCall, Search, Tool, of_toolsets, parse};
 use crate::wire;
 
 pub use crate::wire::{CallOutcome, Done, HandleUse};
-pub use origin::RequestOrigin;
+pub use caller::RequestOrigin;
 
 use caller::{IdentifiedCaller, turn_to_mint};
 
@@ -38,9 +34,11 @@ pub struct Service {
     secrets: Arc<Secrets>,
     /// The secrets by which sources are known: those of the first realm.
     sources: Arc<Secrets>,
-    refused_requests: Arc<RefusedRequests>,
+    /// The recently refused sources.
+    pub refused_requests: Arc<RefusedRequests>,
     capacity: Arc<Capacity>,
-    history: Option<History>,
+    /// The history, if the journal is durable.
+    pub history: Option<History>,
 }
 
 impl Service {
@@ -70,12 +68,6 @@ impl Service {
         let mut tools = of_toolsets(sets);
         tools.retain(|tool| *tool != Tool::Search || self.history.is_some());
         tools
-    }
-
-    /// The history, if the journal is durable.
-    #[must_use]
-    pub const fn history(&self) -> Option<&History> {
-        self.history.as_ref()
     }
 
     /// Sets the limits on clients' resources.
@@ -114,22 +106,16 @@ impl Service {
         &self.secrets
     }
 
-    /// Counts and logs a refused request.
-    pub fn refuse_request(&self, peer: Peer, kind: Kind) -> Verdict {
+    /// Counts and logs a refused request. Returns how long the sender of too many wrong tokens has to wait.
+    pub fn refuse_request(&self, peer: Peer, kind: Kind) -> Option<Duration> {
         self.node.metrics().count(Row::TurnedAway, kind.name());
         self.refused_requests.note(peer, kind)
     }
 
-    /// The recently refused sources.
+    /// The owner of this handle as a reader.
     #[must_use]
-    pub fn refused_requests(&self) -> &RefusedRequests {
-        &self.refused_requests
-    }
-
-    /// The banned addresses, whose streams and waiting calls end.
-    #[must_use]
-    pub fn banned_addresses(&self) -> &BannedAddresses {
-        self.node.banned_addresses()
+    pub fn reader(&self, handle: &Handle) -> Reader {
+        Reader::Handle(self.secrets.handle_hash(handle))
     }
 
     /// Calls the node, and reports a ban of the address.
@@ -207,16 +193,10 @@ impl Service {
             Ok(()) => self.identify(&asked, origin).await,
             Err(refusal) => Err(refusal),
         };
-        let outcome = match known {
-            Ok(known) => match &asked.ask {
-                Ask::Search(search) => self.searched(&known, search, origin).await,
-                Ask::Command(_)
-                | Ask::Minting(..)
-                | Ask::About { .. }
-                | Ask::Read(_)
-                | Ask::Members(..) => self.asked(tool, &known, asked, origin).await,
-            },
-            Err(refusal) => CallOutcome::refused(tool, refusal),
+        let outcome = match (known, &asked.ask) {
+            (Ok(known), Ask::Search(search)) => self.searched(&known, search, origin).await,
+            (Ok(known), _) => self.asked(tool, &known, asked, origin).await,
+            (Err(refusal), _) => CallOutcome::refused(tool, refusal),
         };
         self.counted(began, outcome)
     }
@@ -240,7 +220,15 @@ impl Service {
         } else {
             None
         };
-        let mut answered = self.answer(known, asked, origin).await;
+        let may_wait =
+            matches!(asked.ask, Ask::Read(Read::Check { wait, .. }) if wait > Span::ZERO);
+        let request = self.request(known, asked);
+        let mut answered = self.call(origin.address, request).await;
+        if may_wait && let Some(turn) = self.capacity.woken.book(origin.source, 1) {
+            // One event answers the checks of a whole room; the answers of one source leave in
+            // turn.
+            tokio::time::sleep(turn).await;
+        }
         if let Some(page) = page {
             let context = answered.context.clone();
             match self.with_past(page, answered, origin.source).await {
@@ -253,7 +241,11 @@ impl Service {
                 }
             }
         }
-        self.call_outcome(tool, known, answered, (origin, own_words, part))
+        CallOutcome {
+            own_words,
+            part,
+            ..self.call_outcome(tool, known, answered, origin)
+        }
     }
 
     async fn searched(
@@ -266,8 +258,7 @@ impl Service {
         let mood = read_call(&known.caller, Read::Mood);
         let answered = self.call(origin.address, mood).await;
         let user = answered.context.me.as_ref().map(|me| me.who.id);
-        let part = MemberPart::default();
-        let mut outcome = self.call_outcome(Tool::Search, known, answered, (origin, None, part));
+        let mut outcome = self.call_outcome(Tool::Search, known, answered, origin);
         if outcome.result.is_ok() {
             outcome.result = match user {
                 Some(user) => self.found(user, search, origin.source).await,
@@ -275,32 +266,10 @@ impl Service {
             };
             // It may have ended between the two reads.
             if matches!(&outcome.result, Err(refusal) if refusal.code == "unknown_handle") {
-                origin
-                    .scopes()
-                    .for_each(|scope| scope.forget(&known.handle));
+                origin.forget(&known.handle);
             }
         }
         outcome
-    }
-
-    /// Calls the node.
-    async fn answer(
-        &self,
-        known: &IdentifiedCaller,
-        asked: ParsedCall,
-        origin: &RequestOrigin,
-    ) -> Answered {
-        let address = origin.address;
-        let may_wait =
-            matches!(asked.ask, Ask::Read(Read::Check { wait, .. }) if wait > Span::ZERO);
-        let request = self.request(known, asked);
-        let answered = self.call(address, request).await;
-        if may_wait && let Some(turn) = self.capacity.woken.book(origin.source, 1) {
-            // One event answers the checks of a whole room; the answers of one source leave in
-            // turn.
-            tokio::time::sleep(turn).await;
-        }
-        answered
     }
 
     fn call_outcome(
@@ -308,7 +277,7 @@ impl Service {
         tool: Tool,
         known: &IdentifiedCaller,
         answered: Answered,
-        (origin, own_words, part): (&RequestOrigin, Option<Arc<str>>, MemberPart),
+        origin: &RequestOrigin,
     ) -> CallOutcome {
         let handle = &known.handle;
         let Answered { outcome, context } = answered;
@@ -330,8 +299,6 @@ impl Service {
             caller: Some(handle.clone()),
             reader: shows_reader.then(|| self.secrets.reader_of(handle)),
             is_newcomer: matches!(known.caller, Caller::New { .. }),
-            own_words,
-            part,
             ..CallOutcome::of(tool, result)
         }
     }
@@ -341,10 +308,7 @@ impl Service {
     /// has it also if it is refused. A text is refused when memory is very short.
     async fn room_for(&self, asked: &ParsedCall, source: Source) -> Result<(), Refusal> {
         let capacity = &self.capacity;
-        if matches!(
-            asked.ask,
-            Ask::Read(Read::History { .. }) | Ask::Members(..) | Ask::Search(_)
-        ) {
+        if let Ask::Read(Read::History { .. }) | Ask::Members(..) | Ask::Search(_) = asked.ask {
             return capacity.memory.check();
         }
         let Some(bytes) = asked.ask.entry_bytes() else {
@@ -358,27 +322,19 @@ impl Service {
             }
             false => ENTRY,
         };
-        let bytes = bytes + rest;
         let mut patience = MAX_WAIT;
-        let turn = capacity.texts.spend(source, bytes, &mut patience).await;
-        turn.map_err(earlier)
+        let turn = capacity.texts.spend(source, bytes + rest, &mut patience);
+        turn.await.map_err(earlier)
     }
 
     fn request(&self, known: &IdentifiedCaller, asked: ParsedCall) -> Request {
-        let key = asked
-            .key
-            .as_deref()
-            .map(|key| self.secrets.request_key(key));
+        let key = asked.key.map(|key| self.secrets.request_key(&key));
         let caller = known.caller;
         match asked.ask {
             Ask::Command(command) | Ask::Minting(command, _) => {
                 Request::Call(command_call(caller, key, command))
             }
-            Ask::About {
-                user,
-                said,
-                command,
-            } => Request::About(
+            Ask::About(user, said, command) => Request::About(
                 user,
                 Box::new(move |user| command_call(caller, key, command(user, said))),
             ),
@@ -395,7 +351,7 @@ impl Service {
         let call = command_call(known.caller, None, Command::Unregister);
         let answered = self.call(origin.address, Request::Call(call)).await;
         if answered.outcome.is_ok() {
-            origin.scopes().for_each(|scope| scope.forget(handle));
+            origin.forget(handle);
         }
         answered
     }
@@ -419,13 +375,7 @@ fn command_call(caller: Caller, key: Option<RequestKey>, command: Command) -> Ca
 
 fn read_call(caller: &Caller, read: Read) -> Request {
     Request::Call(Call::Read {
-        reader: Reader::Handle(hash_of(caller)),
+        reader: Reader::Handle(caller.handle()),
         read,
     })
-}
-
-fn hash_of(caller: &Caller) -> SecretHash {
-    match caller {
-        Caller::Handle(handle) | Caller::New { handle, .. } => *handle,
-    }
 }

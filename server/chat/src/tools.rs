@@ -7,10 +7,9 @@ mod catalog;
 mod describe;
 
 pub use arguments::{Arguments, NOTHING};
-pub use ask::{Ask, MemberPart, Mint, ParsedCall, Search, parse, parse_check_event};
+pub use ask::{Ask, MemberPart, ParsedCall, Search, parse, parse_check_event};
 pub use catalog::Tool;
 
-use catalog::Effect;
 pub use describe::{Description, describe};
 
 use std::fmt;
@@ -22,12 +21,6 @@ impl Tool {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|tool| tool.name() == name).copied()
-    }
-
-    /// Whether the tool only reads.
-    #[must_use]
-    pub const fn is_read_only(self) -> bool {
-        matches!(self.effect(), Effect::Reads)
     }
 
     /// Whether a call without a handle registers its caller.

@@ -3,7 +3,6 @@
 
 mod event;
 mod outcome;
-mod refused;
 mod result;
 
 use chat_core::Time;
@@ -11,9 +10,8 @@ use chrono::{DateTime, SecondsFormat};
 
 pub use crate::user::{User, public_id};
 pub use event::{SeenItem, SeenNotice, SeenPast, events};
-pub use outcome::{CallOutcome, Done, HandleUse};
-pub use refused::refused;
-pub use result::{past, presence};
+pub use outcome::{CallOutcome, Done, HandleUse, refused};
+pub use result::past;
 
 /// An instant on the wire: `2026-11-20T18:29:13.250Z`.
 #[must_use]

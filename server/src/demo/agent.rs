@@ -91,7 +91,8 @@ impl Agent {
             }
         };
         for handle in self.handles() {
-            let opened = self.service.stream_of(&handle, self.origin.address, None);
+            let reader = self.service.reader(&handle);
+            let opened = self.service.stream(reader, self.origin.address, None);
             let opened = opened.await;
             let (stream, _) = opened.map_err(|refusal| self.refused(tool, &refusal))?;
             self.present = Some(stream);

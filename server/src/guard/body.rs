@@ -70,7 +70,7 @@ impl Bodies {
         self.pay(&mut reading.held, cost)?;
         reading.spend(&self.capacity, cost).await?;
         let held = reading.held;
-        let paid = (held.amount() > 0).then(|| RequestCharge::with(held));
+        let paid = (held.amount > 0).then(|| RequestCharge::with(held));
         Ok((body, paid))
     }
 

@@ -35,7 +35,7 @@ pub(super) async fn unless(
     let end = || {
         of(
             token.clone(),
-            service.banned_addresses().until_banned(address),
+            service.node().banned_addresses().until_banned(address),
         )
     };
     let response = tokio::select! {

@@ -119,10 +119,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_source_above_its_share_waits_for_its_answers() {
-        let speed = Speed {
-            per_second: 10_000,
-            burst: 20_000,
-        };
+        let speed = Speed::new(10_000, 20_000);
         let limits = Limits {
             answered: Some(speed),
             ..Limits::default()

@@ -326,7 +326,7 @@ impl OlderCall<'_> {
     async fn stream(&self, known: &Known) -> Result<EventStream, Refusal> {
         let after = Some(Seq(known.sent.load(Ordering::Relaxed)));
         let service = &self.http.service;
-        let opened = service.stream_of(&known.handle, self.origin.address, after);
+        let opened = service.stream(service.reader(&known.handle), self.origin.address, after);
         Ok(opened.await?.0)
     }
 

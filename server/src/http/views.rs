@@ -15,7 +15,7 @@ use chat_core::{Attendance, Hub, Reject, RoomView, Time};
 use serde_json::{Value, json};
 use server_chat::refusal::Refusal;
 use server_chat::view::View;
-use server_chat::wire::{User, presence, timestamp};
+use server_chat::wire::{User, timestamp};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -174,10 +174,10 @@ pub(super) async fn overview(State(http): State<Http>) -> Response {
                 json!({
                     "user_id": user.user_id,
                     "display_name": user.display_name,
-                    "presence": presence(view.presence),
+                    "presence": view.presence.name(),
                     "waiting_seconds": view.waiting_since.map(|since| now.since(since).as_secs()),
-                    "stress_level": mood.map(|mood| mood.stress),
-                    "boss_alert_level": mood.map(|mood| mood.boss_alert),
+                    "stress_level": mood.map(|(stress, _)| stress),
+                    "boss_alert_level": mood.map(|(_, boss_alert)| boss_alert),
                 })
             })
             .collect();

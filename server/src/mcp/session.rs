@@ -200,7 +200,7 @@ mod tests {
         assert!(heir.try_recv().is_err(), "it is not over yet");
         drop(place);
         let inherited = heir.await.unwrap();
-        assert_eq!((inherited.amount(), pool.held()), (1, 1));
+        assert_eq!((inherited.amount, pool.held()), (1, 1));
         let (session, place) = take();
         drop(session.inherit());
         drop((place, inherited));

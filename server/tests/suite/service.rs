@@ -138,7 +138,7 @@ async fn a_stream_gives_every_event_once_and_in_order() {
     let login = ok(&service, &ben, Tool::Login, json!({ "username": "Ben" })).await;
     let handle = Handle::given(login["handle"].as_str().unwrap());
     let (mut stream, _) = service
-        .stream_of(&handle, Address(1), None)
+        .stream(service.reader(&handle), Address(1), None)
         .await
         .expect("a stream of one who is registered opens");
     let room = login["room_id"].clone();
@@ -359,7 +359,10 @@ async fn a_stop_answers_waiting_calls_and_ends_every_stream() {
     let login = ok(&service, &scope, Tool::Login, json!({ "username": "Ann" })).await;
     let handle = Handle::given(login["handle"].as_str().unwrap());
     ok(&service, &scope, Tool::Check, json!({ "wait_seconds": 0 })).await;
-    let (mut stream, _) = service.stream_of(&handle, Address(1), None).await.unwrap();
+    let (mut stream, _) = service
+        .stream(service.reader(&handle), Address(1), None)
+        .await
+        .unwrap();
     let waits = tokio::spawn({
         let (service, scope) = (service.clone(), Arc::clone(&scope));
         async move { call(&service, &scope, Tool::Check, json!({ "wait_seconds": 50 })).await }

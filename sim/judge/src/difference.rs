@@ -363,7 +363,7 @@ pub(crate) fn says_the_same(one: &Body, other: &Body) -> bool {
 fn details(what: &Body) -> (Option<&str>, Option<Epoch>, Option<u64>) {
     match what {
         Body::Message { text, epoch, .. } => (Some(text), *epoch, None),
-        Body::PartnerDisconnected(reason) => (Some(reason.as_str()), None, None),
+        Body::PartnerDisconnected(reason) => (Some(reason.name()), None, None),
         Body::StickClaimed { place, .. } => (None, None, Some(u64::from(*place))),
         Body::StickGranted { epoch, lease, .. } => (None, Some(*epoch), Some(lease.0)),
         Body::StickReleased { epoch, .. } | Body::StickExpired { epoch, .. } => {

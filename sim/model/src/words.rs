@@ -166,7 +166,7 @@ pub fn event_words(event: InboxEvent<'_>, me: Option<User>) -> String {
                 quoted(text)
             )
         }
-        Body::PartnerDisconnected(reason) => format!("chat ended ({})", reason.as_str()),
+        Body::PartnerDisconnected(reason) => format!("chat ended ({})", reason.name()),
         Body::PartnerAway(_) => "partner away".to_owned(),
         Body::PartnerReconnected(_) => "partner back".to_owned(),
         Body::Joined(who) => format!("{} joined", name(who)),

@@ -7,13 +7,13 @@ use sim_model::outcome::Coverage;
 /// up.
 pub(super) fn count_core_work(coverage: &mut Coverage, before: &Counters, now: &Counters) {
     for kind in TimerKind::ALL {
-        let fired = now.fired(*kind).saturating_sub(before.fired(*kind));
+        let fired = now.fired[*kind as usize].saturating_sub(before.fired[*kind as usize]);
         if fired > 0 {
             *coverage.timers.entry(kind.name().into()).or_default() += fired;
         }
     }
     for how in StickMove::ALL {
-        let moved = now.moved(*how).saturating_sub(before.moved(*how));
+        let moved = now.moves[*how as usize].saturating_sub(before.moves[*how as usize]);
         if moved > 0 {
             *coverage.stick.entry(how.name().into()).or_default() += moved;
         }

@@ -33,7 +33,8 @@ const TOLD_TEXTS: &str = "the server's memory is used up beyond its limit, so th
 /// The memory of the process.
 #[derive(Debug)]
 pub struct Memory {
-    limit: Option<u64>,
+    /// The limit in bytes.
+    pub limit: Option<u64>,
     resident: AtomicU64,
     refused: AtomicU64,
 }
@@ -49,15 +50,8 @@ impl Memory {
         }
     }
 
-    /// The limit in bytes.
-    #[must_use]
-    pub const fn limit(&self) -> Option<u64> {
-        self.limit
-    }
-
     /// The last measurement, in bytes.
-    #[must_use]
-    pub fn resident(&self) -> u64 {
+    fn resident(&self) -> u64 {
         self.resident.load(Ordering::Relaxed)
     }
 
@@ -84,22 +78,20 @@ impl Memory {
         }
     }
 
-    /// Whether the memory exceeds the limit.
-    #[must_use]
-    pub fn is_short(&self) -> bool {
-        self.limit.is_some_and(|limit| self.resident() > limit)
-    }
-
     /// Refuses a request that would hold more memory while the limit is exceeded.
     ///
     /// # Errors
     /// The refusal `overloaded`.
     pub fn check(&self) -> Result<(), Refusal> {
-        if !self.is_short() {
+        self.within(self.limit, TOLD)
+    }
+
+    fn within(&self, most: Option<u64>, told: &str) -> Result<(), Refusal> {
+        if most.is_none_or(|most| self.resident() <= most) {
             return Ok(());
         }
         self.refused.fetch_add(1, Ordering::Relaxed);
-        Err(Refusal::overloaded(TOLD.into(), RETRY_MS))
+        Err(Refusal::overloaded(told.into(), RETRY_MS))
     }
 
     /// Refuses a text once the limit is exceeded by an eighth. Up to there, participants can talk
@@ -109,21 +101,16 @@ impl Memory {
     /// The refusal `overloaded`.
     pub fn check_texts(&self) -> Result<(), Refusal> {
         let most = self.limit.map(|limit| limit.saturating_add(limit / 8));
-        if most.is_none_or(|most| self.resident() <= most) {
-            return Ok(());
-        }
-        self.refused.fetch_add(1, Ordering::Relaxed);
-        Err(Refusal::overloaded(TOLD_TEXTS.into(), RETRY_MS))
+        self.within(most, TOLD_TEXTS)
     }
 
     /// Measures the process regularly, as long as `capacity` is in use. Must be called on a
     /// runtime.
     pub fn watch(capacity: &Arc<Capacity>) {
-        if capacity.memory.limit.is_none() && resident().is_none() {
-            return;
-        }
-        if let Some(bytes) = resident() {
-            capacity.memory.measured(bytes);
+        match (resident(), capacity.memory.limit) {
+            (Some(bytes), _) => capacity.memory.measured(bytes),
+            (None, Some(_)) => {}
+            (None, None) => return,
         }
         let capacity = Arc::downgrade(capacity);
         task::keep("memory", move || sample(Weak::clone(&capacity)));
@@ -171,6 +158,6 @@ mod tests {
         assert_eq!(memory.check(), Ok(()));
         let free = Memory::new(None);
         free.measured(u64::MAX);
-        assert!(!free.is_short() && free.check_texts().is_ok());
+        assert!(free.check().is_ok() && free.check_texts().is_ok());
     }
 }

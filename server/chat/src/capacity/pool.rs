@@ -29,11 +29,8 @@ pub struct Share {
 impl Share {
     /// A pool of this size; each source may use `1 / parts` of it.
     #[must_use]
-    pub const fn of(all: u64, least: u64) -> Self {
-        let (part, quarter) = (all / PARTS, all / FEW);
-        let least = if least < quarter { least } else { quarter };
-        let each = if part < least { least } else { part };
-        let each = if each == 0 { 1 } else { each };
+    pub fn of(all: u64, least: u64) -> Self {
+        let each = (all / PARTS).max(least.min(all / FEW)).max(1);
         Self { all, each }
     }
 
@@ -44,13 +41,6 @@ impl Share {
             each: self.each.max(each.min(self.all)),
             ..self
         }
-    }
-
-    /// Lowers the size to `all`. The share of a source keeps its ratio, or its size if that is
-    /// larger.
-    #[must_use]
-    pub const fn whole(all: u64) -> Self {
-        Self { all, each: all }
     }
 
     /// Limits this share to `all` for all sources. The share of one source becomes smaller as well,
@@ -70,15 +60,14 @@ impl Share {
 
 /// A pool of one resource.
 #[derive(Clone, Debug)]
-pub struct Pool(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
-    /// Its word in the metrics, and what it holds, in words.
-    name: &'static str,
+pub struct Pool {
+    /// Its word in the metrics.
+    pub name: &'static str,
+    /// What it holds, in words.
     words: &'static str,
-    share: Share,
-    used: Mutex<Used>,
+    /// The size and the share.
+    pub share: Share,
+    used: Arc<Mutex<Used>>,
 }
 
 #[derive(Debug, Default)]
@@ -89,28 +78,18 @@ struct Used {
     refused: u64,
 }
 
-/// Why a pool refuses an amount.
+/// Why a pool refuses an amount: with what it holds, in words, and the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
     /// The source has used up its share.
     #[error(
-        "one address or token may have {limit} {words}, and yours has as many; close some, or try \
+        "one address or token may have {1} {0}, and yours has as many; close some, or try \
          again in a moment"
     )]
-    Source {
-        /// What it holds, in words.
-        words: &'static str,
-        /// The share.
-        limit: u64,
-    },
+    Source(&'static str, u64),
     /// The pool is used up.
-    #[error("the server takes {limit} {words} in all, and has as many; try again in a moment")]
-    All {
-        /// What it holds, in words.
-        words: &'static str,
-        /// The size of the pool.
-        limit: u64,
-    },
+    #[error("the server takes {1} {0} in all, and has as many; try again in a moment")]
+    All(&'static str, u64),
 }
 
 impl From<Full> for Refusal {
@@ -123,42 +102,30 @@ impl Pool {
     /// Creates a pool of this size, with its word in the metrics, and what it holds in words.
     #[must_use]
     pub fn new((name, words): (&'static str, &'static str), share: Share) -> Self {
-        Self(Arc::new(Inner {
+        Self {
             name,
             words,
             share,
-            used: Mutex::default(),
-        }))
-    }
-
-    /// Its word in the metrics.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        self.0.name
-    }
-
-    /// The size and the share.
-    #[must_use]
-    pub fn share(&self) -> Share {
-        self.0.share
+            used: Arc::default(),
+        }
     }
 
     /// The total amount in use.
     #[must_use]
     pub fn held(&self) -> u64 {
-        lock(&self.0.used).all
+        lock(&self.used).all
     }
 
     /// The largest amount that one source uses.
     #[must_use]
     pub fn most_of_one(&self) -> u64 {
-        lock(&self.0.used).of.values().copied().max().unwrap_or(0)
+        lock(&self.used).of.values().copied().max().unwrap_or(0)
     }
 
     /// The source that uses most, if it uses more than this one.
     #[must_use]
     pub fn more_than(&self, source: Source) -> Option<Source> {
-        let used = lock(&self.0.used);
+        let used = lock(&self.used);
         let own = used.of.get(&source).copied().unwrap_or(0);
         let most = used.of.iter().max_by_key(|(_, has)| **has)?;
         (*most.1 > own).then_some(*most.0)
@@ -167,7 +134,7 @@ impl Pool {
     /// The number of refusals.
     #[must_use]
     pub fn refused(&self) -> u64 {
-        lock(&self.0.used).refused
+        lock(&self.used).refused
     }
 
     /// Takes an amount for a source.
@@ -184,7 +151,7 @@ impl Pool {
     #[must_use]
     pub fn charge(&self, source: Source, amount: u64) -> Reservation {
         let mut held = self.nothing(source);
-        lock(&self.0.used).add(source, amount);
+        lock(&self.used).add(source, amount);
         held.amount = amount;
         held
     }
@@ -194,7 +161,7 @@ impl Pool {
     /// # Errors
     /// The resource without free capacity.
     pub fn check(&self, source: Source) -> Result<(), Full> {
-        self.allow(&mut lock(&self.0.used), source, 1)
+        self.allow(&mut lock(&self.used), source, 1)
     }
 
     /// An empty amount, to grow later.
@@ -208,13 +175,12 @@ impl Pool {
     }
 
     fn allow(&self, used: &mut Used, source: Source, amount: u64) -> Result<(), Full> {
-        let Share { all, each } = self.0.share;
-        let words = self.0.words;
+        let Share { all, each } = self.share;
         let has = used.of.get(&source).copied().unwrap_or(0);
         let full = if has.saturating_add(amount) > each {
-            Full::Source { words, limit: each }
+            Full::Source(self.words, each)
         } else if used.all.saturating_add(amount) > all {
-            Full::All { words, limit: all }
+            Full::All(self.words, all)
         } else {
             return Ok(());
         };
@@ -247,16 +213,11 @@ impl Used {
 pub struct Reservation {
     pool: Pool,
     source: Source,
-    amount: u64,
+    /// The amount.
+    pub amount: u64,
 }
 
 impl Reservation {
-    /// The amount.
-    #[must_use]
-    pub const fn amount(&self) -> u64 {
-        self.amount
-    }
-
     /// Grows the amount to `to`.
     ///
     /// # Errors
@@ -265,7 +226,7 @@ impl Reservation {
         let Some(more) = to.checked_sub(self.amount).filter(|more| *more > 0) else {
             return Ok(());
         };
-        let mut used = lock(&self.pool.0.used);
+        let mut used = lock(&self.pool.used);
         self.pool.allow(&mut used, self.source, more)?;
         used.add(self.source, more);
         drop(used);
@@ -276,7 +237,7 @@ impl Reservation {
     /// Transfers the amount to another source.
     #[must_use]
     pub fn given_to(mut self, source: Source) -> Self {
-        let mut used = lock(&self.pool.0.used);
+        let mut used = lock(&self.pool.used);
         used.remove(self.source, self.amount);
         used.add(source, self.amount);
         drop(used);
@@ -287,7 +248,7 @@ impl Reservation {
     /// Shrinks the amount to `to`.
     pub fn shrink(&mut self, to: u64) {
         if let Some(less) = self.amount.checked_sub(to) {
-            lock(&self.pool.0.used).remove(self.source, less);
+            lock(&self.pool.used).remove(self.source, less);
             self.amount = to;
         }
     }
@@ -312,18 +273,18 @@ mod tests {
         let (pool, ann, ben) = (pool(), Source(1), Source(2));
         let first = pool.take(ann, 6).unwrap();
         let full = pool.take(ann, 1).unwrap_err();
-        assert!(matches!(full, Full::Source { limit: 6, .. }), "{full}");
+        assert!(matches!(full, Full::Source(_, 6)), "{full}");
         assert!(full.to_string().contains("6 open streams"), "{full}");
         let second = pool.take(ben, 4).unwrap();
         let full = pool.take(ben, 1).unwrap_err();
-        assert!(matches!(full, Full::All { limit: 10, .. }), "{full}");
+        assert!(matches!(full, Full::All(_, 10)), "{full}");
         assert_eq!(
             (pool.held(), pool.most_of_one(), pool.refused()),
             (10, 6, 2)
         );
         drop((first, second));
         assert_eq!((pool.held(), pool.most_of_one()), (0, 0));
-        assert!(lock(&pool.0.used).of.is_empty());
+        assert!(lock(&pool.used).of.is_empty());
     }
 
     #[test]
@@ -334,7 +295,7 @@ mod tests {
         held.grow(2).unwrap();
         assert_eq!(pool.held(), 4);
         assert!(held.grow(7).is_err());
-        assert_eq!((held.amount(), pool.held()), (4, 4));
+        assert_eq!((held.amount, pool.held()), (4, 4));
         held.shrink(1);
         assert_eq!(pool.held(), 1);
         drop(held);
@@ -353,7 +314,7 @@ mod tests {
         assert_eq!((pool.held(), pool.most_of_one()), (10, 10));
         assert_eq!(pool.more_than(ann), Some(ben));
         drop((most, less));
-        assert!(lock(&pool.0.used).of.is_empty());
+        assert!(lock(&pool.used).of.is_empty());
     }
 
     #[test]

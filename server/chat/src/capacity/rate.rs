@@ -33,6 +33,12 @@ pub struct Speed {
 }
 
 impl Speed {
+    /// A rate with this amount per second and this burst.
+    #[must_use]
+    pub const fn new(per_second: u64, burst: u64) -> Self {
+        Self { per_second, burst }
+    }
+
     /// The time that this amount takes.
     fn time(self, amount: u64) -> Duration {
         let nanos = u128::from(amount) * 1_000_000_000 / u128::from(self.per_second.max(1));
@@ -43,11 +49,12 @@ impl Speed {
 /// A rate for each source.
 #[derive(Debug)]
 pub struct Rate {
-    /// Its word in the metrics, and what it limits, in words.
-    name: &'static str,
+    /// Its word in the metrics.
+    pub name: &'static str,
+    /// What it limits, in words.
     words: &'static str,
-    /// None if there is no limit.
-    speed: Option<Speed>,
+    /// The speed; none if there is no limit.
+    pub speed: Option<Speed>,
     /// The instant at which the burst of each source is whole again.
     whole_at: Mutex<BTreeMap<Source, Instant>>,
     waited: AtomicU64,
@@ -66,18 +73,6 @@ impl Rate {
             waited: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         }
-    }
-
-    /// Its word in the metrics.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// The speed, if there is a limit.
-    #[must_use]
-    pub const fn speed(&self) -> Option<Speed> {
-        self.speed
     }
 
     /// The number of delayed requests.
@@ -106,17 +101,12 @@ impl Rate {
         let Some(speed) = self.speed else {
             return Ok(());
         };
-        let wait = match self.reserve(speed, (source, amount), *patience) {
-            Ok(Duration::ZERO) => return Ok(()),
-            Ok(wait) => wait,
-            Err(too_fast) => {
-                self.refused.fetch_add(1, Ordering::Relaxed);
-                return Err(too_fast);
-            }
-        };
-        self.waited.fetch_add(1, Ordering::Relaxed);
-        *patience -= wait;
-        tokio::time::sleep(wait).await;
+        let wait = self.reserve(speed, (source, amount), *patience)?;
+        if !wait.is_zero() {
+            self.waited.fetch_add(1, Ordering::Relaxed);
+            *patience -= wait;
+            tokio::time::sleep(wait).await;
+        }
         Ok(())
     }
 
@@ -133,11 +123,9 @@ impl Rate {
         let next = (spent + speed.time(amount)).min(now + burst + MAX_WAIT);
         Self::keep(&mut whole_at, source, next);
         let wait = next.duration_since(now).saturating_sub(burst);
-        if wait.is_zero() {
-            return None;
-        }
-        self.waited.fetch_add(1, Ordering::Relaxed);
-        Some(wait)
+        let waits = !wait.is_zero();
+        self.waited.fetch_add(waits.into(), Ordering::Relaxed);
+        waits.then_some(wait)
     }
 
     /// Books work that was done. All of it counts, so that the source waits, or is refused, until it
@@ -160,11 +148,11 @@ impl Rate {
         let mut whole_at = lock(&self.whole_at);
         let spent = whole_at.get(&source).map_or(now, |at| (*at).max(now));
         let next = spent + speed.time(amount);
-        let wait = next
-            .duration_since(now)
-            .saturating_sub(speed.time(speed.burst));
+        let burst = speed.time(speed.burst);
+        let wait = next.duration_since(now).saturating_sub(burst);
         if wait > patience {
             drop(whole_at);
+            self.refused.fetch_add(1, Ordering::Relaxed);
             let (words, per_second) = (self.words, speed.per_second);
             let message = format!(
                 "one address or token may send {per_second} {words} a second, and yours sent more; \
@@ -190,9 +178,8 @@ fn make_room(whole_at: &mut BTreeMap<Source, Instant>, now: Instant) {
     whole_at.retain(|_, at| *at > now);
     if whole_at.len() >= MAX_SOURCES {
         let least = whole_at.iter().min_by_key(|(_, at)| **at);
-        if let Some(source) = least.map(|(source, _)| *source) {
-            whole_at.remove(&source);
-        }
+        let least = least.map(|(source, _)| *source);
+        least.and_then(|source| whole_at.remove(&source));
     }
 }
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Call, Caller, Floor, MemberView, Reader, Reply, Response, RoomId, RoomSeq, Seq, Span, Ticket,
-    Time, UserId, Who,
+    Call, Floor, MemberView, Reader, Reply, Response, RoomId, RoomSeq, Seq, Span, Ticket, Time,
+    UserId, Who,
 };
 use serde::{Deserialize, Serialize};
 
@@ -95,10 +95,7 @@ pub struct KeptDraft {
 /// The secret by which a call identifies its caller, as a hash; an operator has none.
 pub(super) const fn reader_of(call: &Call) -> Option<Reader> {
     match call {
-        Call::Command {
-            caller: Caller::Handle(handle) | Caller::New { handle, .. },
-            ..
-        } => Some(Reader::Handle(*handle)),
+        Call::Command { caller, .. } => Some(Reader::Handle(caller.handle())),
         Call::Read { reader, .. } | Call::OpenStream { reader, .. } => Some(*reader),
         Call::Operate { .. } => None,
     }
@@ -120,22 +117,21 @@ pub(super) fn gather<E>(
 ) -> CallerContext {
     let me = find(view, reader).and_then(|user| me(view, user));
     let more = match outcome {
-        Ok(Response::Done(reply)) => more(view, reader, reply),
-        Ok(Response::Streaming) => view
-            .node()
-            .and_then(|node| node.stream_cursor(ticket))
-            .map_or(AnswerFacts::Nothing, AnswerFacts::Begins),
-        Err(_) => {
-            let ban = match reader {
-                Some(Reader::Handle(handle)) => view.hub().why_banned(&handle),
-                Some(Reader::ReaderId(_)) | None => None,
-            };
-            ban.map_or(AnswerFacts::Nothing, |reason| {
-                AnswerFacts::Banned(Arc::clone(reason))
-            })
+        Ok(Response::Done(reply)) => Some(more(view, reader, reply)),
+        Ok(Response::Streaming) => {
+            let begins = view.node().and_then(|node| node.stream_cursor(ticket));
+            begins.map(AnswerFacts::Begins)
         }
-        Ok(Response::Read(_)) => AnswerFacts::Nothing,
+        Err(_) => match reader {
+            Some(Reader::Handle(handle)) => {
+                let reason = view.hub().why_banned(&handle);
+                reason.map(|reason| AnswerFacts::Banned(Arc::clone(reason)))
+            }
+            Some(Reader::ReaderId(_)) | None => None,
+        },
+        Ok(Response::Read(_)) => None,
     };
+    let more = more.unwrap_or(AnswerFacts::Nothing);
     CallerContext { at, me, more }
 }
 

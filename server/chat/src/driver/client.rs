@@ -8,7 +8,7 @@ use chat_core::{Address, Call, Earlier, Reader, Reject, RequestKey, Seq, Span, T
 use tokio::sync::{mpsc, oneshot};
 
 use super::caller_context::{AnswerFacts, CallerContext};
-use super::remote::{Remote, RemoteStream};
+use super::engine::{Remote, RemoteStream};
 use super::stream_slot::{Delivery, StreamSlot};
 use super::{Answered, Input, MAX_QUEUED, NOBODY, Request, Settled, Shared};
 use crate::banned_addresses::BannedAddresses;
@@ -159,17 +159,15 @@ impl NodeClient {
         &self,
         look: impl FnOnce(&View<'_>) -> T + Send + 'static,
     ) -> Result<T, Reject> {
-        let stopped = || Reject::ShuttingDown {
-            earlier: Earlier::Unasked,
-        };
         let (reply, answer) = oneshot::channel();
         self.reserve()?;
         let look = Box::new(move |view: &View<'_>| {
             // The caller may have stopped waiting.
             let _ = reply.send(look(view));
         });
-        self.inputs.send(Input::Look(look)).map_err(|_| stopped())?;
-        answer.await.map_err(|_| stopped())
+        let sent = self.inputs.send(Input::Look(look));
+        sent.map_err(|_| Reject::shutting_down())?;
+        answer.await.map_err(|_| Reject::shutting_down())
     }
 
     /// Shuts the driver down: new calls are refused, admitted ones are finished, streams and
@@ -188,10 +186,7 @@ impl NodeClient {
         let queued = &self.shared.queued;
         if queued.fetch_add(1, Ordering::Relaxed) >= MAX_QUEUED {
             queued.fetch_sub(1, Ordering::Relaxed);
-            return Err(Reject::Overloaded {
-                retry_after: OVERLOAD_RETRY,
-                earlier: Earlier::Unasked,
-            });
+            return Err(Reject::overloaded(OVERLOAD_RETRY));
         }
         Ok(())
     }
@@ -229,10 +224,11 @@ impl NodeClient {
         };
         let settled = answer.await;
         waiting.driver = None;
-        // The driver stopped with the call in progress, which may have taken effect.
-        let earlier = Earlier::Unknown;
-        settled
-            .unwrap_or_else(|_| Settled::Answered(self.refusal(Reject::ShuttingDown { earlier })))
+        settled.unwrap_or_else(|_| {
+            // The driver stopped with the call in progress, which may have taken effect.
+            let earlier = Earlier::Unknown;
+            Settled::Answered(self.refusal(Reject::ShuttingDown { earlier }))
+        })
     }
 
     /// The call of a request. A participant that is not registered is the node's to refuse.
@@ -250,10 +246,10 @@ impl NodeClient {
     fn settled(&self, settled: Settled) -> Answered {
         match settled {
             Settled::Answered(answered) => answered,
-            Settled::Moved(earlier) => self.refusal(Reject::StorageUnavailable {
-                retry_after: OVERLOAD_RETRY,
-                earlier,
-            }),
+            Settled::Moved(earlier) => {
+                let reject = Reject::storage_unavailable(OVERLOAD_RETRY);
+                self.refusal(reject.with_earlier(earlier))
+            }
         }
     }
 
@@ -273,26 +269,17 @@ impl NodeClient {
 
 /// The call with a request key, and whether the key was drawn here: so that a repetition at another
 /// member has no second effect.
-fn keyed(call: Call) -> (Call, bool) {
-    let Call::Command {
-        caller,
-        key: None,
-        command,
-    } = call
-    else {
-        return (call, false);
-    };
+fn keyed(mut call: Call) -> (Call, bool) {
     let mut drawn = [0; 16];
-    // Without randomness the call goes out once, and is not repeated.
-    let key = getrandom::fill(&mut drawn).ok();
-    let key = key.map(|()| RequestKey(u128::from_le_bytes(drawn)));
-    let is_minted = key.is_some();
-    let call = Call::Command {
-        caller,
-        key,
-        command,
-    };
-    (call, is_minted)
+    if let Call::Command { key, .. } = &mut call
+        && key.is_none()
+    {
+        // Without randomness the call goes out once, and is not repeated.
+        let is_minted = getrandom::fill(&mut drawn).is_ok();
+        *key = is_minted.then_some(RequestKey(u128::from_le_bytes(drawn)));
+        return (call, is_minted);
+    }
+    (call, false)
 }
 
 /// A waiting caller. If it is dropped before the answer, the call is cancelled.

@@ -1,12 +1,18 @@
-//! What the driver drives: a node with its journal, or a member of a cluster with the shared log.
+//! What the driver drives: a node with its journal, or a member of a cluster with the shared log. And the
+//! other members of a cluster, as the driver's client sees them.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::{Address, Call, Earlier, Node, Output, Ticket};
+use async_trait::async_trait;
+use chat_core::{Address, Call, Earlier, Node, Output, Reader, Seq, Ticket};
 use server_storage::clock::Clock;
 use server_storage::journal::NoWrite;
 
+use super::Answered;
+use super::caller_context::CallerContext;
+use super::stream_slot::Delivery;
 use crate::view::View;
 
 /// Wakes the driver, from any thread, because something was reported to the engine.
@@ -81,4 +87,26 @@ pub trait Engine: Send {
     /// # Errors
     /// What was accepted is not where the next start looks for it.
     fn close(&mut self) -> Result<(), NoWrite>;
+}
+
+/// A stream of another member's node, or why there is none.
+pub type RemoteOpening = Result<(Box<dyn RemoteStream>, CallerContext), Answered>;
+
+/// The way to the node, for the doors of a member that does not have it.
+#[async_trait]
+pub trait Remote: fmt::Debug + Send + Sync {
+    /// Calls the node. A command must have a request key, so that a repetition has no effect.
+    /// `earlier` is what is known of the attempts before.
+    async fn call(&self, from: Address, call: Call, earlier: Earlier) -> Answered;
+
+    /// Opens a stream at the node.
+    async fn open_stream(&self, from: Address, reader: Reader, after: Option<Seq>)
+    -> RemoteOpening;
+}
+
+/// A stream of another member's node. It is closed on drop.
+#[async_trait]
+pub trait RemoteStream: fmt::Debug + Send + Sync {
+    /// The next delivery. A call that is dropped loses none.
+    async fn next(&mut self) -> Delivery;
 }

@@ -44,16 +44,12 @@ struct Open {
     has_room: bool,
 }
 
-/// The phase of the driver.
-enum Phase {
-    Serving,
-    /// Shutting down, until `by` at the latest, or until no stream's reader has taken anything
-    /// since `moved` for `UNREAD`.
-    Stopping {
-        by: Instant,
-        moved: Instant,
-    },
-    Stopped,
+/// A shutdown, until `by` at the latest, or until no stream's reader has taken anything since `moved` for
+/// `UNREAD`.
+#[derive(Clone, Copy)]
+struct Stopping {
+    by: Instant,
+    moved: Instant,
 }
 
 /// All state of the driver.
@@ -62,7 +58,8 @@ pub(super) struct Turn {
     shared: Arc<Shared>,
     waiting: HashMap<Ticket, Waiter>,
     streams: BTreeMap<Ticket, Open>,
-    phase: Phase,
+    stopping: Option<Stopping>,
+    has_stopped: bool,
     /// The states taken over, and the actions of operators, when the bans were learned.
     bans_of: Option<(u64, u64)>,
 }
@@ -74,7 +71,8 @@ impl Turn {
             shared,
             waiting: HashMap::new(),
             streams: BTreeMap::new(),
-            phase: Phase::Serving,
+            stopping: None,
+            has_stopped: false,
             bans_of: None,
         }
     }
@@ -89,7 +87,7 @@ impl Turn {
         let mut woke = tokio::time::Instant::now();
         loop {
             self.settle();
-            if matches!(self.phase, Phase::Stopped) {
+            if self.has_stopped {
                 break;
             }
             let metrics = &self.shared.metrics;
@@ -133,15 +131,13 @@ impl Turn {
     fn sleep(&mut self) -> Duration {
         let due = self.engine.sleep(&self.shared.clock);
         let sleep = due.map_or(LONGEST_SLEEP, |due| due.min(LONGEST_SLEEP));
-        match self.phase {
-            Phase::Stopping { by, moved } => {
-                let now = Instant::now();
-                let unread = moved + UNREAD;
-                let next = if now < unread { by.min(unread) } else { by };
-                sleep.min(next.saturating_duration_since(now))
-            }
-            Phase::Serving | Phase::Stopped => sleep,
-        }
+        let Some(Stopping { by, moved }) = self.stopping else {
+            return sleep;
+        };
+        let now = Instant::now();
+        let unread = moved + UNREAD;
+        let next = if now < unread { by.min(unread) } else { by };
+        sleep.min(next.saturating_duration_since(now))
     }
 
     fn take(&mut self, input: Input) {
@@ -185,8 +181,8 @@ impl Turn {
                 if let Some(open) = self.streams.get_mut(&ticket) {
                     open.has_room = true;
                 }
-                if let Phase::Stopping { moved, .. } = &mut self.phase {
-                    *moved = Instant::now();
+                if let Some(stopping) = &mut self.stopping {
+                    stopping.moved = Instant::now();
                 }
                 self.feed(ticket);
             }
@@ -194,7 +190,7 @@ impl Turn {
             Input::Stop { by } => {
                 self.engine.shut_down(clock);
                 let moved = Instant::now();
-                self.phase = Phase::Stopping { by, moved };
+                self.stopping = Some(Stopping { by, moved });
             }
         }
     }
@@ -207,15 +203,15 @@ impl Turn {
             self.drain();
         }
         self.drain();
-        if let Phase::Stopping { by, moved } = self.phase {
-            self.finish(by, moved);
+        if let Some(stopping) = self.stopping {
+            self.finish(stopping);
         }
     }
 
     /// Learns of bans when operators have acted, here or at another member of a cluster.
     fn follow_bans(&mut self) {
         let hub = self.engine.view().hub();
-        let version = (self.engine.states(), hub.counters().operated());
+        let version = (self.engine.states(), hub.counters().operated);
         if self.bans_of != Some(version) {
             self.shared.banned_addresses.follow(hub);
             self.bans_of = Some(version);
@@ -224,21 +220,19 @@ impl Turn {
 
     /// Ends when all admitted calls are answered and every stream has received its events. Readers
     /// that take nothing are not waited for: the events stay in their inboxes.
-    fn finish(&mut self, by: Instant, moved: Instant) {
+    fn finish(&mut self, Stopping { by, moved }: Stopping) {
         let late = Instant::now() >= by;
         let unread = moved.elapsed() >= UNREAD;
-        let owed = self
-            .streams
-            .values()
-            .any(|open| open.ready || !open.has_room);
+        let mut streams = self.streams.values();
+        let owed = streams.any(|open| open.ready || !open.has_room);
         if (!owed || unread || late) && self.engine.finish(&self.shared.clock) {
             self.drain();
-            self.phase = Phase::Stopped;
+            self.has_stopped = true;
         } else if late {
             tracing::warn!("the time to stop is over, and the journal is not done");
-            self.phase = Phase::Stopped;
+            self.has_stopped = true;
         }
-        if matches!(self.phase, Phase::Stopped) {
+        if self.has_stopped {
             for open in self.streams.values() {
                 open.slot.end(Ending::Closing);
             }
@@ -250,45 +244,45 @@ impl Turn {
         // address is banned or admitted, the guard already refuses or admits it.
         self.follow_bans();
         while let Some(output) = self.engine.poll_output() {
-            let output = match output {
-                EngineOutput::Node(output) => output,
+            match output {
                 EngineOutput::Moved { ticket, earlier } => {
                     if let Some(waiter) = self.waiting.remove(&ticket) {
                         // The caller may have disconnected.
                         let _ = waiter.reply.send(Settled::Moved(earlier));
                     }
-                    continue;
                 }
-            };
-            match output {
-                Output::Reply { ticket, outcome } => self.answer(ticket, outcome),
-                Output::StreamReady(stream) => {
-                    if let Some(open) = self.streams.get_mut(&stream) {
-                        open.ready = true;
-                    }
-                    self.feed(stream);
+                EngineOutput::Node(output) => self.carry_out(output),
+            }
+        }
+    }
+
+    fn carry_out(&mut self, output: Output) {
+        match output {
+            Output::Reply { ticket, outcome } => self.answer(ticket, outcome),
+            Output::StreamReady(stream) => {
+                if let Some(open) = self.streams.get_mut(&stream) {
+                    open.ready = true;
                 }
-                Output::StreamClosed(stream) => {
-                    if let Some(open) = self.streams.remove(&stream) {
-                        // A node that departs, or has departed, closed all streams.
-                        let node = self.engine.node();
-                        let is_served = node.is_some_and(|node| !node.is_stopping());
-                        open.slot.end(match self.phase {
-                            Phase::Serving if is_served => Ending::Forgotten,
-                            Phase::Serving | Phase::Stopping { .. } | Phase::Stopped => {
-                                Ending::Closing
-                            }
-                        });
-                    }
+                self.feed(stream);
+            }
+            Output::StreamClosed(stream) => {
+                if let Some(open) = self.streams.remove(&stream) {
+                    // A node that departs, or has departed, closed all streams.
+                    let node = self.engine.node();
+                    let is_served = node.is_some_and(|node| !node.is_stopping());
+                    open.slot.end(match is_served && self.stopping.is_none() {
+                        true => Ending::Forgotten,
+                        false => Ending::Closing,
+                    });
                 }
-                Output::Notice {
-                    stream,
-                    room,
-                    notice,
-                } => {
-                    if let Some(open) = self.streams.get(&stream) {
-                        open.slot.put_notice(room, notice);
-                    }
+            }
+            Output::Notice {
+                stream,
+                room,
+                notice,
+            } => {
+                if let Some(open) = self.streams.get(&stream) {
+                    open.slot.put_notice(room, notice);
                 }
             }
         }
@@ -317,27 +311,19 @@ impl Turn {
 
     /// Gives the stream's reader the next page, if there is one and the reader can take it.
     fn feed(&mut self, stream: Ticket) {
-        let Some(open) = self.streams.get_mut(&stream) else {
-            return;
-        };
-        if !open.ready || !open.has_room {
-            return;
+        if let Some(open) = self.streams.get_mut(&stream)
+            && open.ready
+            && open.has_room
+            && let Some(node) = self.engine.node()
+            && let Some(user) = node.stream_user(stream)
+            && let Some(page) = node.read_stream(stream, PAGE)
+        {
+            open.ready = page.unread > 0;
+            if !page.is_empty() {
+                open.has_room = false;
+                open.slot.put_page(user, page);
+            }
         }
-        let Some(node) = self.engine.node() else {
-            return;
-        };
-        let Some(user) = node.stream_user(stream) else {
-            return;
-        };
-        let Some(page) = node.read_stream(stream, PAGE) else {
-            return;
-        };
-        open.ready = page.unread > 0;
-        if page.is_empty() {
-            return;
-        }
-        open.has_room = false;
-        open.slot.put_page(user, page);
     }
 
     fn cancel(&mut self, ticket: Ticket) {

@@ -56,21 +56,17 @@ impl Exposition {
         let mut out = String::new();
         for row in Row::ALL {
             let samples: Vec<_> = scopes.iter().map(|scope| scope.of(*row)).collect();
+            let about = row.about();
             if samples.iter().any(|labelled| !labelled.is_empty()) {
                 // Text can always be written to memory.
-                let _ = self.write_head(&row.about(), &mut out);
+                let _ = self.write_head(&about, &mut out);
             }
             for (scope, labelled) in scopes.iter().zip(&samples) {
                 for (values, sample) in &**labelled {
-                    let names = row.about().labels.iter().copied();
-                    let own = names.zip(values.split(' '));
+                    let own = about.labels.iter().copied().zip(values.split(' '));
                     let realm = scope.realm.iter().map(|realm| ("realm", &**realm));
-                    let _ = write_sample(
-                        &row.about(),
-                        (realm.collect(), own.collect()),
-                        sample,
-                        &mut out,
-                    );
+                    let labels = (realm.collect(), own.collect());
+                    let _ = write_sample(&about, labels, sample, &mut out);
                 }
             }
         }
@@ -117,14 +113,9 @@ fn write_sample(
     let name = name(about);
     let mut line = |end: &str, bound: Option<&str>, value: &str| {
         let bound = bound.map(|bound| ("le", bound));
-        let labels = realm
-            .iter()
-            .copied()
-            .chain(bound)
-            .chain(own.iter().copied());
-        let labels: Vec<_> = labels
-            .map(|(name, value)| format!("{name}=\"{value}\""))
-            .collect();
+        let labels = realm.iter().chain(&bound).chain(&own);
+        let labels = labels.map(|(name, value)| format!("{name}=\"{value}\""));
+        let labels: Vec<_> = labels.collect();
         match labels.is_empty() {
             true => writeln!(out, "{name}{end} {value}"),
             false => writeln!(out, "{name}{end}{{{}}} {value}", labels.join(",")),
@@ -144,11 +135,8 @@ fn write_sample(
             let mut all = 0;
             for (bound, times) in BOUNDS.iter().zip(sample.buckets) {
                 all += times;
-                line(
-                    "_bucket",
-                    Some(dtoa::Buffer::new().format(*bound)),
-                    &all.to_string(),
-                )?;
+                let mut buffer = dtoa::Buffer::new();
+                line("_bucket", Some(buffer.format(*bound)), &all.to_string())?;
             }
             line("_bucket", Some("+Inf"), &number)
         }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use chat_core::{Counts, Load, Span, Time};
+use chat_core::{Counters, Counts, Load, Span, Time};
 
 use super::*;
 use crate::capacity::{Capacity, Share, Source};
@@ -27,11 +27,16 @@ fn seen() -> Seen {
         counts,
         load,
         participants: Share { all: 30, each: 5 },
-        alerts: 9,
-        held: 10,
-        done: (12, 13),
-        moves: [14; 15],
-        claims: (15, Span::millis(16_500)),
+        counters: Counters {
+            alerts: 9,
+            held: 10,
+            messages: 12,
+            matches: 13,
+            moves: [14; 15],
+            claimants: 15,
+            ..Counters::default()
+        },
+        waited: Span::millis(16_500),
     }
 }
 
@@ -48,7 +53,6 @@ fn what_happened_can_be_read() {
     metrics.raise(Row::HistoryDamaged, "", 1);
     metrics.raise(Row::HistoryLost, "", 2);
     metrics.took(Row::InboxLagSeconds, "", Duration::from_millis(1));
-    let seen = seen();
     let capacity = Capacity::default();
     let _session = capacity.sessions.take(Source(1), 1);
     capacity.memory.measured(12_000);
@@ -56,8 +60,8 @@ fn what_happened_can_be_read() {
     metrics.count(Row::ConnectionsRefused, "full");
     metrics.count(Row::HttpResponses, "/send 200");
     metrics.took(Row::HttpRequestSeconds, "/send", Duration::from_millis(1));
-    metrics.see(Time(1), Some(seen), 6);
-    metrics.see(Time(2_000_000), Some(seen), 7);
+    metrics.see(Time(1), Some(seen()), 6);
+    metrics.see(Time(2_000_000), Some(seen()), 7);
     let process = [metrics.of_process(&capacity)].into_iter();
     let text = Exposition::OpenMetrics.of(process.chain(metrics.of_realm()));
     for line in [

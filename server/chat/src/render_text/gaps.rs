@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use chat_core::{Gap, LostRange, Membership, StickLoss};
 
+use super::next::of_room;
+use super::said::count;
+
 /// The largest number of rooms of a gap that are listed. Others are counted.
 const MAX_ROOMS: usize = 8;
 
@@ -29,31 +32,30 @@ pub(super) fn told(gap: &Gap) -> String {
 }
 
 fn missed(lost: &LostRange) -> Vec<String> {
-    let messages = match lost.messages {
-        0 => None,
-        1 => Some("up to 1 message".to_owned()),
-        n => Some(format!("up to {n} messages")),
-    };
-    let you = lost.you.map(|change| match change {
-        Membership::Matched => "you were matched".to_owned(),
-        Membership::Joined => "you joined".to_owned(),
-        Membership::Kicked => "an operator put you out".to_owned(),
-        Membership::Left => "you left".to_owned(),
+    let messages = (lost.messages > 0).then(|| {
+        let messages = usize::try_from(lost.messages).unwrap_or(usize::MAX);
+        format!("up to {}", count(messages, "message"))
     });
-    let members = lost
-        .members_changed
-        .then(|| "others came or went".to_owned());
-    let stick = lost.stick.map(|change| match change {
-        StickLoss::Granted(epoch) => format!("you were granted the stick (epoch {epoch})"),
-        StickLoss::Expired(epoch) => format!("your stick expired (epoch {epoch})"),
-        StickLoss::Released(epoch) => format!("your stick was released (epoch {epoch})"),
+    let you = lost.you.map(|change| match change {
+        Membership::Matched => "you were matched",
+        Membership::Joined => "you joined",
+        Membership::Kicked => "an operator put you out",
+        Membership::Left => "you left",
+    });
+    let members = lost.members_changed.then_some("others came or went");
+    let stick = lost.stick.map(|change| {
+        let what = match change {
+            StickLoss::Granted(_) => "you were granted the stick",
+            StickLoss::Expired(_) => "your stick expired",
+            StickLoss::Released(_) => "your stick was released",
+        };
+        format!("{what} (epoch {})", change.epoch())
     });
     let others = lost
         .stick_changed
-        .then(|| "the stick passed among others".to_owned());
-    let ended = lost
-        .ended
-        .map(|why| format!("it is over ({})", why.as_str()));
+        .then_some("the stick passed among others");
+    let ended = lost.ended.map(|why| format!("it is over ({})", why.name()));
+    let [you, members, others] = [you, members, others].map(|what| what.map(String::from));
     let all = [messages, you, members, stick, others, ended];
     let mut missed: Vec<_> = all.into_iter().flatten().collect();
     if missed.is_empty() {
@@ -65,30 +67,23 @@ fn missed(lost: &LostRange) -> Vec<String> {
 /// The calls that recover what all gaps of a page miss, for the first room where that is possible.
 pub(super) fn remedy(missed: &[&LostRange]) -> Option<String> {
     missed.iter().find_map(|first| {
-        let room = first.room;
-        let any = |is_so: &dyn Fn(&LostRange) -> bool| {
-            let mut of_room = missed.iter().filter(|lost| lost.room == room);
-            of_room.any(|lost| is_so(lost))
-        };
-        let is_out =
-            |lost: &LostRange| matches!(lost.you, Some(Membership::Left | Membership::Kicked));
-        if any(&is_out) || any(&|lost| lost.ended.is_some()) {
-            return None;
+        let same = missed.iter().filter(|lost| lost.room == first.room);
+        let (mut is_out, mut history, mut users, mut stick) = (false, false, false, false);
+        for lost in same {
+            is_out |= matches!(lost.you, Some(Membership::Left | Membership::Kicked));
+            is_out |= lost.ended.is_some();
+            history |= lost.messages > 0;
+            users |= lost.members_changed || lost.you.is_some();
+            stick |= lost.stick.is_some() || lost.stick_changed;
         }
         let calls = [
-            ("history", any(&|lost| lost.messages > 0)),
-            (
-                "list_users",
-                any(&|lost| lost.members_changed || lost.you.is_some()),
-            ),
-            (
-                "talking_stick",
-                any(&|lost| lost.stick.is_some() || lost.stick_changed),
-            ),
+            history.then_some("history"),
+            users.then_some("list_users"),
+            stick.then_some("talking_stick"),
         ];
-        let calls: Vec<_> = calls.iter().filter(|(_, is_due)| *is_due).collect();
-        let names: Vec<_> = calls.iter().map(|(name, _)| *name).collect();
-        (!names.is_empty()).then(|| format!("{} {{\"room_id\": \"{room}\"}}", names.join(", ")))
+        let calls: Vec<_> = calls.into_iter().flatten().collect();
+        let is_due = !is_out && !calls.is_empty();
+        is_due.then(|| of_room(&calls.join(", "), first.room))
     })
 }
 

@@ -32,33 +32,35 @@ impl<'a> Standing<'a> {
             Done::Answered(Response::Done(reply)) => self.after_reply(outcome.tool, reply),
             Done::Answered(Response::Read(Answer::Page { page, .. })) => self.read(page),
             Done::Answered(Response::Read(Answer::Members { room, members })) => {
-                match outcome.part_of(members) {
-                    (_, Some(next)) => format!(
-                        "list_users {{\"room_id\": \"{room}\", \"after\": {next}}} for more \
-                         users, or {}",
-                        self.go_on()
-                    ),
-                    (_, None) => self.go_on(),
-                }
+                let (_, next) = outcome.part_of(members);
+                self.first(next.map(|next| {
+                    let call = format!("{{\"room_id\": \"{room}\", \"after\": {next}}}");
+                    format!("list_users {call} for more users")
+                }))
             }
-            Done::Answered(Response::Read(_) | Response::Streaming) => match outcome.before() {
-                Some(before) => format!(
-                    "history {{\"before\": {before}}} for older ones, or {}",
-                    self.go_on()
-                ),
-                None => self.go_on(),
-            },
-            Done::Found { found, before, .. } => match (before, found.messages.first()) {
-                (Some(before), _) => format!("search {{\"before\": \"{before}\"}} for older ones"),
-                (None, Some(event)) => format!(
-                    "history {{\"room_id\": \"{}\", \"before\": {}}} for what was said before \
-                     the first, or {}",
-                    event.room,
-                    event.room_seq,
-                    self.go_on()
-                ),
-                (None, None) => self.go_on(),
-            },
+            Done::Answered(Response::Read(_) | Response::Streaming) => {
+                let before = outcome.before();
+                self.first(
+                    before.map(|before| format!("history {{\"before\": {before}}} for older ones")),
+                )
+            }
+            Done::Found {
+                before: Some(before),
+                ..
+            } => format!("search {{\"before\": \"{before}\"}} for older ones"),
+            Done::Found { found, .. } => self.first(found.messages.first().map(|event| {
+                let (room, before) = (event.room, event.room_seq);
+                let call = format!("{{\"room_id\": \"{room}\", \"before\": {before}}}");
+                format!("history {call} for what was said before the first")
+            })),
+        }
+    }
+
+    /// This call, if there is one, or what the caller can do without it.
+    fn first(self, call: Option<String>) -> String {
+        match call {
+            Some(call) => format!("{call}, or {}", self.go_on()),
+            None => self.go_on(),
         }
     }
 
@@ -76,10 +78,8 @@ impl<'a> Standing<'a> {
             }
             Reply::Sent { room, .. } => match self.room(*room) {
                 Some(label) if tool == Tool::SendMessage && label.floor.place == Some(0) => {
-                    format!(
-                        "{} to give the stick back, or append and push to say more",
-                        of_room("reset", *room)
-                    )
+                    of_room("reset", *room)
+                        + " to give the stick back, or append and push to say more"
                 }
                 Some(_) | None => self.go_on(),
             },
@@ -116,11 +116,13 @@ impl<'a> Standing<'a> {
             "chat_ended" => self.go_on(),
             "stick_required" => match self.in_line() {
                 true => self.until_granted(),
-                false => format!(
-                    "{}, then {} until stick.granted names you",
-                    self.in_only("talking_stick", |room| room.floor.needs_stick),
-                    self.check()
-                ),
+                false => {
+                    let claim = self.in_only("talking_stick", |room| room.floor.needs_stick);
+                    format!(
+                        "{claim}, then {} until stick.granted names you",
+                        self.check()
+                    )
+                }
             },
             "no_stick" => {
                 let send = self.in_only("send_message", |room| !room.floor.needs_stick);
@@ -136,10 +138,11 @@ impl<'a> Standing<'a> {
                     Some(ms) => format!("in {} s", ms.div_ceil(1_000)),
                     None => "later".into(),
                 };
-                match refusal.earlier_attempt {
-                    Some(_) => format!("{tool} again, the same with the same request_key, {when}"),
-                    None => format!("{tool} again, the same, {when}"),
-                }
+                let with_key = match refusal.earlier_attempt {
+                    Some(_) => " with the same request_key",
+                    None => "",
+                };
+                format!("{tool} again, the same{with_key}, {when}")
             }
             // The same key would return this refusal again.
             "queue_full" | "server_full" | "room_full" => {
@@ -190,13 +193,10 @@ impl<'a> Standing<'a> {
 
     /// How often to call at least.
     fn often(self) -> String {
-        let Some(me) = self.me else {
-            return String::new();
-        };
-        let seconds = me.silence.as_secs();
-        match seconds / 60 {
-            0 | 1 => format!(", at least every {seconds} s"),
-            minutes => format!(", at least every {minutes} min"),
+        match self.me.map(|me| me.silence.as_secs()) {
+            Some(seconds @ 0..120) => format!(", at least every {seconds} s"),
+            Some(seconds) => format!(", at least every {} min", seconds / 60),
+            None => String::new(),
         }
     }
 
@@ -208,16 +208,18 @@ impl<'a> Standing<'a> {
         format!("{}, until stick.granted names you", self.check())
     }
 
+    fn rooms(self) -> impl Iterator<Item = &'a RoomLabel> {
+        self.me.into_iter().flat_map(|me| &me.rooms)
+    }
+
     /// The caller's room with this id.
     fn room(self, id: RoomId) -> Option<&'a RoomLabel> {
-        let mut rooms = self.me?.rooms.iter();
-        rooms.find(|room| room.id == id)
+        self.rooms().find(|room| room.id == id)
     }
 
     /// The call of a tool, in the caller's only room of a kind, if it has just one.
     fn in_only(self, tool: &str, kind: impl Fn(&RoomLabel) -> bool) -> String {
-        let rooms = self.me.into_iter().flat_map(|me| &me.rooms);
-        let mut rooms = rooms.filter(|room| kind(room));
+        let mut rooms = self.rooms().filter(|room| kind(room));
         match (rooms.next(), rooms.next()) {
             (Some(room), None) => of_room(tool, room.id),
             (Some(_) | None, _) => format!("{tool} with the room_id"),
@@ -226,14 +228,12 @@ impl<'a> Standing<'a> {
 
     /// The room whose stick the caller holds.
     fn held(self) -> Option<&'a RoomLabel> {
-        let mut rooms = self.me?.rooms.iter();
-        rooms.find(|room| room.floor.place == Some(0))
+        self.rooms().find(|room| room.floor.place == Some(0))
     }
 
     /// Whether the caller waits for a stick.
     fn in_line(self) -> bool {
-        let mut rooms = self.me.into_iter().flat_map(|me| &me.rooms);
-        rooms.any(|room| room.floor.place.is_some_and(|place| place > 0))
+        self.rooms().any(|room| room.floor.place > Some(0))
     }
 
     /// After `append`, `undo` or `reset`.
@@ -277,65 +277,45 @@ impl<'a> Standing<'a> {
     /// What an event wants of the reader.
     fn wanted(self, event: &Event) -> Option<String> {
         let room = event.room;
-        match &event.body {
-            Body::Message { sender, .. } if self.me.is_none_or(|me| me.who.id != sender.id) => {
-                let floor = self.room(room)?.floor;
-                Some(match (floor.needs_stick, floor.place) {
-                    (false, _) => {
-                        let send = of_room("send_message", room);
-                        format!("{send} to answer, then {}", self.check())
-                    }
-                    (true, Some(_)) => self.until_granted(),
-                    (true, None) => {
-                        let claim = of_room("talking_stick", room);
-                        format!("{claim} to answer, or {} to listen", self.check())
-                    }
-                })
-            }
-            Body::Found(_) => {
-                self.room(room)?;
-                Some(self.hello(room))
-            }
-            // Someone who has left no longer waits for an answer.
-            Body::PartnerDisconnected(_) | Body::Closed { .. } => Some(self.go_on()),
-            Body::Message { .. }
-            | Body::PartnerAway(_)
-            | Body::PartnerReconnected(_)
-            | Body::Joined(_)
-            | Body::Left(_)
-            | Body::Away(_)
-            | Body::Back(_)
-            | Body::StickClaimed { .. }
-            | Body::StickGranted { .. }
-            | Body::StickReleased { .. }
-            | Body::StickExpired { .. }
-            | Body::Muted { .. }
-            | Body::Kicked { .. } => None,
+        // Someone who has left no longer waits for an answer.
+        if let Body::PartnerDisconnected(_) | Body::Closed { .. } = event.body {
+            return Some(self.go_on());
         }
+        let label = self.room(room)?;
+        if let Body::Found(_) = event.body {
+            return Some(self.hello(room));
+        }
+        let (sender, _) = event.body.message()?;
+        if self.me.is_some_and(|me| me.who.id == sender) {
+            return None;
+        }
+        let check = self.check();
+        Some(match (label.floor.needs_stick, label.floor.place) {
+            (false, _) => format!("{} to answer, then {check}", of_room("send_message", room)),
+            (true, Some(_)) => self.until_granted(),
+            (true, None) => {
+                let claim = of_room("talking_stick", room);
+                format!("{claim} to answer, or {check} to listen")
+            }
+        })
     }
 }
 
 /// The call of a tool in a room.
-fn of_room(tool: &str, room: RoomId) -> String {
+pub(super) fn of_room(tool: &str, room: RoomId) -> String {
     format!("{tool} {{\"room_id\": \"{room}\"}}")
 }
 
 /// The calls of a holder with an empty draft.
 fn speak(room: RoomId) -> String {
-    format!(
-        "{} your words, then {}",
-        of_room("append", room),
-        of_room("push", room)
-    )
+    let (append, push) = (of_room("append", room), of_room("push", room));
+    format!("{append} your words, then {push}")
 }
 
 /// The calls of a holder.
 fn turn(room: &RoomLabel) -> String {
     match room.floor.has_draft {
-        true => format!(
-            "{} to send your draft, or append more",
-            of_room("push", room.id)
-        ),
+        true => of_room("push", room.id) + " to send your draft, or append more",
         false => speak(room.id),
     }
 }

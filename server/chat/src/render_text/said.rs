@@ -1,8 +1,8 @@
 //! The text of each result.
 
 use chat_core::{
-    Answer, Body, Event, Item, MemberView, MessageId, NoticeKind, Reply, Response, RoomId, Time,
-    UserId, WasWaiting, Who,
+    Answer, Body, Event, Floor, Item, MemberView, MessageId, NoticeKind, Reply, Response, RoomId,
+    Time, UserId, WasWaiting, Who,
 };
 use server_storage::history::QueryWords;
 
@@ -10,7 +10,7 @@ use super::shown::one_line;
 use super::{Renderer, gaps, secret};
 use crate::service::Done;
 use crate::tools::Tool;
-use crate::wire::{User, presence};
+use crate::wire::User;
 
 impl Renderer<'_> {
     /// Writes a result.
@@ -42,7 +42,10 @@ impl Renderer<'_> {
                 ..
             } => {
                 self.secret();
-                self.waiting(*position, estimated_wait.map(|wait| wait.as_secs_ceil()));
+                let seconds = estimated_wait.map(|wait| wait.as_secs_ceil());
+                let took = seconds.map(|seconds| format!("; recent waits took about {seconds} s"));
+                let took = took.unwrap_or_default();
+                self.say(format!("You wait for a partner, place {position}{took}."));
             }
             Reply::Matched { room, partner, .. } => {
                 self.secret();
@@ -126,9 +129,8 @@ impl Renderer<'_> {
         let (holder, draft) = outcome.stick();
         let seconds = outcome.seconds_until(lease_until);
         if place == 0 {
-            self.say(format!(
-                "You hold the stick of {room} for {seconds} s more (epoch {epoch})."
-            ));
+            let held = format!("for {seconds} s more (epoch {epoch})");
+            self.say(format!("You hold the stick of {room} {held}."));
         } else {
             let holder = holder.map_or_else(|| "a participant".into(), |who| self.who(who));
             self.say(format!(
@@ -145,14 +147,6 @@ impl Renderer<'_> {
         }
     }
 
-    fn waiting(&mut self, position: u32, estimated_wait: Option<u64>) {
-        let wait = match estimated_wait {
-            Some(seconds) => format!("; recent waits took about {seconds} s"),
-            None => String::new(),
-        };
-        self.say(format!("You wait for a partner, place {position}{wait}."));
-    }
-
     fn sent(&mut self, message_id: MessageId, turns_left: Option<u32>) {
         self.say(format!("Sent as {message_id}."));
         if let Some(turns) = turns_left {
@@ -163,10 +157,13 @@ impl Renderer<'_> {
 
     /// Says that a message sent directly has not given the stick back.
     fn still_holds(&mut self, room: RoomId) {
-        let mut rooms = self.outcome.me().into_iter().flat_map(|me| &me.rooms);
-        let held = rooms.find(|label| label.id == room && label.floor.place == Some(0));
-        if let Some(label) = held {
-            let epoch = label.floor.epoch;
+        let floor = self.outcome.room(room).map(|label| label.floor);
+        if let Some(Floor {
+            place: Some(0),
+            epoch,
+            ..
+        }) = floor
+        {
             self.say(format!(
                 "You still hold the stick of {room} (epoch {epoch})."
             ));
@@ -190,45 +187,32 @@ impl Renderer<'_> {
         if user.you {
             return "you".into();
         }
-        let name = self
-            .named
-            .insert(user.user_id.clone())
-            .then(|| self.fence.enclose(&user.display_name));
+        let is_new = self.named.insert(user.user_id.clone());
+        let name = is_new.then(|| self.fence.enclose(&user.display_name));
         let id = match is_given(&user.user_id) {
             true => user.user_id.clone(),
             false => self.fence.enclose(&user.user_id),
         };
-        match name {
-            Some(name) => format!("{name} ({id})"),
-            None => id,
-        }
+        name.map_or_else(|| id.clone(), |name| format!("{name} ({id})"))
     }
 
     fn members(&mut self, room: &str, all: &[MemberView]) {
         let (shown, next) = self.outcome.part_of(all);
-        let more = if next.is_some() {
-            " (there are more)"
-        } else {
-            ""
-        };
+        let more = next.map_or("", |_| " (there are more)");
         self.head(shown.len(), "user", &format!("in {room}{more}"));
         for member in shown {
             let user = self.who(&member.who);
-            self.say(format!("- {user}, {}", presence(member.presence)));
+            self.say(format!("- {user}, {}", member.presence.name()));
         }
     }
 
     fn draft(&mut self, length: u32, truncated: u32, suffix: Option<&str>) {
-        self.say(format!(
-            "Your draft has {}.",
-            count(length as usize, "character")
-        ));
+        let has = count(length as usize, "character");
+        self.say(format!("Your draft has {has}."));
         if truncated > 0 {
+            let many = count(truncated as usize, "character");
             let end = one_line(suffix.unwrap_or_default());
-            self.say(format!(
-                "{} too many were cut; the draft ends: {end}",
-                count(truncated as usize, "character")
-            ));
+            self.say(format!("{many} too many were cut; the draft ends: {end}"));
         }
     }
 
@@ -250,14 +234,10 @@ impl Renderer<'_> {
         let last = last.unwrap_or(items.len() - 1);
         let reader = self.outcome.reads();
         let is_mine = |item: &Item<'_>| stick_of(item).is_some_and(|(_, user)| user == reader);
-        let is_written: Vec<_> = items
-            .iter()
-            .enumerate()
-            .map(|(at, item)| at == last || is_mine(item))
-            .collect();
-        let left_out = is_written.iter().filter(|written| !**written).count();
-        for (item, is_written) in items.iter().zip(is_written) {
-            if is_written || left_out < 2 {
+        let is_written = |at: usize| at == last || is_mine(&items[at]);
+        let left_out = (0..items.len()).filter(|at| !is_written(*at)).count();
+        for (at, item) in items.iter().enumerate() {
+            if is_written(at) || left_out < 2 {
                 let line = self.item(item);
                 self.say(line);
             }
@@ -279,7 +259,7 @@ impl Renderer<'_> {
             Body::Message { text, .. } => {
                 return format!("{at} {user}: {}", self.fence.enclose(text));
             }
-            Body::PartnerDisconnected(reason) => reason.as_str().into(),
+            Body::PartnerDisconnected(reason) => reason.name().into(),
             Body::Closed { reason } => self.fence.enclose(reason),
             Body::Muted { reason, .. } | Body::Kicked { reason, .. } => {
                 format!("{user}, {}", self.fence.enclose(reason))
@@ -340,7 +320,7 @@ fn is_given(id: &str) -> bool {
         .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn count(n: usize, thing: &str) -> String {
+pub(super) fn count(n: usize, thing: &str) -> String {
     match n {
         1 => format!("1 {thing}"),
         n => format!("{n} {thing}s"),

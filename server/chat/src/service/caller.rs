@@ -1,15 +1,83 @@
-//! The caller: a known participant, or one that the call registers.
+//! The origin of a call, and its caller: a known participant, or one that the call registers.
 
 use std::sync::Arc;
 
 use chat_core::{Address, Caller, Earlier, Reject, SecretHash, Span, UserId};
 use tokio::sync::MutexGuard;
 
-use super::{RequestOrigin, Service, unasked};
-use crate::identity::{Handle, MINTING_KEY_CHARS, Secrets, may_mint};
+use super::{HandleUse, Service, unasked};
+use crate::capacity::Source;
+use crate::identity::{Handle, MINTING_KEY_CHARS, MintSource, Secrets, may_mint};
 use crate::refusal::Refusal;
-use crate::scope::{CallerScope, Elsewhere, Registered};
-use crate::tools::{Ask, Mint, ParsedCall};
+use crate::scope::{CallerScope, Elsewhere};
+use crate::tools::{Ask, ParsedCall};
+
+/// The origin of a call.
+#[derive(Clone, Debug, Default)]
+pub struct RequestOrigin {
+    /// The address, as the realm's state knows it: for bans, and for the limits of the core.
+    pub address: Address,
+    /// The source whose shares it uses.
+    pub source: Source,
+    /// The scope of its session, or of its process on stdio, whose participants may omit their
+    /// handles.
+    pub scope: Option<Arc<CallerScope>>,
+    /// The scope of its bearer token, whose participants may, where the session has none.
+    pub token: Option<Arc<CallerScope>>,
+    /// A handle beside the arguments, such as in a header.
+    pub handle: Option<Handle>,
+}
+
+impl RequestOrigin {
+    /// The passed handle, as an argument or beside the arguments.
+    ///
+    /// # Errors
+    /// There are two different handles.
+    pub fn given(&self, argument: Option<&Handle>) -> Result<Option<Handle>, Refusal> {
+        match (argument, &self.handle) {
+            (Some(a), Some(b)) if a != b => Err(Refusal::invalid(
+                "the argument `handle` and the header Chat-Handle differ; pass one of them".into(),
+            )),
+            (given, beside) => Ok(given.or(beside.as_ref()).cloned()),
+        }
+    }
+
+    /// The scope from which the handle of a registration is derived: the token's, because it outlives
+    /// sessions.
+    pub(super) fn minting_scope(&self) -> Option<&CallerScope> {
+        self.token.as_deref().or(self.scope.as_deref())
+    }
+
+    /// The scopes that learn of the caller.
+    pub(super) fn scopes(&self) -> impl Iterator<Item = &CallerScope> {
+        let scopes = [self.scope.as_deref(), self.token.as_deref()];
+        scopes.into_iter().flatten()
+    }
+
+    /// Removes a participant whose registration ended.
+    pub(super) fn forget(&self, handle: &Handle) {
+        self.scopes().for_each(|scope| scope.forget(handle));
+    }
+
+    /// The source of a registration: the scope's id, if it has one, otherwise the address.
+    #[must_use]
+    pub fn mint_source(&self) -> MintSource {
+        let id = self.minting_scope().and_then(CallerScope::id);
+        id.map_or(MintSource::Address(self.address), MintSource::Scope)
+    }
+
+    /// Whether a caller must pass this handle in its next call.
+    pub(super) fn use_of(&self, handle: &Handle) -> HandleUse {
+        let mut scopes = self.scopes();
+        match scopes.find(|scope| scope.only().as_ref() == Some(handle)) {
+            Some(scope) => match scope.id() {
+                Some(_) => HandleUse::KnownForNow,
+                None => HandleUse::MayBeLeftOut,
+            },
+            None => HandleUse::MustBePassed,
+        }
+    }
+}
 
 /// What is known of a caller before the call to the node.
 pub(super) struct IdentifiedCaller {
@@ -25,10 +93,12 @@ impl Service {
         origin: &RequestOrigin,
     ) -> Result<IdentifiedCaller, Refusal> {
         let argument = asked.handle.as_ref();
-        if let Ask::Minting(_, mint) = &asked.ask
+        if let Ask::Minting(_, name) = &asked.ask
             && origin.given(argument)?.is_none()
         {
-            return self.mint(mint, asked.key.as_deref(), origin).await;
+            return self
+                .mint(name.as_deref(), asked.key.as_deref(), origin)
+                .await;
         }
         Ok(self.known(self.handle_of(origin, argument).await?))
     }
@@ -58,8 +128,8 @@ impl Service {
         let Some(token) = origin.token.as_ref().filter(|_| own.is_none()) else {
             return Ok(own);
         };
-        self.renew(token, Elsewhere::OfAddress, origin.address)
-            .await?;
+        let renewed = self.renew(token, Elsewhere::OfAddress, origin.address);
+        renewed.await?;
         Ok(token.only())
     }
 
@@ -71,9 +141,8 @@ impl Service {
             return own;
         };
         // If the state cannot be read now, those that are known are enough.
-        let _ = self
-            .renew(token, Elsewhere::OfAddress, origin.address)
-            .await;
+        let renewed = self.renew(token, Elsewhere::OfAddress, origin.address);
+        let _ = renewed.await;
         token.handles()
     }
 
@@ -97,23 +166,18 @@ impl Service {
         let looked = self.node.try_look(move |view| {
             let hub = view.hub();
             let who = |hash: &SecretHash| hub.who_is(hub.user_by_handle(hash)?).cloned();
-            let of_address = hub
-                .registered_from(address)
-                .filter(|_| elsewhere != Elsewhere::Nobody);
-            Registered {
-                newest: hub.newest_user(),
-                by_handle: hashed
-                    .into_iter()
-                    .map(|(hash, handle)| (handle, who(&hash)))
-                    .collect(),
-                of_address: of_address
-                    .map(|(who, hash)| (Arc::clone(who), hash))
-                    .collect(),
-            }
+            let by_handle = hashed
+                .into_iter()
+                .map(|(hash, handle)| (handle, who(&hash)));
+            let by_handle: Vec<_> = by_handle.collect();
+            let of_address = hub.registered_from(address);
+            let of_address = of_address.filter(|_| elsewhere != Elsewhere::Nobody);
+            let of_address = of_address.map(|(who, hash)| (Arc::clone(who), hash));
+            (hub.newest_user(), by_handle, of_address.collect::<Vec<_>>())
         });
-        let registered = looked.await?;
-        scope.renew(&registered, elsewhere, &self.secrets);
-        Ok(registered.newest)
+        let (newest, by_handle, of_address) = looked.await?;
+        scope.renew(&by_handle, &of_address, elsewhere, &self.secrets);
+        Ok(newest)
     }
 
     pub(super) fn known(&self, handle: Handle) -> IdentifiedCaller {
@@ -124,7 +188,7 @@ impl Service {
     /// The participant of these scopes, or a new one.
     async fn mint(
         &self,
-        mint: &Mint,
+        name: Option<&str>,
         key: Option<&str>,
         origin: &RequestOrigin,
     ) -> Result<IdentifiedCaller, Refusal> {
@@ -134,12 +198,14 @@ impl Service {
             let Some(scope) = scope else { continue };
             let renewed = self.renew(scope, elsewhere, origin.address).await;
             newest = renewed.map_err(|reject| Refusal::from(reject.with_earlier(unasked(key))))?;
-            if let Some(handle) = scope.implicit_for(mint) {
+            if let Some(handle) = scope.implicit_for(name) {
                 return Ok(self.known(handle));
             }
         }
-        self.room_to_mint(key)?;
-        let handle = self.new_handle((mint, key), origin, newest)?;
+        // A call with a key may repeat a registration, whose first attempt is not looked up here.
+        let room = self.capacity.memory.check();
+        room.map_err(|refusal| refusal.after(unasked(key)))?;
+        let handle = self.new_handle((name, key), origin, newest)?;
         let reader = self.secrets.reader_of(&handle);
         let caller = Caller::New {
             handle: self.secrets.handle_hash(&handle),
@@ -152,23 +218,21 @@ impl Service {
     /// A new handle: derived from the scope, so that it is found again, or from the key, or random.
     fn new_handle(
         &self,
-        (mint, key): (&Mint, Option<&str>),
+        (name, key): (Option<&str>, Option<&str>),
         origin: &RequestOrigin,
         newest: UserId,
     ) -> Result<Handle, Refusal> {
         let scope = origin.minting_scope();
-        match key {
-            Some(key) if !scope.is_some_and(|scope| scope.derives(mint)) => {
-                if !may_mint(key) {
-                    return Err(Refusal::invalid(format!(
-                        "`request_key` must have at least {MINTING_KEY_CHARS} random characters \
-                         when it mints a handle, or another who guesses it gets the handle; or \
-                         leave it out"
-                    )));
-                }
-                return Ok(self.secrets.handle_for_key(key, &origin.mint_source()));
+        if let Some(key) = key
+            && !scope.is_some_and(|scope| scope.derives(name))
+        {
+            if !may_mint(key) {
+                return Err(Refusal::invalid(format!(
+                    "`request_key` must have at least {MINTING_KEY_CHARS} random characters when \
+                     it mints a handle, or another who guesses it gets the handle; or leave it out"
+                )));
             }
-            Some(_) | None => {}
+            return Ok(self.secrets.handle_for_key(key, &origin.mint_source()));
         }
         let id = scope.and_then(|scope| scope.id());
         let make = |name: &str| match &id {
@@ -176,23 +240,13 @@ impl Service {
             None => Secrets::random_handle(),
         };
         let made = match scope {
-            Some(scope) => scope.handle_to_mint(mint, newest, make),
+            Some(scope) => scope.handle_to_mint(name, newest, make),
             None => make(""),
         };
         made.map_err(|error| {
             tracing::error!(%error, "no randomness for a handle");
-            Refusal::from(Reject::Overloaded {
-                retry_after: Span::secs(1),
-                earlier: Earlier::None,
-            })
+            Refusal::from(Reject::overloaded(Span::secs(1)).with_earlier(Earlier::None))
         })
-    }
-
-    /// Refuses a new participant while memory is short. A call with a key may repeat a
-    /// registration, whose first attempt is not looked up here.
-    fn room_to_mint(&self, key: Option<&str>) -> Result<(), Refusal> {
-        let room = self.capacity.memory.check();
-        room.map_err(|refusal| refusal.after(unasked(key)))
     }
 }
 
@@ -203,8 +257,6 @@ pub(super) async fn turn_to_mint<'a>(
 ) -> Option<MutexGuard<'a, ()>> {
     let mints = matches!(asked.ask, Ask::Minting(..));
     let says_who = asked.handle.is_some() || origin.handle.is_some();
-    match origin.minting_scope() {
-        Some(scope) if mints && !says_who => scope.turn_to_mint().await,
-        Some(_) | None => None,
-    }
+    let scope = origin.minting_scope();
+    scope.filter(|_| mints && !says_who)?.turn_to_mint().await
 }

@@ -1,11 +1,11 @@
 //! Inboxes outside of calls: as streams, and as resources that a reader id names.
 
-use chat_core::{Address, Call, Earlier, Read, Reader, Reject, Seq, UserId};
+use chat_core::{Address, Call, Read, Reader, Reject, Seq, UserId};
 
 use super::{CallOutcome, Done, Service};
 use crate::capacity::{Reservation, Source};
 use crate::driver::{Answered, CallerContext, EventStream, Request};
-use crate::identity::{Handle, ReaderId};
+use crate::identity::ReaderId;
 use crate::refusal::Refusal;
 use crate::tools::Tool;
 use crate::wire::refused;
@@ -18,20 +18,6 @@ impl Service {
     pub fn place_for_stream(&self, source: Source) -> Result<Reservation, Refusal> {
         self.capacity.memory.check()?;
         Ok(self.capacity.streams.take(source, 1)?)
-    }
-
-    /// Opens the event stream of the participant with this handle.
-    ///
-    /// # Errors
-    /// The refusal.
-    pub async fn stream_of(
-        &self,
-        handle: &Handle,
-        address: Address,
-        after: Option<Seq>,
-    ) -> Result<(EventStream, CallerContext), Refusal> {
-        let reader = Reader::Handle(self.secrets.handle_hash(handle));
-        self.stream(reader, address, after).await
     }
 
     /// Opens an event stream. One by a reader id only reads: it does not make the participant present, and
@@ -48,10 +34,8 @@ impl Service {
         match self.node.open_stream(address, reader, after).await {
             Ok(open) => Ok(open),
             Err(answered) => {
-                let shut = Reject::ShuttingDown {
-                    earlier: Earlier::Unasked,
-                };
-                let reject = answered.outcome.as_ref().err().copied().unwrap_or(shut);
+                let reject = answered.outcome.err();
+                let reject = reject.unwrap_or_else(Reject::shutting_down);
                 self.tell_banned(address, Some(&reject));
                 Err(refused(reject, &answered.context))
             }
@@ -72,11 +56,7 @@ impl Service {
         match look.await {
             Some(Some(found)) => Ok(found),
             Some(None) => Err(Reject::UnknownHandle.into()),
-            None => Err(Reject::Overloaded {
-                retry_after: chat_core::Span::secs(1),
-                earlier: Earlier::Unasked,
-            }
-            .into()),
+            None => Err(Reject::overloaded(chat_core::Span::secs(1)).into()),
         }
     }
 

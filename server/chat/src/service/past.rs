@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::{Answer, Body, Event, Reject, Response, RoomId, RoomSeq, UserId};
+use chat_core::{Answer, Event, Reject, Response, RoomId, RoomSeq, UserId};
 use server_storage::history::{Past, PastError, PastQuery, PastReading, QueryWords, Timed};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::{Done, Service};
 use crate::capacity::{MAX_WAIT, Source};
-use crate::driver::{AnswerFacts, Answered, CallerContext};
+use crate::driver::{AnswerFacts, Answered};
 use crate::refusal::Refusal;
 use crate::task;
 use crate::tools::Search;
@@ -27,7 +27,8 @@ impl Service {
         mut answered: Answered,
         source: Source,
     ) -> Result<Answered, Refusal> {
-        let (Some(history), Some(user)) = (self.history.clone(), user(&answered.context)) else {
+        let user = answered.context.me.as_ref().map(|me| me.who.id);
+        let (Some(history), Some(user)) = (self.history.clone(), user) else {
             return Ok(answered);
         };
         let (room, kept) = match (&answered.outcome, room) {
@@ -39,7 +40,7 @@ impl Service {
                 Err(Reject::NotInRoom | Reject::ChatEnded { .. } | Reject::RoomNotFound),
                 Some(room),
             ) => (room, Vec::new()),
-            (Ok(_) | Err(_), _) => return Ok(answered),
+            _ => return Ok(answered),
         };
         let mut reading = self.reading(user, limit).await?;
         reading.limit = reading.limit.saturating_sub(kept.len());
@@ -79,7 +80,11 @@ impl Service {
         search: &Search,
         source: Source,
     ) -> Result<Done, Refusal> {
-        let history = self.history.clone().ok_or_else(Refusal::unsearchable)?;
+        let history = self.history.clone().ok_or_else(|| {
+            let message = "This server keeps no past messages to search; history has the last \
+                           ones of a room";
+            Refusal::new("search_unavailable", message.into())
+        })?;
         let words = QueryWords::new(&search.query).ok_or_else(|| {
             let most = QueryWords::MOST;
             Refusal::invalid(format!(
@@ -169,15 +174,8 @@ impl Service {
     }
 }
 
-fn user(context: &CallerContext) -> Option<UserId> {
-    context.me.as_ref().map(|me| me.who.id)
-}
-
 fn length(event: &Event) -> usize {
-    if let Body::Message { text, .. } = &event.body {
-        return text.len();
-    }
-    0
+    event.body.message().map_or(0, |(_, text)| text.len())
 }
 
 fn millis(span: Duration) -> u64 {

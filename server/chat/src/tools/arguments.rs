@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use chat_core::{Epoch, Reject, RoomId, Seq};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Tool;
+use super::describe::{Schema, TEXT, TEXTS, WHOLE};
 use crate::refusal::Refusal;
 
 /// The limit of cursors and seqs: the largest integer that every JSON reader represents exactly.
@@ -148,12 +149,13 @@ impl Arguments {
         let Value::Number(number) = &value else {
             return Err(Self::wrong(name, &accepted(), &value));
         };
-        whole(number)
-            .filter(|whole| (least..=most).contains(whole))
-            .map(Some)
-            .ok_or_else(|| {
-                Refusal::invalid(format!("`{name}` must be {}, not {number}", accepted()))
-            })
+        match whole(number).filter(|whole| (least..=most).contains(whole)) {
+            None => {
+                let told = format!("`{name}` must be {}, not {number}", accepted());
+                Err(Refusal::invalid(told))
+            }
+            whole => Ok(whole),
+        }
     }
 
     /// An optional cursor or seq.
@@ -164,17 +166,19 @@ impl Arguments {
         Ok(self.integer(name, (0, MAX_INTEGER))?.map(Seq))
     }
 
+    fn page_size(&mut self, name: &'static str) -> Result<Option<u64>, Refusal> {
+        self.integer(name, (1, MAX_PAGE))
+    }
+
     /// An optional room.
     ///
     /// # Errors
     /// It is something else, or no valid room id.
     pub fn room(&mut self) -> Result<Option<RoomId>, Refusal> {
-        let Some(text) = self.token("room_id")? else {
-            return Ok(None);
-        };
-        room_id(&text)
-            .map(Some)
-            .ok_or_else(|| Refusal::from(Reject::RoomNotFound))
+        match self.token("room_id")? {
+            Some(text) => Ok(Some(room_id(&text).ok_or(Reject::RoomNotFound)?)),
+            None => Ok(None),
+        }
     }
 
     /// Checks that no argument is left.
@@ -195,7 +199,7 @@ impl Arguments {
 }
 
 /// One argument: its name, whether it is required, its schema, and its parser.
-pub(super) struct Argument<T>(&'static str, Need, fn() -> Value, Reader<T>);
+pub(super) struct Argument<T>(&'static str, Need, Schema, Reader<T>);
 
 type Reader<T> = fn(&mut Arguments, &'static str) -> Result<T, Refusal>;
 
@@ -209,7 +213,7 @@ pub(super) enum Need {
 use Need::{Needed, Optional};
 
 /// The arguments of a tool: names, schemas, and whether they are required.
-pub(super) type Fields = Vec<(&'static str, Value, Need)>;
+pub(super) type Fields = Vec<(&'static str, Schema, Need)>;
 
 impl<T> Argument<T> {
     /// This argument under another name.
@@ -217,8 +221,8 @@ impl<T> Argument<T> {
         Self(name, self.1, self.2, self.3)
     }
 
-    pub(super) fn described(&self) -> (&'static str, Value, Need) {
-        (self.0, (self.2)(), self.1)
+    pub(super) const fn described(&self) -> (&'static str, Schema, Need) {
+        (self.0, self.2, self.1)
     }
 
     pub(super) fn read(&self, arguments: &mut Arguments) -> Result<T, Refusal> {
@@ -228,26 +232,26 @@ impl<T> Argument<T> {
 
 /// An optional text.
 pub(super) const fn text(name: &'static str) -> Argument<Option<Arc<str>>> {
-    Argument(name, Optional, string, Arguments::text)
+    Argument(name, Optional, TEXT, Arguments::text)
 }
 
 /// A required text.
 pub(super) const fn needed_text(name: &'static str) -> Argument<Arc<str>> {
-    Argument(name, Needed, string, Arguments::needed_text)
+    Argument(name, Needed, TEXT, Arguments::needed_text)
 }
 
 /// The room, if the core can infer it.
 pub(super) const ROOM: Argument<Option<RoomId>> =
-    Argument("room_id", Optional, string, |all, _| all.room());
+    Argument("room_id", Optional, TEXT, |all, _| all.room());
 
 /// The room of a message. Its schema asks for it, because the core may infer another one than the
 /// caller means.
 pub(super) const NAMED_ROOM: Argument<Option<RoomId>> =
-    Argument("room_id", Needed, string, |all, _| all.room());
+    Argument("room_id", Needed, TEXT, |all, _| all.room());
 
 /// The epoch of the grant that the caller believes to hold.
 pub(super) const EPOCH: Argument<Option<Epoch>> =
-    Argument("epoch", Optional, integer, |all, name| {
+    Argument("epoch", Optional, WHOLE, |all, name| {
         Ok(all.integer(name, (1, MAX_INTEGER))?.map(Epoch))
     });
 
@@ -261,18 +265,14 @@ pub(super) const MESSAGE: Argument<Arc<str>> = needed_text("message");
 pub(super) const EXCUSE: Argument<Option<Arc<str>>> = text("excuse");
 
 /// The topics that the caller wants to talk about.
-pub(super) const INTERESTS: Argument<Vec<Arc<str>>> = Argument(
-    "interests",
-    Optional,
-    || json!({ "type": "array", "items": { "type": "string" } }),
-    Arguments::texts,
-);
+pub(super) const INTERESTS: Argument<Vec<Arc<str>>> =
+    Argument("interests", Optional, TEXTS, Arguments::texts);
 
 /// The caller's last cursor.
 pub(super) const AFTER: Argument<Option<Seq>> = Argument(
     "after",
     Optional,
-    || json!({ "type": "integer", "minimum": 0 }),
+    r#"{ "type": "integer", "minimum": 0 }"#,
     Arguments::seq,
 );
 
@@ -280,7 +280,7 @@ pub(super) const AFTER: Argument<Option<Seq>> = Argument(
 pub(super) const WAIT: Argument<Option<u64>> = Argument(
     "wait_seconds",
     Optional,
-    || json!({ "type": "integer", "minimum": 0, "default": 20, "description": "at most 50" }),
+    r#"{ "type": "integer", "minimum": 0, "default": 20, "description": "at most 50" }"#,
     |all, name| all.integer(name, (0, 86_400)),
 );
 
@@ -288,41 +288,33 @@ pub(super) const WAIT: Argument<Option<u64>> = Argument(
 pub(super) const MAX: Argument<Option<u64>> = Argument(
     "max",
     Optional,
-    || json!({ "type": "integer", "minimum": 1 }),
-    |all, name| all.integer(name, (1, MAX_PAGE)),
+    r#"{ "type": "integer", "minimum": 1 }"#,
+    Arguments::page_size,
 );
 
 /// The place in a room before which messages are read.
 pub(super) const BEFORE: Argument<Option<Seq>> =
-    Argument("before", Optional, integer, Arguments::seq);
+    Argument("before", Optional, WHOLE, Arguments::seq);
 
 /// The place before which a search goes on, as an earlier answer gave it.
 pub(super) const PLACE: Argument<Option<Arc<str>>> =
-    Argument("before", Optional, string, Arguments::token);
+    Argument("before", Optional, TEXT, Arguments::token);
 
 /// The largest number of messages or members.
 pub(super) const LIMIT: Argument<Option<u64>> = Argument(
     "limit",
     Optional,
-    || json!({ "type": "integer", "minimum": 1, "default": 50 }),
-    |all, name| all.integer(name, (1, MAX_PAGE)),
+    r#"{ "type": "integer", "minimum": 1, "default": 50 }"#,
+    Arguments::page_size,
 );
 
 /// The largest number of messages of a search.
 pub(super) const FOUND: Argument<Option<u64>> = Argument(
     "limit",
     Optional,
-    || json!({ "type": "integer", "minimum": 1, "default": 20 }),
-    |all, name| all.integer(name, (1, MAX_PAGE)),
+    r#"{ "type": "integer", "minimum": 1, "default": 20 }"#,
+    Arguments::page_size,
 );
-
-fn string() -> Value {
-    json!({ "type": "string" })
-}
-
-fn integer() -> Value {
-    json!({ "type": "integer" })
-}
 
 fn whole(number: &serde_json::Number) -> Option<u64> {
     if let Some(whole) = number.as_u64() {
@@ -343,6 +335,8 @@ pub(super) fn room_id(text: &str) -> Option<RoomId> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn arguments(values: Value) -> Arguments {

@@ -43,17 +43,10 @@ pub struct ParsedCall {
 pub enum Ask {
     /// A command.
     Command(Command),
-    /// A command that may register its caller.
-    Minting(Command, Mint),
-    /// A command about another participant.
-    About {
-        /// Its public id.
-        user: Box<str>,
-        /// The reason, for a report.
-        said: Option<Arc<str>>,
-        /// The command, built when its id is known.
-        command: fn(UserId, Option<Arc<str>>) -> Command,
-    },
+    /// A command that may register its caller, as the existing participant of this name, or of any.
+    Minting(Command, Option<Arc<str>>),
+    /// A command about the participant with this public id; a report has a reason.
+    About(Arc<str>, Option<Arc<str>>, AboutUser),
     /// A read.
     Read(Read),
     /// A read of a part of a room's members.
@@ -61,6 +54,9 @@ pub enum Ask {
     /// A search of past messages.
     Search(Search),
 }
+
+/// Builds a command when the number of its participant is known.
+type AboutUser = fn(UserId, Option<Arc<str>>) -> Command;
 
 /// The part of a member list that a result has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,26 +90,13 @@ pub struct Search {
 }
 
 impl Ask {
-    /// A command about the participant with this public id.
-    pub(super) fn about(
-        user: Arc<str>,
-        said: Option<Arc<str>>,
-        command: fn(UserId, Option<Arc<str>>) -> Command,
-    ) -> Self {
-        Self::About {
-            user: user.as_ref().into(),
-            said,
-            command,
-        }
-    }
-
     /// Whether the core stores its text, for others to read.
     #[must_use]
     pub const fn adds_text(&self) -> bool {
         matches!(
             self,
             Self::Command(Command::SendMessage { .. } | Command::Append { .. })
-                | Self::About { said: Some(_), .. }
+                | Self::About(_, Some(_), _)
         )
     }
 
@@ -123,7 +106,7 @@ impl Ask {
     pub fn entry_bytes(&self) -> Option<u64> {
         match self {
             Self::Command(command) | Self::Minting(command, _) => Some(texts_of(command)),
-            Self::About { said, .. } => Some(length(said.as_deref())),
+            Self::About(_, said, _) => Some(length(said.as_ref())),
             Self::Read(_) | Self::Members(..) | Self::Search(_) => None,
         }
     }
@@ -140,19 +123,14 @@ impl Ask {
     /// The caller's own words that the result repeats: the text of its break.
     #[must_use]
     pub fn own_words(&self) -> Option<Arc<str>> {
-        match self {
-            Self::Minting(Command::TakeBreak { excuse, .. }, _) => excuse.clone(),
-            Self::Command(_)
-            | Self::Minting(..)
-            | Self::About { .. }
-            | Self::Read(_)
-            | Self::Members(..)
-            | Self::Search(_) => None,
+        if let Self::Minting(Command::TakeBreak { excuse, .. }, _) = self {
+            return excuse.clone();
         }
+        None
     }
 }
 
-fn length(text: Option<&str>) -> u64 {
+fn length(text: Option<&Arc<str>>) -> u64 {
     text.map_or(0, |text| text.len() as u64)
 }
 
@@ -164,13 +142,13 @@ fn texts_of(command: &Command) -> u64 {
             display_name,
             interests,
         }) => {
-            let interests: u64 = interests.iter().map(|text| text.len() as u64).sum();
-            length(user_id.as_deref()) + length(display_name.as_deref()) + interests
+            let texts = [user_id.as_ref(), display_name.as_ref()].into_iter();
+            texts.chain(interests.iter().map(Some)).map(length).sum()
         }
         Command::Login { username, room } => length(Some(username)) + length(Some(room)),
         Command::SendMessage { text, .. } | Command::Append { text, .. } => length(Some(text)),
         Command::ReportUser { reason, .. } => length(Some(reason)),
-        Command::TakeBreak { excuse, .. } => length(excuse.as_deref()),
+        Command::TakeBreak { excuse, .. } => length(excuse.as_ref()),
         Command::LeaveQueue
         | Command::LeaveChat { .. }
         | Command::TalkingStick { .. }
@@ -182,15 +160,6 @@ fn texts_of(command: &Command) -> u64 {
         | Command::UnblockUser { .. }
         | Command::Unregister => 0,
     }
-}
-
-/// The way in which a call without a handle may refer to an existing participant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mint {
-    /// By this name.
-    Named(Arc<str>),
-    /// By any name.
-    Unnamed,
 }
 
 /// Parses the arguments of a tool.
@@ -244,13 +213,13 @@ pub(super) fn enter_queue(
     display_name: Option<Arc<str>>,
     interests: Vec<Arc<str>>,
 ) -> Ask {
-    let mint = display_name.clone().map_or(Mint::Unnamed, Mint::Named);
+    let name = display_name.clone();
     let enter = EnterQueue {
         user_id,
         display_name,
         interests: interests.into(),
     };
-    Ask::Minting(Command::EnterQueue(enter), mint)
+    Ask::Minting(Command::EnterQueue(enter), name)
 }
 
 pub(super) fn login(username: Arc<str>, room: Option<Arc<str>>) -> Result<Ask, Refusal> {
@@ -261,23 +230,21 @@ pub(super) fn login(username: Arc<str>, room: Option<Arc<str>>) -> Result<Ask, R
             format!("`room` takes a room's name, and {room} is the id of one: ask for its name");
         return Err(Refusal::invalid(told));
     }
-    let mint = Mint::Named(Arc::clone(&username));
-    Ok(Ask::Minting(Command::Login { username, room }, mint))
+    let name = Some(Arc::clone(&username));
+    Ok(Ask::Minting(Command::Login { username, room }, name))
 }
 
 /// The labels in a break's text. An excuse with one of them would be parsed in their place.
 const LABELS: [&str; 3] = ["Break Summary:", "Stress Level:", "Boss Alert Level:"];
 
 pub(super) fn take_break(kind: BreakKind, excuse: Option<Arc<str>>) -> Result<Ask, Refusal> {
-    let label = excuse
-        .as_deref()
-        .and_then(|text| LABELS.iter().find(|label| text.contains(**label)));
-    if let Some(label) = label {
+    let text = excuse.as_deref().unwrap_or_default();
+    if let Some(label) = LABELS.iter().find(|label| text.contains(**label)) {
         let told = format!("`excuse` must not contain `{label}`, which the answer is read by");
         return Err(Refusal::invalid(told));
     }
     let command = Command::TakeBreak { kind, excuse };
-    Ok(Ask::Minting(command, Mint::Unnamed))
+    Ok(Ask::Minting(command, None))
 }
 
 pub(super) fn check(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> Ask {
@@ -286,14 +253,6 @@ pub(super) fn check(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> 
         wait: wait.map_or(DEFAULT_WAIT, Span::secs),
         max: page(max.unwrap_or(MAX_PAGE)),
     })
-}
-
-pub(super) fn members(room: Option<RoomId>, after: Option<Seq>, limit: Option<u64>) -> Ask {
-    let part = MemberPart {
-        after: after.map(|after| after.0),
-        limit: page(limit.unwrap_or(DEFAULT_MEMBERS)),
-    };
-    Ask::Members(room, part)
 }
 
 pub(super) fn search(
@@ -336,7 +295,7 @@ mod tests {
     #[test]
     fn a_login_without_a_room_joins_the_lobby() {
         let login = asked(Tool::Login, json!({ "username": "Ann" })).unwrap();
-        let Ask::Minting(Command::Login { username, room }, Mint::Named(name)) = login.ask else {
+        let Ask::Minting(Command::Login { username, room }, Some(name)) = login.ask else {
             panic!("a login may mint")
         };
         assert_eq!((&*username, &*room, &*name), ("Ann", "lobby", "Ann"));

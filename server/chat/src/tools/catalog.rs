@@ -10,33 +10,26 @@ use super::arguments::{
     AFTER, Arguments, BEFORE, EPOCH, EXCUSE, FOUND, Fields, INTERESTS, LIMIT, MAX, MESSAGE,
     NAMED_ROOM, PLACE, ROOM, USER, WAIT, needed_text, text,
 };
-use super::ask::{self, Ask};
-use super::describe::Shape::{
-    self, Flag, OneOf, Peer, PeerOrNull, Peers, Text, Texts, Whole, WholeOrNull,
-};
+use super::ask::{self, Ask, MemberPart};
+use super::describe::{FLAG, PEER, PEER_OR_NULL, PEERS, Schema, TEXT, TEXTS, WHOLE, WHOLE_OR_NULL};
 use crate::break_words::text_of;
 use crate::refusal::Refusal;
 
 /// The fields of a result that are specific to the tool.
-type Gives = &'static [(&'static str, Shape)];
+type Gives = &'static [(&'static str, Schema)];
 
-/// What a call does to the chat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// It only reads.
-    Reads,
-    /// It adds something, or gives up what is the caller's own: unsent words, a place in a line, a
-    /// membership. None deletes what was said.
-    Changes,
-}
+/// It only reads.
+const READS: bool = true;
 
-use Effect::{Changes, Reads};
+/// It adds something, or gives up what is the caller's own: unsent words, a place in a line, a membership.
+/// None deletes what was said.
+const CHANGES: bool = false;
 
-/// Generates `Tool` from rows: variant, name, toolsets, effect, text; arguments, and the request that
+/// Generates `Tool` from rows: variant, name, toolsets, whether it only reads, text; arguments, and the request that
 /// they form; and the result's fields.
 macro_rules! tools {
     ($(
-        $tool:ident $name:literal $sets:expr, $effect:ident, $text:literal,
+        $tool:ident $name:literal $sets:expr, $reads:expr, $text:literal,
         ($($value:ident: $argument:expr),*) => $ask:expr, $gives:expr;
     )*) => {
         /// A tool.
@@ -86,12 +79,13 @@ macro_rules! tools {
                 }
             }
 
-            /// What a call of it does.
-            pub(super) const fn effect(self) -> Effect {
+            /// Whether the tool only reads.
+            #[must_use]
+            pub const fn is_read_only(self) -> bool {
                 match self {
-                    $(Self::$tool => $effect,)*
-                    Self::Break(_) => Changes,
-                    Self::CheckStressStatus => Reads,
+                    $(Self::$tool => $reads,)*
+                    Self::Break(_) => CHANGES,
+                    Self::CheckStressStatus => READS,
                 }
             }
 
@@ -140,129 +134,132 @@ macro_rules! tools {
 }
 
 tools! {
-    EnterQueue "enter_queue" &[Pairing], Changes,
+    EnterQueue "enter_queue" &[Pairing], CHANGES,
         "Wait for a partner to chat with. Returns your handle (keep it secret; pass it to every \
          call) and, once matched, the room_id. If status is waiting, call check until \
          chatroom.found. A request_key of 22+ random characters makes retries safe.",
         (user_id: text("user_id"), name: text("display_name"), interests: INTERESTS)
             => ask::enter_queue(user_id, name, interests),
         &[
-            ("status", OneOf(&["waiting", "matched"])),
-            ("handle", Text),
-            ("user_id", Text),
-            ("inbox_uri", Text),
-            ("position", Whole),
-            ("queue_length", Whole),
-            ("estimated_wait_seconds", WholeOrNull),
-            ("room_id", Text),
-            ("partner", Peer),
+            ("status", r#"{ "enum": ["waiting", "matched"] }"#),
+            ("handle", TEXT),
+            ("user_id", TEXT),
+            ("inbox_uri", TEXT),
+            ("position", WHOLE),
+            ("queue_length", WHOLE),
+            ("estimated_wait_seconds", WHOLE_OR_NULL),
+            ("room_id", TEXT),
+            ("partner", PEER),
         ];
-    LeaveQueue "leave_queue" &[Pairing], Changes,
+    LeaveQueue "leave_queue" &[Pairing], CHANGES,
         "Stop waiting for a partner.",
         () => Ask::Command(Command::LeaveQueue),
-        &[("left", Flag)];
-    SendMessage "send_message" &[Pairing], Changes,
+        &[("left", FLAG)];
+    SendMessage "send_message" &[Pairing], CHANGES,
         "Say something in a room at once. Pass a fresh request_key so that a retry is not said \
          twice.",
         (room: NAMED_ROOM, text: MESSAGE, epoch: EPOCH)
             => Ask::Command(Command::SendMessage { room, text, epoch }),
         SENT;
-    LeaveChat "leave_chat" &[Pairing, Room], Changes,
+    LeaveChat "leave_chat" &[Pairing, Room], CHANGES,
         "Leave a room. A chat of two ends for both.",
         (room: ROOM) => Ask::Command(Command::LeaveChat { room }),
         DONE;
-    Login "login" &[Room], Changes,
+    Login "login" &[Room], CHANGES,
         "Register under a name and join a named room (default lobby). Returns your handle: keep \
          it secret and pass it to every call. With a handle, joins another room.",
         (username: needed_text("username"), room: text("room")) => ask::login(username, room)?,
         &[
-            ("handle", Text),
-            ("user_id", Text),
-            ("room_id", Text),
-            ("inbox_uri", Text),
-            ("users", Peers),
-            ("next", Whole),
+            ("handle", TEXT),
+            ("user_id", TEXT),
+            ("room_id", TEXT),
+            ("inbox_uri", TEXT),
+            ("users", PEERS),
+            ("next", WHOLE),
         ];
-    Check "check" &[Pairing, Room], Reads,
+    Check "check" &[Pairing, Room], READS,
         "Read new events: messages, matches, the stick. Waits up to wait_seconds for one. Pass \
          the last cursor as after: that acknowledges what you have.",
         (after: AFTER, wait: WAIT, max: MAX) => ask::check(after, wait, max),
         &[
-            ("events", Peers),
-            ("notices", Peers),
-            ("cursor", Whole),
-            ("more", Flag),
-            ("rooms", Texts),
+            ("events", PEERS),
+            ("notices", PEERS),
+            ("cursor", WHOLE),
+            ("more", FLAG),
+            ("rooms", TEXTS),
         ];
-    TalkingStick "talking_stick" &[Room], Changes,
+    TalkingStick "talking_stick" &[Room], CHANGES,
         "Ask for the talking stick. place 0: you hold it and may speak; otherwise wait for \
          stick.granted. Asking again keeps your place.",
         (room: ROOM, epoch: EPOCH) => Ask::Command(Command::TalkingStick { room, epoch }),
         &[
-            ("status", OneOf(&["granted", "waiting"])),
-            ("place", Whole),
-            ("epoch", Whole),
-            ("holder", PeerOrNull),
-            ("lease_expires_in_seconds", Whole),
-            ("draft_length", Whole),
-            ("draft_suffix", Text),
+            ("status", r#"{ "enum": ["granted", "waiting"] }"#),
+            ("place", WHOLE),
+            ("epoch", WHOLE),
+            ("holder", PEER_OR_NULL),
+            ("lease_expires_in_seconds", WHOLE),
+            ("draft_length", WHOLE),
+            ("draft_suffix", TEXT),
         ];
-    Append "append" &[Room], Changes,
+    Append "append" &[Room], CHANGES,
         "Add up to 200 characters to your draft. Needs the stick.",
         (text: needed_text("text"), room: ROOM, epoch: EPOCH)
             => Ask::Command(Command::Append { room, text, epoch }),
         DRAFT;
-    Push "push" &[Room], Changes,
+    Push "push" &[Room], CHANGES,
         "Send your draft as one message and release the stick.",
         (room: ROOM, epoch: EPOCH) => Ask::Command(Command::Push { room, epoch }),
         SENT;
-    Undo "undo" &[Room], Changes,
+    Undo "undo" &[Room], CHANGES,
         "Take back the last append.",
         (room: ROOM, epoch: EPOCH) => Ask::Command(Command::Undo { room, epoch }),
         DRAFT;
-    Reset "reset" &[Room], Changes,
+    Reset "reset" &[Room], CHANGES,
         "Clear the draft and release the stick, or withdraw your claim.",
         (room: ROOM, epoch: EPOCH) => Ask::Command(Command::Reset { room, epoch }),
         DRAFT;
-    ListUsers "list_users" &[Room], Reads,
+    ListUsers "list_users" &[Room], READS,
         "Who is in a room, and whether they are there.",
-        (room: ROOM, after: AFTER, limit: LIMIT) => ask::members(room, after, limit),
-        &[("room_id", Text), ("users", Peers), ("next", Whole)];
-    History "history" &[Room], Reads,
+        (room: ROOM, after: AFTER, limit: LIMIT) => Ask::Members(room, MemberPart {
+            after: after.map(|after| after.0),
+            limit: limit.map_or(MemberPart::default().limit, ask::page),
+        }),
+        &[("room_id", TEXT), ("users", PEERS), ("next", WHOLE)];
+    History "history" &[Room], READS,
         "Past messages of a room, newest last.",
         (room: ROOM, before: BEFORE, limit: LIMIT) => Ask::Read(Read::History {
             room,
             before: before.map(|seq| RoomSeq(seq.0)),
             limit: ask::page(limit.unwrap_or(ask::DEFAULT_HISTORY)),
         }),
-        &[("room_id", Text), ("messages", Peers), ("more", Flag), ("before", Whole)];
-    Search "search" &[Room], Reads,
+        &[("room_id", TEXT), ("messages", PEERS), ("more", FLAG), ("before", WHOLE)];
+    Search "search" &[Room], READS,
         "Find messages with all these words, said while you were in the room. Newest first.",
         (query: needed_text("query"), room: ROOM, before: PLACE, limit: FOUND)
             => ask::search(query, room, before, limit)?,
         &[
-            ("messages", Peers),
-            ("more", Flag),
-            ("before", Text),
-            ("since", Text),
-            ("searched", Text),
+            ("messages", PEERS),
+            ("more", FLAG),
+            ("before", TEXT),
+            ("since", TEXT),
+            ("searched", TEXT),
         ];
-    Typing "typing" &[Pairing, Room], Changes,
+    Typing "typing" &[Pairing, Room], CHANGES,
         "Show the room that you are writing.",
         (room: ROOM) => Ask::Command(Command::Typing { room }),
         DONE;
-    BlockUser "block_user" &[Pairing, Room], Changes,
+    BlockUser "block_user" &[Pairing, Room], CHANGES,
         "Never meet or hear this user again.",
-        (user: USER) => Ask::about(user, None, |user, _| Command::BlockUser { user }),
+        (user: USER) => Ask::About(user, None, |user, _| Command::BlockUser { user }),
         DONE;
-    UnblockUser "unblock_user" &[Pairing, Room], Changes,
+    UnblockUser "unblock_user" &[Pairing, Room], CHANGES,
         "Lift your block of this user.",
-        (user: USER) => Ask::about(user, None, |user, _| Command::UnblockUser { user }),
+        (user: USER) => Ask::About(user, None, |user, _| Command::UnblockUser { user }),
         DONE;
-    ReportUser "report_user" &[Pairing, Room], Changes,
+    ReportUser "report_user" &[Pairing, Room], CHANGES,
         "Report a user to the operators.",
         (user: USER, reason: needed_text("reason")) => {
-            Ask::about(user, Some(reason), |user, reason| Command::ReportUser {
+            Ask::About(user, Some(reason), |user, reason| Command::ReportUser {
                 user,
                 reason: reason.unwrap_or_default(),
             })
@@ -270,29 +267,29 @@ tools! {
         DONE;
 }
 
-const DONE: Gives = &[("success", Flag)];
+const DONE: Gives = &[("success", FLAG)];
 
 const SENT: Gives = &[
-    ("success", Flag),
-    ("message_id", Text),
-    ("room_seq", Whole),
-    ("timestamp", Text),
-    ("turns_left", Whole),
+    ("success", FLAG),
+    ("message_id", TEXT),
+    ("room_seq", WHOLE),
+    ("timestamp", TEXT),
+    ("turns_left", WHOLE),
 ];
 
 const DRAFT: Gives = &[
-    ("draft_length", Whole),
-    ("truncated", Whole),
-    ("draft_suffix", Text),
+    ("draft_length", WHOLE),
+    ("truncated", WHOLE),
+    ("draft_suffix", TEXT),
 ];
 
 /// The levels.
-const STRESS: Gives = &[("stress_level", Whole), ("boss_alert_level", Whole)];
+const STRESS: Gives = &[("stress_level", WHOLE), ("boss_alert_level", WHOLE)];
 
 /// The result of a break: its text, and both levels.
 const RESTED: Gives = &[
-    ("message", Text),
-    ("break_summary", Text),
-    ("stress_level", Whole),
-    ("boss_alert_level", Whole),
+    ("message", TEXT),
+    ("break_summary", TEXT),
+    ("stress_level", WHOLE),
+    ("boss_alert_level", WHOLE),
 ];

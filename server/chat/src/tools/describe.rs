@@ -1,9 +1,9 @@
 //! Descriptions of the tools for models and programs, as JSON Schemas.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Tool;
-use super::arguments::{Fields, Need};
+use super::arguments::Need;
 
 /// A tool in the list.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,84 +18,57 @@ pub struct Description {
     pub output: Map<String, Value>,
 }
 
-/// The content of a result's field. Peers are other participants, or their words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    Text,
-    Texts,
-    Flag,
-    Whole,
-    WholeOrNull,
-    OneOf(&'static [&'static str]),
-    Peer,
-    PeerOrNull,
-    Peers,
-}
+/// A JSON Schema, as a text.
+pub(super) type Schema = &'static str;
 
-/// The description of every field that shows other participants.
-const UNTRUSTED: &str = "untrusted: other participants' words";
-
-impl Shape {
-    fn schema(self) -> Value {
-        match self {
-            Self::Text => json!({ "type": "string" }),
-            Self::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            Self::Flag => json!({ "type": "boolean" }),
-            Self::Whole => json!({ "type": "integer" }),
-            Self::WholeOrNull => json!({ "type": ["integer", "null"] }),
-            Self::OneOf(words) => json!({ "enum": words }),
-            Self::Peer => json!({ "type": "object", "description": UNTRUSTED }),
-            Self::PeerOrNull => json!({ "type": ["object", "null"], "description": UNTRUSTED }),
-            Self::Peers => {
-                let items = json!({ "type": "object" });
-                json!({ "type": "array", "items": items, "description": UNTRUSTED })
-            }
-        }
-    }
-}
+/// The schemas of arguments and of results' fields. Peers are other participants, or their words.
+pub(super) const TEXT: Schema = r#"{ "type": "string" }"#;
+pub(super) const TEXTS: Schema = r#"{ "type": "array", "items": { "type": "string" } }"#;
+pub(super) const FLAG: Schema = r#"{ "type": "boolean" }"#;
+pub(super) const WHOLE: Schema = r#"{ "type": "integer" }"#;
+pub(super) const WHOLE_OR_NULL: Schema = r#"{ "type": ["integer", "null"] }"#;
+pub(super) const PEER: Schema =
+    r#"{ "type": "object", "description": "untrusted: other participants' words" }"#;
+pub(super) const PEER_OR_NULL: Schema =
+    r#"{ "type": ["object", "null"], "description": "untrusted: other participants' words" }"#;
+pub(super) const PEERS: Schema = r#"{ "type": "array", "items": { "type": "object" },
+    "description": "untrusted: other participants' words" }"#;
 
 /// The description of a tool.
+///
+/// # Panics
+/// Never: each schema is JSON.
 #[must_use]
 pub fn describe(tool: Tool) -> Description {
     let mut takes = tool.takes();
-    let text = || json!({ "type": "string" });
-    takes.push(("handle", text(), Need::Optional));
+    takes.push(("handle", TEXT, Need::Optional));
     if !tool.is_read_only() {
-        takes.push(("request_key", text(), Need::Optional));
+        takes.push(("request_key", TEXT, Need::Optional));
+    }
+    let needed = takes.iter().filter(|(.., need)| *need == Need::Needed);
+    let needed: Vec<_> = needed.map(|(name, ..)| *name).collect();
+    let mut input = object(takes.into_iter().map(|(name, schema, _)| (name, schema)));
+    if !needed.is_empty() {
+        input.insert("required".into(), needed.into());
     }
     Description {
         tool,
         text: tool.text(),
-        input: input(takes),
+        input,
         output: output(tool),
     }
-}
-
-fn input(takes: Fields) -> Map<String, Value> {
-    let needed = takes.iter().filter(|(.., need)| *need == Need::Needed);
-    let needed: Vec<_> = needed.map(|(name, ..)| *name).collect();
-    let properties = takes.into_iter().map(|(name, schema, _)| (name, schema));
-    let mut object = object(properties);
-    if !needed.is_empty() {
-        object.insert("required".into(), needed.into());
-    }
-    object
 }
 
 /// The schema of a result: the fields of this tool's own. Fields of every result are not repeated
 /// for each tool: `unread`, `note` where the result shows others, and `error` of a refused call.
 fn output(tool: Tool) -> Map<String, Value> {
-    object(
-        tool.gives()
-            .iter()
-            .map(|(name, shape)| (*name, shape.schema())),
-    )
+    object(tool.gives().iter().copied())
 }
 
-fn object(properties: impl Iterator<Item = (&'static str, Value)>) -> Map<String, Value> {
-    let properties: Map<_, _> = properties
-        .map(|(name, schema)| (name.to_owned(), schema))
-        .collect();
+fn object(properties: impl Iterator<Item = (&'static str, Schema)>) -> Map<String, Value> {
+    let read = |schema| serde_json::from_str(schema).expect("each schema is JSON");
+    let properties = properties.map(|(name, schema)| (name.to_owned(), read(schema)));
+    let properties: Map<_, _> = properties.collect();
     let mut object = Map::new();
     object.insert("type".into(), "object".into());
     object.insert("properties".into(), properties.into());
@@ -131,7 +104,7 @@ mod tests {
                 let fields = properties.as_object().unwrap().clone();
                 let told = fields
                     .into_iter()
-                    .filter(|(_, schema)| schema["description"] == UNTRUSTED);
+                    .filter(|(_, schema)| schema["description"].is_string());
                 told.map(move |(name, _)| (tool.name(), name))
                     .collect::<Vec<_>>()
             })

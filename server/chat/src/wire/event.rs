@@ -83,12 +83,12 @@ impl Serialize for Lost<'_> {
         map.serialize_entry("from_room_seq", &self.0.from)?;
         map.serialize_entry("to_room_seq", &self.0.to)?;
         map.serialize_entry("messages", &self.0.messages)?;
-        optional(&mut map, "you", self.0.you.map(Membership::as_str))?;
+        optional(&mut map, "you", self.0.you.map(Membership::name))?;
         map.serialize_entry("members_changed", &self.0.members_changed)?;
-        optional(&mut map, "stick", self.0.stick.map(StickLoss::as_str))?;
+        optional(&mut map, "stick", self.0.stick.map(StickLoss::name))?;
         optional(&mut map, "epoch", self.0.stick.map(|loss| loss.epoch()))?;
         map.serialize_entry("stick_changed", &self.0.stick_changed)?;
-        optional(&mut map, "ended", self.0.ended.map(EndReason::as_str))?;
+        optional(&mut map, "ended", self.0.ended.map(EndReason::name))?;
         map.end()
     }
 }
@@ -157,7 +157,7 @@ fn write_body<M: SerializeMap>(
         Body::StickReleased { epoch, .. } | Body::StickExpired { epoch, .. } => {
             map.serialize_entry("epoch", epoch)
         }
-        Body::PartnerDisconnected(reason) => map.serialize_entry("reason", reason.as_str()),
+        Body::PartnerDisconnected(reason) => map.serialize_entry("reason", reason.name()),
         Body::Muted { reason, .. } | Body::Kicked { reason, .. } | Body::Closed { reason } => {
             map.serialize_entry("reason", &**reason)
         }
@@ -259,11 +259,7 @@ mod tests {
             from: RoomSeq(1),
             to: RoomSeq(3),
             messages: 2,
-            you: None,
-            members_changed: false,
-            stick: None,
-            stick_changed: false,
-            ended: None,
+            ..LostRange::default()
         };
         let left = Arc::new(CoreEvent {
             room: RoomId(4),

@@ -1,14 +1,16 @@
-//! The outcome of a call, which each transport shows in its own format.
+//! The outcome of a call, which each transport shows in its own format. And refusals, with what the caller
+//! needs to call again.
 
 use std::sync::Arc;
 
-use chat_core::{Answer, Response, RoomSeq, Time, Who};
+use chat_core::{Answer, NameFault, NameHolder, Reject, Response, RoomSeq, Time, Who};
 use serde_json::Value;
 use server_storage::history::Past;
 
-use crate::driver::{AnswerFacts, CallerContext, KeptDraft, Me};
+use super::{User, timestamp};
+use crate::driver::{AnswerFacts, CallerContext, KeptDraft, Me, RoomKind, RoomLabel};
 use crate::identity::{Handle, ReaderId};
-use crate::refusal::Refusal;
+use crate::refusal::{OwnRoom, Refusal, RefusalFacts};
 use crate::tools::{MemberPart, Tool};
 
 /// The outcome of a call.
@@ -143,5 +145,58 @@ impl CallOutcome {
             return Some(*before);
         }
         messages.first().map(|event| event.room_seq)
+    }
+}
+
+impl From<&RoomLabel> for OwnRoom {
+    fn from(label: &RoomLabel) -> Self {
+        let (room, partner) = match &label.kind {
+            RoomKind::Named(name) => (Some(name.to_string()), None),
+            RoomKind::Pair(partner) => (None, partner.as_deref().map(User::from)),
+        };
+        Self {
+            room_id: label.id.to_string(),
+            room,
+            partner,
+        }
+    }
+}
+
+/// A refusal of a call, with what its caller needs to call again and the core does not say.
+#[must_use]
+pub fn refused(reject: Reject, context: &CallerContext) -> Refusal {
+    if reject == Reject::UnknownHandle
+        && let AnswerFacts::Banned(reason) = &context.more
+    {
+        return Refusal::banned(reject, reason);
+    }
+    let mut refusal = Refusal::from(reject);
+    let mut facts = RefusalFacts::default();
+    if let Some(me) = &context.me {
+        let kept = NameFault::Kept;
+        if reject == (Reject::NameNotAllowed { why: kept }) {
+            refusal.message = format!("{}: {}", refusal.message, me.who.name);
+        }
+        if let Reject::RoomAmbiguous { .. } | Reject::RoomNotFound | Reject::NotInRoom = reject {
+            facts.rooms = me.rooms.iter().map(OwnRoom::from).collect();
+        }
+    }
+    if reject == (Reject::RoomAmbiguous { rooms: 0 }) {
+        refusal.message = "You are in no room; log in to one, or enter the queue".into();
+    }
+    if let Reject::NameTaken { holder } = reject {
+        match holder {
+            NameHolder::SameAddress(silence) => {
+                facts.free_at = Some(timestamp(context.at + silence));
+            }
+            NameHolder::Other(away) => {
+                facts.free_after_away_seconds = Some(away.as_secs_ceil());
+            }
+            NameHolder::Server => {}
+        }
+    }
+    match facts == RefusalFacts::default() {
+        true => refusal,
+        false => refusal.with(facts),
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Answer, Attendance, BreakKind, Epoch, Event, MemberView, MessageId, Reply, Response, RoomId,
-    Span, Time, UserId, WasWaiting,
+    Answer, BreakKind, Epoch, Event, MemberView, MessageId, Reply, Response, RoomId, Span, Time,
+    UserId, WasWaiting,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -14,7 +14,7 @@ use super::event::{SeenNotice, SeenPast, events, optional};
 use super::outcome::{CallOutcome, Done};
 use super::{User, public_id, timestamp};
 use crate::break_words::spoken;
-use crate::driver::{AnswerFacts, RoomKind};
+use crate::driver::{AnswerFacts, RoomKind, RoomLabel};
 use crate::identity::{Handle, ReaderId};
 
 /// A member of a room.
@@ -26,16 +26,6 @@ struct Member {
     presence: &'static str,
     /// The instant at which it joined.
     since: String,
-}
-
-/// The presence on the wire.
-#[must_use]
-pub const fn presence(view: Attendance) -> &'static str {
-    match view {
-        Attendance::Present => "present",
-        Attendance::Reconnecting => "reconnecting",
-        Attendance::Away => "away",
-    }
 }
 
 /// Messages of the past, as their reader sees them. Those of several rooms say of which they are.
@@ -102,11 +92,15 @@ impl CallOutcome {
         self.me().map_or(0, |me| me.unread)
     }
 
+    /// A room that the caller is in.
+    pub(crate) fn room(&self, room: RoomId) -> Option<&RoomLabel> {
+        let mut rooms = self.me().into_iter().flat_map(|me| &me.rooms);
+        rooms.find(|label| label.id == room)
+    }
+
     /// The name of a room that the caller is in.
     pub(crate) fn room_name(&self, room: RoomId) -> &str {
-        let mut rooms = self.me().into_iter().flat_map(|me| &me.rooms);
-        let found = rooms.find(|label| label.id == room);
-        match found.map(|label| &label.kind) {
+        match self.room(room).map(|label| &label.kind) {
             Some(RoomKind::Named(name)) => name,
             Some(RoomKind::Pair(_)) | None => "",
         }
@@ -138,12 +132,12 @@ impl CallOutcome {
         map: &mut M,
     ) -> Result<(), M::Error> {
         let (shown, next) = self.part_of(all);
-        let member = |member: &MemberView| Member {
+        let members = shown.iter().map(|member| Member {
             user: User::seen_by(&member.who, self.reads()),
-            presence: presence(member.presence),
+            presence: member.presence.name(),
             since: timestamp(member.since),
-        };
-        map.serialize_entry("users", &shown.iter().map(member).collect::<Vec<_>>())?;
+        });
+        map.serialize_entry("users", &members.collect::<Vec<_>>())?;
         optional(map, "next", next)
     }
 

@@ -12,7 +12,7 @@ use chat_core::{
 };
 use serde_json::{Value, json};
 use server_chat::refusal::Refusal;
-use server_chat::wire::{User, past, presence, timestamp};
+use server_chat::wire::{User, past, timestamp};
 
 use super::super::Http;
 use super::super::views::{Part, look, part, room, shown};
@@ -39,26 +39,25 @@ pub(super) async fn overview(_: Operator, State(http): State<Http>) -> Response 
                 json!({ "size": size.size, "limit": size.limit }),
             )
         });
-        let fired = TimerKind::ALL
-            .iter()
-            .map(|kind| (kind.name().into(), counters.fired(*kind).into()));
-        let moves = StickMove::ALL
-            .iter()
-            .map(|how| (how.name().into(), counters.moved(*how).into()));
-        let breaks = BreakKind::ALL
-            .iter()
-            .map(|kind| (kind.name().into(), counters.breaks(*kind).into()));
+        let by_name = |names: &[&str], counts: &[u64]| {
+            let counts = names.iter().zip(counts);
+            Value::Object(
+                counts
+                    .map(|(name, count)| ((*name).into(), json!(count)))
+                    .collect(),
+            )
+        };
         json!({
             "participants": counts.participants,
             "rooms": counts.rooms,
             "waiting": counts.waiting,
-            "breaks": Value::Object(breaks.collect()),
-            "boss_alerts": counters.alerts(),
-            "breaks_held": counters.held(),
+            "breaks": by_name(BreakKind::NAMES, &counters.breaks),
+            "boss_alerts": counters.alerts,
+            "breaks_held": counters.held,
             "sizes": Value::Object(sizes.collect()),
-            "retries_answered_from_memory": counters.recalled(),
-            "timers_fired": Value::Object(fired.collect()),
-            "stick_moves": Value::Object(moves.collect()),
+            "retries_answered_from_memory": counters.recalled,
+            "timers_fired": by_name(TimerKind::NAMES, &counters.fired),
+            "stick_moves": by_name(StickMove::NAMES, &counters.moves),
         })
     });
     let view = http.views.admin.get(KEPT, made).await;
@@ -116,7 +115,7 @@ fn participant(hub: &Hub, view: &ParticipantView) -> Value {
     json!({
         "user_id": user.user_id,
         "display_name": user.display_name,
-        "presence": presence(view.presence),
+        "presence": view.presence.name(),
         "streams": view.streams,
         "rooms": view.rooms,
         "room_names": Value::Object(named.collect()),

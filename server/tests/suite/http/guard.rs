@@ -377,7 +377,7 @@ async fn an_unknown_token_gets_no_cookie() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_beyond_the_limit_is_refused_with_an_answer() {
     let mut setup = Setup::default();
-    setup.capacity.connections = Share::whole(2);
+    setup.capacity.connections = Share { all: 2, each: 2 };
     let world = World::start(setup).await;
     let (mut one, mut other) = (world.client().await, world.client().await);
     assert_eq!(one.get("/healthz").await.status, 200);

@@ -422,7 +422,10 @@ async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
         "the machine allows {files} open files"
     );
     let mut setup = Setup::free();
-    setup.capacity.connections = Share::whole(HALF_OPEN as u64 + 100);
+    setup.capacity.connections = Share {
+        all: HALF_OPEN as u64 + 100,
+        each: HALF_OPEN as u64 + 100,
+    };
     setup.limits.head = Duration::from_secs(5);
     setup.guard.body_within = Duration::from_secs(5);
     let world = World::start(setup).await;

@@ -61,10 +61,7 @@ async fn streams_of_one_address_shut_out_no_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_of_one_address_wait_for_their_turn_and_those_of_others_do_not() {
     let mut setup = Setup::free();
-    setup.capacity.requests = Some(Speed {
-        per_second: 50,
-        burst: 10,
-    });
+    setup.capacity.requests = Some(Speed::new(50, 10));
     let world = World::start(setup).await;
     let requests = &world.service.capacity().requests;
     let wrong = [("Host", "evil.example")];
@@ -92,10 +89,7 @@ async fn requests_of_one_address_wait_for_their_turn_and_those_of_others_do_not(
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_of_one_address_have_a_rate_and_those_of_others_pass() {
     let mut setup = Setup::free();
-    setup.capacity.texts = Some(Speed {
-        per_second: 1,
-        burst: 10_000,
-    });
+    setup.capacity.texts = Some(Speed::new(1, 10_000));
     let world = World::start(setup).await;
     let mut ann = world.register("Ann").await;
     let said = json!({ "message": "x".repeat(3_000) });
@@ -130,10 +124,7 @@ async fn texts_of_one_address_have_a_rate_and_those_of_others_pass() {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_that_a_call_adds_to_the_journal_counts_also_if_it_is_refused() {
     let mut setup = Setup::free();
-    setup.capacity.texts = Some(Speed {
-        per_second: 1,
-        burst: 10_000,
-    });
+    setup.capacity.texts = Some(Speed::new(1, 10_000));
     let world = World::start(setup).await;
     let mut ann = world.register("Ann").await;
     let interests: Vec<String> = (0..10).map(|number| format!("{number:060}")).collect();
@@ -160,10 +151,7 @@ async fn newcomer(world: &World, from: Ipv4Addr, name: &str) -> (Client, String)
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_checks_of_one_address_are_answered_in_turn_and_those_of_others_at_once() {
     let mut setup = Setup::free();
-    setup.capacity.woken = Some(Speed {
-        per_second: 2,
-        burst: 2,
-    });
+    setup.capacity.woken = Some(Speed::new(2, 2));
     let world = World::start(setup).await;
     let mut waiters = Vec::new();
     for (n, from) in [Ipv4Addr::LOCALHOST; 3].into_iter().enumerate() {

@@ -190,5 +190,5 @@ async fn a_source_whose_answers_nobody_reads_makes_no_more_requests() {
 /// Whether one source has used its share of responses.
 fn is_charged(world: &World) -> bool {
     let answers = &world.service.capacity().answers;
-    answers.most_of_one() >= answers.share().each
+    answers.most_of_one() >= answers.share.each
 }

@@ -4,7 +4,7 @@
 use std::net::Ipv4Addr;
 
 use chat_core::Span;
-use chat_core::config::{Bucket, RateLimit, StickRule};
+use chat_core::config::{RateLimit, StickRule};
 use serde_json::{Value, json};
 
 use crate::http::admin::{done, operated};
@@ -225,10 +225,7 @@ async fn claims_that_are_made_again_and_again_are_told_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn typing_costs_as_much_as_a_message() {
     let mut setup = Setup::free();
-    setup.config.rate_limit = RateLimit::Bucket(Bucket {
-        per_second: 1,
-        burst: 10,
-    });
+    setup.config.rate_limit = RateLimit::rate(1, 10);
     let world = World::start(setup).await;
     let mut ann = world.register("Ann").await;
     let mut statuses = Vec::new();

@@ -155,7 +155,7 @@ async fn the_newer_era_is_discovered_and_has_no_sessions() {
 #[tokio::test(flavor = "multi_thread")]
 async fn more_sessions_than_there_may_be_are_refused_for_now() {
     let limits = Limits {
-        sessions: Share::whole(2),
+        sessions: Share { all: 2, each: 2 },
         ..Limits::default()
     };
     let world = World::within(&limits, 1_000, |_| {}).await;

@@ -83,7 +83,10 @@ async fn until_tasks(most: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_gave_way_leave_nothing_behind() {
-    let share = Share::whole(SESSIONS as u64);
+    let share = Share {
+        all: SESSIONS as u64,
+        each: SESSIONS as u64,
+    };
     let world = Arc::new(world(share).await);
     let before = Handle::current().metrics().num_alive_tasks();
     let kept = open(&world, "1").await.expect("a session");
@@ -134,10 +137,7 @@ async fn the_source_with_the_most_sessions_gives_way_to_one_with_fewer() {
 /// The rate is so slow that it grants nothing within a test, however slow the machine is.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
-    let large = Speed {
-        per_second: 1,
-        burst: 2 * OPENING,
-    };
+    let large = Speed::new(1, 2 * OPENING);
     let limits = Limits {
         large: Some(large),
         ..Limits::default()
@@ -155,7 +155,7 @@ async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_ended_session_frees_its_place_at_once() {
-    let world = world(Share::whole(2)).await;
+    let world = world(Share { all: 2, each: 2 }).await;
     let sessions = [Session::open(&world).await, Session::open(&world).await];
     let streams = (
         sessions[0].stream(None).await,

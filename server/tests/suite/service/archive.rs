@@ -40,10 +40,7 @@ async fn one_rate_of_a_source_pays_for_its_searches_and_for_its_old_messages() {
     let (history, _ended) =
         History::start(folder.path(), &Config::default(), &options).expect("a thread");
     // A burst for one read.
-    let archive = Some(Speed {
-        per_second: 1,
-        burst: 5,
-    });
+    let archive = Some(Speed::new(1, 5));
     let capacity = Arc::new(Capacity::new(&Limits {
         archive,
         ..Limits::default()

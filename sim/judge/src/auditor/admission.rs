@@ -79,7 +79,7 @@ impl Admission {
 
 /// Takes one call out of a bucket. // 13.2
 fn charge(full: &mut Time, at: Time, limit: RateLimit) -> Result<(), Refusal> {
-    let RateLimit::Bucket(bucket) = limit else {
+    let RateLimit::At(bucket) = limit else {
         return Ok(());
     };
     let interval = (1_000_000 / u64::from(bucket.per_second.max(1))).max(1);

@@ -96,7 +96,7 @@ fn happened(body: &Body, to: &mut Sentence) {
     match body {
         Body::Found(pair) => describe!(to; pair[0].id, " was matched with ", pair[1].id),
         Body::Message { .. } => {}
-        Body::PartnerDisconnected(reason) => describe!(to; "the chat ended: ", reason.as_str()),
+        Body::PartnerDisconnected(reason) => describe!(to; "the chat ended: ", reason.name()),
         Body::PartnerAway(who) => describe!(to; who.id, " lost its last stream"),
         Body::PartnerReconnected(who) => describe!(to; who.id, " is connected again"),
         Body::Joined(who) => describe!(to; who.id, " joined"),
@@ -199,7 +199,7 @@ impl Describe for LostRange {
             describe!(to; ", others' stick changed");
         }
         if let Some(reason) = self.ended {
-            describe!(to; ", the chat ended: ", reason.as_str());
+            describe!(to; ", the chat ended: ", reason.name());
         }
     }
 }

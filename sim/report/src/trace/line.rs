@@ -318,7 +318,7 @@ impl<'a> TraceLine<'a> {
                 self.text = Some(cut(text));
                 self.epoch = epoch.map(|epoch| epoch.0);
             }
-            Body::PartnerDisconnected(reason) => self.reason = Some(reason.as_str()),
+            Body::PartnerDisconnected(reason) => self.reason = Some(reason.name()),
             Body::PartnerAway(_) | Body::PartnerReconnected(_) => self.who = None,
             Body::StickClaimed { place, .. } => self.place = Some(*place),
             Body::StickGranted { epoch, .. }

@@ -5,7 +5,7 @@
 
 mod flows;
 
-use chat_types::config::{Bucket, RateLimit};
+use chat_types::config::RateLimit;
 use chat_types::{RoomSeq, Span};
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, Retry, RunEvent};
@@ -340,10 +340,7 @@ fn too_many(record: &Record<'_>) -> bool {
 #[test]
 fn a_rate_is_lowered_until_few_calls_are_too_many() {
     let mut plan = scenario("brief");
-    plan.server.rate_limit = RateLimit::Bucket(Bucket {
-        per_second: 1,
-        burst: 8,
-    });
+    plan.server.rate_limit = RateLimit::rate(1, 8);
     let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {
         run_by_rule(too_many, plan, seed, progress, also)
     });

@@ -102,7 +102,7 @@ impl World<'_, '_> {
             return;
         }
         let counters = counters.clone();
-        for _ in self.server.counters.recalled()..counters.recalled() {
+        for _ in self.server.counters.recalled..counters.recalled {
             self.observers.reach(Point::RetryDeduplicated);
         }
         count_core_work(self.observers.coverage(), &self.server.counters, &counters);

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use chat_types::config::{Bucket, RateLimit};
+use chat_types::config::RateLimit;
 use chat_types::{Config, Span};
 
 use super::dice::{Dice, ratio};
@@ -135,10 +135,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
 /// alone in its room, which disappears: the next one of this name is another.
 fn wander(plan: &mut Plan, dice: &mut Dice) {
     dice.say("and one wanders through 300 rooms");
-    let rates = RateLimit::Bucket(Bucket {
-        per_second: 1_000,
-        burst: 1_000,
-    });
+    let rates = RateLimit::rate(1_000, 1_000);
     let server = &mut plan.server;
     (server.rate_limit, server.address_rate_limit) = (rates, rates);
     server.inbox_limit = dice.between(2, 5);

@@ -275,7 +275,7 @@ fn limits(server: &mut Config, dice: &mut Dice) {
     ];
     for (limit, name, one_in, per_second, burst) in rates {
         if dice.one_in(one_in) {
-            *limit = RateLimit::Bucket(Bucket {
+            *limit = RateLimit::At(Bucket {
                 per_second: dice.pick(&per_second),
                 burst: dice.between(1, burst),
             });

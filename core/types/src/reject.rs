@@ -1,10 +1,19 @@
-//! Refusals of commands.
+//! Refusals of commands: their codes, and the sentences that say why.
 
-use chat_types::{Code, Earlier, EndReason, Span};
 use serde::{Deserialize, Serialize};
 
+use crate::{Earlier, EndReason, Reply, Span};
+
 macro_rules! rejects {
-    ($($(#[$doc:meta])* $variant:ident $({ $($field:ident : $type:ty),* })? $message:literal;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $({ $($field:ident : $type:ty),* })? $word:literal $message:literal;
+    )*) => {
+        crate::listed! {
+            /// The code of a refusal.
+            Code { $($(#[$doc])* $variant $word,)* }
+        }
+
         /// A refusal. It changes only the envelope's state and the remembered outcomes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
         #[expect(missing_docs, reason = "the message says what the fields are")]
@@ -22,68 +31,105 @@ macro_rules! rejects {
 
 rejects! {
     /// The room does not exist, or it ended and is no longer remembered.
-    RoomNotFound "Room not found";
+    RoomNotFound "room_not_found" "Room not found";
     /// The pair room ended.
-    ChatEnded { ending: Ending } "Chat has ended: {ending}";
+    ChatEnded { ending: Ending } "chat_ended" "Chat has ended: {ending}";
     /// The room exists, and the caller is not a member.
-    NotInRoom "You are not in that room; log in to it first";
+    NotInRoom "not_in_room" "You are not in that room; log in to it first";
     /// The call named no room, and the caller is not in exactly one.
-    RoomAmbiguous { rooms: u32 } "You are in {rooms} rooms; say which by room_id";
+    RoomAmbiguous { rooms: u32 } "room_ambiguous" "You are in {rooms} rooms; say which by room_id";
     /// The caller does not hold the stick, or not under the epoch that it named.
-    StickRequired "You do not hold the talking stick; claim it and wait for the grant";
+    StickRequired "stick_required"
+        "You do not hold the talking stick; claim it and wait for the grant";
     /// A pair room has no stick.
-    NoStick "A pair room has no talking stick; just send";
+    NoStick "no_stick" "A pair room has no talking stick; just send";
     /// The caller is in the queue.
-    AlreadyWaiting "You are in the queue already; wait for chatroom.found";
+    AlreadyWaiting "already_waiting" "You are in the queue already; wait for chatroom.found";
     /// The caller is in a live pair room.
-    AlreadyChatting "You are in a chat already; leave it before you queue again";
+    AlreadyChatting "already_chatting" "You are in a chat already; leave it before you queue again";
     /// The public id is taken, or reserved for the server.
-    UserIdTaken "That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it";
+    UserIdTaken "user_id_taken"
+        "That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it";
     /// The name is taken.
-    NameTaken { holder: NameHolder } "That name is taken: {holder}";
+    NameTaken { holder: NameHolder } "name_taken" "That name is taken: {holder}";
     /// The name breaks a rule for names.
-    NameNotAllowed { why: NameFault } "That name is not allowed: {why}";
+    NameNotAllowed { why: NameFault } "name_not_allowed" "That name is not allowed: {why}";
     /// No participant has this id.
-    UserNotFound "There is no such participant";
+    UserNotFound "user_not_found" "There is no such participant";
     /// The call needs a handle.
-    HandleRequired "Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before";
+    HandleRequired "handle_required"
+        "Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before";
     /// No participant has this handle, or its registration ended.
-    UnknownHandle "This handle is unknown or was forgotten; register again";
+    UnknownHandle "unknown_handle" "This handle is unknown or was forgotten; register again";
     /// An argument is not acceptable.
-    InvalidArguments { argument: Argument, accepted: Accepted } "{argument} must be {accepted}";
+    InvalidArguments { argument: Argument, accepted: Accepted } "invalid_arguments"
+        "{argument} must be {accepted}";
     /// The cursor lies beyond the end of the inbox.
-    InvalidCursor { end: u64 } "That cursor lies beyond the end of your inbox, which is {end}";
+    InvalidCursor { end: u64 } "invalid_cursor"
+        "That cursor lies beyond the end of your inbox, which is {end}";
     /// The key was used with other arguments.
-    RequestKeyReused "That request_key was used for another request; choose a fresh one";
+    RequestKeyReused "request_key_reused"
+        "That request_key was used for another request; choose a fresh one";
     /// The message has no visible character.
-    MessageEmpty "A message needs at least one visible character";
+    MessageEmpty "message_empty" "A message needs at least one visible character";
     /// The message exceeds the limit.
-    MessageTooLong { limit: u32 } "A message has at most {limit} characters";
+    MessageTooLong { limit: u32 } "message_too_long" "A message has at most {limit} characters";
     /// The draft is empty.
-    DraftEmpty "Your draft is empty; append to it first";
+    DraftEmpty "draft_empty" "Your draft is empty; append to it first";
     /// The append does not fit into the draft.
-    DraftFull { limit: u32 } "A draft has at most {limit} characters; push it, or undo";
+    DraftFull { limit: u32 } "draft_full"
+        "A draft has at most {limit} characters; push it, or undo";
     /// The caller is muted: it may neither speak nor open a room.
-    Muted "An operator has muted you; you can read and join rooms, but not speak or open one";
+    Muted "muted"
+        "An operator has muted you; you can read and join rooms, but not speak or open one";
     /// The caller is banned.
-    Blocked "An operator has barred you from this server";
+    Blocked "blocked" "An operator has barred you from this server";
     /// Too many calls, or too many streams.
-    RateLimited { retry_after: Span, earlier: Earlier } "Too many calls; try again in {retry_after}";
+    RateLimited { retry_after: Span, earlier: Earlier } "rate_limited"
+        "Too many calls; try again in {retry_after}";
     /// The queue is full.
-    QueueFull { limit: u32 } "The queue is full ({limit} wait); try again later";
+    QueueFull { limit: u32 } "queue_full" "The queue is full ({limit} wait); try again later";
     /// The room is full, or the caller is in as many rooms as it may be.
-    RoomFull { limit: u32 } "At most {limit} fit: the room is full, or you are in as many rooms as you may be";
+    RoomFull { limit: u32 } "room_full"
+        "At most {limit} fit: the room is full, or you are in as many rooms as you may be";
     /// The largest number of participants is registered from the caller's address, and none of them
     /// gives way.
-    AddressFull { limit: u32 } "At most {limit} may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away";
+    AddressFull { limit: u32 } "address_full"
+        "At most {limit} may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away";
     /// The largest number of participants or rooms exists.
-    ServerFull "The server is full; try again later";
+    ServerFull "server_full" "The server is full; try again later";
     /// Too many commands are pending.
-    Overloaded { retry_after: Span, earlier: Earlier } "The server has too much to do; try again in {retry_after}";
+    Overloaded { retry_after: Span, earlier: Earlier } "overloaded"
+        "The server has too much to do; try again in {retry_after}";
     /// The journal cannot be written.
-    StorageUnavailable { retry_after: Span, earlier: Earlier } "The server cannot write its journal just now, and did nothing; try again in {retry_after}";
+    StorageUnavailable { retry_after: Span, earlier: Earlier } "storage_unavailable"
+        "The server cannot write its journal just now, and did nothing; try again in {retry_after}";
     /// The server is shutting down.
-    ShuttingDown { earlier: Earlier } "The server is shutting down; try again in a moment";
+    ShuttingDown { earlier: Earlier } "shutting_down"
+        "The server is shutting down; try again in a moment";
+}
+
+/// What was asked for, such as the answer to a command, or the refusal.
+pub type Outcome<T = Reply> = Result<T, Reject>;
+
+/// Refuses if this holds.
+///
+/// # Errors
+/// The refusal.
+#[inline]
+pub fn refuse_if<E>(holds: bool, why: E) -> Result<(), E> {
+    if holds { Err(why) } else { Ok(()) }
+}
+
+impl Code {
+    /// Whether a repetition of the request, with its key, is decided again.
+    #[must_use]
+    pub const fn is_retryable(self) -> bool {
+        matches!(
+            self,
+            Self::RateLimited | Self::Overloaded | Self::StorageUnavailable | Self::ShuttingDown
+        )
+    }
 }
 
 impl Reject {
@@ -91,12 +137,6 @@ impl Reject {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         self.kind().name()
-    }
-
-    /// Whether a repetition of the request, with its key, is decided again.
-    #[must_use]
-    pub const fn is_retryable(&self) -> bool {
-        self.kind().is_retryable()
     }
 
     /// The delay after which to retry, where it is known.
@@ -111,30 +151,74 @@ impl Reject {
         None
     }
 
-    /// What is known of earlier attempts of the refused call.
-    #[must_use]
-    pub fn earlier(&self) -> Earlier {
+    fn earlier_mut(&mut self) -> Option<&mut Earlier> {
         if let Self::RateLimited { earlier, .. }
         | Self::Overloaded { earlier, .. }
         | Self::StorageUnavailable { earlier, .. }
         | Self::ShuttingDown { earlier } = self
         {
-            return *earlier;
+            return Some(earlier);
         }
-        Earlier::Unasked
+        None
+    }
+
+    /// What is known of earlier attempts of the refused call.
+    #[must_use]
+    pub fn earlier(&self) -> Earlier {
+        let mut copy = *self;
+        copy.earlier_mut().copied().unwrap_or_default()
     }
 
     /// Adds to a refusal that can be retried what is known of earlier attempts.
     #[must_use]
     pub fn with_earlier(mut self, known: Earlier) -> Self {
-        if let Self::RateLimited { earlier, .. }
-        | Self::Overloaded { earlier, .. }
-        | Self::StorageUnavailable { earlier, .. }
-        | Self::ShuttingDown { earlier } = &mut self
-        {
+        if let Some(earlier) = self.earlier_mut() {
             *earlier = known;
         }
         self
+    }
+
+    /// The refusal of an argument.
+    #[must_use]
+    pub const fn invalid(argument: Argument, accepted: Accepted) -> Self {
+        Self::InvalidArguments { argument, accepted }
+    }
+
+    /// `rate_limited`, before anybody has looked for earlier attempts.
+    #[must_use]
+    pub const fn rate_limited(retry_after: Span) -> Self {
+        let earlier = Earlier::Unasked;
+        Self::RateLimited {
+            retry_after,
+            earlier,
+        }
+    }
+
+    /// `overloaded`, before anybody has looked for earlier attempts.
+    #[must_use]
+    pub const fn overloaded(retry_after: Span) -> Self {
+        let earlier = Earlier::Unasked;
+        Self::Overloaded {
+            retry_after,
+            earlier,
+        }
+    }
+
+    /// `storage_unavailable`, before anybody has looked for earlier attempts.
+    #[must_use]
+    pub const fn storage_unavailable(retry_after: Span) -> Self {
+        let earlier = Earlier::Unasked;
+        Self::StorageUnavailable {
+            retry_after,
+            earlier,
+        }
+    }
+
+    /// `shutting_down`, before anybody has looked for earlier attempts.
+    #[must_use]
+    pub const fn shutting_down() -> Self {
+        let earlier = Earlier::Unasked;
+        Self::ShuttingDown { earlier }
     }
 }
 
@@ -306,21 +390,12 @@ mod tests {
 
     #[test]
     fn only_what_passes_says_when_to_try_again_and_what_is_known_of_earlier_attempts() {
-        let (retry_after, earlier) = (Span::secs(3), Earlier::Unasked);
+        let retry_after = Span::secs(3);
         let passing = [
-            Reject::RateLimited {
-                retry_after,
-                earlier,
-            },
-            Reject::Overloaded {
-                retry_after,
-                earlier,
-            },
-            Reject::StorageUnavailable {
-                retry_after,
-                earlier,
-            },
-            Reject::ShuttingDown { earlier },
+            Reject::rate_limited(retry_after),
+            Reject::overloaded(retry_after),
+            Reject::storage_unavailable(retry_after),
+            Reject::shutting_down(),
         ];
         for reject in passing {
             let wanted = (reject.code() != "shutting_down").then_some(retry_after);

@@ -5,8 +5,9 @@ use std::time::Duration;
 use async_nats::connection::State;
 use async_nats::{Client, Request, RequestErrorKind, Subscriber};
 use futures_util::StreamExt as _;
+use tokio::time::{Instant, timeout_at};
 
-use crate::options::RealmName;
+use crate::connection::LogReader;
 
 /// Why a call between members has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,13 +18,6 @@ pub enum CallError {
     /// There is no answer in time: the call may have been received.
     #[error("no answer came in time")]
     Unanswered,
-}
-
-/// The calls of one realm. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct Calls {
-    client: Client,
-    realm: RealmName,
 }
 
 /// A call that waits for an answer.
@@ -43,11 +37,7 @@ impl Incoming {
     }
 }
 
-impl Calls {
-    pub(crate) const fn new(client: Client, realm: RealmName) -> Self {
-        Self { client, realm }
-    }
-
+impl LogReader {
     /// Asks the members that serve this kind of call. The first answer counts.
     ///
     /// # Errors
@@ -63,39 +53,32 @@ impl Calls {
             return Err(CallError::NoOwner);
         }
         let request = Request::new().payload(bytes.into()).timeout(Some(patience));
-        match self
-            .client
-            .send_request(self.realm.subject(kind), request)
-            .await
-        {
-            Ok(answer) => Ok(answer.payload.to_vec()),
-            Err(error) => Err(match error.kind() {
-                RequestErrorKind::NoResponders => CallError::NoOwner,
-                RequestErrorKind::TimedOut
-                | RequestErrorKind::InvalidSubject
-                | RequestErrorKind::MaxPayloadExceeded
-                | RequestErrorKind::Other => CallError::Unanswered,
-            }),
-        }
+        let subject = self.realm.subject(kind);
+        let answer = self.client.send_request(subject, request).await;
+        let answer = answer.map_err(|error| match error.kind() {
+            RequestErrorKind::NoResponders => CallError::NoOwner,
+            RequestErrorKind::TimedOut
+            | RequestErrorKind::InvalidSubject
+            | RequestErrorKind::MaxPayloadExceeded
+            | RequestErrorKind::Other => CallError::Unanswered,
+        })?;
+        Ok(answer.payload.to_vec())
     }
 
     /// Asks all that serve this kind of call, and returns what they answer within this time.
     pub async fn ask_all(&self, kind: &str, bytes: Vec<u8>, patience: Duration) -> Vec<Vec<u8>> {
-        let inbox = self.client.new_inbox();
+        let (client, inbox) = (&self.client, self.client.new_inbox());
         let mut answers = Vec::new();
-        let Ok(mut subscriber) = self.client.subscribe(inbox.clone()).await else {
+        let Ok(mut subscriber) = client.subscribe(inbox.clone()).await else {
             return answers;
         };
         let subject = self.realm.subject(kind);
-        let asked = self
-            .client
-            .publish_with_reply(subject, inbox, bytes.into())
-            .await;
-        if asked.is_err() {
+        let asked = client.publish_with_reply(subject, inbox, bytes.into());
+        if asked.await.is_err() {
             return answers;
         }
-        let until = tokio::time::Instant::now() + patience;
-        while let Ok(Some(answer)) = tokio::time::timeout_at(until, subscriber.next()).await {
+        let until = Instant::now() + patience;
+        while let Ok(Some(answer)) = timeout_at(until, subscriber.next()).await {
             // A status says that nobody is there.
             if answer.status.is_none() {
                 answers.push(answer.payload.to_vec());

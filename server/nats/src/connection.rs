@@ -10,9 +10,7 @@ use async_nats::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::calls::Calls;
-use crate::open_error::OpenError;
-use crate::options::{LogOptions, RealmName};
+use crate::options::{LogOptions, OpenError, RealmName};
 
 /// How often the connection is tested. The default of the library is a minute, for which a server
 /// that is paused would look alive.
@@ -58,12 +56,6 @@ impl LogReader {
             context,
             realm: options.realm.clone(),
         })
-    }
-
-    /// The calls between members over the same connection.
-    #[must_use]
-    pub fn calls(&self) -> Calls {
-        Calls::new(self.client.clone(), self.realm.clone())
     }
 }
 
@@ -129,9 +121,7 @@ fn with_credentials(
     if text.contains(KEY_FILE) {
         // The library wants the end of the last line, too.
         let read = settings.credentials(&format!("{text}\n"));
-        return read.map_err(|error| OpenError::Credentials {
-            why: error.to_string(),
-        });
+        return read.map_err(|error| OpenError::Credentials(error.to_string()));
     }
     Ok(match text.split_once(':') {
         Some((user, password)) => settings.user_and_password(user.into(), password.into()),

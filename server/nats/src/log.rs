@@ -11,12 +11,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::LogReader;
 use crate::endpoint::{Endpoint, Report};
-use crate::open_error::OpenError;
-use crate::options::LogOptions;
-use crate::read::RecordCopy;
-use crate::retried::{AGAIN, PATIENCE};
+use crate::options::{LogOptions, OpenError};
+use crate::reader::RecordCopy;
 use crate::snapshots::StoredSnapshot;
-use crate::{append, follow, monitor, streams};
+use crate::streams::{self, AGAIN, PATIENCE};
+use crate::{append, follow, monitor};
 
 /// The shared log of one realm.
 pub struct Log {

@@ -12,43 +12,16 @@ use hyper_util::rt::TokioExecutor;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::options::{LARGEST_MESSAGE, LogOptions, Vouching};
+use crate::options::{LARGEST_MESSAGE, LogOptions, ServerFault};
 
 /// The oldest version of the servers: older ones have lost acknowledged records.
-pub const LEAST_VERSION: (u64, u64, u64) = (2, 14, 4);
+const LEAST_VERSION: (u64, u64, u64) = (2, 14, 4);
 
 /// The time limit of one request.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The longest answer in bytes.
 const MAX_ANSWER: usize = 1 << 20;
-
-/// Why the servers cannot hold a log.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
-pub enum ServerFault {
-    #[error("nats-server {found} is too old: 2.14.4 is the oldest that keeps what it acknowledges")]
-    Old { found: String },
-    #[error(
-        "the servers take messages of {found} bytes, and a record of the log may have {needed}: \
-         set `max_payload: 9MB` in their configuration"
-    )]
-    Payload { found: usize, needed: usize },
-    #[error(
-        "whether the servers sync each record to their disks is not known: name their monitoring \
-         with --cluster-monitor http://HOST:8222,… or vouch for it with --cluster-trust-servers"
-    )]
-    Unproven,
-    #[error(
-        "the server {server} acknowledges records before they are on its disk: set \
-         `sync_interval: always` in the `jetstream` block of its configuration"
-    )]
-    Unsynced { server: String },
-    #[error("the monitoring at {monitor} does not answer: {why}")]
-    Silent { monitor: String, why: String },
-    #[error("--cluster-monitor names no monitoring of {server}, which has a replica of the log")]
-    Unwatched { server: String },
-}
 
 #[derive(Deserialize)]
 struct Varz {
@@ -74,7 +47,7 @@ pub(crate) fn check_connected(client: &Client) -> Result<(), ServerFault> {
 /// Checks the servers that have a replica of the log. Most must answer. One that is down stores
 /// nothing; `faults` checks it once it answers.
 pub(crate) async fn check_all(context: &Context, options: &LogOptions) -> Result<(), ServerFault> {
-    if options.vouching == Vouching::Operator {
+    if options.is_vouched_for {
         return Ok(());
     }
     if options.monitors.is_empty() {
@@ -108,7 +81,7 @@ pub(crate) async fn check_all(context: &Context, options: &LogOptions) -> Result
 /// that has started with other settings since.
 pub async fn faults(options: &LogOptions) -> Vec<ServerFault> {
     let mut faults = Vec::new();
-    if options.vouching == Vouching::Servers {
+    if !options.is_vouched_for {
         for monitor in &options.monitors {
             match asked(monitor).await {
                 Ok(_) | Err(ServerFault::Silent { .. }) => {}

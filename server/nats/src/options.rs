@@ -1,4 +1,4 @@
-//! Where the log is, and under which name.
+//! Where the log is, and under which name; and why it cannot be used.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,11 +19,6 @@ pub(crate) const LARGEST_MESSAGE: usize = MAX_ENVELOPE_BYTES + HEADERS;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealmName(String);
 
-/// A name that is no name of a realm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it must have 1 to 32 letters of a to z, digits and dashes")]
-pub struct RealmNameError;
-
 impl Default for RealmName {
     fn default() -> Self {
         Self("main".into())
@@ -37,13 +32,13 @@ impl fmt::Display for RealmName {
 }
 
 impl FromStr for RealmName {
-    type Err = RealmNameError;
+    type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         match !text.is_empty() && text.len() <= MAX_NAME && text.chars().all(fits) {
             true => Ok(Self(text.into())),
-            false => Err(RealmNameError),
+            false => Err("it must have 1 to 32 letters of a to z, digits and dashes"),
         }
     }
 }
@@ -75,16 +70,6 @@ impl RealmName {
     }
 }
 
-/// Who says that the servers sync each record to their disks before they acknowledge it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Vouching {
-    /// The servers, whose monitoring is asked.
-    #[default]
-    Servers,
-    /// The operator.
-    Operator,
-}
-
 /// Where the log is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogOptions {
@@ -99,8 +84,61 @@ pub struct LogOptions {
     pub realm: RealmName,
     /// The addresses of the servers' monitoring, as in `http://10.0.0.1:8222`.
     pub monitors: Vec<String>,
-    /// Who says that the servers sync.
-    pub vouching: Vouching,
+    /// Whether the operator says that the servers sync each record to their disks before they acknowledge
+    /// it. If not, the monitoring of the servers is asked.
+    pub is_vouched_for: bool,
+}
+
+/// Why the servers cannot hold a log.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message says what the fields are")]
+pub enum ServerFault {
+    #[error("nats-server {found} is too old: 2.14.4 is the oldest that keeps what it acknowledges")]
+    Old { found: String },
+    #[error(
+        "the servers take messages of {found} bytes, and a record of the log may have {needed}: \
+         set `max_payload: 9MB` in their configuration"
+    )]
+    Payload { found: usize, needed: usize },
+    #[error(
+        "whether the servers sync each record to their disks is not known: name their monitoring \
+         with --cluster-monitor http://HOST:8222,… or vouch for it with --cluster-trust-servers"
+    )]
+    Unproven,
+    #[error(
+        "the server {server} acknowledges records before they are on its disk: set \
+         `sync_interval: always` in the `jetstream` block of its configuration"
+    )]
+    Unsynced { server: String },
+    #[error("the monitoring at {monitor} does not answer: {why}")]
+    Silent { monitor: String, why: String },
+    #[error("--cluster-monitor names no monitoring of {server}, which has a replica of the log")]
+    Unwatched { server: String },
+}
+
+/// Why the log cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message says what the fields are")]
+pub enum OpenError {
+    #[error("--cluster: no server of {servers} can be used: {why}")]
+    Unreachable { servers: String, why: String },
+    #[error("--cluster-credentials: the key file is not usable: {0}")]
+    Credentials(String),
+    #[error("--cluster: {0}")]
+    Server(#[from] ServerFault),
+    #[error(
+        "--cluster: the stream {stream} exists with other settings than this server makes it with; \
+         `nats stream edit` changes them, or --cluster-realm names another realm"
+    )]
+    Different { stream: String },
+    #[error(
+        "--cluster: the stream {stream} does not exist: no member has made it, or the servers have lost it"
+    )]
+    Absent { stream: String },
+    #[error("--cluster: the stream {stream} cannot be made: {why}")]
+    Unmade { stream: String, why: String },
+    #[error("--cluster: the snapshots in {bucket} cannot be read: {why}")]
+    Snapshots { bucket: String, why: String },
 }
 
 #[cfg(test)]
@@ -116,7 +154,7 @@ mod tests {
             );
         }
         for name in ["", "A", "a.b", "a b", "a_b", "*", &"a".repeat(33)] {
-            assert_eq!(name.parse::<RealmName>(), Err(RealmNameError), "{name}");
+            assert!(name.parse::<RealmName>().is_err(), "{name}");
         }
         let realm = RealmName::default();
         assert_eq!(realm.stream(), "TS_main");

@@ -1,18 +1,27 @@
-//! Reads of the log beside the member that follows it: of its identity, its extent, runs of records, and all
-//! copies of one.
+//! Reads of the log: single records, and beside the member that follows it, its identity, its extent, its
+//! state for operators, runs of records, and all copies of one.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use async_nats::StatusCode;
+use async_nats::connection::State as Connection;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
 use async_nats::jetstream::context::{GetStreamError, GetStreamErrorKind};
+use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind, State};
+use chat_cluster::READ_TIMEOUT;
 use futures_util::StreamExt as _;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::LogReader;
-use crate::open_error::{OpenError, SettingFault};
-use crate::read::{self, RecordCopy};
-use crate::retried::{AGAIN, PATIENCE, retried};
+use crate::options::OpenError;
+use crate::streams::{AGAIN, PATIENCE, retried};
+
+/// The time limit of one read.
+const READ_PATIENCE: Duration = Duration::from_micros(READ_TIMEOUT.0);
 
 /// The largest number of records of one run.
 const RECORDS: usize = 1_024;
@@ -26,6 +35,17 @@ const ATTEMPTS: u32 = 3;
 /// How often any replica is asked for a record that is missing: each request reaches one of them.
 const REPLICAS_ASKED: usize = 6;
 
+/// A record at one source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordCopy {
+    /// The bytes.
+    There(Vec<u8>),
+    /// The source has no such record.
+    Absent,
+    /// The source does not answer.
+    Unanswered,
+}
+
 /// The records that the log has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
@@ -33,6 +53,19 @@ pub struct Extent {
     pub first: u64,
     /// The sequence of the last record; one less than the first if the log has none.
     pub last: u64,
+}
+
+/// What the log holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogState {
+    /// The sequence of the last record; 0 before the first.
+    pub last: u64,
+    /// The number of records.
+    pub records: u64,
+    /// Their size.
+    pub bytes: u64,
+    /// When the last snapshot was stored, in seconds since the epoch of Unix; zero if there is none.
+    pub snapshot_at: u64,
 }
 
 impl LogReader {
@@ -49,12 +82,11 @@ impl LogReader {
         let find = || self.context.get_stream(&stream);
         let found = retried(find, is_absent, || sleep(AGAIN)).await;
         let found = found.map_err(|error| {
-            let fault = match is_absent(&error) {
-                true => SettingFault::Absent,
-                false => SettingFault::Unmade(error.to_string()),
-            };
-            let stream = stream.clone();
-            OpenError::Stream { stream, fault }
+            let (stream, why) = (stream.clone(), error.to_string());
+            match is_absent(&error) {
+                true => OpenError::Absent { stream },
+                false => OpenError::Unmade { stream, why },
+            }
         })?;
         let state = &found.cached_info().state;
         Ok(Extent {
@@ -84,9 +116,9 @@ impl LogReader {
 
     /// The error of a realm whose identity cannot be read.
     pub(crate) fn unidentified(&self) -> OpenError {
-        OpenError::Stream {
+        OpenError::Unmade {
             stream: self.realm.identity_stream(),
-            fault: SettingFault::Unmade("its leader does not answer".into()),
+            why: "its leader does not answer".into(),
         }
     }
 
@@ -111,7 +143,7 @@ impl LogReader {
         while run.last().map_or(from <= last, |(at, _)| *at < last)
             && run.len() < RECORDS
             && bytes < BYTES
-            && let Ok(Some(message)) = timeout(read::PATIENCE, messages.next()).await
+            && let Ok(Some(message)) = timeout(READ_PATIENCE, messages.next()).await
         {
             let message = message?;
             let sequence = message.info()?.stream_sequence;
@@ -156,44 +188,100 @@ impl LogReader {
         copies
     }
 
-    /// The records from one sequence to another, each by the leader of the log and by any replica, of
-    /// which the servers choose one. In the order of their sequences.
-    pub async fn twice(&self, from: u64, to: u64) -> Vec<ReadTwice> {
+    /// A record, by the leader of the stream.
+    ///
+    /// The fate of an append is read only in this way: a replica may lag behind.
+    pub(crate) async fn by_leader(&self, stream: &str, sequence: u64) -> RecordCopy {
+        let read = async {
+            let stream = self.context.get_stream_no_info(stream).await.ok()?;
+            Some(match stream.get_raw_message(sequence).await {
+                Ok(found) if found.sequence == sequence => RecordCopy::There(found.payload.into()),
+                Err(error) if error.kind() == RawMessageErrorKind::Other => return None,
+                Ok(_) | Err(_) => RecordCopy::Absent,
+            })
+        };
+        let read = timeout(READ_PATIENCE, read).await;
+        read.ok().flatten().unwrap_or(RecordCopy::Unanswered)
+    }
+
+    /// A record of the log, by any replica.
+    pub(crate) async fn by_replica(&self, sequence: u64) -> RecordCopy {
+        let read = async {
+            let stream = self.context.get_stream_no_info(self.realm.stream()).await;
+            Some(match stream.ok()?.direct_get(sequence).await {
+                Ok(found) if found.sequence == sequence => RecordCopy::There(found.payload.into()),
+                Err(error) if is_silence(&error.kind()) => return None,
+                Ok(_) | Err(_) => RecordCopy::Absent,
+            })
+        };
+        let read = timeout(READ_PATIENCE, read).await;
+        read.ok().flatten().unwrap_or(RecordCopy::Unanswered)
+    }
+
+    /// The records from one sequence to another, in the order of their sequences. Each is read by the leader
+    /// of the log, and by any replica, of which the servers choose one.
+    pub async fn twice(&self, from: u64, to: u64) -> Vec<(u64, [RecordCopy; 2])> {
         let mut reads = JoinSet::new();
         for sequence in from..=to {
             let reader = self.clone();
-            reads.spawn(async move { reader.read_twice(sequence).await });
+            reads.spawn(async move { (sequence, reader.read_twice(sequence).await) });
         }
         let mut read = reads.join_all().await;
-        read.sort_by_key(|read| read.sequence);
+        read.sort_by_key(|(sequence, _)| *sequence);
         read
     }
 
-    async fn read_twice(&self, sequence: u64) -> ReadTwice {
-        let mut read = ReadTwice {
-            sequence,
-            leader: RecordCopy::Unanswered,
-            replica: RecordCopy::Unanswered,
-        };
+    async fn read_twice(&self, sequence: u64) -> [RecordCopy; 2] {
+        let mut leader = RecordCopy::Unanswered;
+        let mut replica = RecordCopy::Unanswered;
         for _ in 0..ATTEMPTS {
-            if read.leader == RecordCopy::Unanswered {
-                read.leader = self.by_leader(&self.realm.stream(), sequence).await;
+            if leader == RecordCopy::Unanswered {
+                leader = self.by_leader(&self.realm.stream(), sequence).await;
             }
-            if read.replica == RecordCopy::Unanswered {
-                read.replica = self.by_replica(sequence).await;
+            if replica == RecordCopy::Unanswered {
+                replica = self.by_replica(sequence).await;
             }
         }
-        read
+        [leader, replica]
+    }
+
+    /// How often the connection was made again; none while there is no connection.
+    #[must_use]
+    pub fn reconnects(&self) -> Option<u64> {
+        let connects = self.client.statistics().connects.load(Ordering::Relaxed);
+        let is_connected = self.client.connection_state() == Connection::Connected;
+        is_connected.then(|| connects.saturating_sub(1))
+    }
+
+    /// The state of the log; none if the servers do not answer.
+    pub async fn state(&self) -> Option<LogState> {
+        let log = self.state_of(self.realm.stream()).await?;
+        let snapshots = self.state_of(self.realm.snapshot_stream()).await?;
+        let seconds = match snapshots.messages {
+            0 => 0,
+            _ => snapshots.last_timestamp.unix_timestamp(),
+        };
+        Some(LogState {
+            last: log.last_sequence,
+            records: log.messages,
+            bytes: log.bytes,
+            snapshot_at: u64::try_from(seconds).unwrap_or_default(),
+        })
+    }
+
+    async fn state_of(&self, stream: String) -> Option<State> {
+        let stream = self.context.get_stream(stream).await.ok()?;
+        Some(stream.cached_info().state.clone())
     }
 }
 
-/// A record, read at two sources.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadTwice {
-    /// Its sequence.
-    pub sequence: u64,
-    /// As the leader of the log has it.
-    pub leader: RecordCopy,
-    /// As a replica has it.
-    pub replica: RecordCopy,
+/// Whether this error says that no replica has answered.
+fn is_silence(error: &DirectGetErrorKind) -> bool {
+    matches!(
+        error,
+        DirectGetErrorKind::ErrorResponse(StatusCode::NO_RESPONDERS, _)
+            | DirectGetErrorKind::TimedOut
+            | DirectGetErrorKind::Request
+            | DirectGetErrorKind::Other
+    )
 }

@@ -5,7 +5,7 @@ use futures_util::TryStreamExt as _;
 use tokio::io::AsyncReadExt as _;
 
 use crate::connection::LogReader;
-use crate::open_error::OpenError;
+use crate::options::OpenError;
 
 /// The number of snapshots that are kept. The log is purged below the oldest of them, so that a
 /// damaged one costs nothing.
@@ -26,15 +26,13 @@ pub struct StoredSnapshot {
     pub bytes: Vec<u8>,
 }
 
-/// The bytes of a stored snapshot, or why they cannot be read.
-pub type StoredBytes = Result<Vec<u8>, String>;
-
 impl LogReader {
-    /// The stored snapshots with their sequences, in ascending order.
+    /// The stored snapshots with their sequences, in ascending order: their bytes, or why they cannot be
+    /// read.
     ///
     /// # Errors
     /// The object store cannot be read.
-    pub async fn snapshots(&self) -> Result<Vec<(u64, StoredBytes)>, OpenError> {
+    pub async fn snapshots(&self) -> Result<Vec<(u64, Result<Vec<u8>, String>)>, OpenError> {
         let bucket = self.bucket().await.map_err(self.failed())?;
         let mut found = Vec::new();
         for sequence in sequences(&bucket).await.map_err(self.failed())? {

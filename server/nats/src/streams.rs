@@ -1,15 +1,21 @@
 //! The streams of a realm: made with the settings that the log needs, or refused with others.
 
+use std::time::Duration;
+
 use async_nats::Client;
 use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
 use async_nats::jetstream::object_store;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::connection::LogReader;
-use crate::open_error::{OpenError, SettingFault};
-use crate::options::{LARGEST_MESSAGE, RealmName};
-use crate::retried::{AGAIN, retried};
+use crate::options::{LARGEST_MESSAGE, OpenError, RealmName};
+
+/// How long servers that just started have until they make a stream, or answer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The pause between two attempts.
+pub(crate) const AGAIN: Duration = Duration::from_millis(500);
 
 /// The replicas of a stream on several servers.
 const REPLICAS: usize = 3;
@@ -104,10 +110,29 @@ fn code_of(error: &CreateStreamError) -> Option<u64> {
 }
 
 fn unmade(stream: String, error: &CreateStreamError) -> OpenError {
-    let fault = match code_of(error) {
-        Some(DIFFERENT) => SettingFault::Different,
-        Some(ALONE) => SettingFault::Unmade("the server is alone".into()),
-        Some(_) | None => SettingFault::Unmade(error.to_string()),
+    let why = match code_of(error) {
+        Some(DIFFERENT) => return OpenError::Different { stream },
+        Some(ALONE) => "the server is alone".into(),
+        Some(_) | None => error.to_string(),
     };
-    OpenError::Stream { stream, fault }
+    OpenError::Unmade { stream, why }
+}
+
+/// Tries until it succeeds or fails for good, or servers that just started have had their time.
+pub(crate) async fn retried<T, E, A, P>(
+    attempt: impl Fn() -> A,
+    is_final: impl Fn(&E) -> bool,
+    pause: impl Fn() -> P,
+) -> Result<T, E>
+where
+    A: Future<Output = Result<T, E>>,
+    P: Future<Output = ()>,
+{
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match attempt().await {
+            Err(error) if !is_final(&error) && Instant::now() < until => pause().await,
+            ended => return ended,
+        }
+    }
 }

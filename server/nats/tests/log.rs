@@ -12,10 +12,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use chat_cluster::{AppendId, Outcome, ReadId, Source};
-use server_nats::{
-    CallError, Log, LogOptions, OpenError, Report, ServerFault, SettingFault, StoredSnapshot,
-    Vouching,
-};
+use server_nats::{CallError, Log, LogOptions, OpenError, Report, ServerFault, StoredSnapshot};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
@@ -106,6 +103,11 @@ impl Bench {
         }
     }
 
+    async fn newest_snapshot(&self) -> Option<Vec<u8>> {
+        let newest = self.log.reader().newest_snapshot().await;
+        newest.expect("a bucket")
+    }
+
     /// The next record of the followed log.
     async fn record(&mut self) -> (u64, Vec<u8>) {
         loop {
@@ -179,15 +181,7 @@ async fn all_members_of_a_realm_have_the_identity_that_one_of_them_drew() {
 async fn the_log_is_purged_below_the_last_two_snapshots() {
     let servers = shared();
     let mut bench = Bench::open(&options(&servers, "snapshots")).await;
-    assert_eq!(
-        bench
-            .log
-            .reader()
-            .newest_snapshot()
-            .await
-            .expect("a bucket"),
-        None
-    );
+    assert_eq!(bench.newest_snapshot().await, None);
     for sequence in 0..9 {
         bench.append(sequence, b"record").await;
     }
@@ -200,24 +194,13 @@ async fn the_log_is_purged_below_the_last_two_snapshots() {
             bytes: vec![u8::try_from(sequence).expect("it is small"); 300_000],
         });
         loop {
-            let newest = bench
-                .log
-                .reader()
-                .newest_snapshot()
-                .await
-                .expect("a bucket");
+            let newest = bench.newest_snapshot().await;
             if newest.is_some_and(|bytes| u64::from(bytes[0]) == sequence) {
                 break;
             }
         }
     }
-    let newest = bench
-        .log
-        .reader()
-        .newest_snapshot()
-        .await
-        .expect("a bucket");
-    assert_eq!(newest, Some(vec![8; 300_000]));
+    assert_eq!(bench.newest_snapshot().await, Some(vec![8; 300_000]));
     // The purge follows the snapshot.
     while bench.read(5, Source::Leader).await.is_some() {}
     assert_eq!(
@@ -235,7 +218,7 @@ async fn the_log_is_purged_below_the_last_two_snapshots() {
 async fn a_call_reaches_the_member_that_serves_it_or_nobody_at_once() {
     let servers = shared();
     let bench = Bench::open(&options(&servers, "calls")).await;
-    let calls = bench.log.reader().calls();
+    let calls = bench.log.reader();
     let unserved = calls.ask("call", b"hello".to_vec(), PATIENCE).await;
     assert_eq!(unserved, Err(CallError::NoOwner));
     let mut serving = calls.serve("call").await.expect("a connection");
@@ -355,7 +338,7 @@ async fn servers_that_do_not_keep_what_they_acknowledge_are_refused() {
     let refused = fault(Log::open(&unwatched).await);
     assert_eq!(refused, ServerFault::Unproven);
     let vouched = LogOptions {
-        vouching: Vouching::Operator,
+        is_vouched_for: true,
         ..unwatched
     };
     // One server that is alone has one replica.
@@ -401,13 +384,7 @@ async fn a_stream_with_other_settings_is_refused() {
     while context.create_stream(other.clone()).await.is_err() {}
     let opened = Log::open(&options).await;
     assert!(
-        matches!(
-            &opened,
-            Err(OpenError::Stream {
-                fault: SettingFault::Different,
-                ..
-            })
-        ),
+        matches!(&opened, Err(OpenError::Different { .. })),
         "{opened:?}"
     );
 }

@@ -54,7 +54,8 @@ struct Backlog {
 pub(super) struct Keeper {
     queue: Option<Sender<KeptBatch>>,
     backlog: Arc<Backlog>,
-    history: History,
+    /// The history that follows the journal.
+    pub(super) history: History,
     /// Receives the journal when its thread has ended.
     ended: Receiver<KeptJournal>,
     /// Notified when the history's follower has ended.
@@ -100,11 +101,6 @@ impl Keeper {
             followed,
             announced: Position(0),
         })
-    }
-
-    /// The history that follows the journal.
-    pub(super) const fn history(&self) -> &History {
-        &self.history
     }
 
     /// The member has applied entries up to this position: reads of the history wait for them.

@@ -7,14 +7,15 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use chat_cluster::{LogSnapshot, News, Place};
+use chat_cluster::{LogSnapshot, News, Next, Place};
 use chat_core::{Config, Hub, Position};
 use chat_journal::{Identity, Origin};
-use server_nats::{Extent, LogReader, ReadTwice, RecordCopy};
+use server_nats::{Extent, LogReader, RecordCopy};
 use server_settings::ClusterSettings;
 use server_storage::journal::JournalReader;
 
-use super::{ClusterError, options};
+use super::beginning::foreign;
+use super::{ClusterError, NO_IDENTITY, options};
 use crate::upkeep::UpkeepError;
 
 /// The number of records that are read at once.
@@ -23,28 +24,22 @@ const AT_ONCE: u64 = 64;
 /// The number of differences that are printed.
 const PRINTED: usize = 20;
 
-/// What was found.
-pub(crate) struct LogReport {
-    /// Lines for people.
-    pub(crate) text: String,
-    /// Whether nothing differs.
-    pub(crate) is_sound: bool,
-}
-
-/// Reads the log, and compares it with the journal in this folder.
+/// Reads the log, and compares it with the journal in this folder. Returns lines for people, and whether
+/// nothing differs.
 ///
 /// # Errors
 /// The log or the journal cannot be read.
 pub(crate) async fn verify(
     cluster: &ClusterSettings,
     data: Option<&Path>,
-) -> Result<LogReport, ClusterError> {
+) -> Result<(String, bool), ClusterError> {
     let reader = LogReader::open(&options(cluster)?).await?;
-    let known = reader.identity().await?;
-    let known = known.ok_or_else(|| ClusterError::NoRealm {
-        realm: cluster.realm.clone(),
-    })?;
-    let identity: Identity = postcard::from_bytes(&known).map_err(|_| ClusterError::Identity)?;
+    let Some(known) = reader.identity().await? else {
+        let realm = &cluster.realm;
+        let why = "no member has made it, or it is lost";
+        return Err(format!("the servers have no log of the realm {realm}: {why}").into());
+    };
+    let identity: Identity = postcard::from_bytes(&known).map_err(|_| NO_IDENTITY)?;
     let origin = identity.origin();
     // Its end is read first: the log only grows.
     let journal = data.map(|folder| Compared::open(folder, &origin));
@@ -86,9 +81,8 @@ struct Compared {
 impl Compared {
     fn open(folder: &Path, origin: &Origin) -> Result<Self, ClusterError> {
         let reader = JournalReader::open(folder).map_err(UpkeepError::database(folder))?;
-        let path = folder.display().to_string();
         if reader.origin().map_err(UpkeepError::database(folder))? != *origin {
-            return Err(ClusterError::Foreign { folder: path });
+            return Err(foreign(folder));
         }
         let recovered = reader
             .recover(origin)
@@ -99,7 +93,7 @@ impl Compared {
         let first = reader.first().map_err(UpkeepError::database(folder))?;
         Ok(Self {
             reader,
-            path,
+            path: folder.display().to_string(),
             first: first.unwrap_or(recovered.chain.last().next()),
             last: recovered.chain.last(),
             same: 0,
@@ -150,15 +144,13 @@ impl Check {
             .next_if(|snapshot| !begins_there(snapshot))
             .is_some()
         {}
-        let (mut place, mut hub) = match snapshots.next_if(|_| extent.first > 1) {
+        let begins = |snapshot: &LogSnapshot| extent.first > 1 || snapshot.sequence() == 0;
+        let (mut place, mut hub) = match snapshots.next_if(begins) {
             Some(snapshot) => snapshot.into_parts(),
-            None => match snapshots.next_if(|snapshot| snapshot.sequence() == 0) {
-                Some(snapshot) => snapshot.into_parts(),
-                None => {
-                    let hub = Hub::new(Config::default(), self.origin.seed);
-                    (Place::new(&self.origin), hub)
-                }
-            },
+            None => {
+                let hub = Hub::new(Config::default(), self.origin.seed);
+                (Place::new(&self.origin), hub)
+            }
         };
         if place.sequence() + 1 > extent.first {
             let (from, to) = (extent.first, place.sequence());
@@ -176,11 +168,8 @@ impl Check {
         let mut from = place.sequence() + 1;
         while from <= extent.last {
             let to = extent.last.min(from + AT_ONCE - 1);
-            for read in reader.twice(from, to).await {
-                let Some(bytes) = self.sound(reader, &place, read).await else {
-                    return;
-                };
-                let Ok(next) = place.open(&bytes) else {
+            for (_, copies) in reader.twice(from, to).await {
+                let Some(next) = self.next(reader, &place, copies).await else {
                     return;
                 };
                 place = next.after;
@@ -200,43 +189,49 @@ impl Check {
                 "the log ends at record {last}, before the snapshot at {sequence}: records are lost"
             ));
         }
-        self.compare_end(&place);
+        let end = place.chain().last();
+        if let Some(last) = self.journal.as_ref().map(|journal| journal.last)
+            && last > end
+        {
+            self.differs(format!(
+                "the journal ends at position {}, and the log at position {}",
+                last.0, end.0
+            ));
+        }
     }
 
-    /// The bytes of the next record at one of its sources.
-    async fn sound(
+    /// The next record by one of its sources.
+    async fn next(
         &mut self,
         reader: &LogReader,
         place: &Place,
-        read: ReadTwice,
-    ) -> Option<Vec<u8>> {
-        let sequence = read.sequence;
-        let mut sound = None;
-        for (source, copy) in [("the leader", read.leader), ("a replica", read.replica)] {
+        copies: [RecordCopy; 2],
+    ) -> Option<Next> {
+        let sequence = place.sequence() + 1;
+        let mut next = None;
+        for (source, copy) in ["the leader", "a replica"].into_iter().zip(copies) {
             match copy {
-                RecordCopy::There(bytes) if place.open(&bytes).is_ok() => sound = Some(bytes),
-                RecordCopy::There(bytes) => {
-                    let why = place.open(&bytes).err().map(|why| why.to_string());
-                    let why = why.unwrap_or_default();
-                    self.differs(format!("record {sequence} of {source}: {why}"));
-                }
+                RecordCopy::There(bytes) => match place.open(&bytes) {
+                    Ok(found) => next = Some(found),
+                    Err(why) => self.differs(format!("record {sequence} of {source}: {why}")),
+                },
                 RecordCopy::Absent => self.differs(format!("record {sequence}: {source} lacks it")),
                 RecordCopy::Unanswered => {
                     self.differs(format!("record {sequence}: {source} does not answer"));
                 }
             }
         }
-        if sound.is_none() {
+        if next.is_none() {
             let copies = reader.copies(sequence).await;
-            sound = copies.into_iter().find(|copy| place.open(copy).is_ok());
+            next = copies.iter().find_map(|copy| place.open(copy).ok());
         }
-        if sound.is_none() {
+        if next.is_none() {
             self.differs(format!(
                 "record {sequence} is lost: no copy continues the record before it, and what follows \
                  is not checked"
             ));
         }
-        sound
+        next
     }
 
     /// Applies a record, and compares what it says.
@@ -303,20 +298,7 @@ impl Check {
         self.differs(format!("the journal {what} at position {}", first.0));
     }
 
-    fn compare_end(&mut self, place: &Place) {
-        let end = place.chain().last();
-        if let Some(journal) = &self.journal
-            && journal.last > end
-        {
-            let last = journal.last.0;
-            self.differs(format!(
-                "the journal ends at position {last}, and the log at position {}",
-                end.0
-            ));
-        }
-    }
-
-    fn finish(self) -> LogReport {
+    fn finish(self) -> (String, bool) {
         let Self {
             report: mut text,
             differences,
@@ -356,6 +338,6 @@ impl Check {
         if is_sound {
             text.push_str("nothing    differs\n");
         }
-        LogReport { text, is_sound }
+        (text, is_sound)
     }
 }

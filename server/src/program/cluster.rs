@@ -10,9 +10,8 @@ use server_settings::{ClusterSettings, Unnamed};
 use tokio::runtime::Runtime;
 use tracing::Level;
 
+use super::Done;
 use crate::cluster::{self, Repair};
-
-type Done = Result<ExitCode, Box<dyn std::error::Error>>;
 
 /// Performs a command on a cluster, and prints its result.
 pub(super) fn perform(command: ClusterCommand) -> ExitCode {
@@ -27,9 +26,10 @@ pub(super) fn perform(command: ClusterCommand) -> ExitCode {
         }),
         ClusterCommand::Verify(args) => {
             with_cluster(args.cluster, Level::WARN, |runtime, cluster| {
-                let report = runtime.block_on(cluster::verify(cluster, args.data.as_deref()))?;
-                print(&report.text)?;
-                Ok(match report.is_sound {
+                let verifying = cluster::verify(cluster, args.data.as_deref());
+                let (report, is_sound) = runtime.block_on(verifying)?;
+                print(&report)?;
+                Ok(match is_sound {
                     true => ExitCode::SUCCESS,
                     false => ExitCode::FAILURE,
                 })

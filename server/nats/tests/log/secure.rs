@@ -99,7 +99,7 @@ async fn a_server_with_accounts_takes_the_key_file_of_one_of_their_users() {
     };
     let opened = Log::open(&broken).await;
     assert!(
-        matches!(opened, Err(OpenError::Credentials { .. })),
+        matches!(opened, Err(OpenError::Credentials(_))),
         "{opened:?}"
     );
 }

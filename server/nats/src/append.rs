@@ -1,11 +1,14 @@
 //! Appends with a comparison, and what the servers' answers say of their fate.
 
+use std::time::Duration;
+
 use async_nats::header::HeaderMap;
 use async_nats::jetstream::publish::PublishAck;
 use async_nats::jetstream::response::Response;
-use async_nats::{Client, Request, RequestErrorKind};
+use async_nats::{Request, RequestErrorKind};
 use chat_cluster::Outcome;
-use std::time::Duration;
+
+use crate::connection::LogReader;
 
 /// The header that an append is compared by: the last sequence of the whole stream. The comparison
 /// by subject has let two writers in.
@@ -45,29 +48,32 @@ fn outcome_of(answer: &[u8]) -> Option<Outcome> {
     }
 }
 
-/// Appends once, and returns what is known of the fate.
-pub(crate) async fn append(
-    client: &Client,
-    subject: &str,
-    expected: u64,
-    bytes: Vec<u8>,
-) -> Option<Outcome> {
-    let mut headers = HeaderMap::new();
-    headers.insert(EXPECTED, expected.to_string());
-    let request = Request::new()
-        .payload(bytes.into())
-        .headers(headers)
-        .timeout(Some(LATEST));
-    match client.send_request(subject.to_owned(), request).await {
-        Ok(answer) => outcome_of(&answer.payload),
-        Err(error) => match error.kind() {
-            // The server has no leader of the stream to give the record to.
-            RequestErrorKind::NoResponders => Some(Outcome::Busy),
-            RequestErrorKind::MaxPayloadExceeded => Some(Outcome::Rejected),
-            RequestErrorKind::TimedOut
-            | RequestErrorKind::InvalidSubject
-            | RequestErrorKind::Other => None,
-        },
+impl LogReader {
+    /// Appends once to the stream of this kind, and returns what is known of the fate.
+    pub(crate) async fn append(
+        &self,
+        kind: &str,
+        expected: u64,
+        bytes: Vec<u8>,
+    ) -> Option<Outcome> {
+        let mut headers = HeaderMap::new();
+        headers.insert(EXPECTED, expected.to_string());
+        let request = Request::new()
+            .payload(bytes.into())
+            .headers(headers)
+            .timeout(Some(LATEST));
+        let subject = self.realm.subject(kind);
+        match self.client.send_request(subject, request).await {
+            Ok(answer) => outcome_of(&answer.payload),
+            Err(error) => match error.kind() {
+                // The server has no leader of the stream to give the record to.
+                RequestErrorKind::NoResponders => Some(Outcome::Busy),
+                RequestErrorKind::MaxPayloadExceeded => Some(Outcome::Rejected),
+                RequestErrorKind::TimedOut
+                | RequestErrorKind::InvalidSubject
+                | RequestErrorKind::Other => None,
+            },
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::time::{sleep, timeout};
 
-use crate::endpoint::{Endpoint, Report};
+use crate::endpoint::Endpoint;
 
 /// The owner appends at least once a second. After a silence of this length, the consumer is made
 /// anew: its server may be gone.
@@ -28,12 +28,7 @@ pub(crate) async fn follow(endpoint: Endpoint, from: u64, attempt: u64) {
     if attempt > 0 {
         // The consumer before this one may have been on a replica that lost the record.
         for bytes in endpoint.reader.copies(from).await {
-            let credit = endpoint.credit().await;
-            endpoint.tell(Report::Record {
-                sequence: from,
-                bytes,
-                credit,
-            });
+            endpoint.tell_record(from, bytes).await;
             next = from + 1;
         }
     }
@@ -64,12 +59,9 @@ async fn consume(
         if sequence < *next {
             continue;
         }
-        let credit = endpoint.credit().await;
-        endpoint.tell(Report::Record {
-            sequence,
-            bytes: message.payload.to_vec(),
-            credit,
-        });
+        endpoint
+            .tell_record(sequence, message.payload.to_vec())
+            .await;
         *next = sequence + 1;
         patience = SILENCE;
     }

@@ -89,56 +89,34 @@ pub struct LogOptions {
     pub is_vouched_for: bool,
 }
 
-/// Why the servers cannot hold a log.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
-pub enum ServerFault {
-    #[error("nats-server {found} is too old: 2.14.4 is the oldest that keeps what it acknowledges")]
-    Old { found: String },
-    #[error(
-        "the servers take messages of {found} bytes, and a record of the log may have {needed}: \
-         set `max_payload: 9MB` in their configuration"
-    )]
-    Payload { found: usize, needed: usize },
-    #[error(
-        "whether the servers sync each record to their disks is not known: name their monitoring \
-         with --cluster-monitor http://HOST:8222,… or vouch for it with --cluster-trust-servers"
-    )]
-    Unproven,
-    #[error(
-        "the server {server} acknowledges records before they are on its disk: set \
-         `sync_interval: always` in the `jetstream` block of its configuration"
-    )]
-    Unsynced { server: String },
-    #[error("the monitoring at {monitor} does not answer: {why}")]
-    Silent { monitor: String, why: String },
-    #[error("--cluster-monitor names no monitoring of {server}, which has a replica of the log")]
-    Unwatched { server: String },
-}
-
 /// Why the log cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum OpenError {
-    #[error("--cluster: no server of {servers} can be used: {why}")]
-    Unreachable { servers: String, why: String },
-    #[error("--cluster-credentials: the key file is not usable: {0}")]
-    Credentials(String),
-    #[error("--cluster: {0}")]
-    Server(#[from] ServerFault),
+    /// It does not exist.
     #[error(
-        "--cluster: the stream {stream} exists with other settings than this server makes it with; \
-         `nats stream edit` changes them, or --cluster-realm names another realm"
+        "--cluster: the stream {0} does not exist: no member has made it, or the servers have lost it"
     )]
-    Different { stream: String },
-    #[error(
-        "--cluster: the stream {stream} does not exist: no member has made it, or the servers have lost it"
-    )]
-    Absent { stream: String },
-    #[error("--cluster: the stream {stream} cannot be made: {why}")]
-    Unmade { stream: String, why: String },
-    #[error("--cluster: the snapshots in {bucket} cannot be read: {why}")]
-    Snapshots { bucket: String, why: String },
+    Absent(String),
+    /// Another reason.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+impl OpenError {
+    /// The error of a stream that cannot be made or read.
+    pub(crate) fn unmade(stream: &str, why: impl fmt::Display) -> Self {
+        Self::Unusable(format!(
+            "--cluster: the stream {stream} cannot be made: {why}"
+        ))
+    }
+
+    /// The error of the snapshots.
+    pub(crate) fn snapshots(realm: &RealmName, why: impl fmt::Display) -> Self {
+        let bucket = realm.bucket();
+        Self::Unusable(format!(
+            "--cluster: the snapshots in {bucket} cannot be read: {why}"
+        ))
+    }
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use async_nats::jetstream::context::{GetStreamError, GetStreamErrorKind};
 use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind, State};
 use chat_cluster::READ_TIMEOUT;
 use futures_util::StreamExt as _;
-use tokio::task::JoinSet;
+use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::connection::LogReader;
+use crate::connection::{LogReader, retried};
 use crate::options::OpenError;
-use crate::streams::{AGAIN, PATIENCE, retried};
+use crate::streams::{AGAIN, PATIENCE};
 
 /// The time limit of one read.
 const READ_PATIENCE: Duration = Duration::from_micros(READ_TIMEOUT.0);
@@ -80,13 +80,10 @@ impl LogReader {
                 if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
         };
         let find = || self.context.get_stream(&stream);
-        let found = retried(find, is_absent, || sleep(AGAIN)).await;
-        let found = found.map_err(|error| {
-            let (stream, why) = (stream.clone(), error.to_string());
-            match is_absent(&error) {
-                true => OpenError::Absent { stream },
-                false => OpenError::Unmade { stream, why },
-            }
+        let found = retried(PATIENCE, find, is_absent, || sleep(AGAIN)).await;
+        let found = found.map_err(|error| match is_absent(&error) {
+            true => OpenError::Absent(stream.clone()),
+            false => OpenError::unmade(&stream, error),
         })?;
         let state = &found.cached_info().state;
         Ok(Extent {
@@ -96,30 +93,27 @@ impl LogReader {
         })
     }
 
-    /// The identity of the realm; none if it has none yet.
+    /// The identity of the realm: `drawn`, if it has none yet. All members receive the same one. None if it has
+    /// none and none was drawn.
     ///
     /// # Errors
     /// The servers do not answer.
-    pub async fn identity(&self) -> Result<Option<Vec<u8>>, OpenError> {
+    pub async fn identity(&self, drawn: Option<&[u8]>) -> Result<Option<Vec<u8>>, OpenError> {
         let stream = self.realm.identity_stream();
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
+            if let Some(drawn) = drawn {
+                // Whatever the fate of this is: the record that is there is the identity.
+                let _ = self.append("identity", 0, drawn.to_vec()).await;
+            }
             match self.by_leader(&stream, 1).await {
                 RecordCopy::There(bytes) => return Ok(Some(bytes)),
-                RecordCopy::Absent => return Ok(None),
+                RecordCopy::Absent if drawn.is_none() => return Ok(None),
                 // The stream's first leader may not be elected yet.
-                RecordCopy::Unanswered => sleep(AGAIN).await,
+                RecordCopy::Absent | RecordCopy::Unanswered => sleep(AGAIN).await,
             }
         }
-        Err(self.unidentified())
-    }
-
-    /// The error of a realm whose identity cannot be read.
-    pub(crate) fn unidentified(&self) -> OpenError {
-        OpenError::Unmade {
-            stream: self.realm.identity_stream(),
-            why: "its leader does not answer".into(),
-        }
+        Err(OpenError::unmade(&stream, "its leader does not answer"))
     }
 
     /// The next records from this sequence on, each with its sequence, as one replica has them: one
@@ -218,17 +212,10 @@ impl LogReader {
         read.ok().flatten().unwrap_or(RecordCopy::Unanswered)
     }
 
-    /// The records from one sequence to another, in the order of their sequences. Each is read by the leader
-    /// of the log, and by any replica, of which the servers choose one.
-    pub async fn twice(&self, from: u64, to: u64) -> Vec<(u64, [RecordCopy; 2])> {
-        let mut reads = JoinSet::new();
-        for sequence in from..=to {
-            let reader = self.clone();
-            reads.spawn(async move { (sequence, reader.read_twice(sequence).await) });
-        }
-        let mut read = reads.join_all().await;
-        read.sort_by_key(|(sequence, _)| *sequence);
-        read
+    /// The records from one sequence to another. Each is read by the leader of the log, and by any replica, of
+    /// which the servers choose one.
+    pub async fn twice(&self, from: u64, to: u64) -> Vec<[RecordCopy; 2]> {
+        join_all((from..=to).map(|sequence| self.read_twice(sequence))).await
     }
 
     async fn read_twice(&self, sequence: u64) -> [RecordCopy; 2] {

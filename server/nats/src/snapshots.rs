@@ -33,9 +33,15 @@ impl LogReader {
     /// # Errors
     /// The object store cannot be read.
     pub async fn snapshots(&self) -> Result<Vec<(u64, Result<Vec<u8>, String>)>, OpenError> {
-        let bucket = self.bucket().await.map_err(self.failed())?;
+        let bucket = self
+            .bucket()
+            .await
+            .map_err(|why| OpenError::snapshots(&self.realm, why))?;
         let mut found = Vec::new();
-        for sequence in sequences(&bucket).await.map_err(self.failed())? {
+        for sequence in sequences(&bucket)
+            .await
+            .map_err(|why| OpenError::snapshots(&self.realm, why))?
+        {
             let bytes = read(&bucket, sequence).await;
             found.push((sequence, bytes.map_err(|error| error.to_string())));
         }
@@ -47,8 +53,13 @@ impl LogReader {
     /// # Errors
     /// The object store cannot be read.
     pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, OpenError> {
-        let bucket = self.bucket().await.map_err(self.failed())?;
-        let sequences = sequences(&bucket).await.map_err(self.failed())?;
+        let bucket = self
+            .bucket()
+            .await
+            .map_err(|why| OpenError::snapshots(&self.realm, why))?;
+        let sequences = sequences(&bucket)
+            .await
+            .map_err(|why| OpenError::snapshots(&self.realm, why))?;
         for sequence in sequences.into_iter().rev() {
             match read(&bucket, sequence).await {
                 Ok(bytes) => return Ok(Some(bytes)),
@@ -59,8 +70,13 @@ impl LogReader {
     }
 
     /// Stores a snapshot, deletes all but the newest ones, and purges the log below them.
-    pub(crate) async fn store(&self, snapshot: StoredSnapshot) -> Result<(), OpenError> {
-        self.put(snapshot).await.map_err(self.failed())
+    ///
+    /// # Errors
+    /// It cannot be stored.
+    pub async fn store(&self, snapshot: StoredSnapshot) -> Result<(), OpenError> {
+        self.put(snapshot)
+            .await
+            .map_err(|why| OpenError::snapshots(&self.realm, why))
     }
 
     async fn put(&self, snapshot: StoredSnapshot) -> Result<(), async_nats::Error> {
@@ -92,13 +108,6 @@ impl LogReader {
 
     async fn bucket(&self) -> Result<ObjectStore, async_nats::Error> {
         Ok(self.context.get_object_store(self.realm.bucket()).await?)
-    }
-
-    fn failed(&self) -> impl FnOnce(async_nats::Error) -> OpenError {
-        |error| OpenError::Snapshots {
-            bucket: self.realm.bucket(),
-            why: error.to_string(),
-        }
     }
 }
 

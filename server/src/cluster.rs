@@ -75,7 +75,7 @@ pub(crate) async fn start(
         .transpose()?;
     let log_options = options(cluster)?;
     let log = Log::open(&log_options).await?;
-    let identity = beginning::identity(&log, own.as_ref()).await?;
+    let identity = beginning::identity(log.reader(), own.as_ref()).await?;
     let origin = identity.origin();
     let settings = Settings {
         id: member_id(&cluster.member)?,
@@ -90,7 +90,7 @@ pub(crate) async fn start(
     };
     let reader = log.reader().clone();
     let start = beginning::choose(&reader, &origin, limits, own.as_mut()).await?;
-    let clock = Clock::start_after(start.hub().now());
+    let clock = Clock::start_after(start.hub.now());
     let now = Now {
         wall: clock.now(),
         boot: clock::since_boot(),

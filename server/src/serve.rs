@@ -133,9 +133,9 @@ impl Core {
                     server: settings.history_server.clone(),
                 };
                 let started = History::start(&options.folder, &settings.limits, &history_options);
-                let (past, ended) = started.map_err(ServeError::Thread)?;
+                let past = started.map_err(ServeError::Thread)?;
                 history = Some(past.clone());
-                let journal = Followed::new(Box::new(opened.journal), past, ended);
+                let journal = Followed::new(Box::new(opened.journal), past);
                 let journal: Box<dyn Journal> = Box::new(journal);
                 (opened.node, journal, secrets)
             }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use chat_cluster::{FORMAT, LogSnapshot, Place, Unfit};
 use chat_core::{Config, Continuity, Hub, Position};
 use chat_journal::{Identity, Mark, Origin};
-use server_nats::{Extent, Log, LogReader, OpenError, RecordCopy};
+use server_nats::{Extent, LogReader, OpenError, RecordCopy};
 use server_storage::journal::{FoundJournal, new_identity};
 
 use super::{ClusterError, NO_IDENTITY};
@@ -31,12 +31,11 @@ const NEW_LOG: &str = "stop its members in good order, and make a log of this ve
 
 /// The identity of the realm, which the first member draws. A journal with entries must be of it.
 pub(super) async fn identity(
-    log: &Log,
+    reader: &LogReader,
     own: Option<&FoundJournal>,
 ) -> Result<Identity, ClusterError> {
     let known = own.and_then(|own| own.identity.as_ref());
-    let reader = log.reader();
-    let found = match asked(|| reader.identity()).await? {
+    let found = match asked(|| reader.identity(None)).await? {
         Some(found) => found,
         None => {
             if let Some(own) = own.filter(|own| own.last() > Position(0)) {
@@ -44,7 +43,7 @@ pub(super) async fn identity(
             }
             let drawn = known.map_or_else(new_identity, |known| Ok(known.clone()))?;
             let drawn = postcard::to_stdvec(&drawn)?;
-            log.identity(&drawn).await?
+            reader.identity(Some(&drawn)).await?.unwrap_or(drawn)
         }
     };
     let identity: Identity = postcard::from_bytes(&found).map_err(|_| NO_IDENTITY)?;
@@ -74,7 +73,7 @@ pub(super) async fn choose(
     let start = choose_by_journal(reader, origin, limits, own).await?;
     check_end(reader, start.sequence()).await?;
     for copy in reader.copies(start.sequence() + 1).await {
-        check_format(start.place(), &copy)?;
+        check_format(&start.place, &copy)?;
     }
     Ok(start)
 }
@@ -119,7 +118,7 @@ async fn choose_by_journal(
             _ => Err(lost(own)),
         };
     };
-    let (last, chain) = (own.last(), start.place().chain());
+    let (last, chain) = (own.last(), start.place.chain());
     let is_there = own
         .end
         .as_ref()
@@ -158,10 +157,10 @@ async fn check_end(reader: &LogReader, sequence: u64) -> Result<(), ClusterError
 fn lost(own: &FoundJournal) -> ClusterError {
     let (folder, last) = (own.path().display(), own.last().0);
     format!(
-        "{folder} has a journal up to position {last}, and the log of the cluster lacks entries of it. If \
-         the log is lost, or this is the journal of a single server, `talking-stick cluster repair` makes \
-         a log from it; if not, start with another folder, or with --accept-loss, which keeps the \
-         journal beside a new one"
+        "{folder} has a journal up to position {last}, and the log of the cluster lacks entries of \
+         it. If the log is lost, or this is the journal of a single server, `talking-stick cluster \
+         repair` makes a log from it; if not, start with another folder, or with --accept-loss, \
+         which keeps the journal beside a new one"
     )
     .into()
 }
@@ -210,7 +209,7 @@ async fn goes_on(reader: &LogReader, place: &Place) -> Result<bool, ClusterError
         let at = sequence.max(first);
         is_answered = at > last;
         if at <= last {
-            for (_, [leader, replica]) in reader.twice(at, at).await {
+            for [leader, replica] in reader.twice(at, at).await {
                 is_answered |= leader == RecordCopy::Absent;
                 for copy in [leader, replica] {
                     if let RecordCopy::There(bytes) = copy {
@@ -227,8 +226,8 @@ async fn goes_on(reader: &LogReader, place: &Place) -> Result<bool, ClusterError
     match is_answered {
         true => Ok(false),
         false => {
-            let why = "--cluster: the log does not answer with the record at which this member's journal ends";
-            Err(why.into())
+            let why = "the log does not answer with the record at which this member's journal ends";
+            Err(format!("--cluster: {why}").into())
         }
     }
 }

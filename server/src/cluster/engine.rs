@@ -344,7 +344,8 @@ fn sound(alarm: &Alarm) -> &'static str {
             tracing::error!(
                 sequence,
                 %why,
-                "the log has a record that this version cannot apply: this member waits for a snapshot"
+                "the log has a record that this version cannot apply: this member waits for a \
+                 snapshot"
             );
             return "unreadable";
         }

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use chat_cluster::{LogSnapshot, News, Place};
+use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Hub, Position};
 use chat_journal::Origin;
 use server_nats::LogReader;
@@ -58,8 +58,6 @@ pub(super) struct Keeper {
     pub(super) history: History,
     /// Receives the journal when its thread has ended.
     ended: Receiver<KeptJournal>,
-    /// Notified when the history's follower has ended.
-    followed: Receiver<()>,
     announced: Position,
 }
 
@@ -71,7 +69,7 @@ impl Keeper {
     pub(super) fn start(
         journal: KeptJournal,
         (reader, origin): (LogReader, Origin),
-        (history, followed): (History, Receiver<()>),
+        history: History,
     ) -> std::io::Result<Self> {
         let backlog = Arc::new(Backlog::default());
         let (queue, batches) = channel();
@@ -89,7 +87,7 @@ impl Keeper {
         thread::Builder::new()
             .name("keeper".into())
             .spawn(move || {
-                server_storage::priority::lower();
+                server_storage::lower_priority();
                 // A shutdown that has timed out no longer receives.
                 let _ = end.send(worker.run());
             })?;
@@ -98,7 +96,6 @@ impl Keeper {
             backlog,
             history,
             ended,
-            followed,
             announced: Position(0),
         })
     }
@@ -139,7 +136,7 @@ impl Keeper {
                 tracing::warn!("the journal is not complete; the next start reads the rest");
             }
         }
-        self.history.stop(&self.followed);
+        self.history.stop();
     }
 }
 
@@ -253,7 +250,7 @@ impl Worker {
                 break;
             };
             place = next.after;
-            if let News::Batch { record, .. } = next.news {
+            if let Some((_, record)) = next.batch {
                 let place = place.clone();
                 batches.push(KeptBatch { place, record });
             }
@@ -282,12 +279,12 @@ impl Worker {
             Ok(Ok(snapshot)) if snapshot.sequence() > sequence => {
                 tracing::warn!(
                     last = position.0,
-                    begins = snapshot.hub().position().0,
+                    begins = snapshot.hub.position().0,
                     "the log has purged what this member's journal lacks: it begins anew, and the \
                      old one is kept beside it"
                 );
                 self.journal.continue_at(&snapshot)?;
-                self.history.commit(snapshot.hub().position());
+                self.history.commit(snapshot.hub.position());
                 return Ok(());
             }
             Ok(Ok(_)) => tracing::debug!(sequence, "the log has no later record now"),

@@ -58,19 +58,18 @@ pub(crate) async fn repair(
         text.push_str("nothing    was changed\n");
         return Ok(text);
     }
-    let state = own.hub.ok_or(NO_IDENTITY)?;
-    let snapshot = LogSnapshot::new(place, state).ok_or(NO_IDENTITY)?;
     let log = Log::open(&options(cluster)?).await?;
-    log.found(StoredSnapshot {
+    let log = log.reader();
+    log.store(StoredSnapshot {
         sequence: 0,
         position: chain.last().0,
         digest,
         version: env!("CARGO_PKG_VERSION"),
-        bytes: snapshot.to_bytes(&origin),
+        bytes: LogSnapshot::write(&origin, &place, hub),
     })
     .await?;
     let bytes = postcard::to_stdvec(identity)?;
-    if log.identity(&bytes).await? != bytes {
+    if log.identity(Some(&bytes)).await? != Some(bytes) {
         return Err(taken(cluster, "another realm's identity"));
     }
     text.push_str("the log    is made: members may start\n");
@@ -110,7 +109,7 @@ async fn check_empty(
     identity: &Identity,
 ) -> Result<(), ClusterError> {
     let last = match reader.extent().await {
-        Err(OpenError::Absent { .. }) => return Ok(()),
+        Err(OpenError::Absent(_)) => return Ok(()),
         extent => extent?.last,
     };
     if last > 0 {
@@ -119,7 +118,7 @@ async fn check_empty(
     if let Some((sequence @ 1.., _)) = reader.snapshots().await?.last() {
         return Err(taken(cluster, &format!("a snapshot at {sequence}")));
     }
-    let known = reader.identity().await?;
+    let known = reader.identity(None).await?;
     match known.map(|bytes| postcard::from_bytes::<Identity>(&bytes)) {
         Some(known) if known.as_ref() != Ok(identity) => {
             Err(taken(cluster, "another realm's identity"))

@@ -37,8 +37,7 @@ async fn one_rate_of_a_source_pays_for_its_searches_and_for_its_old_messages() {
         copiers: Copiers::One,
         server: None,
     };
-    let (history, _ended) =
-        History::start(folder.path(), &Config::default(), &options).expect("a thread");
+    let history = History::start(folder.path(), &Config::default(), &options).expect("a thread");
     // A burst for one read.
     let archive = Some(Speed {
         per_second: 1,

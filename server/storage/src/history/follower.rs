@@ -15,10 +15,9 @@ use chat_journal::{Broken, Chain, Origin, Record, Snapshot};
 use server_settings::Retention;
 use tokio::sync::watch;
 
-use super::checks::verify;
 use super::progress::{Progress, WakeReason};
 use super::retention::Load;
-use super::sums::is_damage;
+use super::sums::{is_damage, verify};
 use super::tables::{Fact, Reached, Tables};
 use crate::clock::Clock;
 use crate::journal::{DatabaseError, JournalReader};
@@ -84,7 +83,8 @@ impl Follower {
     pub(super) fn run(&self) {
         let mut following = None;
         loop {
-            let turn = match self.progress.is_damaged() {
+            let is_found_damaged = self.progress.now().is_damaged;
+            let turn = match is_found_damaged {
                 true => Err(FollowError::Damaged),
                 false => self.turn(&mut following),
             };
@@ -153,7 +153,7 @@ impl Follower {
         let journal = JournalReader::open(&self.folder)?;
         let mut tables = Tables::open(&super::path_in(&self.folder), self.origin.realm)?;
         verify(&tables.connection)?;
-        let committed = self.progress.committed();
+        let committed = self.progress.now().committed;
         if tables.place()?.position > committed {
             tracing::warn!(
                 position = committed.0,
@@ -181,7 +181,8 @@ impl Follower {
             }
         }
         following.hub.collect_posted();
-        self.progress.set_lost(following.tables.lost()?);
+        let lost = following.tables.lost()?;
+        self.progress.now().lost = lost;
         self.keep_damaged();
         Ok(following)
     }
@@ -192,33 +193,27 @@ impl Follower {
         (Chain::new(&self.origin), hub)
     }
 
-    /// Continues from a state from which records lead to this position, or beyond it if they are gone.
+    /// Continues from the newest state from which records lead to this position, or beyond it if they are gone.
     fn start(&self, following: &mut Following, position: Position) -> Result<(), FollowError> {
-        match self.before(&following.journal, position)? {
-            Some(state) => (following.chain, following.hub) = state,
-            None => self.skip(following, position)?,
-        }
-        Ok(())
-    }
-
-    /// The newest state at or before this position from which records lead to it.
-    fn before(
-        &self,
-        journal: &JournalReader,
-        position: Position,
-    ) -> Result<Option<(Chain, Hub)>, FollowError> {
-        for snapshot in journal.snapshots()? {
-            if snapshot <= position
-                && let Some(found) = self.snapshot(journal, snapshot)?
+        let journal = &following.journal;
+        let snapshots = journal.snapshots()?;
+        for snapshot in &snapshots {
+            if *snapshot <= position
+                && let Some(found) = self.snapshot(journal, *snapshot)?
             {
-                return Ok(Some(found));
+                (following.chain, following.hub) = found;
+                return Ok(());
             }
         }
         let is_whole = match journal.first()? {
             Some(first) => first == Position(1),
-            None => journal.snapshots()?.is_empty(),
+            None => snapshots.is_empty(),
         };
-        Ok(is_whole.then(|| self.beginning()))
+        if !is_whole {
+            return self.skip(following, position);
+        }
+        (following.chain, following.hub) = self.beginning();
+        Ok(())
     }
 
     /// The state of a snapshot, unless it is damaged, or was replaced meanwhile.

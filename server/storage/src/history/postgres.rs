@@ -12,9 +12,7 @@
 //! there exactly once, after any crash, and with any number of members that copy.
 
 mod copier;
-mod links;
 mod past;
-mod rows;
 mod tables;
 
 use std::path::Path;
@@ -22,14 +20,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chat_core::Position;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls};
 
 use super::past::{PastQuery, PastReading};
 use super::progress::Progress;
-use super::readers::Readers;
-use super::{HistoryOptions, PATIENCE, PastError, Timed};
+use super::{HistoryOptions, PATIENCE, PastError, Readers, Timed};
 use crate::journal::DatabaseError;
 
 use copier::Copier;
@@ -58,29 +55,18 @@ pub(super) struct SharedHistory {
 pub(super) enum CopyError {
     #[error("{}", of_server(_0))]
     Server(#[from] tokio_postgres::Error),
-    #[error("it takes longer than two seconds to connect")]
-    Unreachable,
     #[error("{0}")]
     File(#[from] rusqlite::Error),
-    #[error("the database has the history of another realm: name another one with --history")]
-    Elsewhere,
-    #[error("the database has tables of version {found}, and this server writes version {ours}")]
-    Version { found: i32, ours: i32 },
-    #[error(
-        "the database has another history than the journal, and no place where both agree: name \
-         another one with --history"
-    )]
-    OtherHistory,
     #[error("{0}")]
     Journal(#[from] DatabaseError),
     #[error("history.db is not read: {0}")]
     Thread(#[from] std::io::Error),
-    #[error("it panicked, and the log says why")]
-    Panicked,
-    #[error("nothing is copied now")]
-    Away,
     #[error("{0}")]
     Past(#[from] PastError),
+    #[error("the database has tables of version {found}, and this server writes version {ours}")]
+    Version { found: i32, ours: i32 },
+    #[error("{0}")]
+    Other(&'static str),
 }
 
 /// An error of PostgreSQL with the message of the server.
@@ -125,7 +111,7 @@ impl SharedHistory {
     /// The number of entries of the journal that the copy lacks.
     pub(super) fn lag(&self) -> u64 {
         let reached = self.reached.borrow().unwrap_or_default();
-        self.progress.known().0.saturating_sub(reached.0)
+        self.progress.now().known.0.saturating_sub(reached.0)
     }
 
     /// Reads as from the file. `None` while PostgreSQL is away.
@@ -137,7 +123,17 @@ impl SharedHistory {
     ) -> Option<Timed> {
         let mut took = Duration::ZERO;
         let read = async {
-            let (client, _place) = self.reader().await?;
+            self.caught_up().await?;
+            let _place = self.readers.place().await?;
+            let client = match self.readers.take().filter(|client| !client.is_closed()) {
+                Some(client) => client,
+                None => {
+                    let client = connect(&self.config).await?;
+                    let limit = format!("SET statement_timeout = {READ_MS}");
+                    client.batch_execute(&limit).await?;
+                    client
+                }
+            };
             let began = Instant::now();
             let read = past::read(&client, query, before, reading).await;
             self.readers.put(client);
@@ -156,19 +152,9 @@ impl SharedHistory {
         Some(Timed { took, answer })
     }
 
-    /// A connection for a read of everything that is committed now, with its place.
-    async fn reader(&self) -> Result<(Client, OwnedSemaphorePermit), CopyError> {
-        self.caught_up().await?;
-        let place = self.readers.place().await?;
-        let client = match self.readers.take().filter(|client| !client.is_closed()) {
-            Some(client) => client,
-            None => self.connected().await?,
-        };
-        Ok((client, place))
-    }
-
+    /// Waits until everything that is committed now is there.
     async fn caught_up(&self) -> Result<(), CopyError> {
-        let known = self.progress.known();
+        let known = self.progress.now().known;
         let mut reached = self.reached.clone();
         let caught_up = async {
             self.progress.catch_up(PATIENCE).await;
@@ -181,16 +167,9 @@ impl SharedHistory {
         };
         match tokio::time::timeout(PATIENCE, caught_up).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(CopyError::Away),
+            Ok(false) => Err(CopyError::Other("nothing is copied now")),
             Err(_) => Err(PastError::Behind.into()),
         }
-    }
-
-    async fn connected(&self) -> Result<Client, CopyError> {
-        let client = connect(&self.config).await?;
-        let limit = format!("SET statement_timeout = {READ_MS}");
-        client.batch_execute(&limit).await?;
-        Ok(client)
     }
 }
 
@@ -202,7 +181,8 @@ fn is_slow(error: &tokio_postgres::Error) -> bool {
 /// Connects, and lets the connection work until the client is dropped.
 async fn connect(config: &Config) -> Result<Client, CopyError> {
     let connecting = tokio::time::timeout(CONNECT, config.connect(NoTls)).await;
-    let (client, connection) = connecting.map_err(|_| CopyError::Unreachable)??;
+    let late = CopyError::Other("it takes longer than two seconds to connect");
+    let (client, connection) = connecting.map_err(|_| late)??;
     tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(

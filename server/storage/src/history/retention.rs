@@ -4,7 +4,7 @@ use chat_core::{Position, Time};
 use server_settings::{Bytes, Keep, Retention};
 
 use super::tables::Tables;
-use crate::sqlite::{bytes, signed, unsigned};
+use crate::sqlite::{bytes, execute, signed, unsigned, value};
 
 /// The largest number of rows that one transaction deletes.
 const BATCH: u64 = 500;
@@ -33,28 +33,28 @@ impl Tables {
         now: Time,
         (load, copied): (Load, Position),
     ) -> rusqlite::Result<bool> {
-        let end = match retention.messages {
-            Keep::UpTo(most) if self.messages <= most.saturating_add(UNCOPIED) => copied,
-            Keep::UpTo(_) | Keep::All => Position(u64::MAX),
-        };
-        let over = match retention.messages {
-            Keep::UpTo(most) => {
-                let over = self.messages.saturating_sub(most);
-                let is_worth = load == Load::Low || over > (most / 100).min(BATCH);
-                if is_worth { over.min(BATCH) } else { 0 }
+        let (mut end, mut over) = (Position(u64::MAX), 0);
+        if let Keep::UpTo(most) = retention.messages {
+            let more = self.messages.saturating_sub(most);
+            if load == Load::Low || more > (most / 100).min(BATCH) {
+                over = more.min(BATCH);
             }
-            Keep::All => 0,
-        };
-        let over = match retention.bytes {
-            Keep::UpTo(Bytes(most)) if bytes(&self.connection)? > most => BATCH,
-            Keep::UpTo(_) | Keep::All => over,
-        };
-        let old = match retention.age {
+            if more <= UNCOPIED {
+                end = copied;
+            }
+        }
+        if let Keep::UpTo(Bytes(most)) = retention.bytes
+            && bytes(&self.connection)? > most
+        {
+            over = BATCH;
+        }
+        let mut old = match retention.age {
             Keep::UpTo(age) => self.older_than(now.0.saturating_sub(age.0))?,
             Keep::All => 0,
         };
-        let is_worth = load == Load::Low || old == BATCH;
-        let old = if is_worth { old } else { 0 };
+        if load == Load::High && old < BATCH {
+            old = 0;
+        }
         if over.max(old) == 0 {
             return Ok(false);
         }
@@ -63,8 +63,7 @@ impl Tables {
         let delete = "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE id <= ?1
              ORDER BY id LIMIT ?2)";
         for (end, number) in [(Position(u64::MAX), old), (end, over.saturating_sub(old))] {
-            let mut delete = transaction.prepare_cached(delete)?;
-            deleted += delete.execute([signed(end.0), signed(number)])?;
+            deleted += execute(&transaction, delete, [signed(end.0), signed(number)])?;
         }
         // Without a message after its end, a membership or a room shows nothing.
         for delete in [
@@ -74,13 +73,12 @@ impl Tables {
              WHERE ended_position < ?1 LIMIT ?2)",
         ] {
             let first = "SELECT coalesce(min(id), (SELECT position FROM place)) FROM messages";
-            let first: i64 = transaction.query_row(first, [], |row| row.get(0))?;
-            let mut delete = transaction.prepare_cached(delete)?;
-            delete.execute([first, signed(2 * BATCH)])?;
+            let first: i64 = value(&transaction, first, [])?;
+            execute(&transaction, delete, [first, signed(2 * BATCH)])?;
         }
         transaction.commit()?;
-        self.messages -= deleted as u64;
-        Ok(deleted as u64 == BATCH)
+        self.messages -= deleted;
+        Ok(deleted == BATCH)
     }
 
     /// The number of messages before this instant, at most a batch.
@@ -91,9 +89,8 @@ impl Tables {
         // Instants ascend with positions.
         let count = "SELECT count(*) FROM (SELECT at FROM messages ORDER BY id LIMIT ?2)
              WHERE at < ?1";
-        let mut count = self.connection.prepare_cached(count)?;
-        let found = count.query_row([signed(instant), signed(BATCH)], |row| row.get(0))?;
-        Ok(unsigned(found))
+        let values = [signed(instant), signed(BATCH)];
+        value(&self.connection, count, values).map(unsigned)
     }
 }
 
@@ -181,7 +178,7 @@ mod tests {
             count("SELECT count(*) FROM words WHERE words MATCH '1xancient'"),
             0
         );
-        super::super::checks::verify(&tables.connection).unwrap();
+        super::super::sums::verify(&tables.connection).unwrap();
         assert_eq!(count("SELECT room FROM rooms"), 2, "the first has ended");
         assert_eq!(count("SELECT count(*) FROM memberships"), 1);
     }

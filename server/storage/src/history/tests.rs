@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use chat_core::{Body, Event, KeptRoom, Position, RoomId, RoomSeq, Time, UserId, Who, mix};
 use rusqlite::Connection;
 
-use super::checks::{contents, verify};
-use super::past::{PastQuery, PastReader, PastReading, Work};
-use super::sums::is_damage;
+use super::past::{PastQuery, PastReader, PastReading, VISITED};
+use super::sums::{contents, is_damage, verify};
 use super::tables::{BEFORE, Fact, Reached, Tables};
 use super::words::QueryWords;
 use crate::sqlite::signed;
@@ -114,13 +113,12 @@ fn pages(path: &Path) -> Vec<rusqlite::Result<Page>> {
     let mut pages = Vec::new();
     for user in USERS {
         let reading = reading(user, []);
-        let mut work = Work::default();
         for room in ROOMS {
-            let past = reader.read(&PastQuery::Room(RoomId(room)), None, &reading, &mut work);
+            let past = reader.read(&PastQuery::Room(RoomId(room)), None, &reading, VISITED);
             pages.push(past.map(|past| past.unwrap_or_default().messages));
         }
         for query in QUERIES {
-            let found = reader.read(&search(query, None), None, &reading, &mut work);
+            let found = reader.read(&search(query, None), None, &reading, VISITED);
             pages.push(found.map(|found| found.unwrap_or_default().messages));
         }
     }
@@ -325,15 +323,14 @@ fn a_read_gives_what_it_found_within_its_work_and_the_next_one_goes_on() {
     for query in [PastQuery::Room(RoomId(1)), search("word", None)] {
         let (mut reads, mut before) = (0, None);
         loop {
-            let mut work = Work { left: 100 };
-            let past = reader.read(&query, before, &reading, &mut work);
+            let past = reader.read(&query, before, &reading, 100);
             let past = past.unwrap().expect("she is there");
             reads += 1;
             if past.next.is_none() {
                 assert_eq!((past.messages.len(), reads), (1, 4));
                 break;
             }
-            assert_eq!((past.messages.len(), work.left), (0, 0));
+            assert_eq!(past.messages.len(), 0);
             before = past.next;
         }
     }
@@ -359,17 +356,17 @@ fn an_interrupted_read_gives_what_it_found() {
     let reading = reading(1, []);
     let room = PastQuery::Room(RoomId(1));
     limited(&mut reader, 5_000);
-    let past = reader.read(&room, None, &reading, &mut Work::default());
+    let past = reader.read(&room, None, &reading, VISITED);
     let past = past.unwrap().expect("she is there");
     let count = past.messages.len() as u64;
     assert!((1..500).contains(&count) && past.next == Some(502 - count));
     limited(&mut reader, 5_000);
-    let found = reader.read(&search("word", None), None, &reading, &mut Work::default());
+    let found = reader.read(&search("word", None), None, &reading, VISITED);
     let found = found.unwrap().expect("she is there");
     let count = found.messages.len() as u64;
     assert!((1..500).contains(&count) && found.next == Some(502 - count));
     limited(&mut reader, 0);
-    let none = reader.read(&room, None, &reading, &mut Work::default());
+    let none = reader.read(&room, None, &reading, VISITED);
     assert!(none.is_err(), "it did not come forward");
 }
 
@@ -387,7 +384,7 @@ fn a_search_does_no_work_in_rooms_of_others() {
         let mut of = |query: &str, room: Option<u64>| {
             let steps = limited(&mut reader, u64::MAX);
             let query = search(query, room.map(RoomId));
-            let found = reader.read(&query, None, &reading(1, []), &mut Work::default());
+            let found = reader.read(&query, None, &reading(1, []), VISITED);
             let found = found.unwrap().map(|found| found.messages.len());
             (steps.load(Ordering::Relaxed), found)
         };

@@ -10,7 +10,7 @@ use server_settings::Keep;
 use tokio::sync::watch;
 use tokio_postgres::{Client, Config};
 
-use super::{CopyError, RETRY, connect, links, rows, tables};
+use super::{CopyError, RETRY, connect, tables};
 use crate::blocking;
 use crate::clock::wall;
 use crate::history::{Copiers, HistoryOptions, path_in};
@@ -42,7 +42,8 @@ impl Copier {
         loop {
             // The library panics where the system has no thread: one more error.
             let session = AssertUnwindSafe(self.session(&mut is_down)).catch_unwind();
-            let Err(error) = session.await.unwrap_or(Err(CopyError::Panicked)) else {
+            let panicked = CopyError::Other("it panicked, and the log says why");
+            let Err(error) = session.await.unwrap_or(Err(panicked)) else {
                 return;
             };
             self.reach.send_replace(None);
@@ -80,13 +81,13 @@ impl Copier {
     async fn copy(&mut self, client: &mut Client, mut place: i64) -> Result<i64, CopyError> {
         loop {
             if self.written != Some(place)
-                && let Some(position) = links::compare(client, &self.folder).await?
+                && let Some(position) = tables::compare_links(client, self.folder.clone()).await?
             {
                 place = cut(client, position).await?;
             }
             self.reach.send_replace(Some(Position(unsigned(place))));
             let file = path_in(&self.folder);
-            let read = blocking(move || rows::read(&file, place));
+            let read = blocking(move || tables::rows_of(&file, place));
             let Some(rows) = read.await?? else {
                 return Ok(place);
             };

@@ -37,7 +37,7 @@ use server_settings::cli::ReadsRule;
 use server_settings::os_error::reason;
 use server_settings::{ClusterSettings, SyncProof};
 use server_storage::clock::{self, Clock};
-use server_storage::history::{Copiers, History, HistoryOptions};
+use server_storage::history::{History, HistoryOptions};
 use server_storage::journal::{self, DatabaseError, FoundJournal};
 use sha2::{Digest as _, Sha256};
 
@@ -140,9 +140,9 @@ fn keep(
     let origin = identity.origin();
     let past = HistoryOptions {
         origin,
-        end: kept.place().chain().last(),
+        end: kept.place().chain.last(),
         retention: server.history,
-        copiers: Copiers::Members,
+        is_shared: true,
         server: server.history_server.clone(),
     };
     let no_thread = |why: io::Error| {

@@ -27,14 +27,14 @@ pub struct Owner {
 pub struct Place {
     realm: u128,
     /// The sequence of the last applied record; 0 before the first.
-    pub(crate) sequence: u64,
+    pub sequence: u64,
     tip: Link,
     /// The latest owner.
     pub(crate) owner: Option<Owner>,
     /// The end of the journal that the log's batches form.
-    pub(crate) chain: Chain,
+    pub chain: Chain,
     /// Broken up to the first batch of a log that a life was lost before.
-    continuity: Continuity,
+    pub continuity: Continuity,
 }
 
 /// The next record, parsed. All but its effect on the state is checked.
@@ -62,12 +62,6 @@ impl Place {
         }
     }
 
-    /// This place, with the given continuity of the records before it.
-    #[must_use]
-    pub fn after(self, continuity: Continuity) -> Self {
-        Self { continuity, ..self }
-    }
-
     /// The beginning of a log that continues this journal. Records of an earlier log of the realm do
     /// not continue it, and its first claim has a later epoch than theirs.
     #[must_use]
@@ -86,24 +80,6 @@ impl Place {
             chain: *chain,
             ..Self::new(origin)
         }
-    }
-
-    /// The sequence of the last record; 0 before the first.
-    #[must_use]
-    pub const fn sequence(&self) -> u64 {
-        self.sequence
-    }
-
-    /// The end of the journal that the log's batches form.
-    #[must_use]
-    pub const fn chain(&self) -> &Chain {
-        &self.chain
-    }
-
-    /// Whether the life before the next batch is lost.
-    #[must_use]
-    pub const fn continuity(&self) -> Continuity {
-        self.continuity
     }
 
     /// Whether these bytes are the last record.
@@ -257,21 +233,24 @@ mod tests {
     fn a_log_that_continues_a_journal_has_later_epochs_and_no_record_of_an_earlier_log() {
         let origin = origin();
         let (old, after) = claim(&Place::new(&origin));
-        let chain = after.chain().seal(Time(5), &[Entry::Tick]).after;
-        let place = Place::after_journal(&origin, &chain).after(Continuity::Broken);
-        assert_eq!((place.sequence(), place.chain()), (0, &chain));
+        let chain = after.chain.seal(Time(5), &[Entry::Tick]).after;
+        let place = Place {
+            continuity: Continuity::Broken,
+            ..Place::after_journal(&origin, &chain)
+        };
+        assert_eq!((place.sequence, place.chain), (0, chain));
         assert_eq!(place.open(&old), Err(Unfit::Link));
         let (record, after) = claim(&place);
         let next = place.open(&record).expect("the first record");
         assert_eq!((&next.after, next.batch), (&after, None));
         assert_eq!(after.epoch(), chain.owner() + 1);
         // Whichever member forms the first batch, it passes the numbers of the lost life.
-        assert_eq!(after.continuity(), Continuity::Broken);
-        let batch = after.chain().seal(Time(6), &[Entry::Tick]);
+        assert_eq!(after.continuity, Continuity::Broken);
+        let batch = after.chain.seal(Time(6), &[Entry::Tick]);
         let record = &batch.bytes;
         let (bytes, sealed) = after.seal(ONE, Body::Batch { record });
         let next = after.open(&bytes).expect("the next record");
-        let follows = [sealed.continuity(), next.after.continuity()];
+        let follows = [sealed.continuity, next.after.continuity];
         assert_eq!(follows, [Continuity::Whole; 2]);
         let mut journal = chain;
         let kept = journal.follow(&batch.bytes).expect("the next record");

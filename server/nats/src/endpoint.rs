@@ -1,11 +1,13 @@
-//! Where reports go; and a server that takes the connection and does not reach the log: it is cut off from the
-//! other servers, or has no leader of the log.
+//! Where reports go; the log in order, from any sequence on; and a server that takes the connection and
+//! does not reach the log: it is cut off from the other servers, or has no leader of the log.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use chat_cluster::{AppendId, Outcome, ReadId};
+use futures_util::StreamExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
 
 use crate::connection::LogReader;
 
@@ -15,6 +17,20 @@ const WAITING: usize = 64;
 /// How long the log answers nothing before another server is tried. An election of a leader, during which
 /// another server is no better, takes longer at times: trying one costs some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The owner appends at least once a second. After a silence of this length, the consumer is made
+/// anew: its server may be gone.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// How long a consumer that follows one without any record may be silent. The servers may be far: then
+/// its first record takes longer than a silence.
+const FIRST_RECORD: Duration = Duration::from_secs(4);
+
+/// The pause before a consumer is made anew.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// The largest number of messages that one request pulls.
+const BATCH: i64 = 64;
 
 /// What happened at the log.
 #[derive(Debug)]
@@ -119,6 +135,53 @@ fn is_isolated(since: &mut Option<Instant>, has_answered: bool, now: Instant) ->
         *since = Some(now);
     }
     is_late
+}
+
+/// Reports the records from `from` on, in the order of the stream. A hole stays a hole: the member
+/// decides what follows.
+pub(crate) async fn follow(endpoint: Endpoint, from: u64, attempt: u64) {
+    let mut next = from;
+    if attempt > 0 {
+        // The consumer before this one may have been on a replica that lost the record.
+        for bytes in endpoint.reader.copies(from).await {
+            endpoint.tell_record(from, bytes).await;
+            next = from + 1;
+        }
+    }
+    let mut patience = SILENCE;
+    loop {
+        let before = next;
+        if let Err(why) = consume(&endpoint, &mut next, patience).await {
+            tracing::debug!(next, %why, "the log is followed anew");
+        }
+        patience = match next > before {
+            true => SILENCE,
+            false => FIRST_RECORD,
+        };
+        sleep(AGAIN).await;
+    }
+}
+
+/// Reports records until there are none for a while. The first one may take this long.
+async fn consume(
+    endpoint: &Endpoint,
+    next: &mut u64,
+    mut patience: Duration,
+) -> Result<(), async_nats::Error> {
+    let mut messages = endpoint.reader.messages(*next, BATCH).await?;
+    while let Ok(Some(message)) = timeout(patience, messages.next()).await {
+        let message = message?;
+        let sequence = message.info()?.stream_sequence;
+        if sequence < *next {
+            continue;
+        }
+        endpoint
+            .tell_record(sequence, message.payload.to_vec())
+            .await;
+        *next = sequence + 1;
+        patience = SILENCE;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

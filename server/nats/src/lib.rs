@@ -14,23 +14,21 @@
 //!
 //! Servers of the cluster reach one another over the same connections: see [`LogReader::ask`].
 
-mod append;
-mod calls;
 mod connection;
 mod endpoint;
-mod follow;
 mod log;
 mod monitor;
 mod options;
 mod reader;
+mod requests;
 mod snapshots;
 mod streams;
 
-pub use calls::{CallError, Incoming, Serving};
 pub use connection::LogReader;
 pub use endpoint::{Credit, Report};
 pub use log::Log;
 pub use monitor::faults;
 pub use options::{LogOptions, OpenError, RealmName};
 pub use reader::{Extent, LogState, RecordCopy};
+pub use requests::{CallError, Incoming, Serving};
 pub use snapshots::StoredSnapshot;

@@ -10,11 +10,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::connection::LogReader;
-use crate::endpoint::{Endpoint, Report};
+use crate::endpoint::{Endpoint, Report, follow};
 use crate::options::{LogOptions, OpenError};
 use crate::reader::RecordCopy;
 use crate::snapshots::StoredSnapshot;
-use crate::{follow, monitor, streams};
+use crate::{monitor, streams};
 
 /// The shared log of one realm.
 pub struct Log {
@@ -104,7 +104,7 @@ impl Log {
     /// Follows the log from this sequence on, in place of where it was followed before. The attempts
     /// after the first, which is 0, read the record from other replicas, too.
     pub fn follow(&mut self, from: u64, attempt: u64) {
-        let following = follow::follow(self.endpoint.clone(), from, attempt);
+        let following = follow(self.endpoint.clone(), from, attempt);
         self.following = JoinSet::new();
         self.following.spawn(following);
     }

@@ -83,7 +83,7 @@ pub(super) async fn choose(
 fn check_format(place: &Place, next: &[u8]) -> Result<(), ClusterError> {
     match place.open(next) {
         Err(Unfit::Format(format)) => {
-            let sequence = place.sequence() + 1;
+            let sequence = place.sequence + 1;
             Err(format!(
                 "--cluster: record {sequence} of the log has format {format}, and this version reads \
                  format {FORMAT}. Start the version that wrote it, or {NEW_LOG}"
@@ -105,7 +105,7 @@ async fn choose_by_journal(
         return Ok(start.unwrap_or_else(|| first(origin, limits, Continuity::Whole)));
     };
     if let (Some(place), Some(end)) = (&own.place, &own.end)
-        && Mark::at(place.chain()) == Mark::at(end)
+        && Mark::at(&place.chain) == Mark::at(end)
         && goes_on(reader, place).await?
         && let Some(hub) = own.hub.take()
     {
@@ -118,7 +118,7 @@ async fn choose_by_journal(
             _ => Err(lost(own)),
         };
     };
-    let (last, chain) = (own.last(), start.place.chain());
+    let (last, chain) = (own.last(), &start.place.chain);
     let is_there = own
         .end
         .as_ref()
@@ -168,7 +168,9 @@ fn lost(own: &FoundJournal) -> ClusterError {
 /// The beginning of a log without records.
 fn first(origin: &Origin, limits: &Config, continuity: Continuity) -> LogSnapshot {
     let hub = Hub::new(limits.clone(), origin.seed);
-    LogSnapshot::new(Place::new(origin).after(continuity), hub).expect("both are at position 0")
+    let mut place = Place::new(origin);
+    place.continuity = continuity;
+    LogSnapshot::new(place, hub).expect("both are at position 0")
 }
 
 async fn stored(reader: &LogReader, origin: &Origin) -> Result<Option<LogSnapshot>, ClusterError> {
@@ -197,7 +199,7 @@ async fn asked<T>(ask: impl AsyncFn() -> Result<T, OpenError>) -> Result<T, Open
 /// Whether the log has the record at this place, or the one behind it, so that it is this log and no
 /// other one with the same sequences. Servers that just started may not know their records yet.
 async fn goes_on(reader: &LogReader, place: &Place) -> Result<bool, ClusterError> {
-    let sequence = place.sequence();
+    let sequence = place.sequence;
     let mut is_answered = false;
     for _ in 0..ATTEMPTS {
         let Extent { first, last } = asked(|| reader.extent()).await?;

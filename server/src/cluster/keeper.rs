@@ -110,7 +110,7 @@ impl Keeper {
 
     /// Keeps a batch that is in the log.
     pub(super) fn keep(&self, place: Place, record: Arc<[u8]>) {
-        let (sequence, size) = (place.sequence(), record.len() as u64);
+        let (sequence, size) = (place.sequence, record.len() as u64);
         let waiting = self.backlog.waiting.fetch_add(size, Ordering::Relaxed);
         let sent = match &self.queue {
             Some(queue) if waiting == 0 || waiting + size <= WAITING => {
@@ -185,8 +185,8 @@ impl Worker {
         let size = |batch: &KeptBatch| batch.record.len() as u64;
         let size = batches.iter().map(size).sum();
         self.backlog.waiting.fetch_sub(size, Ordering::Relaxed);
-        let known = self.journal.place().sequence();
-        batches.retain(|batch| batch.place.sequence() > known);
+        let known = self.journal.place().sequence;
+        batches.retain(|batch| batch.place.sequence > known);
         match batches.last().map(|batch| batch.place.clone()) {
             Some(end) => self.append(&batches, &end),
             None => Ok(()),
@@ -196,7 +196,7 @@ impl Worker {
     fn append(&mut self, batches: &[KeptBatch], end: &Place) -> Result<(), KeepError> {
         self.journal.append(batches, end)?;
         self.misses = 0;
-        self.history.commit(self.journal.place().chain().last());
+        self.history.commit(self.journal.place().chain.last());
         Ok(())
     }
 
@@ -217,7 +217,7 @@ impl Worker {
 
     /// Reads from the log what the journal lacks up to this sequence.
     fn catch_up(&mut self, sequence: u64) {
-        while self.journal.place().sequence() < sequence {
+        while self.journal.place().sequence < sequence {
             if self.backlog.is_stopping.load(Ordering::Relaxed) {
                 return;
             }
@@ -230,7 +230,7 @@ impl Worker {
     /// Reads the next run of records.
     fn read_on(&mut self) -> Result<(), KeepError> {
         let mut place = self.journal.place().clone();
-        let from = place.sequence() + 1;
+        let from = place.sequence + 1;
         let (runtime, reader) = (self.runtime.clone(), self.reader.clone());
         let mut records = runtime.block_on(reader.run(from));
         let is_next = |bytes: &Vec<u8>| place.open(bytes).is_ok();
@@ -261,7 +261,7 @@ impl Worker {
     /// Continues at the newest snapshot, if the log is purged, or its next record is lost.
     fn begin_anew(&mut self) -> Result<(), KeepError> {
         let place = self.journal.place();
-        let (sequence, position) = (place.sequence(), place.chain().last());
+        let (sequence, position) = (place.sequence, place.chain.last());
         self.misses += 1;
         let extent = self.runtime.block_on(self.reader.extent());
         let is_purged = extent.is_ok_and(|extent| extent.first > sequence + 1);

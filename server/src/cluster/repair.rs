@@ -51,7 +51,8 @@ pub(crate) async fn repair(
     }
     check_empty(cluster, &reader, identity).await?;
     let hub = own.hub.as_ref().ok_or(NO_IDENTITY)?;
-    let place = Place::after_journal(&origin, chain).after(own.continuity);
+    let mut place = Place::after_journal(&origin, chain);
+    place.continuity = own.continuity;
     let digest = hub.digest();
     let mut text = report(&own, digest);
     if repair == Repair::DryRun {

@@ -138,7 +138,7 @@ impl Check {
                 (Place::new(&self.origin), hub)
             }
         };
-        let (first, behind) = (extent.first, place.sequence());
+        let (first, behind) = (extent.first, place.sequence);
         let unchecked = (behind + 1 > first).then(|| {
             format!("unchecked  records {first} to {behind}: no snapshot is before them\n")
         });
@@ -149,7 +149,7 @@ impl Check {
             ));
             return unchecked;
         }
-        let mut from = place.sequence() + 1;
+        let mut from = place.sequence + 1;
         while from <= extent.last {
             let to = extent.last.min(from + AT_ONCE - 1);
             for copies in self.reader.twice(from, to).await {
@@ -160,7 +160,7 @@ impl Check {
                 self.apply(&next, &mut hub);
                 place = next.after;
                 if let Some(snapshot) =
-                    snapshots.next_if(|snapshot| snapshot.sequence() == place.sequence())
+                    snapshots.next_if(|snapshot| snapshot.sequence() == place.sequence)
                 {
                     self.compare_snapshot(&snapshot, (&place, &hub));
                 }
@@ -173,7 +173,7 @@ impl Check {
                 "the log ends at record {last}, before the snapshot at {sequence}: records are lost"
             ));
         }
-        let end = place.chain().last();
+        let end = place.chain.last();
         if let Some(last) = self.journal.as_ref().map(|journal| journal.last)
             && last > end
         {
@@ -187,7 +187,7 @@ impl Check {
 
     /// The next record by one of its sources.
     async fn next(&mut self, place: &Place, copies: [RecordCopy; 2]) -> Option<Next> {
-        let sequence = place.sequence() + 1;
+        let sequence = place.sequence + 1;
         let mut next = None;
         for (source, copy) in ["the leader", "a replica"].into_iter().zip(copies) {
             match copy {
@@ -229,7 +229,7 @@ impl Check {
             self.digests += 1;
             // Before the first entry, the state is a member's own configuration.
             if known != (position, digest) && position > Position(0) {
-                let sequence = next.after.sequence();
+                let sequence = next.after.sequence;
                 self.differs(format!(
                     "the heartbeat {sequence} has the digest {digest:016x} at position {}, and the \
                      state that follows from the log {:016x} at position {}",

@@ -15,7 +15,6 @@ mod past;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod progress;
-mod retention;
 mod sums;
 mod tables;
 #[cfg(test)]
@@ -90,20 +89,11 @@ pub struct HistoryOptions {
     pub end: Position,
     /// How long messages stay.
     pub retention: Retention,
-    /// Who writes the copy.
-    pub copiers: Copiers,
+    /// Whether the members of a cluster write the copy: one that is ahead of the journal has entries that
+    /// another member was first with. If not, it has entries that the journal has lost.
+    pub is_shared: bool,
     /// The server with a copy.
     pub server: Option<ServerUrl>,
-}
-
-/// Who writes a copy of the history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copiers {
-    /// This server alone: a copy that is ahead of the journal has entries that it has lost.
-    One,
-    /// The members of a cluster: a copy that is ahead has entries that another one was first with.
-    #[cfg(feature = "cluster")]
-    Members,
 }
 
 /// Sizes of a folder's files, in bytes.

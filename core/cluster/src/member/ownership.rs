@@ -103,7 +103,7 @@ impl Member {
         };
         let config = self.settings.config.clone();
         let seed = self.settings.origin.seed;
-        let node = Node::with_journal(*hub, config, seed, self.place.continuity());
+        let node = Node::with_journal(*hub, config, seed, self.place.continuity);
         self.state = State::Owner(Box::new(Ownership::new(node, began)));
         let epoch = self.place.epoch();
         self.outputs.push_back(Output::BecameOwner { epoch });

@@ -16,9 +16,8 @@ use server_settings::Retention;
 use tokio::sync::watch;
 
 use super::progress::{Progress, WakeReason};
-use super::retention::Load;
 use super::sums::{is_damage, verify};
-use super::tables::{Fact, Reached, Tables};
+use super::tables::{Fact, Load, Reached, Tables};
 use crate::clock::Clock;
 use crate::journal::{DatabaseError, JournalReader};
 

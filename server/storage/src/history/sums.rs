@@ -138,26 +138,26 @@ pub(super) fn corrupt() -> rusqlite::Error {
 /// Whether the error says that the file is not what was written, and not that it cannot be used now.
 #[must_use]
 pub fn is_damage(error: &rusqlite::Error) -> bool {
-    match error.sqlite_error_code() {
+    // The statements are fixed: with sound tables, none fails for another reason.
+    !matches!(
+        error.sqlite_error_code(),
         Some(
             ErrorCode::PermissionDenied
-            | ErrorCode::OperationAborted
-            | ErrorCode::DatabaseBusy
-            | ErrorCode::DatabaseLocked
-            | ErrorCode::OutOfMemory
-            | ErrorCode::ReadOnly
-            | ErrorCode::OperationInterrupted
-            | ErrorCode::SystemIoFailure
-            | ErrorCode::DiskFull
-            | ErrorCode::CannotOpen
-            | ErrorCode::FileLockingProtocolFailed
-            | ErrorCode::SchemaChanged
-            | ErrorCode::NoLargeFileSupport
-            | ErrorCode::AuthorizationForStatementDenied,
-        ) => false,
-        // The statements are fixed: with sound tables, none fails for another reason.
-        Some(_) | None => true,
-    }
+                | ErrorCode::OperationAborted
+                | ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::OutOfMemory
+                | ErrorCode::ReadOnly
+                | ErrorCode::OperationInterrupted
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::DiskFull
+                | ErrorCode::CannotOpen
+                | ErrorCode::FileLockingProtocolFailed
+                | ErrorCode::SchemaChanged
+                | ErrorCode::NoLargeFileSupport
+                | ErrorCode::AuthorizationForStatementDenied
+        )
+    )
 }
 
 /// What is in the file of a history.

@@ -10,16 +10,23 @@ use std::time::Duration;
 
 use chat_core::{Body, Event, Position, RoomId, RoomSeq, Time, Who};
 use rusqlite::{Connection, Transaction, params};
+use server_settings::{Bytes, Keep, Retention};
 
 use super::sums::{self, PLACE, has_sums};
 use crate::private::{self, Access};
-use crate::sqlite::{empty_wal, execute, signed, unsigned, value};
+use crate::sqlite::{bytes, empty_wal, execute, signed, unsigned, value};
 
 /// The version of the tables. Another version is built anew from the journal.
 pub(super) const FORMAT: i64 = 5;
 
 /// The version before, which had another index of words.
 pub(super) const BEFORE: i64 = 4;
+
+/// The largest number of rows that one transaction deletes.
+const BATCH: u64 = 500;
+
+/// How many messages above their limit wait for the copy, before they are deleted without it.
+const UNCOPIED: u64 = 100_000;
 
 /// How long another program may lock the database before a write fails.
 const BUSY: Duration = Duration::from_secs(5);
@@ -111,6 +118,15 @@ pub(super) const CUTS: [&str; 4] = [
     "UPDATE memberships SET to_seq = NULL, to_position = NULL, to_at = NULL WHERE to_position > $1",
     "UPDATE rooms SET ended_position = NULL, ended_at = NULL WHERE ended_position > $1",
 ];
+
+/// Whether the follower has other work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// It has nothing else to do.
+    Low,
+    /// There may be more records.
+    High,
+}
 
 /// How far the tables follow the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,6 +258,77 @@ impl Tables {
         transaction.commit()?;
         self.messages -= removed;
         Ok(())
+    }
+
+    /// Deletes at most a batch of the oldest messages that exceed a limit, and the memberships and
+    /// rooms that ended before all others. Returns whether there may be more.
+    ///
+    /// Under load it waits until there is much to delete: a hundredth of the limit, or a batch.
+    /// Messages after `copied` stay, unless they are too old or far too many.
+    pub(super) fn trim(
+        &mut self,
+        retention: Retention,
+        now: Time,
+        (load, copied): (Load, Position),
+    ) -> rusqlite::Result<bool> {
+        let (mut end, mut over) = (Position(u64::MAX), 0);
+        if let Keep::UpTo(most) = retention.messages {
+            let more = self.messages.saturating_sub(most);
+            if load == Load::Low || more > (most / 100).min(BATCH) {
+                over = more.min(BATCH);
+            }
+            if more <= UNCOPIED {
+                end = copied;
+            }
+        }
+        if let Keep::UpTo(Bytes(most)) = retention.bytes
+            && bytes(&self.connection)? > most
+        {
+            over = BATCH;
+        }
+        let mut old = match retention.age {
+            Keep::UpTo(age) => self.older_than(now.0.saturating_sub(age.0))?,
+            Keep::All => 0,
+        };
+        if load == Load::High && old < BATCH {
+            old = 0;
+        }
+        if over.max(old) == 0 {
+            return Ok(false);
+        }
+        let transaction = self.connection.transaction()?;
+        let mut deleted = 0;
+        let delete = "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE id <= ?1
+             ORDER BY id LIMIT ?2)";
+        for (end, number) in [(Position(u64::MAX), old), (end, over.saturating_sub(old))] {
+            deleted += execute(&transaction, delete, [signed(end.0), signed(number)])?;
+        }
+        // Without a message after its end, a membership or a room shows nothing.
+        for delete in [
+            "DELETE FROM memberships WHERE id IN (SELECT id FROM memberships
+             WHERE to_seq IS NOT NULL AND to_position < ?1 ORDER BY to_position LIMIT ?2)",
+            "DELETE FROM rooms WHERE room IN (SELECT room FROM rooms
+             WHERE ended_position < ?1 LIMIT ?2)",
+        ] {
+            let first = "SELECT coalesce(min(id), (SELECT position FROM place)) FROM messages";
+            let first: i64 = value(&transaction, first, [])?;
+            execute(&transaction, delete, [first, signed(2 * BATCH)])?;
+        }
+        transaction.commit()?;
+        self.messages -= deleted;
+        Ok(deleted == BATCH)
+    }
+
+    /// The number of messages before this instant, at most a batch.
+    fn older_than(&self, instant: u64) -> rusqlite::Result<u64> {
+        if instant == 0 {
+            return Ok(0);
+        }
+        // Instants ascend with positions.
+        let count = "SELECT count(*) FROM (SELECT at FROM messages ORDER BY id LIMIT ?2)
+             WHERE at < ?1";
+        let values = [signed(instant), signed(BATCH)];
+        value(&self.connection, count, values).map(unsigned)
     }
 }
 

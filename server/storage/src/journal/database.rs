@@ -443,7 +443,7 @@ impl Database {
     /// # Errors
     /// It cannot be read: the writer may have replaced it.
     pub fn snapshot(&self, position: Position) -> io::Result<Vec<u8>> {
-        folder::read_snapshot(&self.folder, position)
+        private::read(&folder::snapshot_in(&self.folder, position))
     }
 
     /// The beginning of the journal.

@@ -291,8 +291,10 @@ impl Writer {
     }
 
     fn sync_marks(&mut self) {
-        let synced = self.marks.sync_when_due();
-        tell(synced, "the mark of the journal cannot be made durable");
+        if self.marks.is_due() {
+            let synced = self.marks.sync();
+            tell(synced, "the mark of the journal cannot be made durable");
+        }
     }
 
     /// Work that waits for a pause.

@@ -213,12 +213,9 @@ impl MarkFile {
         Ok(())
     }
 
-    /// Makes the last mark durable if that was not done for a second.
-    pub(super) fn sync_when_due(&mut self) -> io::Result<()> {
-        match self.synced.elapsed() < SYNC_EVERY {
-            true => Ok(()),
-            false => self.sync(),
-        }
+    /// Whether the last mark was not made durable for a second.
+    pub(super) fn is_due(&self) -> bool {
+        self.synced.elapsed() >= SYNC_EVERY
     }
 }
 
@@ -248,11 +245,6 @@ pub(super) fn oldest_kept(folder: &Path) -> io::Result<Position> {
     let positions = snapshots(folder)?;
     let oldest = positions.get(SNAPSHOTS_KEPT - 1);
     Ok(oldest.copied().unwrap_or(Position(0)))
-}
-
-/// The bytes of the snapshot at this position.
-pub(super) fn read_snapshot(folder: &Path, position: Position) -> io::Result<Vec<u8>> {
-    private::read(&snapshot_in(folder, position))
 }
 
 /// Writes the snapshot at this position, completely or not at all, and removes the oldest ones.

@@ -106,7 +106,7 @@ pub fn find(settings: &JournalSettings, config: &Config) -> Result<FoundJournal,
     }
     let chain = recovered.chain;
     found.is_damaged = match &found.place {
-        Some(place) => Mark::at(place.chain()) != Mark::at(&chain),
+        Some(place) => Mark::at(&place.chain) != Mark::at(&chain),
         None => recovered.cut.is_some(),
     };
     if let Some(place) = &found.place
@@ -119,7 +119,7 @@ pub fn find(settings: &JournalSettings, config: &Config) -> Result<FoundJournal,
              at a snapshot of the log",
             path.display(),
             chain.last().0,
-            place.chain().last().0
+            place.chain.last().0
         )));
     }
     let noted = stored.continuity(chain.last());
@@ -243,7 +243,7 @@ impl KeptJournal {
     /// # Errors
     /// The folder cannot be written.
     pub fn continue_at(&mut self, start: &LogSnapshot) -> Result<(), KeepError> {
-        let chain = *start.place.chain();
+        let chain = start.place.chain;
         if Mark::at(&chain) != Mark::at(&self.writer.chain) {
             self.begin_anew(&chain, &start.hub)?;
         }
@@ -276,7 +276,7 @@ impl KeptJournal {
         if self.writer.database.is_none() {
             let place = self.writer.reopened(Database::log_place)?;
             if let Some(place) = place.and_then(|place| Place::from_bytes(&place)) {
-                self.writer.chain = *place.chain();
+                self.writer.chain = place.chain;
                 self.place = place;
             }
         }
@@ -296,7 +296,7 @@ impl KeptJournal {
 
     /// The last writes, with the member's last state.
     pub fn finish(&mut self, end: &Place, hub: &Hub) {
-        if Mark::at(end.chain()) == Mark::at(&self.writer.chain)
+        if Mark::at(&end.chain) == Mark::at(&self.writer.chain)
             && let Ok(database) = self.database()
             && let Err(error) = database.set_log_place(&end.to_bytes())
         {

@@ -41,7 +41,7 @@ use server_storage::history::{History, HistoryOptions};
 use server_storage::journal::{self, DatabaseError, FoundJournal};
 use sha2::{Digest as _, Sha256};
 
-pub(crate) use repair::{Repair, repair};
+pub(crate) use repair::repair;
 pub(crate) use status::{resign, status};
 pub(crate) use verify::verify;
 

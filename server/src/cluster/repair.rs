@@ -21,23 +21,15 @@ use super::{ClusterError, NO_IDENTITY, options};
 /// How long members have to say that they run.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whether to make the log, or to say what it would be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Repair {
-    /// Nothing is changed.
-    DryRun,
-    /// The log is made.
-    Made,
-}
-
-/// Makes the log of the realm from the journal in this folder, and returns what was done, or would be.
+/// Makes the log of the realm from the journal in this folder, and returns what was done; a dry run changes
+/// nothing, and returns what would be done.
 ///
 /// # Errors
 /// The log has records, or is of another realm, or members run, or the journal is not usable.
 pub(crate) async fn repair(
     cluster: &ClusterSettings,
     (from, loss): (&Path, LossRule),
-    repair: Repair,
+    is_dry_run: bool,
 ) -> Result<String, ClusterError> {
     let own = read(from, loss)?;
     let (Some(identity), Some(chain)) = (&own.identity, &own.end) else {
@@ -55,7 +47,7 @@ pub(crate) async fn repair(
     place.continuity = own.continuity;
     let digest = hub.digest();
     let mut text = report(&own, digest);
-    if repair == Repair::DryRun {
+    if is_dry_run {
         text.push_str("nothing    was changed\n");
         return Ok(text);
     }

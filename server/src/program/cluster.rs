@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use tracing::Level;
 
 use super::Done;
-use crate::cluster::{self, Repair};
+use crate::cluster;
 
 /// Performs a command on a cluster, and prints its result.
 pub(super) fn perform(command: ClusterCommand) -> ExitCode {
@@ -41,16 +41,9 @@ pub(super) fn perform(command: ClusterCommand) -> ExitCode {
 
 /// Makes a log from a journal.
 fn repair(args: ClusterRepairArgs) -> ExitCode {
-    let kind = match args.dry_run {
-        true => Repair::DryRun,
-        false => Repair::Made,
-    };
     with_cluster(args.cluster, Level::WARN, |runtime, cluster| {
-        print(&runtime.block_on(cluster::repair(
-            cluster,
-            (&args.from, args.accept_loss.into()),
-            kind,
-        ))?)
+        let journal = (args.from.as_path(), args.accept_loss.into());
+        print(&runtime.block_on(cluster::repair(cluster, journal, args.dry_run))?)
     })
 }
 

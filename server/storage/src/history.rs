@@ -161,9 +161,8 @@ impl History {
         let follower = Follower {
             folder: folder.into(),
             copied,
-            origin: options.origin,
+            options: options.clone(),
             config: config.clone(),
-            retention: options.retention,
             clock: Clock::start(),
             progress: Arc::clone(&progress),
         };

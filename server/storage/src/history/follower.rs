@@ -11,10 +11,10 @@ use std::time::Duration;
 use std::{fs, io};
 
 use chat_core::{Body, Config, Hub, Position};
-use chat_journal::{Broken, Chain, Origin, Record, Snapshot};
-use server_settings::Retention;
+use chat_journal::{Broken, Chain, Record, Snapshot};
 use tokio::sync::watch;
 
+use super::HistoryOptions;
 use super::progress::{Progress, WakeReason};
 use super::sums::{is_damage, verify};
 use super::tables::{Fact, Load, Reached, Tables};
@@ -59,10 +59,9 @@ pub(super) enum FollowError {
 pub(super) struct Follower {
     /// The folder of the journal, and of the tables.
     pub(super) folder: PathBuf,
-    pub(super) origin: Origin,
+    pub(super) options: HistoryOptions,
     /// The limits of a journal whose first record is missing because there is none yet.
     pub(super) config: Config,
-    pub(super) retention: Retention,
     /// The end of the copy, if there is to be one; none while it is away.
     pub(super) copied: Option<watch::Receiver<Option<Position>>>,
     pub(super) clock: Clock,
@@ -139,7 +138,9 @@ impl Follower {
         let copied = copied.map_or(Position(u64::MAX), |copied| {
             copied.borrow().unwrap_or_default()
         });
-        let trimmed = found.tables.trim(self.retention, now, (load, copied))?;
+        let trimmed = found
+            .tables
+            .trim(self.options.retention, now, (load, copied))?;
         self.progress.reached(last);
         if records < FEW && !trimmed {
             self.progress.linger(last);
@@ -150,7 +151,7 @@ impl Follower {
     /// Opens the files, and finds the state at the position of the tables.
     fn begin(&self) -> Result<Following, FollowError> {
         let journal = JournalReader::open(&self.folder)?;
-        let mut tables = Tables::open(&super::path_in(&self.folder), self.origin.realm)?;
+        let mut tables = Tables::open(&super::path_in(&self.folder), self.options.origin.realm)?;
         verify(&tables.connection)?;
         let committed = self.progress.now().committed;
         if tables.place()?.position > committed {
@@ -175,7 +176,7 @@ impl Follower {
             Replayed::Unreadable => self.skip(&mut following, place.position)?,
             Replayed::Elsewhere => {
                 tracing::error!("the history is of another journal, and is built anew");
-                following.tables.create(self.origin.realm)?;
+                following.tables.create(self.options.origin.realm)?;
                 self.start(&mut following, Position(0))?;
             }
         }
@@ -188,8 +189,8 @@ impl Follower {
 
     /// The state before the first record.
     fn beginning(&self) -> (Chain, Hub) {
-        let hub = Hub::new(self.config.clone(), self.origin.seed);
-        (Chain::new(&self.origin), hub)
+        let hub = Hub::new(self.config.clone(), self.options.origin.seed);
+        (Chain::new(&self.options.origin), hub)
     }
 
     /// Continues from the newest state from which records lead to this position, or beyond it if they are gone.
@@ -225,7 +226,7 @@ impl Follower {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        match Snapshot::read(&self.origin, &file) {
+        match Snapshot::read(&self.options.origin, &file) {
             Ok(Snapshot { chain, hub }) => Ok(Some((chain, hub))),
             Err(error) => {
                 tracing::warn!(%error, position = position.0, "a snapshot cannot be used");

@@ -119,32 +119,27 @@ impl LogReader {
     /// The next records from this sequence on, each with its sequence, as one replica has them: one
     /// that it has lost is absent. Empty if none comes in time.
     pub async fn run(&self, from: u64) -> Vec<(u64, Vec<u8>)> {
-        let mut run = Vec::new();
-        if let Err(why) = self.fill(from, &mut run).await {
+        let mut run: Vec<(u64, Vec<u8>)> = Vec::new();
+        let filled = async {
+            let last = self.extent().await?.last;
+            let mut messages = self.messages(from, 0).await?;
+            let mut bytes = 0;
+            while run.last().map_or(from <= last, |(at, _)| *at < last)
+                && run.len() < RECORDS
+                && bytes < BYTES
+                && let Ok(Some(message)) = timeout(READ_PATIENCE, messages.next()).await
+            {
+                let message = message?;
+                let sequence = message.info()?.stream_sequence;
+                bytes += message.payload.len();
+                run.push((sequence, message.payload.to_vec()));
+            }
+            Ok::<_, async_nats::Error>(())
+        };
+        if let Err(why) = filled.await {
             tracing::debug!(from, %why, "a run of records ends early");
         }
         run
-    }
-
-    async fn fill(
-        &self,
-        from: u64,
-        run: &mut Vec<(u64, Vec<u8>)>,
-    ) -> Result<(), async_nats::Error> {
-        let last = self.extent().await?.last;
-        let mut messages = self.messages(from, 0).await?;
-        let mut bytes = 0;
-        while run.last().map_or(from <= last, |(at, _)| *at < last)
-            && run.len() < RECORDS
-            && bytes < BYTES
-            && let Ok(Some(message)) = timeout(READ_PATIENCE, messages.next()).await
-        {
-            let message = message?;
-            let sequence = message.info()?.stream_sequence;
-            bytes += message.payload.len();
-            run.push((sequence, message.payload.to_vec()));
-        }
-        Ok(())
     }
 
     /// The records from this sequence on, as one replica has them. One request pulls so many at most; 0

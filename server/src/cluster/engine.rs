@@ -40,7 +40,7 @@ pub(super) struct MemberEngine {
     /// takes the calls.
     is_stopping: bool,
     /// The refusals of calls that the member was not asked to take.
-    refused: VecDeque<Output>,
+    refused: VecDeque<EngineOutput>,
     /// The number of snapshots that the member was given.
     states: u64,
 }
@@ -228,19 +228,18 @@ impl Engine for MemberEngine {
                 retry_after: Span::secs(1),
                 earlier,
             };
-            return self
-                .refused
-                .push_back(Output::Node(chat_core::Output::Reply {
-                    ticket,
-                    outcome: Err(reject),
-                }));
+            let refusal = chat_core::Output::Reply {
+                ticket,
+                outcome: Err(reject),
+            };
+            return self.refused.push_back(EngineOutput::Node(refusal));
         }
         let node = self.member.owned_node();
         let is_halted = node.is_some_and(|node| node.check_storage(now.wall).is_err());
         if is_halted && !self.is_stopping && !matches!(call, Call::Read { .. }) {
             // The node would refuse it until the log answers. The door tries it again.
-            let refusal = Refusal { ticket, earlier };
-            return self.refused.push_back(Output::Moved(refusal));
+            let refusal = EngineOutput::Moved { ticket, earlier };
+            return self.refused.push_back(refusal);
         }
         self.member.submit(now, ticket, from, call);
     }
@@ -271,18 +270,16 @@ impl Engine for MemberEngine {
     }
 
     fn poll_output(&mut self) -> Option<EngineOutput> {
-        while let Some(output) = self
-            .refused
-            .pop_front()
-            .or_else(|| self.member.poll_output())
-        {
-            // The standing is published before the output leaves, because its receiver reads it.
-            self.publish_standing();
+        // The standing is published before an output leaves, because its receiver reads it.
+        self.publish_standing();
+        if let Some(refusal) = self.refused.pop_front() {
+            return Some(refusal);
+        }
+        while let Some(output) = self.member.poll_output() {
             if let Some(output) = self.carry_out(output) {
                 return Some(output);
             }
         }
-        self.publish_standing();
         None
     }
 

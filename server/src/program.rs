@@ -237,11 +237,14 @@ fn converse(args: &StdioArgs) -> ExitCode {
     })
 }
 
+/// The exit code of a command that has begun its work, or why it failed.
+type Done = Result<ExitCode, Box<dyn std::error::Error + Send + Sync>>;
+
 /// Gathers the settings, and starts logging and the runtime.
 fn with_settings(
     args: &ServeArgs,
     unnamed: Unnamed,
-    work: impl FnOnce(&Runtime, &Settings) -> Result<ExitCode, Box<dyn std::error::Error>>,
+    work: impl FnOnce(&Runtime, &Settings) -> Done,
 ) -> ExitCode {
     let settings = match Settings::gather(args, unnamed) {
         Ok(settings) => settings,
@@ -286,7 +289,7 @@ fn keep_pages_small() {
 const fn keep_pages_small() {}
 
 /// Serves until a signal.
-async fn run(settings: &Settings, play: &DemoMode) -> Result<ExitCode, Box<dyn std::error::Error>> {
+async fn run(settings: &Settings, play: &DemoMode) -> Done {
     let mut signals = Signals::listen()?;
     let mut server = Server::start(settings).await?;
     announce(&server, settings);

@@ -24,7 +24,7 @@ use server_chat::task;
 use server_settings::os_error::{advice, reason};
 use server_settings::{Realm, Settings};
 use server_storage::clock::Clock;
-use server_storage::history::{Copiers, Followed, History, HistoryOptions};
+use server_storage::history::{Followed, History, HistoryOptions};
 use server_storage::journal::{self, Journal, MemoryJournal};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -129,13 +129,13 @@ impl Core {
                     origin: opened.identity.origin(),
                     end,
                     retention: settings.history,
-                    copiers: Copiers::One,
+                    is_shared: false,
                     server: settings.history_server.clone(),
                 };
                 let started = History::start(&options.folder, &settings.limits, &history_options);
-                let (past, ended) = started.map_err(ServeError::Thread)?;
+                let past = started.map_err(ServeError::Thread)?;
                 history = Some(past.clone());
-                let journal = Followed::new(Box::new(opened.journal), past, ended);
+                let journal = Followed::new(Box::new(opened.journal), past);
                 let journal: Box<dyn Journal> = Box::new(journal);
                 (opened.node, journal, secrets)
             }

@@ -8,14 +8,14 @@
 //! record at the wrong place, or with a changed bit, is never parsed.
 
 use chat_core::Position;
-use chat_journal::{Broken, Link};
+use chat_journal::{Broken, Form, Link};
 use serde::{Deserialize, Serialize, Serializer};
-
-/// The first bytes of every record.
-const MAGIC: &[u8; 8] = b"TSCLUSTR";
 
 /// The version of the format of records.
 pub const FORMAT: u16 = 2;
+
+/// The first bytes of every record.
+const FORM: Form = Form(b"TSCLUSTR", FORMAT);
 
 /// The size limit of a record. The log must accept messages of this size.
 pub const MAX_ENVELOPE_BYTES: usize = 8 << 20;
@@ -98,10 +98,8 @@ pub(crate) fn at_once<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::O
 
 /// Makes a record that follows the one with link `tip`. Returns its own link, too.
 pub(crate) fn seal(tip: Link, head: Head, body: Body<'_>) -> (Vec<u8>, Link) {
-    let mut bytes = Vec::from(*MAGIC);
-    bytes.extend_from_slice(&FORMAT.to_le_bytes());
     let content = Content { head, body };
-    let mut bytes = postcard::to_extend(&content, bytes).expect("a record serialises");
+    let mut bytes = postcard::to_extend(&content, FORM.begin()).expect("a record serialises");
     let link = tip.close(&mut bytes);
     (bytes, link)
 }
@@ -109,14 +107,9 @@ pub(crate) fn seal(tip: Link, head: Head, body: Body<'_>) -> (Vec<u8>, Link) {
 /// Parses a record that follows the one with link `tip`. Returns its own link, too.
 pub(crate) fn open(tip: Link, bytes: &[u8]) -> Result<(Head, Body<'_>, Link), Unfit> {
     let (content, link) = tip.open(bytes).ok_or(Unfit::Link)?;
-    let (format, rest) = content
-        .strip_prefix(MAGIC)
-        .and_then(|rest| rest.split_first_chunk::<2>())
-        .ok_or_else(|| Unfit::Content("it is no record of a cluster".into()))?;
-    let format = u16::from_le_bytes(*format);
-    if format != FORMAT {
-        return Err(Unfit::Format(format));
-    }
+    let rest = FORM.rest(content);
+    let rest = rest.ok_or_else(|| Unfit::Content("it is no record of a cluster".into()))?;
+    let rest = rest.map_err(Unfit::Format)?;
     let (content, rest) = postcard::take_from_bytes::<Content<'_>>(rest)
         .map_err(|error| Unfit::Content(error.to_string()))?;
     if !rest.is_empty() {

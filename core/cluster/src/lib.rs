@@ -33,8 +33,8 @@ mod timing;
 pub use envelope::{FORMAT, MAX_ENVELOPE_BYTES, MemberId, Unfit};
 pub use member::{Due, Member, MemberError, Reads, Role, Settings};
 pub use output::{Alarm, AppendId, Outcome, Output, ReadId, Refusal, Source};
-pub use place::{News, Next, Owner, Place};
-pub use snapshot::{LogSnapshot, LogSnapshotError};
+pub use place::{Next, Owner, Place};
+pub use snapshot::LogSnapshot;
 pub use timing::{
     CALL_PATIENCE, FETCH_AGAIN, HEARTBEAT, LEASE, MARGIN, Now, PUBLISH_TIMEOUT, READ_TIMEOUT,
     RETRY, SILENCE,

@@ -35,7 +35,7 @@ use crate::timing::Now;
 
 use append::Append;
 use follow::Missing;
-use ownership::Ownership;
+use ownership::{Leaving, Ownership};
 
 pub use reads::Reads;
 
@@ -62,18 +62,12 @@ pub struct Settings {
     pub reads: Reads,
 }
 
-/// Why settings are not usable.
+/// Settings are not usable: a single entry of this size may be larger than a record of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MemberError {
-    /// A single entry may be larger than a record of the log.
-    #[error(
-        "an entry may have {largest} bytes, and a record of the log has at most {MAX_ENVELOPE_BYTES}: lower the limits of texts"
-    )]
-    Entry {
-        /// The size of the largest entry.
-        largest: usize,
-    },
-}
+#[error(
+    "an entry may have {0} bytes, and a record of the log has at most {MAX_ENVELOPE_BYTES}: lower the limits of texts"
+)]
+pub struct MemberError(usize);
 
 /// The member's part in its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +128,7 @@ impl Member {
     pub fn new(settings: Settings, now: Now) -> Result<Self, MemberError> {
         let hub = Hub::new(settings.config.clone(), settings.origin.seed);
         let place = Place::new(&settings.origin);
-        Self::at(settings, place, hub, now)
+        Self::restored(settings, LogSnapshot { place, hub }, now)
     }
 
     /// A member that follows the log from a snapshot.
@@ -142,14 +136,11 @@ impl Member {
     /// # Errors
     /// The settings are not usable.
     pub fn restored(
-        settings: Settings,
+        mut settings: Settings,
         snapshot: LogSnapshot,
         now: Now,
     ) -> Result<Self, MemberError> {
-        Self::at(settings, snapshot.place, snapshot.hub, now)
-    }
-
-    fn at(mut settings: Settings, place: Place, hub: Hub, now: Now) -> Result<Self, MemberError> {
+        let LogSnapshot { place, hub } = snapshot;
         settings.config.max_batch = settings.config.max_batch.min(largest_batch(&settings)?);
         Ok(Self {
             settings,
@@ -254,7 +245,7 @@ impl Member {
     /// Whether this owner has finished its calls, and its resignation may be in the log.
     #[must_use]
     pub fn has_left(&self) -> bool {
-        matches!(&self.state, State::Owner(ownership) if ownership.has_left())
+        matches!(&self.state, State::Owner(ownership) if ownership.leaving == Leaving::Gone)
     }
 
     /// Whether the owner takes calls. Another member may be the owner if not.
@@ -311,7 +302,7 @@ impl Member {
     /// The instants at which `handle_timeout` is due: one of either clock.
     pub fn poll_timeout(&mut self) -> Due {
         let flying = self.append.as_ref();
-        let mut boot: Vec<Time> = flying.map(Append::due).into_iter().collect();
+        let mut boot: Vec<Time> = flying.map(|append| append.due).into_iter().collect();
         boot.extend(self.missing.as_ref().map(|missing| missing.again_at));
         let is_free = flying.is_none();
         let is_busy = self.is_log_busy();
@@ -412,7 +403,7 @@ fn largest_batch(settings: &Settings) -> Result<u32, MemberError> {
     let longest = texts.into_iter().max().unwrap_or(0) as usize;
     let largest = longest * CHARACTER_BYTES + ENTRY_BYTES;
     match MAX_ENVELOPE_BYTES / largest {
-        0 => Err(MemberError::Entry { largest }),
+        0 => Err(MemberError(largest)),
         entries => Ok(u32::try_from(entries).unwrap_or(u32::MAX)),
     }
 }

@@ -27,14 +27,14 @@ pub struct Owner {
 pub struct Place {
     realm: u128,
     /// The sequence of the last applied record; 0 before the first.
-    pub(crate) sequence: u64,
+    pub sequence: u64,
     tip: Link,
     /// The latest owner.
     pub(crate) owner: Option<Owner>,
     /// The end of the journal that the log's batches form.
-    pub(crate) chain: Chain,
+    pub chain: Chain,
     /// Broken up to the first batch of a log that a life was lost before.
-    continuity: Continuity,
+    pub continuity: Continuity,
 }
 
 /// The next record, parsed. All but its effect on the state is checked.
@@ -42,33 +42,10 @@ pub struct Place {
 pub struct Next {
     /// The place after it.
     pub after: Place,
-    /// What it says.
-    pub news: News,
-}
-
-/// What a record says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
-    /// Its author is the owner.
-    Claimed,
-    /// A batch of the owner's node.
-    Batch {
-        /// The entries.
-        batch: Record,
-        /// Their record of the journal.
-        record: Arc<[u8]>,
-    },
-    /// The owner is there.
-    Heartbeat {
-        /// The position of the last entry.
-        position: Position,
-        /// The digest of the state there.
-        digest: u64,
-    },
-    /// The owner is no longer the owner.
-    Resigned,
-    /// An append is absent.
-    Noop,
+    /// The entries of a batch, and its record of the journal.
+    pub batch: Option<(Record, Arc<[u8]>)>,
+    /// The digest of the state, and the position of its last entry, as a heartbeat has them.
+    pub heartbeat: Option<(Position, u64)>,
 }
 
 impl Place {
@@ -83,12 +60,6 @@ impl Place {
             chain: Chain::new(origin),
             continuity: Continuity::Whole,
         }
-    }
-
-    /// This place, with the given continuity of the records before it.
-    #[must_use]
-    pub fn after(self, continuity: Continuity) -> Self {
-        Self { continuity, ..self }
     }
 
     /// The beginning of a log that continues this journal. Records of an earlier log of the realm do
@@ -109,24 +80,6 @@ impl Place {
             chain: *chain,
             ..Self::new(origin)
         }
-    }
-
-    /// The sequence of the last record; 0 before the first.
-    #[must_use]
-    pub const fn sequence(&self) -> u64 {
-        self.sequence
-    }
-
-    /// The end of the journal that the log's batches form.
-    #[must_use]
-    pub const fn chain(&self) -> &Chain {
-        &self.chain
-    }
-
-    /// Whether the life before the next batch is lost.
-    #[must_use]
-    pub const fn continuity(&self) -> Continuity {
-        self.continuity
     }
 
     /// Whether these bytes are the last record.
@@ -165,29 +118,30 @@ impl Place {
     /// Makes the next record. Returns the place after it, too; for a batch, its chain is the
     /// caller's to set.
     pub(crate) fn seal(&self, author: MemberId, body: Body<'_>) -> (Vec<u8>, Self) {
-        let epoch = match body {
-            Body::Claim { .. } => self.epoch() + 1,
-            Body::Batch { .. } | Body::Heartbeat { .. } | Body::Resigned | Body::Noop => {
-                self.epoch()
+        let head = self.next_head(author, &body);
+        let (bytes, tip) = envelope::seal(self.tip, head, body);
+        let after = match body {
+            Body::Batch { .. } => Self {
+                continuity: Continuity::Whole,
+                ..self.behind(tip)
+            },
+            Body::Claim { .. } | Body::Heartbeat { .. } | Body::Resigned | Body::Noop => {
+                let next = self.next(tip, head, body);
+                next.expect("only a batch may be unfit").after
             }
         };
-        let head = Head {
+        (bytes, after)
+    }
+
+    /// The head of the next record.
+    fn next_head(&self, author: MemberId, body: &Body<'_>) -> Head {
+        let is_claim = matches!(body, Body::Claim { .. });
+        Head {
             realm: self.realm,
             sequence: self.sequence + 1,
-            epoch,
+            epoch: self.epoch() + u64::from(is_claim),
             author,
-        };
-        let (bytes, tip) = envelope::seal(self.tip, head, body);
-        let mut after = self.behind(tip);
-        match body {
-            Body::Batch { .. } => after.continuity = Continuity::Whole,
-            Body::Claim { .. } | Body::Heartbeat { .. } | Body::Resigned | Body::Noop => {
-                after
-                    .take_in(head, body)
-                    .expect("only a batch may be unfit");
-            }
         }
-        (bytes, after)
     }
 
     fn behind(&self, tip: Link) -> Self {
@@ -204,59 +158,49 @@ impl Place {
     /// The bytes are not the next record.
     pub fn open(&self, bytes: &[u8]) -> Result<Next, Unfit> {
         let (head, body, tip) = envelope::open(self.tip, bytes)?;
-        let is_by_owner = self.is_owner(head.author);
-        let epoch = match body {
-            Body::Claim { .. } => self.epoch() + 1,
-            Body::Batch { .. } | Body::Heartbeat { .. } | Body::Resigned | Body::Noop
-                if is_by_owner =>
-            {
-                self.epoch()
-            }
-            Body::Batch { .. } | Body::Heartbeat { .. } | Body::Resigned | Body::Noop => {
-                return Err(Unfit::Content("its author is not the owner".into()));
-            }
-        };
-        let (realm, sequence) = (self.realm, self.sequence + 1);
-        if (head.realm, head.sequence, head.epoch) != (realm, sequence, epoch) {
+        if !matches!(body, Body::Claim { .. }) && !self.is_owner(head.author) {
+            return Err(Unfit::Content("its author is not the owner".into()));
+        }
+        if head != self.next_head(head.author, &body) {
             return Err(Unfit::Content(format!("its head is {head:?}")));
         }
-        let mut after = self.behind(tip);
-        let news = after.take_in(head, body)?;
-        Ok(Next { after, news })
+        self.next(tip, head, body)
     }
 
-    fn take_in(&mut self, head: Head, body: Body<'_>) -> Result<News, Unfit> {
-        Ok(match body {
+    fn next(&self, tip: Link, head: Head, body: Body<'_>) -> Result<Next, Unfit> {
+        let mut next = Next {
+            after: self.behind(tip),
+            batch: None,
+            heartbeat: None,
+        };
+        let after = &mut next.after;
+        match body {
             Body::Claim { address } => {
-                self.owner = Some(Owner {
+                after.owner = Some(Owner {
                     epoch: head.epoch,
                     member: head.author,
                     address: address.into(),
                     resigned: false,
                 });
-                self.chain = self.chain.owned_by(head.epoch);
-                News::Claimed
+                after.chain = self.chain.owned_by(head.epoch);
             }
             Body::Batch { record } => {
-                let batch = self.chain.follow(record).map_err(Unfit::Batch)?;
-                if self.chain.owner() != head.epoch {
+                let batch = after.chain.follow(record).map_err(Unfit::Batch)?;
+                if after.chain.owner() != head.epoch {
                     return Err(Unfit::Content("its batch is of another owner".into()));
                 }
-                self.continuity = Continuity::Whole;
-                News::Batch {
-                    batch,
-                    record: record.into(),
-                }
+                after.continuity = Continuity::Whole;
+                next.batch = Some((batch, record.into()));
             }
-            Body::Heartbeat { position, digest } => News::Heartbeat { position, digest },
+            Body::Heartbeat { position, digest } => next.heartbeat = Some((position, digest)),
             Body::Resigned => {
-                if let Some(owner) = &mut self.owner {
+                if let Some(owner) = &mut after.owner {
                     owner.resigned = true;
                 }
-                News::Resigned
             }
-            Body::Noop => News::Noop,
-        })
+            Body::Noop => {}
+        }
+        Ok(next)
     }
 }
 
@@ -289,21 +233,24 @@ mod tests {
     fn a_log_that_continues_a_journal_has_later_epochs_and_no_record_of_an_earlier_log() {
         let origin = origin();
         let (old, after) = claim(&Place::new(&origin));
-        let chain = after.chain().seal(Time(5), &[Entry::Tick]).after;
-        let place = Place::after_journal(&origin, &chain).after(Continuity::Broken);
-        assert_eq!((place.sequence(), place.chain()), (0, &chain));
+        let chain = after.chain.seal(Time(5), &[Entry::Tick]).after;
+        let place = Place {
+            continuity: Continuity::Broken,
+            ..Place::after_journal(&origin, &chain)
+        };
+        assert_eq!((place.sequence, place.chain), (0, chain));
         assert_eq!(place.open(&old), Err(Unfit::Link));
         let (record, after) = claim(&place);
         let next = place.open(&record).expect("the first record");
-        assert_eq!((&next.after, next.news), (&after, News::Claimed));
+        assert_eq!((&next.after, next.batch), (&after, None));
         assert_eq!(after.epoch(), chain.owner() + 1);
         // Whichever member forms the first batch, it passes the numbers of the lost life.
-        assert_eq!(after.continuity(), Continuity::Broken);
-        let batch = after.chain().seal(Time(6), &[Entry::Tick]);
+        assert_eq!(after.continuity, Continuity::Broken);
+        let batch = after.chain.seal(Time(6), &[Entry::Tick]);
         let record = &batch.bytes;
         let (bytes, sealed) = after.seal(ONE, Body::Batch { record });
         let next = after.open(&bytes).expect("the next record");
-        let follows = [sealed.continuity(), next.after.continuity()];
+        let follows = [sealed.continuity, next.after.continuity];
         assert_eq!(follows, [Continuity::Whole; 2]);
         let mut journal = chain;
         let kept = journal.follow(&batch.bytes).expect("the next record");

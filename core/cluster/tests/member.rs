@@ -4,11 +4,11 @@
 mod bench;
 
 use chat_cluster::{
-    Alarm, CALL_PATIENCE, HEARTBEAT, LEASE, Outcome, Output, PUBLISH_TIMEOUT, RETRY, Role, SILENCE,
+    Alarm, CALL_PATIENCE, HEARTBEAT, LEASE, Outcome, Output, PUBLISH_TIMEOUT, RETRY, Role,
 };
-use chat_core::{Address, Call, Earlier, Read, Reader, RequestKey, SecretHash, Span, Ticket};
+use chat_core::{Call, Earlier, Read, Reader, RequestKey, SecretHash, Span};
 
-use bench::{Bench, owner};
+use bench::{Bench, owner, successor};
 
 #[test]
 fn a_silent_log_is_claimed_and_its_owner_serves() {
@@ -27,9 +27,7 @@ fn a_follower_applies_what_the_owner_appends_and_agrees() {
     owner.pass(HEARTBEAT);
     log.push(owner.acknowledge());
     let mut follower = Bench::new(2);
-    for (index, bytes) in log.iter().enumerate() {
-        follower.record(index as u64 + 1, bytes);
-    }
+    follower.follow(&log);
     assert_eq!(follower.member.sequence(), 4);
     assert_eq!(follower.member.hub().digest(), owner.member.hub().digest());
     assert_eq!(follower.alarms(), Vec::<&Alarm>::new());
@@ -53,14 +51,10 @@ fn an_unknown_append_is_published_again_with_the_same_bytes() {
     // The first one is in the log, so the second one has the wrong last sequence.
     bench.report(id, Outcome::WrongLast);
     let bytes = bench.published.last().expect("it is there").bytes.clone();
-    let read = *bench.reads().last().expect("the record is read");
-    bench.member.found(bench.now, read, None);
-    bench.drain();
+    bench.found(None);
     assert!(!bench.answered(1), "that nothing was found proves nothing");
     bench.pass(PUBLISH_TIMEOUT);
-    let read = *bench.reads().last().expect("the record is read again");
-    bench.member.found(bench.now, read, Some(&bytes));
-    bench.drain();
+    bench.found(Some(&bytes));
     assert!(bench.answered(1));
 }
 
@@ -75,9 +69,7 @@ fn an_append_behind_a_record_that_never_comes_is_published_again() {
     let attempts = bench.published.len();
     bench.report(id, Outcome::WrongLast);
     for _ in 0..20 {
-        let read = *bench.reads().last().expect("the record is read");
-        bench.member.found(bench.now, read, None);
-        bench.drain();
+        bench.found(None);
         bench.pass(PUBLISH_TIMEOUT);
     }
     assert!(bench.published.len() > attempts, "it is published again");
@@ -94,12 +86,7 @@ fn an_append_behind_a_record_that_never_comes_is_published_again() {
 #[test]
 fn an_owner_that_was_superseded_refuses_its_calls_and_follows() {
     let (mut old, log) = owner();
-    let mut new = Bench::new(2);
-    for (index, bytes) in log.iter().enumerate() {
-        new.record(index as u64 + 1, bytes);
-    }
-    new.pass(SILENCE.times(2));
-    let claim = new.acknowledge();
+    let (mut new, claim) = successor(&log);
     old.register(1, None);
     old.register(2, Some(RequestKey(3)));
     old.record(3, &claim);
@@ -128,11 +115,7 @@ fn a_check_ends_in_time_while_a_heartbeat_is_in_flight() {
         },
     };
     for (ticket, wait) in [(2, Span::ZERO), (3, wait)] {
-        let call = check(wait);
-        bench
-            .member
-            .submit(bench.now, Ticket(ticket), Address(1), call);
-        bench.drain();
+        bench.submit(ticket, check(wait));
     }
     assert!(!bench.answered(3), "nothing is there to read");
     let over = bench.now.wall + wait;
@@ -165,18 +148,14 @@ fn a_resignation_follows_the_last_call_at_once() {
 #[test]
 fn calls_are_taken_within_the_lease_only() {
     let (mut bench, _) = owner();
-    let later = LEASE;
-    bench.now.boot += later;
+    bench.now.boot += LEASE;
     bench.register(1, None);
     assert_eq!(bench.moved(), [(1, Earlier::Unasked)]);
 }
 
 #[test]
 fn a_refusal_outside_of_the_lease_does_not_exclude_an_earlier_attempt() {
-    for (late, earlier) in [
-        (chat_core::Span::ZERO, Earlier::None),
-        (LEASE, Earlier::Unknown),
-    ] {
+    for (late, earlier) in [(Span::ZERO, Earlier::None), (LEASE, Earlier::Unknown)] {
         let (mut bench, _) = owner();
         bench.register(1, Some(RequestKey(3)));
         bench.now.boot += late;
@@ -242,13 +221,9 @@ fn a_hole_and_a_changed_record_are_requested_elsewhere() {
 #[test]
 fn an_owner_that_is_behind_a_later_record_departs() {
     let (mut old, mut log) = owner();
-    let mut new = Bench::new(2);
-    for (index, bytes) in log.iter().enumerate() {
-        new.record(index as u64 + 1, bytes);
-    }
     old.register(1, None);
-    new.pass(SILENCE.times(2));
-    log.push(new.acknowledge());
+    let (mut new, claim) = successor(&log);
+    log.push(claim);
     new.pass(HEARTBEAT);
     log.push(new.acknowledge());
     let later = log.len() as u64;

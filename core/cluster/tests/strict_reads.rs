@@ -3,10 +3,10 @@
 #[path = "shared/bench.rs"]
 mod bench;
 
-use chat_cluster::{HEARTBEAT, LEASE, Outcome, PUBLISH_TIMEOUT, RETRY, Reads, Role, SILENCE};
+use chat_cluster::{HEARTBEAT, LEASE, Outcome, PUBLISH_TIMEOUT, RETRY, Reads, Role};
 use chat_core::{Earlier, RequestKey, Ticket};
 
-use bench::{Bench, owner, owner_with};
+use bench::{Bench, owner, owner_with, successor};
 
 /// A strict owner with a participant.
 fn strict() -> Bench {
@@ -61,12 +61,7 @@ fn a_batch_and_a_heartbeat_serve_strict_reads() {
 #[test]
 fn a_strict_read_of_an_owner_that_was_superseded_is_given_to_the_next_one() {
     let (mut old, log) = owner_with(Reads::Strict);
-    let mut new = Bench::new(2);
-    for (index, bytes) in log.iter().enumerate() {
-        new.record(index as u64 + 1, bytes);
-    }
-    new.pass(SILENCE.times(2));
-    let claim = new.acknowledge();
+    let (_, claim) = successor(&log);
     // By its clock the old owner has its lease.
     old.read(1);
     old.read(2);
@@ -89,19 +84,13 @@ fn a_strict_read_waits_while_the_log_refuses() {
 }
 
 #[test]
-fn a_strict_read_outside_of_the_lease_is_not_taken() {
-    let mut bench = strict();
-    bench.now.boot += LEASE;
-    bench.read(2);
-    assert_eq!(bench.moved(), [(2, Earlier::Unasked)]);
-}
-
-#[test]
-fn a_strict_read_that_waits_for_the_end_of_the_lease_is_given_to_the_next_owner() {
+fn a_strict_read_behind_the_lease_is_not_taken_and_one_that_waits_then_is_given_to_the_next_owner()
+{
     let mut bench = strict();
     bench.read(2);
     bench.pass(LEASE);
-    assert_eq!(bench.moved(), [(2, Earlier::Unasked)]);
+    bench.read(3);
+    assert_eq!(bench.moved(), [2, 3].map(|read| (read, Earlier::Unasked)));
     assert!(!bench.answered(2));
 }
 
@@ -119,26 +108,16 @@ fn a_refusal_of_a_command_waits_for_a_record_too() {
 }
 
 #[test]
-fn an_owner_that_resigns_gives_waiting_reads_to_the_next_one() {
-    let mut bench = strict();
-    bench.read(2);
-    bench.member.resign(bench.now);
-    bench.drain();
-    assert_eq!(bench.moved(), [(2, Earlier::Unasked)]);
-}
-
-#[test]
-fn an_owner_that_resigns_takes_no_more_calls() {
+fn an_owner_that_resigns_gives_waiting_reads_to_the_next_one_and_takes_no_more_calls() {
     let mut bench = strict();
     bench.register(3, None);
-    bench.member.resign(bench.now);
     bench.read(2);
-    bench.send_as_nobody(4);
+    bench.member.resign(bench.now);
+    bench.read(4);
+    bench.send_as_nobody(5);
     // Its state may be old, if its clock stood still.
-    assert_eq!(
-        bench.moved(),
-        [(2, Earlier::Unasked), (4, Earlier::Unasked)]
-    );
+    let wanted = [2, 4, 5].map(|call| (call, Earlier::Unasked));
+    assert_eq!(bench.moved(), wanted);
 }
 
 #[test]

@@ -13,13 +13,13 @@ use chat_core::Position;
 
 use crate::files::Files;
 use crate::identity::Origin;
-use crate::link::{LINK_BYTES, Link};
-
-/// The first bytes of every bundle.
-const MAGIC: &[u8; 8] = b"TSBUNDLE";
+use crate::link::{Form, LINK_BYTES, Link};
 
 /// The version of the format of bundles.
 const FORMAT: u16 = 1;
+
+/// The first bytes of every bundle.
+const FORM: Form = Form(b"TSBUNDLE", FORMAT);
 
 /// The kinds of parts.
 const END: u8 = 0;
@@ -40,30 +40,12 @@ pub struct Checkpoint {
     pub digest: u64,
 }
 
-/// Why bytes are not a bundle.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BundleError {
-    /// Other bytes.
-    #[error("it is no journal that `talking-stick records` wrote")]
-    Other,
-    /// Another version of the format.
-    #[error("its format is {0}, and this version reads format {FORMAT}")]
-    Format(u16),
-    /// It ends early.
-    #[error("it ends in the middle of a part, at byte {at}: the rest of the file is missing")]
-    Short {
-        /// The offset of the incomplete part.
-        at: usize,
-    },
-    /// A part is of no known kind.
-    #[error("its part at byte {at} is damaged")]
-    Part {
-        /// The offset of the part.
-        at: usize,
-    },
-    /// Its bytes were changed.
-    #[error("its checksum is wrong")]
-    Checksum,
+/// Why a bundle whose last part is whole is none.
+const CHANGED: &str = "its checksum is wrong";
+
+/// Why a bundle is none that ends in the part at this offset.
+fn short(at: usize) -> String {
+    format!("it ends in the middle of a part, at byte {at}: the rest of the file is missing")
 }
 
 /// Writes a bundle, part by part.
@@ -82,8 +64,7 @@ impl BundleWriter {
     #[must_use]
     pub fn begin(origin: &Origin, out: &mut Vec<u8>) -> Self {
         let from = out.len();
-        out.extend_from_slice(MAGIC);
-        out.extend_from_slice(&FORMAT.to_le_bytes());
+        out.extend_from_slice(&FORM.begin());
         out.extend_from_slice(&postcard::to_stdvec(origin).expect("an origin serialises"));
         Self {
             link: Link::NONE.over(&out[from..]),
@@ -115,24 +96,26 @@ impl BundleWriter {
     /// Appends the end, without which the bundle counts as incomplete.
     pub fn end(mut self, out: &mut Vec<u8>) {
         let from = out.len();
-        out.push(END);
-        out.extend_from_slice(&self.parts.to_le_bytes());
-        let size = u32::try_from(LINK_BYTES).expect("a link is small");
-        out.extend_from_slice(&size.to_le_bytes());
+        head((END, self.parts), LINK_BYTES, out);
         self.link = self.link.over(&out[from..]);
         out.extend_from_slice(&self.link.to_bytes());
     }
 
     fn part(&mut self, kind: u8, position: u64, content: &[u8], out: &mut Vec<u8>) {
         let from = out.len();
-        out.push(kind);
-        out.extend_from_slice(&position.to_le_bytes());
-        let length = u32::try_from(content.len()).expect("a part is below 4 GiB");
-        out.extend_from_slice(&length.to_le_bytes());
+        head((kind, position), content.len(), out);
         out.extend_from_slice(content);
         self.link = self.link.over(&out[from..]);
         self.parts += 1;
     }
+}
+
+/// Appends what is before the content of a part.
+fn head((kind, position): (u8, u64), length: usize, out: &mut Vec<u8>) {
+    out.push(kind);
+    out.extend_from_slice(&position.to_le_bytes());
+    let length = u32::try_from(length).expect("a part is below 4 GiB");
+    out.extend_from_slice(&length.to_le_bytes());
 }
 
 /// A bundle whose checksum is right. Its records are not verified yet.
@@ -154,18 +137,14 @@ impl<'b> Bundle<'b> {
     ///
     /// # Panics
     /// Never: a part has the bytes that are read of it.
-    pub fn read(file: &'b [u8]) -> Result<Self, BundleError> {
-        let rest = file.strip_prefix(MAGIC).ok_or(BundleError::Other)?;
-        let (format, rest) = rest
-            .split_first_chunk::<2>()
-            .ok_or(BundleError::Short { at: MAGIC.len() })?;
-        let format = u16::from_le_bytes(*format);
-        if format != FORMAT {
-            return Err(BundleError::Format(format));
-        }
-        let begin = MAGIC.len() + 2;
-        let (origin, rest) = postcard::take_from_bytes::<Origin>(rest)
-            .map_err(|_| BundleError::Short { at: begin })?;
+    pub fn read(file: &'b [u8]) -> Result<Self, String> {
+        let rest = FORM.rest(file);
+        let rest = rest.ok_or("it is no journal that `talking-stick records` wrote")?;
+        let rest = rest.map_err(|found| {
+            format!("its format is {found}, and this version reads format {FORMAT}")
+        })?;
+        let begin = file.len() - rest.len();
+        let (origin, rest) = postcard::take_from_bytes::<Origin>(rest).map_err(|_| short(begin))?;
         let mut bundle = Self {
             origin,
             checkpoints: Vec::new(),
@@ -173,21 +152,22 @@ impl<'b> Bundle<'b> {
         };
         let mut at = file.len() - rest.len();
         let mut link = Link::NONE.over(&file[..at]);
+        let damaged = |at: usize| format!("its part at byte {at} is damaged");
         for parts in 0_u64.. {
             let head = file.get(at..at + PART_HEAD);
-            let head = head.ok_or(BundleError::Short { at })?;
+            let head = head.ok_or_else(|| short(at))?;
             let position = u64::from_le_bytes(head[1..9].try_into().expect("eight bytes"));
             let length = u32::from_le_bytes(head[9..].try_into().expect("four bytes"));
             let from = at + PART_HEAD;
             let to = from.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
-            let content = file.get(from..to).ok_or(BundleError::Short { at })?;
+            let content = file.get(from..to).ok_or_else(|| short(at))?;
             let key = Position(position);
             match head[0] {
                 END => {
                     let ends = link.over(head).to_bytes() == content;
                     return match ends && position == parts && to == file.len() {
                         true => Ok(bundle),
-                        false => Err(BundleError::Checksum),
+                        false => Err(CHANGED.into()),
                     };
                 }
                 MARKS => bundle.files.marks = content,
@@ -198,17 +178,17 @@ impl<'b> Bundle<'b> {
                     bundle.files.records.insert(key, content);
                 }
                 CHECKPOINT => {
-                    let digest = content.try_into().map_err(|_| BundleError::Part { at })?;
+                    let digest = content.try_into().map_err(|_| damaged(at))?;
                     bundle.checkpoints.push(Checkpoint {
                         position: key,
                         digest: u64::from_le_bytes(digest),
                     });
                 }
-                _ => return Err(BundleError::Part { at }),
+                _ => return Err(damaged(at)),
             }
             link = link.over(&file[at..to]);
             at = to;
         }
-        Err(BundleError::Checksum)
+        Err(CHANGED.into())
     }
 }

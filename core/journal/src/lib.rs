@@ -16,7 +16,6 @@
 //! the recovery is refused**.
 
 mod bundle;
-mod damage;
 mod files;
 mod identity;
 mod link;
@@ -25,12 +24,11 @@ mod record;
 mod recovery;
 mod snapshot;
 
-pub use bundle::{Bundle, BundleError, BundleWriter, Checkpoint};
-pub use damage::Damage;
-pub use files::Files;
+pub use bundle::{Bundle, BundleWriter, Checkpoint};
+pub use files::{Damage, Files};
 pub use identity::{Identity, Origin};
-pub use link::Link;
+pub use link::{Form, Link};
 pub use mark::{Mark, Marks, SLOT_BYTES};
-pub use record::{Broken, Chain, FORMAT, MAX_RECORD_BYTES, Record, Sealed};
+pub use record::{Broken, Chain, FORMAT, Record, Sealed};
 pub use recovery::{Look, Loss, Recovered, RecoveryError, Store, Warning, recover};
 pub use snapshot::{Snapshot, SnapshotError};

@@ -1,4 +1,4 @@
-//! The link between a record and the previous one.
+//! The link between a record and the previous one, and the first bytes of records and files.
 
 use std::fmt;
 
@@ -54,6 +54,30 @@ impl Link {
         let (content, written) = bytes.split_at(length);
         let link = self.over(content);
         (link.to_bytes() == written).then_some((content, link))
+    }
+}
+
+/// The first bytes of a kind of record or file: its name, and the version of its form.
+#[derive(Clone, Copy, Debug)]
+pub struct Form(pub &'static [u8; 8], pub u16);
+
+impl Form {
+    /// The first bytes.
+    #[must_use]
+    pub fn begin(self) -> Vec<u8> {
+        [&self.0[..], &self.1.to_le_bytes()].concat()
+    }
+
+    /// What follows the first bytes, or the version if it is another. `None` for another kind of bytes.
+    #[must_use]
+    pub fn rest(self, bytes: &[u8]) -> Option<Result<&[u8], u16>> {
+        let (format, rest) = bytes.strip_prefix(self.0)?.split_first_chunk::<2>()?;
+        let format = u16::from_le_bytes(*format);
+        Some(if format == self.1 {
+            Ok(rest)
+        } else {
+            Err(format)
+        })
     }
 }
 

@@ -10,19 +10,15 @@ use chat_core::{Entry, Position, Time, VERSION};
 use serde::{Deserialize, Serialize};
 
 use crate::identity::Origin;
-use crate::link::Link;
-
-/// The first bytes of every record.
-const MAGIC: &[u8; 8] = b"TSJOURNL";
+use crate::link::{Form, Link};
 
 /// The version of the record format. Format 1 had one more command, so that its numbers of commands
 /// are others. In format 2 *resumed* did not say whether a life is lost. In format 3 a configuration had
 /// no share of delayed answers, and no entry was *stepped*.
 pub const FORMAT: u16 = 4;
 
-/// The size limit for reading a record. A batch has at most `max_batch` entries, each with a text
-/// of at most `max_message` characters: 16 MiB by default.
-pub const MAX_RECORD_BYTES: usize = 256 << 20;
+/// The first bytes of every record.
+const FORM: Form = Form(b"TSJOURNL", FORMAT);
 
 /// The part before the entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,14 +55,6 @@ pub struct Record {
     pub at: Time,
     /// The entries, at least one.
     pub entries: Vec<Entry>,
-}
-
-impl Record {
-    /// The position of the last entry.
-    #[must_use]
-    pub fn last(&self) -> Position {
-        Position(self.first.0 + self.entries.len() as u64 - 1)
-    }
 }
 
 /// A batch as a record, before it is written.
@@ -169,10 +157,9 @@ impl Chain {
             first,
             at,
         };
-        let mut bytes = Vec::from(*MAGIC);
-        bytes.extend_from_slice(&FORMAT.to_le_bytes());
         let written = Written { head, entries };
-        let mut bytes = postcard::to_extend(&written, bytes).expect("entries serialise");
+        let bytes = postcard::to_extend(&written, FORM.begin());
+        let mut bytes = bytes.expect("entries serialise");
         let tip = self.tip.close(&mut bytes);
         let after = self.behind(first, entries.len(), tip);
         Sealed {
@@ -188,14 +175,9 @@ impl Chain {
     /// The bytes are not the next record.
     pub fn follow(&mut self, bytes: &[u8]) -> Result<Record, Broken> {
         let (content, tip) = self.tip.open(bytes).ok_or(Broken::Link)?;
-        let rest = content.strip_prefix(MAGIC);
-        let (format, rest) = rest
-            .and_then(|rest| rest.split_first_chunk::<2>())
-            .ok_or_else(|| Broken::Content("it is no record".into()))?;
-        let format = u16::from_le_bytes(*format);
-        if format != FORMAT {
-            return Err(Broken::Format(format));
-        }
+        let rest = FORM.rest(content);
+        let rest = rest.ok_or_else(|| Broken::Content("it is no record".into()))?;
+        let rest = rest.map_err(Broken::Format)?;
         let unread = |error: postcard::Error| Broken::Content(error.to_string());
         // The version is first, because this version of the core may not know the format of the
         // rest.

@@ -1,13 +1,12 @@
 //! Recovery of a server's state: with every acknowledged entry, or refused.
 
-use std::fmt;
 use std::ops::ControlFlow;
 
 use chat_core::{Config, Entry, Hub, Position, Reject, Reply, RestoreError, Time};
 
 use crate::identity::Origin;
 use crate::mark::{Mark, Marks};
-use crate::record::{Broken, Chain, Record};
+use crate::record::{Broken, Chain};
 use crate::snapshot::{Snapshot, SnapshotError};
 
 /// Read access to a journal's records, snapshots and marks.
@@ -68,9 +67,10 @@ pub struct Recovered {
 }
 
 /// A problem that does not prevent a start.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
     /// A snapshot is unusable; an older one, or the beginning of the journal, replaces it.
+    #[error("{} cannot be used: {error}", name_of(*number))]
     Snapshot {
         /// Its age: 0 is the newest.
         number: usize,
@@ -79,6 +79,11 @@ pub enum Warning {
     },
     /// The journal ends after its mark: the last entries are durable, but their callers may not
     /// have received answers.
+    #[error(
+        "the journal ends at position {}, and answers up to position {} are known to have left: the last \
+         {} entries are kept",
+        last.0, marked.0, last.0 - marked.0
+    )]
     Unmarked {
         /// The position of the mark.
         marked: Position,
@@ -86,32 +91,14 @@ pub enum Warning {
         last: Position,
     },
     /// A loss that was accepted, with the text of the refusal it replaces.
+    #[error("loss accepted: {0}")]
     Accepted(String),
 }
 
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Snapshot { number: 0, error } => {
-                write!(f, "the newest snapshot cannot be used: {error}")
-            }
-            Self::Snapshot { number, error } => {
-                write!(
-                    f,
-                    "snapshot {} from the end cannot be used: {error}",
-                    number + 1
-                )
-            }
-            Self::Unmarked { marked, last } => write!(
-                f,
-                "the journal ends at position {}, and answers up to position {} are known to have \
-                 left: the last {} entries are kept",
-                last.0,
-                marked.0,
-                last.0 - marked.0
-            ),
-            Self::Accepted(refusal) => write!(f, "loss accepted: {refusal}"),
-        }
+fn name_of(snapshot: usize) -> String {
+    match snapshot {
+        0 => "the newest snapshot".into(),
+        number => format!("snapshot {} from the end", number + 1),
     }
 }
 
@@ -122,7 +109,7 @@ pub enum RecoveryError<E: std::error::Error> {
     #[error("the journal cannot be read: {0}")]
     Store(#[source] E),
     /// A record is missing, damaged or foreign.
-    #[error("the record at position {} is not usable: {broken}. The journal is whole up to position {}{}", at.0, last.0, Known(*marked))]
+    #[error("the record at position {} is not usable: {broken}. The journal is whole up to position {}{}", at.0, last.0, known(*marked))]
     Record {
         /// The position under which the record is stored.
         at: Position,
@@ -134,7 +121,7 @@ pub enum RecoveryError<E: std::error::Error> {
         marked: Option<Position>,
     },
     /// Records are missing.
-    #[error("positions {} to {} are missing from the journal{}", from.0, to.0, Known(*marked))]
+    #[error("positions {} to {} are missing from the journal{}", from.0, to.0, known(*marked))]
     Hole {
         /// The first missing position.
         from: Position,
@@ -160,11 +147,8 @@ pub enum RecoveryError<E: std::error::Error> {
         marked: Position,
     },
     /// The journal's record at its mark differs from the acknowledged one.
-    #[error("the record that ends at position {} is not the one whose answers have left", at.0)]
-    Diverged {
-        /// The position of the mark.
-        at: Position,
-    },
+    #[error("the record that ends at position {} is not the one whose answers have left", _0.0)]
+    Diverged(Position),
     /// The mark is unreadable.
     #[error("the file of marks is {what}: the journal ends at position {}, and whether answers beyond it have left is unknown", last.0)]
     NoMark {
@@ -192,15 +176,9 @@ impl<E: std::error::Error> RecoveryError<E> {
 }
 
 /// The part of an error about the mark.
-struct Known(Option<Position>);
-
-impl fmt::Display for Known {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(marked) => write!(f, "; answers up to position {} have left", marked.0),
-            None => Ok(()),
-        }
-    }
+fn known(marked: Option<Position>) -> String {
+    let known = marked.map(|at| format!("; answers up to position {} have left", at.0));
+    known.unwrap_or_default()
 }
 
 /// Recovers the state of a server from its newest usable snapshot and the records after it.
@@ -261,28 +239,16 @@ fn for_want_of_a_snapshot<E: std::error::Error>(
     error: RecoveryError<E>,
     newest: Option<&Warning>,
 ) -> RecoveryError<E> {
-    match (&error, newest) {
-        (
-            RecoveryError::Hole {
-                from: Position(1),
-                to,
-                ..
-            },
-            Some(Warning::Snapshot {
-                error:
-                    snapshot @ (SnapshotError::Format(_)
-                    | SnapshotError::State {
-                        error: RestoreError::Format,
-                        ..
-                    }),
-                ..
-            }),
-        ) => RecoveryError::Snapshot {
-            error: snapshot.clone(),
-            first: to.next(),
-        },
-        _ => error,
+    use SnapshotError::{Format, State};
+    if let RecoveryError::Hole { from, to, .. } = &error
+        && *from == Position(1)
+        && let Some(Warning::Snapshot { error: unread, .. }) = newest
+        && let Format(_) | State(_, RestoreError::Format) = unread
+    {
+        let (error, first) = (unread.clone(), to.next());
+        return RecoveryError::Snapshot { error, first };
     }
+    error
 }
 
 /// The newest usable snapshot, or an empty server.
@@ -356,18 +322,14 @@ impl Replay<'_> {
             marked,
         };
         let record = self.chain.follow(bytes).map_err(broken)?;
-        self.apply(&record);
-        self.pass_mark();
-        Ok(())
-    }
-
-    fn apply(&mut self, record: &Record) {
         for entry in &record.entries {
             // The answers left before the server stopped, or never will.
             let outcome = self.hub.handle(record.at, entry);
             (self.look)(&self.hub, record.at, entry, &outcome);
             while self.hub.poll_effect().is_some() {}
         }
+        self.pass_mark();
+        Ok(())
     }
 
     fn marked(&self) -> Option<Position> {
@@ -400,7 +362,7 @@ impl Replay<'_> {
         }
         // A snapshot after the mark replaces the record at the mark.
         if position >= self.snapshot && self.at_mark != Some(true) {
-            return Err(RecoveryError::Diverged { at: position });
+            return Err(RecoveryError::Diverged(position));
         }
         if position < last {
             let marked = position;

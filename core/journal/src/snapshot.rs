@@ -11,14 +11,14 @@ use chat_core::{Hub, Position, RestoreError, VERSION};
 use serde::{Deserialize, Serialize};
 
 use crate::identity::Origin;
-use crate::link::Link;
+use crate::link::{Form, Link};
 use crate::record::Chain;
-
-/// The first bytes of every snapshot.
-const MAGIC: &[u8; 8] = b"TSSNAPSH";
 
 /// The version of the format of snapshot files.
 const FORMAT: u16 = 1;
+
+/// The first bytes of every snapshot.
+const FORM: Form = Form(b"TSSNAPSH", FORMAT);
 
 #[derive(Serialize, Deserialize)]
 struct Head<'a> {
@@ -49,15 +49,10 @@ pub enum SnapshotError {
     /// It belongs to another journal.
     #[error("it belongs to another journal")]
     Identity,
-    /// The checksum matches, but the content is not a state: it is from another version, or there
-    /// is a bug.
-    #[error("version {core} wrote it: {error}")]
-    State {
-        /// The version of the core that wrote it.
-        core: String,
-        /// The defect.
-        error: RestoreError,
-    },
+    /// The checksum matches, but the content is not a state: it is from another version of the core, which
+    /// is named, or there is a bug.
+    #[error("version {0} wrote it: {1}")]
+    State(String, RestoreError),
     /// The state differs from the written one, which is a bug.
     #[error("the state that it holds differs from the one that was written")]
     Digest,
@@ -84,9 +79,7 @@ impl Snapshot {
             chain: *chain,
             digest: hub.digest(),
         };
-        let mut bytes = Vec::from(*MAGIC);
-        bytes.extend_from_slice(&FORMAT.to_le_bytes());
-        let mut bytes = postcard::to_extend(&head, bytes).expect("a head serialises");
+        let mut bytes = postcard::to_extend(&head, FORM.begin()).expect("a head serialises");
         bytes.extend_from_slice(&hub.snapshot());
         Link::NONE.close(&mut bytes);
         bytes
@@ -98,23 +91,16 @@ impl Snapshot {
     /// The file is not a usable snapshot.
     pub fn read(origin: &Origin, file: &[u8]) -> Result<Self, SnapshotError> {
         let (content, _) = Link::NONE.open(file).ok_or(SnapshotError::Checksum)?;
-        let rest = content.strip_prefix(MAGIC);
-        let (format, rest) = rest
-            .and_then(|rest| rest.split_first_chunk::<2>())
-            .ok_or_else(|| SnapshotError::Head("it is no snapshot".into()))?;
-        let format = u16::from_le_bytes(*format);
-        if format != FORMAT {
-            return Err(SnapshotError::Format(format));
-        }
+        let rest = FORM.rest(content);
+        let rest = rest.ok_or_else(|| SnapshotError::Head("it is no snapshot".into()))?;
+        let rest = rest.map_err(SnapshotError::Format)?;
         let (head, state) = postcard::take_from_bytes::<Head<'_>>(rest)
             .map_err(|error| SnapshotError::Head(error.to_string()))?;
         if head.origin != origin.link {
             return Err(SnapshotError::Identity);
         }
-        let hub = Hub::restore(state).map_err(|error| SnapshotError::State {
-            core: head.core.into(),
-            error,
-        })?;
+        let hub = Hub::restore(state);
+        let hub = hub.map_err(|error| SnapshotError::State(head.core.into(), error))?;
         if hub.digest() != head.digest || hub.position() != head.chain.last() {
             return Err(SnapshotError::Digest);
         }
@@ -129,7 +115,7 @@ impl Snapshot {
     #[must_use]
     pub fn head_of(origin: &Origin, file: &[u8]) -> Option<(Position, u64)> {
         let (content, _) = Link::NONE.open(file)?;
-        let rest = content.strip_prefix(MAGIC)?.get(2..)?;
+        let rest = FORM.rest(content)?.ok()?;
         let (head, _) = postcard::take_from_bytes::<Head<'_>>(rest).ok()?;
         (head.origin == origin.link).then_some((head.chain.last(), head.digest))
     }

@@ -9,8 +9,8 @@ use chat_core::{
     SecretHash, Time, VERSION,
 };
 use chat_journal::{
-    Broken, Chain, Damage, FORMAT, Files, Identity, Loss, Mark, Recovered, RecoveryError,
-    SLOT_BYTES, Snapshot, Warning, recover,
+    Chain, Damage, FORMAT, Files, Identity, Loss, Mark, Recovered, RecoveryError, SLOT_BYTES,
+    Snapshot, Warning, recover,
 };
 use proptest::prelude::*;
 
@@ -138,14 +138,17 @@ fn visit_of(number: usize, visit: u8) -> Entry {
 }
 
 fn recovered(disk: &Disk, loss: Loss) -> Result<Recovered, RecoveryError<Infallible>> {
-    let config = Config::default();
-    recover(
-        &mut disk.clone(),
-        &identity().origin(),
-        &config,
-        loss,
-        &mut |_, _, _, _| {},
-    )
+    recovered_as(&identity(), disk, loss)
+}
+
+fn recovered_as(
+    identity: &Identity,
+    disk: &Disk,
+    loss: Loss,
+) -> Result<Recovered, RecoveryError<Infallible>> {
+    let (mut disk, config) = (disk.clone(), Config::default());
+    let look = &mut |_: &_, _, _: &_, _: &_| {};
+    recover(&mut disk, &identity.origin(), &config, loss, look)
 }
 
 fn refusal(disk: &Disk) -> String {
@@ -232,15 +235,46 @@ fn a_lost_end_is_refused_by_its_positions_and_can_be_accepted() {
 }
 
 #[test]
-fn a_hole_is_refused_by_its_positions() {
+fn what_is_missing_or_exchanged_is_refused_by_its_positions() {
+    let absent = "the file of marks is absent: the journal ends at position 15";
+    let harms: [(&str, fn(&mut Disk)); 5] = [
+        (
+            "positions 2 to 4 are missing from the journal; answers up to position 15",
+            |disk| {
+                disk.snapshots.clear();
+                disk.records.remove(&Position(2));
+            },
+        ),
+        (
+            "the record that ends at position 15 is not the one whose answers have left",
+            // The same positions with another history.
+            |disk| {
+                let other = Written::of(&[12, 13, 18, 6, 7, 19, 24, 14, 18, 0, 8, 25, 18, 19]);
+                disk.marks = other.disk.marks;
+            },
+        ),
+        (absent, |disk| disk.marks.clear()),
+        ("the file of marks is damaged", |disk| disk.marks.fill(9)),
+        // Zeros are no absence, even without a record.
+        ("the file of marks is damaged", |disk| {
+            disk.marks.fill(0);
+            disk.records.clear();
+            disk.snapshots.clear();
+        }),
+    ];
+    for (wanted, harm) in harms {
+        let mut disk = Written::of(&VISITS).disk;
+        harm(&mut disk);
+        let why = refusal(&disk);
+        assert!(why.starts_with(wanted), "{why}");
+    }
+}
+
+#[test]
+fn the_loss_of_what_is_behind_a_hole_can_be_accepted() {
     let mut written = Written::of(&VISITS);
     written.disk.snapshots.clear();
     written.disk.records.remove(&Position(2));
-    let why = refusal(&written.disk);
-    assert!(
-        why.starts_with("positions 2 to 4 are missing from the journal; answers up to position 15"),
-        "{why}"
-    );
     let accepted = recovered(&written.disk, Loss::Accepted).unwrap();
     assert_eq!(accepted.hub.digest(), written.digests[&1]);
 }
@@ -278,45 +312,11 @@ fn another_secret_another_realm_and_another_journal_are_refused() {
             ..identity()
         },
     ] {
-        let config = Config::default();
-        let refused = recover(
-            &mut written.disk.clone(),
-            &other.origin(),
-            &config,
-            Loss::Refused,
-            &mut |_, _, _, _| {},
-        );
-        let broken = Broken::Link;
-        assert!(
-            matches!(refused, Err(RecoveryError::Record { at: Position(1), broken: found, .. }) if found == broken)
-        );
+        let refused = recovered_as(&other, &written.disk, Loss::Refused);
+        let why = refused.expect_err("a refusal").to_string();
+        let link = "the record at position 1 is not usable: its checksum does not continue";
+        assert!(why.starts_with(link), "{why}");
     }
-    // The same positions with another history.
-    let other = Written::of(&[12, 13, 18, 6, 7, 19, 24, 14, 18, 0, 8, 25, 18, 19]);
-    let mut mixed = written.disk.clone();
-    mixed.marks.clone_from(&other.disk.marks);
-    assert_eq!(
-        refusal(&mixed),
-        "the record that ends at position 15 is not the one whose answers have left"
-    );
-}
-
-#[test]
-fn a_lost_mark_is_refused() {
-    let mut written = Written::of(&VISITS);
-    written.disk.marks.clear();
-    let why = refusal(&written.disk);
-    assert!(
-        why.starts_with("the file of marks is absent: the journal ends at position 15"),
-        "{why}"
-    );
-    written.disk.marks = vec![9; 2 * SLOT_BYTES];
-    assert!(refusal(&written.disk).starts_with("the file of marks is damaged"));
-    // Zeros are no absence, even without a record.
-    written.disk.marks = vec![0; 2 * SLOT_BYTES];
-    written.disk.records.clear();
-    written.disk.snapshots.clear();
-    assert!(refusal(&written.disk).starts_with("the file of marks is damaged"));
 }
 
 /// The records as a build would have written them whose record format is `format`, in a chain.

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use async_nats::jetstream::{self, Context};
 use async_nats::{
-    Client, ConnectErrorKind, ConnectOptions, Event, ReconnectToServer, Server, ServerInfo,
+    Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, ReconnectToServer, Server,
+    ServerInfo,
 };
 use tokio::time::{Instant, sleep};
 
-use crate::calls::Calls;
-use crate::open_error::OpenError;
-use crate::options::{LogOptions, RealmName};
+use crate::options::{LogOptions, OpenError, RealmName};
 
 /// How often the connection is tested. The default of the library is a minute, for which a server
 /// that is paused would look alive.
@@ -59,12 +58,6 @@ impl LogReader {
             realm: options.realm.clone(),
         })
     }
-
-    /// The calls between members over the same connection.
-    #[must_use]
-    pub fn calls(&self) -> Calls {
-        Calls::new(self.client.clone(), self.realm.clone())
-    }
 }
 
 /// Connects to one of the servers, and again whenever the connection is lost.
@@ -88,22 +81,16 @@ async fn connect(options: &LogOptions) -> Result<Client, OpenError> {
         settings = settings.add_root_certificates(authority.clone());
     }
     let servers = options.servers.join(",");
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let error = match settings.clone().connect(&options.servers).await {
-            Ok(client) => return Ok(client),
-            Err(error) => error,
-        };
-        let is_refused = matches!(
-            error.kind(),
-            ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation
-        );
-        if is_refused || Instant::now() >= until {
-            let why = error.to_string();
-            return Err(OpenError::Unreachable { servers, why });
-        }
-        sleep(AGAIN).await;
-    }
+    let is_refused = |error: &ConnectError| {
+        use ConnectErrorKind::{Authentication, AuthorizationViolation};
+        matches!(error.kind(), Authentication | AuthorizationViolation)
+    };
+    let connect = || settings.clone().connect(&options.servers);
+    let connected = retried(PATIENCE, connect, is_refused, || sleep(AGAIN)).await;
+    connected.map_err(|error| {
+        let why = format!("--cluster: no server of {servers} can be used: {error}");
+        OpenError::Unusable(why)
+    })
 }
 
 /// Chooses the servers in turn, so that each attempt is at another one than the one before. Processes
@@ -129,8 +116,9 @@ fn with_credentials(
     if text.contains(KEY_FILE) {
         // The library wants the end of the last line, too.
         let read = settings.credentials(&format!("{text}\n"));
-        return read.map_err(|error| OpenError::Credentials {
-            why: error.to_string(),
+        return read.map_err(|error| {
+            let why = format!("--cluster-credentials: the key file is not usable: {error}");
+            OpenError::Unusable(why)
         });
     }
     Ok(match text.split_once(':') {
@@ -149,5 +137,25 @@ fn report(event: &Event) {
         | Event::LameDuckMode
         | Event::Draining
         | Event::Closed => tracing::debug!("the connection to the cluster's log: {event}"),
+    }
+}
+
+/// Tries until it succeeds or fails for good, or servers that just started have had this time.
+pub(crate) async fn retried<T, E, A, P>(
+    patience: Duration,
+    attempt: impl Fn() -> A,
+    is_final: impl Fn(&E) -> bool,
+    pause: impl Fn() -> P,
+) -> Result<T, E>
+where
+    A: Future<Output = Result<T, E>>,
+    P: Future<Output = ()>,
+{
+    let until = Instant::now() + patience;
+    loop {
+        match attempt().await {
+            Err(error) if !is_final(&error) && Instant::now() < until => pause().await,
+            ended => return ended,
+        }
     }
 }

@@ -12,33 +12,23 @@
 //!         ◄── [`Report`] ── one channel
 //! ```
 //!
-//! Servers of the cluster reach one another over the same connections: see [`Calls`].
+//! Servers of the cluster reach one another over the same connections: see [`LogReader::ask`].
 
-mod append;
-mod calls;
 mod connection;
 mod endpoint;
-mod follow;
-mod isolation;
 mod log;
 mod monitor;
-mod open_error;
 mod options;
-mod read;
 mod reader;
-mod retried;
+mod requests;
 mod snapshots;
-mod state;
 mod streams;
 
-pub use calls::{CallError, Calls, Incoming, Serving};
 pub use connection::LogReader;
 pub use endpoint::{Credit, Report};
 pub use log::Log;
-pub use monitor::{LEAST_VERSION, ServerFault, faults};
-pub use open_error::{OpenError, SettingFault};
-pub use options::{LogOptions, RealmName, RealmNameError, Vouching};
-pub use read::RecordCopy;
-pub use reader::{Extent, ReadTwice};
-pub use snapshots::{StoredBytes, StoredSnapshot};
-pub use state::LogState;
+pub use monitor::faults;
+pub use options::{LogOptions, OpenError, RealmName};
+pub use reader::{Extent, LogState, RecordCopy};
+pub use requests::{CallError, Incoming, Serving};
+pub use snapshots::StoredSnapshot;

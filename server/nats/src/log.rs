@@ -6,22 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_cluster::{AppendId, Outcome, PUBLISH_TIMEOUT, ReadId, Source};
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
 
 use crate::connection::LogReader;
-use crate::endpoint::{Endpoint, Report};
-use crate::open_error::OpenError;
-use crate::options::LogOptions;
-use crate::read::RecordCopy;
-use crate::retried::{AGAIN, PATIENCE};
+use crate::endpoint::{Endpoint, Report, follow};
+use crate::options::{LogOptions, OpenError};
+use crate::reader::RecordCopy;
 use crate::snapshots::StoredSnapshot;
-use crate::{append, follow, monitor, streams};
+use crate::{monitor, streams};
 
 /// The shared log of one realm.
 pub struct Log {
     endpoint: Endpoint,
-    following: Option<JoinHandle<()>>,
+    /// The task that follows the log, which ends when this is dropped.
+    following: JoinSet<()>,
     /// Each task that stores a snapshot has a copy.
     storing: Arc<()>,
 }
@@ -40,13 +39,15 @@ impl Log {
     /// other settings.
     pub async fn open(options: &LogOptions) -> Result<Self, OpenError> {
         let reader = LogReader::open(options).await?;
-        monitor::check_connected(&reader.client)?;
+        let unfit = |why| OpenError::Unusable(format!("--cluster: {why}"));
+        monitor::check_connected(&reader.client).map_err(unfit)?;
         let replicas = streams::make(&reader).await?;
-        monitor::check_all(&reader.context, options).await?;
+        let checked = monitor::check_all(&reader.context, options).await;
+        checked.map_err(unfit)?;
         tracing::info!(realm = %options.realm, replicas, "the cluster's log is open");
         Ok(Self {
             endpoint: Endpoint::new(reader),
-            following: None,
+            following: JoinSet::new(),
             storing: Arc::default(),
         })
     }
@@ -56,51 +57,18 @@ impl Log {
         self.endpoint.tell = Arc::new(tell);
     }
 
-    /// The identity of the realm: `drawn`, if it has none yet. All members receive the same one.
-    ///
-    /// # Errors
-    /// The servers do not answer.
-    pub async fn identity(&self, drawn: &[u8]) -> Result<Vec<u8>, OpenError> {
-        let reader = self.reader();
-        let (subject, stream) = (
-            reader.realm.subject("identity"),
-            reader.realm.identity_stream(),
-        );
-        let until = Instant::now() + PATIENCE;
-        while Instant::now() < until {
-            // Whatever the fate of this is: the record that is there is the identity.
-            let _ = append::append(&reader.client, &subject, 0, drawn.to_vec()).await;
-            if let RecordCopy::There(bytes) = reader.by_leader(&stream, 1).await {
-                return Ok(bytes);
-            }
-            sleep(AGAIN).await;
-        }
-        Err(reader.unidentified())
-    }
-
     /// A reader of the log over the same connection.
     #[must_use]
     pub const fn reader(&self) -> &LogReader {
         &self.endpoint.reader
     }
 
-    /// Stores the snapshot that a log without records continues.
-    ///
-    /// # Errors
-    /// It cannot be stored.
-    pub async fn found(&self, snapshot: StoredSnapshot) -> Result<(), OpenError> {
-        self.reader().store(snapshot).await
-    }
-
     /// Appends the bytes if the log's last sequence is `expected`.
     pub fn publish(&self, id: AppendId, expected: u64, bytes: &[u8]) {
         let (endpoint, bytes) = (self.endpoint.clone(), bytes.to_vec());
         tokio::spawn(async move {
-            let LogReader { client, realm, .. } = &endpoint.reader;
-            let subject = realm.subject("log");
             let began = Instant::now();
-            let appending = append::append(client, &subject, expected, bytes);
-            let mut appending = pin!(appending);
+            let mut appending = pin!(endpoint.reader.append("log", expected, bytes));
             let patience = Duration::from_micros(PUBLISH_TIMEOUT.0);
             let in_time = timeout(patience, &mut appending).await;
             let is_late = in_time.is_err();
@@ -136,11 +104,9 @@ impl Log {
     /// Follows the log from this sequence on, in place of where it was followed before. The attempts
     /// after the first, which is 0, read the record from other replicas, too.
     pub fn follow(&mut self, from: u64, attempt: u64) {
-        if let Some(before) = self.following.take() {
-            before.abort();
-        }
-        let following = follow::follow(self.endpoint.clone(), from, attempt);
-        self.following = Some(tokio::spawn(following));
+        let following = follow(self.endpoint.clone(), from, attempt);
+        self.following = JoinSet::new();
+        self.following.spawn(following);
     }
 
     /// Stores a snapshot, and purges the log below the last two.
@@ -186,12 +152,4 @@ async fn report(endpoint: &Endpoint, id: AppendId, (outcome, began): (Option<Out
         .ended(!matches!(outcome, None | Some(Outcome::Busy)))
         .await;
     endpoint.tell(Report::Published { id, outcome, took });
-}
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        if let Some(following) = self.following.take() {
-            following.abort();
-        }
-    }
 }

@@ -12,43 +12,16 @@ use hyper_util::rt::TokioExecutor;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::options::{LARGEST_MESSAGE, LogOptions, Vouching};
+use crate::options::{LARGEST_MESSAGE, LogOptions};
 
 /// The oldest version of the servers: older ones have lost acknowledged records.
-pub const LEAST_VERSION: (u64, u64, u64) = (2, 14, 4);
+const LEAST_VERSION: (u64, u64, u64) = (2, 14, 4);
 
 /// The time limit of one request.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The longest answer in bytes.
 const MAX_ANSWER: usize = 1 << 20;
-
-/// Why the servers cannot hold a log.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
-pub enum ServerFault {
-    #[error("nats-server {found} is too old: 2.14.4 is the oldest that keeps what it acknowledges")]
-    Old { found: String },
-    #[error(
-        "the servers take messages of {found} bytes, and a record of the log may have {needed}: \
-         set `max_payload: 9MB` in their configuration"
-    )]
-    Payload { found: usize, needed: usize },
-    #[error(
-        "whether the servers sync each record to their disks is not known: name their monitoring \
-         with --cluster-monitor http://HOST:8222,… or vouch for it with --cluster-trust-servers"
-    )]
-    Unproven,
-    #[error(
-        "the server {server} acknowledges records before they are on its disk: set \
-         `sync_interval: always` in the `jetstream` block of its configuration"
-    )]
-    Unsynced { server: String },
-    #[error("the monitoring at {monitor} does not answer: {why}")]
-    Silent { monitor: String, why: String },
-    #[error("--cluster-monitor names no monitoring of {server}, which has a replica of the log")]
-    Unwatched { server: String },
-}
 
 #[derive(Deserialize)]
 struct Varz {
@@ -59,35 +32,38 @@ struct Varz {
 }
 
 /// Checks the server that this process is connected to.
-pub(crate) fn check_connected(client: &Client) -> Result<(), ServerFault> {
+pub(crate) fn check_connected(client: &Client) -> Result<(), String> {
     let info = client.server_info();
     check_version(&info.version)?;
-    match info.max_payload >= LARGEST_MESSAGE {
-        true => Ok(()),
-        false => Err(ServerFault::Payload {
-            found: info.max_payload,
-            needed: LARGEST_MESSAGE,
-        }),
+    let (found, needed) = (info.max_payload, LARGEST_MESSAGE);
+    if found < needed {
+        return Err(format!(
+            "the servers take messages of {found} bytes, and a record of the log may have {needed}: \
+             set `max_payload: 9MB` in their configuration"
+        ));
     }
+    Ok(())
 }
 
 /// Checks the servers that have a replica of the log. Most must answer. One that is down stores
 /// nothing; `faults` checks it once it answers.
-pub(crate) async fn check_all(context: &Context, options: &LogOptions) -> Result<(), ServerFault> {
-    if options.vouching == Vouching::Operator {
+pub(crate) async fn check_all(context: &Context, options: &LogOptions) -> Result<(), String> {
+    if options.is_vouched_for {
         return Ok(());
     }
     if options.monitors.is_empty() {
-        return Err(ServerFault::Unproven);
+        let why = "whether the servers sync each record to their disks is not known: name their \
+                   monitoring with --cluster-monitor http://HOST:8222,… or vouch for it with \
+                   --cluster-trust-servers";
+        return Err(why.into());
     }
     let (mut watched, mut silent) = (BTreeSet::new(), Vec::new());
     for monitor in &options.monitors {
         match asked(monitor).await {
-            Ok(name) => {
-                watched.insert(name);
+            Ok(varz) => {
+                watched.insert(check_server(varz)?);
             }
-            Err(fault @ ServerFault::Silent { .. }) => silent.push(fault),
-            Err(fault) => return Err(fault),
+            Err(fault) => silent.push(fault),
         }
     }
     let silences = silent.len();
@@ -100,33 +76,32 @@ pub(crate) async fn check_all(context: &Context, options: &LogOptions) -> Result
     let replicas = replicas(context, options).await;
     let mut unwatched = replicas.into_iter().filter(|name| !watched.contains(name));
     // A silent server may be the one.
-    let unwatched = unwatched.nth(silences);
-    unwatched.map_or(Ok(()), |server| Err(ServerFault::Unwatched { server }))
+    match unwatched.nth(silences) {
+        Some(server) => Err(format!(
+            "--cluster-monitor names no monitoring of {server}, which has a replica of the log"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Returns what is wrong with the servers that answer now: one that was down when the log was opened, or
 /// that has started with other settings since.
-pub async fn faults(options: &LogOptions) -> Vec<ServerFault> {
+pub async fn faults(options: &LogOptions) -> Vec<String> {
     let mut faults = Vec::new();
-    if options.vouching == Vouching::Servers {
+    if !options.is_vouched_for {
         for monitor in &options.monitors {
-            match asked(monitor).await {
-                Ok(_) | Err(ServerFault::Silent { .. }) => {}
-                Err(fault) => faults.push(fault),
-            }
+            let answer = asked(monitor).await.ok();
+            faults.extend(answer.and_then(|varz| check_server(varz).err()));
         }
     }
     faults
 }
 
-/// Asks the monitoring of a server, and returns the server's name.
-async fn asked(monitor: &str) -> Result<String, ServerFault> {
+/// Asks the monitoring of a server. Its silence is an error.
+async fn asked(monitor: &str) -> Result<Varz, String> {
     let varz = tokio::time::timeout(PATIENCE, varz(monitor)).await;
     let varz = varz.unwrap_or_else(|_| Err("it takes too long".into()));
-    check_server(varz.map_err(|why| ServerFault::Silent {
-        monitor: monitor.into(),
-        why,
-    })?)
+    varz.map_err(|why| format!("the monitoring at {monitor} does not answer: {why}"))
 }
 
 /// The names of the servers that have a replica. A server that is alone names none.
@@ -143,26 +118,26 @@ async fn replicas(context: &Context, options: &LogOptions) -> Vec<String> {
 }
 
 /// Checks one server, and returns its name.
-fn check_server(varz: Varz) -> Result<String, ServerFault> {
+fn check_server(varz: Varz) -> Result<String, String> {
     check_version(&varz.version)?;
-    let syncs = varz.jetstream.pointer("/config/sync_always");
-    match syncs == Some(&Value::Bool(true)) {
-        true => Ok(varz.server_name),
-        false => Err(ServerFault::Unsynced {
-            server: varz.server_name,
-        }),
+    let server = varz.server_name;
+    if varz.jetstream.pointer("/config/sync_always") != Some(&Value::Bool(true)) {
+        return Err(format!(
+            "the server {server} acknowledges records before they are on its disk: set \
+             `sync_interval: always` in the `jetstream` block of its configuration"
+        ));
     }
+    Ok(server)
 }
 
-fn check_version(found: &str) -> Result<(), ServerFault> {
+fn check_version(found: &str) -> Result<(), String> {
     let mut numbers = found.split(['.', '-']).map_while(|part| part.parse().ok());
     let mut next = || numbers.next().unwrap_or(0);
-    match (next(), next(), next()) >= LEAST_VERSION {
-        true => Ok(()),
-        false => Err(ServerFault::Old {
-            found: found.into(),
-        }),
+    if (next(), next(), next()) < LEAST_VERSION {
+        let least = "2.14.4 is the oldest that keeps what it acknowledges";
+        return Err(format!("nats-server {found} is too old: {least}"));
     }
+    Ok(())
 }
 
 async fn varz(monitor: &str) -> Result<Varz, String> {
@@ -180,7 +155,7 @@ async fn varz(monitor: &str) -> Result<Varz, String> {
 mod tests {
     use super::*;
 
-    fn server(version: &str, jetstream: &str) -> Result<String, ServerFault> {
+    fn server(version: &str, jetstream: &str) -> Result<String, String> {
         let text =
             format!(r#"{{"server_name":"a","version":"{version}","jetstream":{jetstream}}}"#);
         check_server(serde_json::from_str(&text).expect("it is what a server writes"))
@@ -189,18 +164,22 @@ mod tests {
     #[test]
     fn a_server_must_be_new_and_sync_each_record() {
         let synced = r#"{"config":{"sync_interval":120000000000,"sync_always":true}}"#;
-        let unsynced = Err(ServerFault::Unsynced { server: "a".into() });
-        assert_eq!(server("2.15.1", synced), Ok("a".into()));
-        assert_eq!(server("2.14.4", synced), Ok("a".into()));
-        assert_eq!(server("3.0.0-RC.1", synced), Ok("a".into()));
+        for new in ["2.15.1", "2.14.4", "3.0.0-RC.1"] {
+            assert_eq!(server(new, synced), Ok("a".into()));
+        }
         for old in ["2.14.3", "2.9.25", "2", ""] {
-            assert_eq!(
-                server(old, synced),
-                Err(ServerFault::Old { found: old.into() })
+            let why = server(old, synced).unwrap_err();
+            assert!(
+                why.starts_with(&format!("nats-server {old} is too old")),
+                "{why}"
             );
         }
         for jetstream in ["{}", "null", r#"{"config":{"sync_interval":1}}"#] {
-            assert_eq!(server("2.15.1", jetstream), unsynced, "{jetstream}");
+            let why = server("2.15.1", jetstream).unwrap_err();
+            assert!(
+                why.starts_with("the server a acknowledges records before"),
+                "{jetstream}"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where the log is, and under which name.
+//! Where the log is, and under which name; and why it cannot be used.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,11 +19,6 @@ pub(crate) const LARGEST_MESSAGE: usize = MAX_ENVELOPE_BYTES + HEADERS;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealmName(String);
 
-/// A name that is no name of a realm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it must have 1 to 32 letters of a to z, digits and dashes")]
-pub struct RealmNameError;
-
 impl Default for RealmName {
     fn default() -> Self {
         Self("main".into())
@@ -37,13 +32,13 @@ impl fmt::Display for RealmName {
 }
 
 impl FromStr for RealmName {
-    type Err = RealmNameError;
+    type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         match !text.is_empty() && text.len() <= MAX_NAME && text.chars().all(fits) {
             true => Ok(Self(text.into())),
-            false => Err(RealmNameError),
+            false => Err("it must have 1 to 32 letters of a to z, digits and dashes"),
         }
     }
 }
@@ -75,16 +70,6 @@ impl RealmName {
     }
 }
 
-/// Who says that the servers sync each record to their disks before they acknowledge it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Vouching {
-    /// The servers, whose monitoring is asked.
-    #[default]
-    Servers,
-    /// The operator.
-    Operator,
-}
-
 /// Where the log is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogOptions {
@@ -99,8 +84,39 @@ pub struct LogOptions {
     pub realm: RealmName,
     /// The addresses of the servers' monitoring, as in `http://10.0.0.1:8222`.
     pub monitors: Vec<String>,
-    /// Who says that the servers sync.
-    pub vouching: Vouching,
+    /// Whether the operator says that the servers sync each record to their disks before they acknowledge
+    /// it. If not, the monitoring of the servers is asked.
+    pub is_vouched_for: bool,
+}
+
+/// Why the log cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It does not exist.
+    #[error(
+        "--cluster: the stream {0} does not exist: no member has made it, or the servers have lost it"
+    )]
+    Absent(String),
+    /// Another reason.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+impl OpenError {
+    /// The error of a stream that cannot be made or read.
+    pub(crate) fn unmade(stream: &str, why: impl fmt::Display) -> Self {
+        Self::Unusable(format!(
+            "--cluster: the stream {stream} cannot be made: {why}"
+        ))
+    }
+
+    /// The error of the snapshots.
+    pub(crate) fn snapshots(realm: &RealmName, why: impl fmt::Display) -> Self {
+        let bucket = realm.bucket();
+        Self::Unusable(format!(
+            "--cluster: the snapshots in {bucket} cannot be read: {why}"
+        ))
+    }
 }
 
 #[cfg(test)]
@@ -116,7 +132,7 @@ mod tests {
             );
         }
         for name in ["", "A", "a.b", "a b", "a_b", "*", &"a".repeat(33)] {
-            assert_eq!(name.parse::<RealmName>(), Err(RealmNameError), "{name}");
+            assert!(name.parse::<RealmName>().is_err(), "{name}");
         }
         let realm = RealmName::default();
         assert_eq!(realm.stream(), "TS_main");

@@ -1,18 +1,27 @@
-//! Reads of the log beside the member that follows it: of its identity, its extent, runs of records, and all
-//! copies of one.
+//! Reads of the log: single records, and beside the member that follows it, its identity, its extent, its
+//! state for operators, runs of records, and all copies of one.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use async_nats::StatusCode;
+use async_nats::connection::State as Connection;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
 use async_nats::jetstream::context::{GetStreamError, GetStreamErrorKind};
+use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind, State};
+use chat_cluster::READ_TIMEOUT;
 use futures_util::StreamExt as _;
-use tokio::task::JoinSet;
+use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::connection::LogReader;
-use crate::open_error::{OpenError, SettingFault};
-use crate::read::{self, RecordCopy};
-use crate::retried::{AGAIN, PATIENCE, retried};
+use crate::connection::{LogReader, retried};
+use crate::options::OpenError;
+use crate::streams::{AGAIN, PATIENCE};
+
+/// The time limit of one read.
+const READ_PATIENCE: Duration = Duration::from_micros(READ_TIMEOUT.0);
 
 /// The largest number of records of one run.
 const RECORDS: usize = 1_024;
@@ -26,6 +35,17 @@ const ATTEMPTS: u32 = 3;
 /// How often any replica is asked for a record that is missing: each request reaches one of them.
 const REPLICAS_ASKED: usize = 6;
 
+/// A record at one source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordCopy {
+    /// The bytes.
+    There(Vec<u8>),
+    /// The source has no such record.
+    Absent,
+    /// The source does not answer.
+    Unanswered,
+}
+
 /// The records that the log has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
@@ -33,6 +53,19 @@ pub struct Extent {
     pub first: u64,
     /// The sequence of the last record; one less than the first if the log has none.
     pub last: u64,
+}
+
+/// What the log holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogState {
+    /// The sequence of the last record; 0 before the first.
+    pub last: u64,
+    /// The number of records.
+    pub records: u64,
+    /// Their size.
+    pub bytes: u64,
+    /// When the last snapshot was stored, in seconds since the epoch of Unix; zero if there is none.
+    pub snapshot_at: u64,
 }
 
 impl LogReader {
@@ -47,14 +80,10 @@ impl LogReader {
                 if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
         };
         let find = || self.context.get_stream(&stream);
-        let found = retried(find, is_absent, || sleep(AGAIN)).await;
-        let found = found.map_err(|error| {
-            let fault = match is_absent(&error) {
-                true => SettingFault::Absent,
-                false => SettingFault::Unmade(error.to_string()),
-            };
-            let stream = stream.clone();
-            OpenError::Stream { stream, fault }
+        let found = retried(PATIENCE, find, is_absent, || sleep(AGAIN)).await;
+        let found = found.map_err(|error| match is_absent(&error) {
+            true => OpenError::Absent(stream.clone()),
+            false => OpenError::unmade(&stream, error),
         })?;
         let state = &found.cached_info().state;
         Ok(Extent {
@@ -64,61 +93,53 @@ impl LogReader {
         })
     }
 
-    /// The identity of the realm; none if it has none yet.
+    /// The identity of the realm: `drawn`, if it has none yet. All members receive the same one. None if it has
+    /// none and none was drawn.
     ///
     /// # Errors
     /// The servers do not answer.
-    pub async fn identity(&self) -> Result<Option<Vec<u8>>, OpenError> {
+    pub async fn identity(&self, drawn: Option<&[u8]>) -> Result<Option<Vec<u8>>, OpenError> {
         let stream = self.realm.identity_stream();
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
+            if let Some(drawn) = drawn {
+                // Whatever the fate of this is: the record that is there is the identity.
+                let _ = self.append("identity", 0, drawn.to_vec()).await;
+            }
             match self.by_leader(&stream, 1).await {
                 RecordCopy::There(bytes) => return Ok(Some(bytes)),
-                RecordCopy::Absent => return Ok(None),
+                RecordCopy::Absent if drawn.is_none() => return Ok(None),
                 // The stream's first leader may not be elected yet.
-                RecordCopy::Unanswered => sleep(AGAIN).await,
+                RecordCopy::Absent | RecordCopy::Unanswered => sleep(AGAIN).await,
             }
         }
-        Err(self.unidentified())
-    }
-
-    /// The error of a realm whose identity cannot be read.
-    pub(crate) fn unidentified(&self) -> OpenError {
-        OpenError::Stream {
-            stream: self.realm.identity_stream(),
-            fault: SettingFault::Unmade("its leader does not answer".into()),
-        }
+        Err(OpenError::unmade(&stream, "its leader does not answer"))
     }
 
     /// The next records from this sequence on, each with its sequence, as one replica has them: one
     /// that it has lost is absent. Empty if none comes in time.
     pub async fn run(&self, from: u64) -> Vec<(u64, Vec<u8>)> {
-        let mut run = Vec::new();
-        if let Err(why) = self.fill(from, &mut run).await {
+        let mut run: Vec<(u64, Vec<u8>)> = Vec::new();
+        let filled = async {
+            let last = self.extent().await?.last;
+            let mut messages = self.messages(from, 0).await?;
+            let mut bytes = 0;
+            while run.last().map_or(from <= last, |(at, _)| *at < last)
+                && run.len() < RECORDS
+                && bytes < BYTES
+                && let Ok(Some(message)) = timeout(READ_PATIENCE, messages.next()).await
+            {
+                let message = message?;
+                let sequence = message.info()?.stream_sequence;
+                bytes += message.payload.len();
+                run.push((sequence, message.payload.to_vec()));
+            }
+            Ok::<_, async_nats::Error>(())
+        };
+        if let Err(why) = filled.await {
             tracing::debug!(from, %why, "a run of records ends early");
         }
         run
-    }
-
-    async fn fill(
-        &self,
-        from: u64,
-        run: &mut Vec<(u64, Vec<u8>)>,
-    ) -> Result<(), async_nats::Error> {
-        let last = self.extent().await?.last;
-        let mut messages = self.messages(from, 0).await?;
-        let mut bytes = 0;
-        while run.last().map_or(from <= last, |(at, _)| *at < last)
-            && run.len() < RECORDS
-            && bytes < BYTES
-            && let Ok(Some(message)) = timeout(read::PATIENCE, messages.next()).await
-        {
-            let message = message?;
-            let sequence = message.info()?.stream_sequence;
-            bytes += message.payload.len();
-            run.push((sequence, message.payload.to_vec()));
-        }
-        Ok(())
     }
 
     /// The records from this sequence on, as one replica has them. One request pulls so many at most; 0
@@ -156,44 +177,93 @@ impl LogReader {
         copies
     }
 
-    /// The records from one sequence to another, each by the leader of the log and by any replica, of
-    /// which the servers choose one. In the order of their sequences.
-    pub async fn twice(&self, from: u64, to: u64) -> Vec<ReadTwice> {
-        let mut reads = JoinSet::new();
-        for sequence in from..=to {
-            let reader = self.clone();
-            reads.spawn(async move { reader.read_twice(sequence).await });
-        }
-        let mut read = reads.join_all().await;
-        read.sort_by_key(|read| read.sequence);
-        read
+    /// A record, by the leader of the stream.
+    ///
+    /// The fate of an append is read only in this way: a replica may lag behind.
+    pub(crate) async fn by_leader(&self, stream: &str, sequence: u64) -> RecordCopy {
+        let read = async {
+            let stream = self.context.get_stream_no_info(stream).await.ok()?;
+            Some(match stream.get_raw_message(sequence).await {
+                Ok(found) if found.sequence == sequence => RecordCopy::There(found.payload.into()),
+                Err(error) if error.kind() == RawMessageErrorKind::Other => return None,
+                Ok(_) | Err(_) => RecordCopy::Absent,
+            })
+        };
+        let read = timeout(READ_PATIENCE, read).await;
+        read.ok().flatten().unwrap_or(RecordCopy::Unanswered)
     }
 
-    async fn read_twice(&self, sequence: u64) -> ReadTwice {
-        let mut read = ReadTwice {
-            sequence,
-            leader: RecordCopy::Unanswered,
-            replica: RecordCopy::Unanswered,
+    /// A record of the log, by any replica.
+    pub(crate) async fn by_replica(&self, sequence: u64) -> RecordCopy {
+        let read = async {
+            let stream = self.context.get_stream_no_info(self.realm.stream()).await;
+            Some(match stream.ok()?.direct_get(sequence).await {
+                Ok(found) if found.sequence == sequence => RecordCopy::There(found.payload.into()),
+                Err(error) if is_silence(&error.kind()) => return None,
+                Ok(_) | Err(_) => RecordCopy::Absent,
+            })
         };
+        let read = timeout(READ_PATIENCE, read).await;
+        read.ok().flatten().unwrap_or(RecordCopy::Unanswered)
+    }
+
+    /// The records from one sequence to another. Each is read by the leader of the log, and by any replica, of
+    /// which the servers choose one.
+    pub async fn twice(&self, from: u64, to: u64) -> Vec<[RecordCopy; 2]> {
+        join_all((from..=to).map(|sequence| self.read_twice(sequence))).await
+    }
+
+    async fn read_twice(&self, sequence: u64) -> [RecordCopy; 2] {
+        let mut leader = RecordCopy::Unanswered;
+        let mut replica = RecordCopy::Unanswered;
         for _ in 0..ATTEMPTS {
-            if read.leader == RecordCopy::Unanswered {
-                read.leader = self.by_leader(&self.realm.stream(), sequence).await;
+            if leader == RecordCopy::Unanswered {
+                leader = self.by_leader(&self.realm.stream(), sequence).await;
             }
-            if read.replica == RecordCopy::Unanswered {
-                read.replica = self.by_replica(sequence).await;
+            if replica == RecordCopy::Unanswered {
+                replica = self.by_replica(sequence).await;
             }
         }
-        read
+        [leader, replica]
+    }
+
+    /// How often the connection was made again; none while there is no connection.
+    #[must_use]
+    pub fn reconnects(&self) -> Option<u64> {
+        let connects = self.client.statistics().connects.load(Ordering::Relaxed);
+        let is_connected = self.client.connection_state() == Connection::Connected;
+        is_connected.then(|| connects.saturating_sub(1))
+    }
+
+    /// The state of the log; none if the servers do not answer.
+    pub async fn state(&self) -> Option<LogState> {
+        let log = self.state_of(self.realm.stream()).await?;
+        let snapshots = self.state_of(self.realm.snapshot_stream()).await?;
+        let seconds = match snapshots.messages {
+            0 => 0,
+            _ => snapshots.last_timestamp.unix_timestamp(),
+        };
+        Some(LogState {
+            last: log.last_sequence,
+            records: log.messages,
+            bytes: log.bytes,
+            snapshot_at: u64::try_from(seconds).unwrap_or_default(),
+        })
+    }
+
+    async fn state_of(&self, stream: String) -> Option<State> {
+        let stream = self.context.get_stream(stream).await.ok()?;
+        Some(stream.cached_info().state.clone())
     }
 }
 
-/// A record, read at two sources.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadTwice {
-    /// Its sequence.
-    pub sequence: u64,
-    /// As the leader of the log has it.
-    pub leader: RecordCopy,
-    /// As a replica has it.
-    pub replica: RecordCopy,
+/// Whether this error says that no replica has answered.
+fn is_silence(error: &DirectGetErrorKind) -> bool {
+    matches!(
+        error,
+        DirectGetErrorKind::ErrorResponse(StatusCode::NO_RESPONDERS, _)
+            | DirectGetErrorKind::TimedOut
+            | DirectGetErrorKind::Request
+            | DirectGetErrorKind::Other
+    )
 }

@@ -5,7 +5,7 @@ use futures_util::TryStreamExt as _;
 use tokio::io::AsyncReadExt as _;
 
 use crate::connection::LogReader;
-use crate::open_error::OpenError;
+use crate::options::OpenError;
 
 /// The number of snapshots that are kept. The log is purged below the oldest of them, so that a
 /// damaged one costs nothing.
@@ -26,18 +26,22 @@ pub struct StoredSnapshot {
     pub bytes: Vec<u8>,
 }
 
-/// The bytes of a stored snapshot, or why they cannot be read.
-pub type StoredBytes = Result<Vec<u8>, String>;
-
 impl LogReader {
-    /// The stored snapshots with their sequences, in ascending order.
+    /// The stored snapshots with their sequences, in ascending order: their bytes, or why they cannot be
+    /// read.
     ///
     /// # Errors
     /// The object store cannot be read.
-    pub async fn snapshots(&self) -> Result<Vec<(u64, StoredBytes)>, OpenError> {
-        let bucket = self.bucket().await.map_err(self.failed())?;
+    pub async fn snapshots(&self) -> Result<Vec<(u64, Result<Vec<u8>, String>)>, OpenError> {
+        let bucket = self
+            .bucket()
+            .await
+            .map_err(|why| OpenError::snapshots(&self.realm, why))?;
         let mut found = Vec::new();
-        for sequence in sequences(&bucket).await.map_err(self.failed())? {
+        for sequence in sequences(&bucket)
+            .await
+            .map_err(|why| OpenError::snapshots(&self.realm, why))?
+        {
             let bytes = read(&bucket, sequence).await;
             found.push((sequence, bytes.map_err(|error| error.to_string())));
         }
@@ -49,8 +53,13 @@ impl LogReader {
     /// # Errors
     /// The object store cannot be read.
     pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, OpenError> {
-        let bucket = self.bucket().await.map_err(self.failed())?;
-        let sequences = sequences(&bucket).await.map_err(self.failed())?;
+        let bucket = self
+            .bucket()
+            .await
+            .map_err(|why| OpenError::snapshots(&self.realm, why))?;
+        let sequences = sequences(&bucket)
+            .await
+            .map_err(|why| OpenError::snapshots(&self.realm, why))?;
         for sequence in sequences.into_iter().rev() {
             match read(&bucket, sequence).await {
                 Ok(bytes) => return Ok(Some(bytes)),
@@ -61,8 +70,13 @@ impl LogReader {
     }
 
     /// Stores a snapshot, deletes all but the newest ones, and purges the log below them.
-    pub(crate) async fn store(&self, snapshot: StoredSnapshot) -> Result<(), OpenError> {
-        self.put(snapshot).await.map_err(self.failed())
+    ///
+    /// # Errors
+    /// It cannot be stored.
+    pub async fn store(&self, snapshot: StoredSnapshot) -> Result<(), OpenError> {
+        self.put(snapshot)
+            .await
+            .map_err(|why| OpenError::snapshots(&self.realm, why))
     }
 
     async fn put(&self, snapshot: StoredSnapshot) -> Result<(), async_nats::Error> {
@@ -94,13 +108,6 @@ impl LogReader {
 
     async fn bucket(&self) -> Result<ObjectStore, async_nats::Error> {
         Ok(self.context.get_object_store(self.realm.bucket()).await?)
-    }
-
-    fn failed(&self) -> impl FnOnce(async_nats::Error) -> OpenError {
-        |error| OpenError::Snapshots {
-            bucket: self.realm.bucket(),
-            why: error.to_string(),
-        }
     }
 }
 

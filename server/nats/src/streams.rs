@@ -1,15 +1,21 @@
 //! The streams of a realm: made with the settings that the log needs, or refused with others.
 
+use std::time::Duration;
+
 use async_nats::Client;
 use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
 use async_nats::jetstream::object_store;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
 use tokio::time::sleep;
 
-use crate::connection::LogReader;
-use crate::open_error::{OpenError, SettingFault};
-use crate::options::{LARGEST_MESSAGE, RealmName};
-use crate::retried::{AGAIN, retried};
+use crate::connection::{LogReader, retried};
+use crate::options::{LARGEST_MESSAGE, OpenError, RealmName};
+
+/// How long servers that just started have until they make a stream, or answer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The pause between two attempts.
+pub(crate) const AGAIN: Duration = Duration::from_millis(500);
 
 /// The replicas of a stream on several servers.
 const REPLICAS: usize = 3;
@@ -29,14 +35,14 @@ pub(crate) async fn make(place: &LogReader) -> Result<usize, OpenError> {
         replicas = 1;
         made = create(place, log_config(realm, replicas)).await;
     }
-    made.map_err(|error| unmade(realm.stream(), &error))?;
+    made.map_err(|error| unmade(&realm.stream(), &error))?;
     let identity = Config {
         max_messages: 1,
         deny_purge: true,
         ..config(realm.identity_stream(), realm.subject("identity"), replicas)
     };
     let made = create(place, identity).await;
-    made.map_err(|error| unmade(realm.identity_stream(), &error))?;
+    made.map_err(|error| unmade(&realm.identity_stream(), &error))?;
     let bucket = object_store::Config {
         bucket: realm.bucket(),
         storage: StorageType::File,
@@ -45,11 +51,8 @@ pub(crate) async fn make(place: &LogReader) -> Result<usize, OpenError> {
         ..object_store::Config::default()
     };
     let create = || context.create_object_store(bucket.clone());
-    let made = retried(create, |_| false, || try_another(&place.client)).await;
-    made.map_err(|error| OpenError::Snapshots {
-        bucket: realm.bucket(),
-        why: error.to_string(),
-    })?;
+    let made = retried(PATIENCE, create, |_| false, || try_another(&place.client)).await;
+    made.map_err(|error| OpenError::snapshots(realm, error))?;
     Ok(replicas)
 }
 
@@ -91,7 +94,7 @@ fn config(name: String, subject: String, replicas: usize) -> Config {
 async fn create(place: &LogReader, config: Config) -> Result<(), CreateStreamError> {
     let is_final = |error: &_| matches!(code_of(error), Some(ALONE | DIFFERENT));
     let create = || place.context.create_stream(config.clone());
-    let made = retried(create, is_final, || try_another(&place.client));
+    let made = retried(PATIENCE, create, is_final, || try_another(&place.client));
     made.await.map(|_| ())
 }
 
@@ -103,11 +106,13 @@ fn code_of(error: &CreateStreamError) -> Option<u64> {
     None
 }
 
-fn unmade(stream: String, error: &CreateStreamError) -> OpenError {
-    let fault = match code_of(error) {
-        Some(DIFFERENT) => SettingFault::Different,
-        Some(ALONE) => SettingFault::Unmade("the server is alone".into()),
-        Some(_) | None => SettingFault::Unmade(error.to_string()),
-    };
-    OpenError::Stream { stream, fault }
+fn unmade(stream: &str, error: &CreateStreamError) -> OpenError {
+    match code_of(error) {
+        Some(DIFFERENT) => OpenError::Unusable(format!(
+            "--cluster: the stream {stream} exists with other settings than this server makes it with; \
+             `nats stream edit` changes them, or --cluster-realm names another realm"
+        )),
+        Some(ALONE) => OpenError::unmade(stream, "the server is alone"),
+        Some(_) | None => OpenError::unmade(stream, error),
+    }
 }

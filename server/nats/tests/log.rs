@@ -12,10 +12,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use chat_cluster::{AppendId, Outcome, ReadId, Source};
-use server_nats::{
-    CallError, Log, LogOptions, OpenError, Report, ServerFault, SettingFault, StoredSnapshot,
-    Vouching,
-};
+use server_nats::{CallError, Log, LogOptions, Report, StoredSnapshot};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
@@ -106,6 +103,11 @@ impl Bench {
         }
     }
 
+    async fn newest_snapshot(&self) -> Option<Vec<u8>> {
+        let newest = self.log.reader().newest_snapshot().await;
+        newest.expect("a bucket")
+    }
+
     /// The next record of the followed log.
     async fn record(&mut self) -> (u64, Vec<u8>) {
         loop {
@@ -164,13 +166,14 @@ async fn all_members_of_a_realm_have_the_identity_that_one_of_them_drew() {
     let options = options(&servers, "identity");
     let (one, two) = tokio::join!(Bench::open(&options), Bench::open(&options));
     let (a, b) = tokio::join!(
-        one.log.identity(b"drawn by one"),
-        two.log.identity(b"drawn by two")
+        one.log.reader().identity(Some(b"drawn by one")),
+        two.log.reader().identity(Some(b"drawn by two"))
     );
     let (a, b) = (a.expect("an identity"), b.expect("an identity"));
     assert_eq!(a, b);
-    assert!(a == b"drawn by one" || a == b"drawn by two");
-    let later = two.log.identity(b"drawn later").await;
+    let drawn = a.as_deref().expect("an identity");
+    assert!(drawn == b"drawn by one" || drawn == b"drawn by two");
+    let later = two.log.reader().identity(Some(b"drawn later")).await;
     assert_eq!(later.expect("an identity"), a);
 }
 
@@ -179,15 +182,7 @@ async fn all_members_of_a_realm_have_the_identity_that_one_of_them_drew() {
 async fn the_log_is_purged_below_the_last_two_snapshots() {
     let servers = shared();
     let mut bench = Bench::open(&options(&servers, "snapshots")).await;
-    assert_eq!(
-        bench
-            .log
-            .reader()
-            .newest_snapshot()
-            .await
-            .expect("a bucket"),
-        None
-    );
+    assert_eq!(bench.newest_snapshot().await, None);
     for sequence in 0..9 {
         bench.append(sequence, b"record").await;
     }
@@ -200,24 +195,13 @@ async fn the_log_is_purged_below_the_last_two_snapshots() {
             bytes: vec![u8::try_from(sequence).expect("it is small"); 300_000],
         });
         loop {
-            let newest = bench
-                .log
-                .reader()
-                .newest_snapshot()
-                .await
-                .expect("a bucket");
+            let newest = bench.newest_snapshot().await;
             if newest.is_some_and(|bytes| u64::from(bytes[0]) == sequence) {
                 break;
             }
         }
     }
-    let newest = bench
-        .log
-        .reader()
-        .newest_snapshot()
-        .await
-        .expect("a bucket");
-    assert_eq!(newest, Some(vec![8; 300_000]));
+    assert_eq!(bench.newest_snapshot().await, Some(vec![8; 300_000]));
     // The purge follows the snapshot.
     while bench.read(5, Source::Leader).await.is_some() {}
     assert_eq!(
@@ -235,7 +219,7 @@ async fn the_log_is_purged_below_the_last_two_snapshots() {
 async fn a_call_reaches_the_member_that_serves_it_or_nobody_at_once() {
     let servers = shared();
     let bench = Bench::open(&options(&servers, "calls")).await;
-    let calls = bench.log.reader().calls();
+    let calls = bench.log.reader();
     let unserved = calls.ask("call", b"hello".to_vec(), PATIENCE).await;
     assert_eq!(unserved, Err(CallError::NoOwner));
     let mut serving = calls.serve("call").await.expect("a connection");
@@ -276,9 +260,14 @@ async fn a_server_that_asks_for_a_password_takes_that_of_the_credentials() {
 
 /// Checks that the servers refuse a connection with these options.
 async fn assert_refused(options: &LogOptions) {
+    let why = refusal(options).await;
+    assert!(why.starts_with("--cluster: no server of"), "{why}");
+}
+
+/// Why a log with these options cannot be opened.
+async fn refusal(options: &LogOptions) -> String {
     let opened = Log::open(options).await;
-    let is_refused = matches!(opened, Err(OpenError::Unreachable { .. }));
-    assert!(is_refused, "{opened:?}");
+    opened.expect_err("the servers are not proper").to_string()
 }
 
 /// The server that leads the stream, by the name of the servers' own choice.
@@ -329,33 +318,25 @@ async fn what_was_acknowledged_outlives_the_stream_s_leader() {
 #[tokio::test]
 #[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 async fn servers_that_do_not_keep_what_they_acknowledge_are_refused() {
-    let fault = |opened: Result<Log, OpenError>| match opened {
-        Err(OpenError::Server(fault)) => fault,
-        other => panic!("{other:?}"),
-    };
     let small = Servers::start_with(1, "SYNC: always");
-    let refused = fault(Log::open(&options(&small, "small")).await);
-    assert!(matches!(
-        refused,
-        ServerFault::Payload {
-            found: 1_048_576,
-            ..
-        }
-    ));
+    let why = refusal(&options(&small, "small")).await;
+    assert!(why.contains("messages of 1048576 bytes"), "{why}");
 
     let lazy = Servers::start_with(1, "max_payload: 9MB");
     let watched = options(&lazy, "lazy");
-    let refused = fault(Log::open(&watched).await);
-    let server = "n0".to_owned();
-    assert_eq!(refused, ServerFault::Unsynced { server });
+    let why = refusal(&watched).await;
+    assert!(
+        why.contains("n0 acknowledges records before they are on its disk"),
+        "{why}"
+    );
     let unwatched = LogOptions {
         monitors: Vec::new(),
         ..watched.clone()
     };
-    let refused = fault(Log::open(&unwatched).await);
-    assert_eq!(refused, ServerFault::Unproven);
+    let why = refusal(&unwatched).await;
+    assert!(why.contains("is not known: name their monitoring"), "{why}");
     let vouched = LogOptions {
-        vouching: Vouching::Operator,
+        is_vouched_for: true,
         ..unwatched
     };
     // One server that is alone has one replica.
@@ -372,13 +353,8 @@ async fn every_server_with_a_replica_is_asked() {
         monitors: options.monitors[..2].to_vec(),
         ..options
     };
-    let opened = Log::open(&some).await;
-    let server = "n2".to_owned();
-    let wanted = ServerFault::Unwatched { server };
-    assert!(
-        matches!(&opened, Err(OpenError::Server(fault)) if *fault == wanted),
-        "{opened:?}"
-    );
+    let why = refusal(&some).await;
+    assert!(why.contains("names no monitoring of n2"), "{why}");
 }
 
 #[tokio::test]
@@ -399,17 +375,8 @@ async fn a_stream_with_other_settings_is_refused() {
         ..async_nats::jetstream::stream::Config::default()
     };
     while context.create_stream(other.clone()).await.is_err() {}
-    let opened = Log::open(&options).await;
-    assert!(
-        matches!(
-            &opened,
-            Err(OpenError::Stream {
-                fault: SettingFault::Different,
-                ..
-            })
-        ),
-        "{opened:?}"
-    );
+    let why = refusal(&options).await;
+    assert!(why.contains("TS_other exists with other settings"), "{why}");
 }
 
 /// The server is so far away that its answer comes when the append already counts as unknown.

@@ -8,15 +8,16 @@
 //! | ends before the newest snapshot | has purged what came between | the snapshot; the journal begins anew |
 //! | has entries | lacks them | refused: `cluster repair`, or an empty folder |
 
+use std::path::Path;
 use std::time::Duration;
 
-use chat_cluster::{LogSnapshot, Place, Unfit};
+use chat_cluster::{FORMAT, LogSnapshot, Place, Unfit};
 use chat_core::{Config, Continuity, Hub, Position};
 use chat_journal::{Identity, Mark, Origin};
-use server_nats::{Extent, Log, LogReader, OpenError, ReadTwice, RecordCopy};
+use server_nats::{Extent, LogReader, OpenError, RecordCopy};
 use server_storage::journal::{FoundJournal, new_identity};
 
-use super::ClusterError;
+use super::{ClusterError, NO_IDENTITY};
 
 /// How often the log is asked for its end, and for the record at the journal's end.
 const ATTEMPTS: u32 = 8;
@@ -24,31 +25,42 @@ const ATTEMPTS: u32 = 8;
 /// The pause between two attempts.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// How another version goes on with a chat whose log it cannot read.
+const NEW_LOG: &str = "stop its members in good order, and make a log of this version from a member's \
+                       folder: `talking-stick cluster repair --from DIR --cluster-realm NEW`";
+
 /// The identity of the realm, which the first member draws. A journal with entries must be of it.
 pub(super) async fn identity(
-    log: &Log,
+    reader: &LogReader,
     own: Option<&FoundJournal>,
 ) -> Result<Identity, ClusterError> {
     let known = own.and_then(|own| own.identity.as_ref());
-    let reader = log.reader();
-    let found = match asked(|| reader.identity()).await? {
+    let found = match asked(|| reader.identity(None)).await? {
         Some(found) => found,
         None => {
             if let Some(own) = own.filter(|own| own.last() > Position(0)) {
                 return Err(lost(own));
             }
             let drawn = known.map_or_else(new_identity, |known| Ok(known.clone()))?;
-            let drawn = postcard::to_stdvec(&drawn).map_err(|_| ClusterError::Identity)?;
-            log.identity(&drawn).await?
+            let drawn = postcard::to_stdvec(&drawn)?;
+            reader.identity(Some(&drawn)).await?.unwrap_or(drawn)
         }
     };
-    let identity: Identity = postcard::from_bytes(&found).map_err(|_| ClusterError::Identity)?;
+    let identity: Identity = postcard::from_bytes(&found).map_err(|_| NO_IDENTITY)?;
     match own {
-        Some(own) if known.is_some_and(|known| *known != identity) => Err(ClusterError::Foreign {
-            folder: own.path().display().to_string(),
-        }),
+        Some(own) if known.is_some_and(|known| *known != identity) => Err(foreign(own.path())),
         Some(_) | None => Ok(identity),
     }
+}
+
+/// The error of a journal of another realm.
+pub(super) fn foreign(folder: &Path) -> ClusterError {
+    let folder = folder.display();
+    format!(
+        "{folder} has the journal of another realm than the log: name another folder with --data, or \
+         another realm with --cluster-realm"
+    )
+    .into()
 }
 
 /// The state and the place at which the member begins.
@@ -61,7 +73,7 @@ pub(super) async fn choose(
     let start = choose_by_journal(reader, origin, limits, own).await?;
     check_end(reader, start.sequence()).await?;
     for copy in reader.copies(start.sequence() + 1).await {
-        check_format(start.place(), &copy)?;
+        check_format(&start.place, &copy)?;
     }
     Ok(start)
 }
@@ -70,10 +82,14 @@ pub(super) async fn choose(
 /// log of another format, and would own it never.
 fn check_format(place: &Place, next: &[u8]) -> Result<(), ClusterError> {
     match place.open(next) {
-        Err(Unfit::Format(format)) => Err(ClusterError::Format {
-            sequence: place.sequence() + 1,
-            format,
-        }),
+        Err(Unfit::Format(format)) => {
+            let sequence = place.sequence + 1;
+            Err(format!(
+                "--cluster: record {sequence} of the log has format {format}, and this version reads \
+                 format {FORMAT}. Start the version that wrote it, or {NEW_LOG}"
+            )
+            .into())
+        }
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -89,7 +105,7 @@ async fn choose_by_journal(
         return Ok(start.unwrap_or_else(|| first(origin, limits, Continuity::Whole)));
     };
     if let (Some(place), Some(end)) = (&own.place, &own.end)
-        && Mark::at(place.chain()) == Mark::at(end)
+        && Mark::at(&place.chain) == Mark::at(end)
         && goes_on(reader, place).await?
         && let Some(hub) = own.hub.take()
     {
@@ -102,7 +118,7 @@ async fn choose_by_journal(
             _ => Err(lost(own)),
         };
     };
-    let (last, chain) = (own.last(), start.place().chain());
+    let (last, chain) = (own.last(), &start.place.chain);
     let is_there = own
         .end
         .as_ref()
@@ -131,26 +147,41 @@ async fn check_end(reader: &LogReader, sequence: u64) -> Result<(), ClusterError
         }
         tokio::time::sleep(AGAIN).await;
     }
-    Err(ClusterError::Shorter { last, sequence })
+    Err(format!(
+        "--cluster: the log ends at record {last}, and a snapshot of it is at {sequence}: the servers \
+         have lost records. `talking-stick cluster repair` makes a log from a member's folder"
+    )
+    .into())
 }
 
 fn lost(own: &FoundJournal) -> ClusterError {
-    ClusterError::Lost {
-        folder: own.path().display().to_string(),
-        last: own.last().0,
-    }
+    let (folder, last) = (own.path().display(), own.last().0);
+    format!(
+        "{folder} has a journal up to position {last}, and the log of the cluster lacks entries of \
+         it. If the log is lost, or this is the journal of a single server, `talking-stick cluster \
+         repair` makes a log from it; if not, start with another folder, or with --accept-loss, \
+         which keeps the journal beside a new one"
+    )
+    .into()
 }
 
 /// The beginning of a log without records.
 fn first(origin: &Origin, limits: &Config, continuity: Continuity) -> LogSnapshot {
     let hub = Hub::new(limits.clone(), origin.seed);
-    LogSnapshot::new(Place::new(origin).after(continuity), hub).expect("both are at position 0")
+    let mut place = Place::new(origin);
+    place.continuity = continuity;
+    LogSnapshot::new(place, hub).expect("both are at position 0")
 }
 
 async fn stored(reader: &LogReader, origin: &Origin) -> Result<Option<LogSnapshot>, ClusterError> {
     let bytes = asked(|| reader.newest_snapshot()).await?;
     let read = bytes.map(|bytes| LogSnapshot::read(origin, &bytes));
-    Ok(read.transpose()?)
+    Ok(read.transpose().map_err(|why| {
+        format!(
+            "--cluster: the newest snapshot is not usable: {why}. If another version wrote it, start \
+             that version, or {NEW_LOG}"
+        )
+    })?)
 }
 
 /// Asks until there is an answer: the log may be electing a leader.
@@ -168,7 +199,7 @@ async fn asked<T>(ask: impl AsyncFn() -> Result<T, OpenError>) -> Result<T, Open
 /// Whether the log has the record at this place, or the one behind it, so that it is this log and no
 /// other one with the same sequences. Servers that just started may not know their records yet.
 async fn goes_on(reader: &LogReader, place: &Place) -> Result<bool, ClusterError> {
-    let sequence = place.sequence();
+    let sequence = place.sequence;
     let mut is_answered = false;
     for _ in 0..ATTEMPTS {
         let Extent { first, last } = asked(|| reader.extent()).await?;
@@ -180,10 +211,7 @@ async fn goes_on(reader: &LogReader, place: &Place) -> Result<bool, ClusterError
         let at = sequence.max(first);
         is_answered = at > last;
         if at <= last {
-            for ReadTwice {
-                leader, replica, ..
-            } in reader.twice(at, at).await
-            {
+            for [leader, replica] in reader.twice(at, at).await {
                 is_answered |= leader == RecordCopy::Absent;
                 for copy in [leader, replica] {
                     if let RecordCopy::There(bytes) = copy {
@@ -199,14 +227,16 @@ async fn goes_on(reader: &LogReader, place: &Place) -> Result<bool, ClusterError
     }
     match is_answered {
         true => Ok(false),
-        false => Err(ClusterError::Unanswered),
+        false => {
+            let why = "the log does not answer with the record at which this member's journal ends";
+            Err(format!("--cluster: {why}").into())
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chat_cluster::FORMAT;
 
     /// The record behind the beginning, in this format and with a right checksum.
     fn record(origin: &Origin, format: u16) -> Vec<u8> {

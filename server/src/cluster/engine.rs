@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use chat_cluster::{Alarm, LogSnapshot, Member, Now, Output, Refusal, Role};
+use chat_cluster::{Alarm, LogSnapshot, Member, Now, Outcome, Output, Refusal, Role};
 use chat_core::{Address, Call, Node, Reject, Span, Ticket};
 use chat_journal::Origin;
 use server_chat::driver::{Engine, EngineOutput, Wake};
@@ -17,11 +17,9 @@ use server_storage::journal::NoWrite;
 use tokio::sync::watch;
 
 use super::keeper::Keeper;
-use super::log_pace::LogPace;
-use super::measures::{alarm_kind, append_result};
-use super::pause::{PauseWatch, TURN};
-use super::resign::Resignation;
+use super::measures::{LogPace, PauseWatch, TURN};
 use super::standing::{MemberStanding, Standings, role_word};
+use super::status::Resignation;
 
 /// A member with its log.
 pub(super) struct MemberEngine {
@@ -34,14 +32,15 @@ pub(super) struct MemberEngine {
     pauses: PauseWatch,
     metrics: Arc<Metrics>,
     pace: LogPace,
-    /// The role, and whether the member has the lease, as the metrics say.
-    reading: Option<(Role, bool)>,
-    resignation: Resignation,
+    /// The role that the metrics say.
+    role: Option<Role>,
+    /// The way to ask this member to resign.
+    pub(super) resignation: Arc<Resignation>,
     /// Whether this server shuts down. An owner that only resigns refuses nothing: another member
     /// takes the calls.
     is_stopping: bool,
     /// The refusals of calls that the member was not asked to take.
-    refused: VecDeque<Output>,
+    refused: VecDeque<EngineOutput>,
     /// The number of snapshots that the member was given.
     states: u64,
 }
@@ -64,8 +63,8 @@ impl MemberEngine {
             pauses: PauseWatch::new(clock::since_boot()),
             metrics,
             pace: LogPace::default(),
-            reading: None,
-            resignation: Resignation::default(),
+            role: None,
+            resignation: Arc::default(),
             is_stopping: false,
             refused: VecDeque::new(),
             states: 0,
@@ -73,15 +72,16 @@ impl MemberEngine {
         (engine, standings)
     }
 
-    /// The way to ask this member to resign.
-    pub(super) fn resignation(&self) -> Resignation {
-        self.resignation.clone()
-    }
-
     fn take(&mut self, now: Now, report: Report) {
         match report {
             Report::Published { id, outcome, took } => {
-                let result = append_result(outcome);
+                let result = match outcome {
+                    Some(Outcome::Acknowledged(_)) => "acknowledged",
+                    Some(Outcome::WrongLast) => "wrong_last",
+                    Some(Outcome::Busy) => "busy",
+                    Some(Outcome::Rejected) => "rejected",
+                    None => "unknown",
+                };
                 self.metrics.count(Row::ClusterAppends, result);
                 self.metrics.took(Row::ClusterAppendSeconds, "", took);
                 self.pace.appended(outcome, took);
@@ -154,8 +154,8 @@ impl MemberEngine {
                 tracing::info!(epoch, "this member is the owner no more");
             }
             Output::Alarm(alarm) => {
-                self.metrics.count(Row::ClusterAlarms, alarm_kind(&alarm));
-                sound(&alarm);
+                let kind = sound(&alarm);
+                self.metrics.count(Row::ClusterAlarms, kind);
             }
             Output::Applied { place, record } => {
                 if let Some(keeper) = &self.keeper {
@@ -167,16 +167,14 @@ impl MemberEngine {
     }
 
     fn measure(&mut self, now: Now) {
-        let reading = (self.member.role(), self.member.has_lease(now));
-        if self.reading.replace(reading) != Some(reading) {
-            let metrics = &self.metrics;
-            metrics.set_one(Row::ClusterRole, role_word(reading.0));
-            metrics.set(Row::ClusterLease, "", reading.1.into());
+        let (member, metrics) = (&self.member, &self.metrics);
+        let role = member.role();
+        if self.role.replace(role) != Some(role) {
+            metrics.set_one(Row::ClusterRole, role_word(role));
         }
-        let epoch = self.member.place().epoch();
-        self.metrics.set(Row::ClusterEpoch, "", epoch);
-        let sequence = self.member.sequence();
-        self.metrics.set(Row::ClusterSequence, "", sequence);
+        metrics.set(Row::ClusterLease, "", member.has_lease(now).into());
+        metrics.set(Row::ClusterEpoch, "", member.place().epoch());
+        metrics.set(Row::ClusterSequence, "", member.sequence());
     }
 
     fn publish_standing(&mut self) {
@@ -194,7 +192,8 @@ impl MemberEngine {
 
 impl Engine for MemberEngine {
     fn attach(&mut self, wake: Wake) {
-        self.resignation.attach(Wake::clone(&wake));
+        // A second driver does not exist.
+        let _ = self.resignation.wake.set(Wake::clone(&wake));
         let (report, reports) = channel();
         self.reports = Some(reports);
         self.log.attach(move |reported| {
@@ -221,20 +220,26 @@ impl Engine for MemberEngine {
     }
 
     fn submit(&mut self, clock: &Clock, ticket: Ticket, from: Address, call: Call) {
-        let now = now(clock);
+        let (now, earlier) = (now(clock), call.earlier_if_refused());
         self.pauses.turn(now.boot);
         if self.pauses.is_in_doubt(now.boot) {
             self.metrics.count(Row::ClusterRefusedForPause, "");
-            return self.refused.push_back(refusal(ticket, &call));
+            let reject = Reject::StorageUnavailable {
+                retry_after: Span::secs(1),
+                earlier,
+            };
+            let refusal = chat_core::Output::Reply {
+                ticket,
+                outcome: Err(reject),
+            };
+            return self.refused.push_back(EngineOutput::Node(refusal));
         }
         let node = self.member.owned_node();
         let is_halted = node.is_some_and(|node| node.check_storage(now.wall).is_err());
         if is_halted && !self.is_stopping && !matches!(call, Call::Read { .. }) {
             // The node would refuse it until the log answers. The door tries it again.
-            return self.refused.push_back(Output::Moved(Refusal {
-                ticket,
-                earlier: call.earlier_if_refused(),
-            }));
+            let refusal = EngineOutput::Moved { ticket, earlier };
+            return self.refused.push_back(refusal);
         }
         self.member.submit(now, ticket, from, call);
     }
@@ -265,18 +270,16 @@ impl Engine for MemberEngine {
     }
 
     fn poll_output(&mut self) -> Option<EngineOutput> {
-        while let Some(output) = self
-            .refused
-            .pop_front()
-            .or_else(|| self.member.poll_output())
-        {
-            // The standing is published before the output leaves, because its receiver reads it.
-            self.publish_standing();
+        // The standing is published before an output leaves, because its receiver reads it.
+        self.publish_standing();
+        if let Some(refusal) = self.refused.pop_front() {
+            return Some(refusal);
+        }
+        while let Some(output) = self.member.poll_output() {
             if let Some(output) = self.carry_out(output) {
                 return Some(output);
             }
         }
-        self.publish_standing();
         None
     }
 
@@ -319,36 +322,31 @@ fn now(clock: &Clock) -> Now {
     }
 }
 
-/// The refusal of a call that is not tried.
-fn refusal(ticket: Ticket, call: &Call) -> Output {
-    let reject = Reject::StorageUnavailable {
-        retry_after: Span::secs(1),
-        earlier: call.earlier_if_refused(),
+/// Tells the operator, and returns the kind of the alarm.
+fn sound(alarm: &Alarm) -> &'static str {
+    let (kind, sequence, what) = match alarm {
+        Alarm::Hole { sequence } => {
+            let what = "a replica of the log lacks a record, which is read elsewhere";
+            ("hole", sequence, what)
+        }
+        Alarm::Damaged { sequence } => {
+            let what = "a replica of the log has a damaged record, which is read elsewhere";
+            ("damaged", sequence, what)
+        }
+        Alarm::Diverged { sequence } => {
+            let what = "the state differs from the owner's: this member waits for a snapshot";
+            ("diverged", sequence, what)
+        }
+        Alarm::Unreadable { sequence, why } => {
+            tracing::error!(
+                sequence,
+                %why,
+                "the log has a record that this version cannot apply: this member waits for a \
+                 snapshot"
+            );
+            return "unreadable";
+        }
     };
-    Output::Node(chat_core::Output::Reply {
-        ticket,
-        outcome: Err(reject),
-    })
-}
-
-fn sound(alarm: &Alarm) {
-    match alarm {
-        Alarm::Hole { sequence } => tracing::error!(
-            sequence,
-            "a replica of the log lacks a record, which is read elsewhere"
-        ),
-        Alarm::Damaged { sequence } => tracing::error!(
-            sequence,
-            "a replica of the log has a damaged record, which is read elsewhere"
-        ),
-        Alarm::Diverged { sequence } => tracing::error!(
-            sequence,
-            "the state differs from the owner's: this member waits for a snapshot"
-        ),
-        Alarm::Unreadable { sequence, why } => tracing::error!(
-            sequence,
-            %why,
-            "the log has a record that this version cannot apply: this member waits for a snapshot"
-        ),
-    }
+    tracing::error!(sequence, "{what}");
+    kind
 }

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use chat_cluster::{LogSnapshot, News, Place};
+use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Hub, Position};
 use chat_journal::Origin;
 use server_nats::LogReader;
@@ -54,11 +54,10 @@ struct Backlog {
 pub(super) struct Keeper {
     queue: Option<Sender<KeptBatch>>,
     backlog: Arc<Backlog>,
-    history: History,
+    /// The history that follows the journal.
+    pub(super) history: History,
     /// Receives the journal when its thread has ended.
     ended: Receiver<KeptJournal>,
-    /// Notified when the history's follower has ended.
-    followed: Receiver<()>,
     announced: Position,
 }
 
@@ -70,7 +69,7 @@ impl Keeper {
     pub(super) fn start(
         journal: KeptJournal,
         (reader, origin): (LogReader, Origin),
-        (history, followed): (History, Receiver<()>),
+        history: History,
     ) -> std::io::Result<Self> {
         let backlog = Arc::new(Backlog::default());
         let (queue, batches) = channel();
@@ -88,7 +87,7 @@ impl Keeper {
         thread::Builder::new()
             .name("keeper".into())
             .spawn(move || {
-                server_storage::priority::lower();
+                server_storage::lower_priority();
                 // A shutdown that has timed out no longer receives.
                 let _ = end.send(worker.run());
             })?;
@@ -97,14 +96,8 @@ impl Keeper {
             backlog,
             history,
             ended,
-            followed,
             announced: Position(0),
         })
-    }
-
-    /// The history that follows the journal.
-    pub(super) const fn history(&self) -> &History {
-        &self.history
     }
 
     /// The member has applied entries up to this position: reads of the history wait for them.
@@ -117,7 +110,7 @@ impl Keeper {
 
     /// Keeps a batch that is in the log.
     pub(super) fn keep(&self, place: Place, record: Arc<[u8]>) {
-        let (sequence, size) = (place.sequence(), record.len() as u64);
+        let (sequence, size) = (place.sequence, record.len() as u64);
         let waiting = self.backlog.waiting.fetch_add(size, Ordering::Relaxed);
         let sent = match &self.queue {
             Some(queue) if waiting == 0 || waiting + size <= WAITING => {
@@ -143,7 +136,7 @@ impl Keeper {
                 tracing::warn!("the journal is not complete; the next start reads the rest");
             }
         }
-        self.history.stop(&self.followed);
+        self.history.stop();
     }
 }
 
@@ -192,8 +185,8 @@ impl Worker {
         let size = |batch: &KeptBatch| batch.record.len() as u64;
         let size = batches.iter().map(size).sum();
         self.backlog.waiting.fetch_sub(size, Ordering::Relaxed);
-        let known = self.journal.place().sequence();
-        batches.retain(|batch| batch.place.sequence() > known);
+        let known = self.journal.place().sequence;
+        batches.retain(|batch| batch.place.sequence > known);
         match batches.last().map(|batch| batch.place.clone()) {
             Some(end) => self.append(&batches, &end),
             None => Ok(()),
@@ -203,7 +196,7 @@ impl Worker {
     fn append(&mut self, batches: &[KeptBatch], end: &Place) -> Result<(), KeepError> {
         self.journal.append(batches, end)?;
         self.misses = 0;
-        self.history.commit(self.journal.place().chain().last());
+        self.history.commit(self.journal.place().chain.last());
         Ok(())
     }
 
@@ -224,7 +217,7 @@ impl Worker {
 
     /// Reads from the log what the journal lacks up to this sequence.
     fn catch_up(&mut self, sequence: u64) {
-        while self.journal.place().sequence() < sequence {
+        while self.journal.place().sequence < sequence {
             if self.backlog.is_stopping.load(Ordering::Relaxed) {
                 return;
             }
@@ -237,7 +230,7 @@ impl Worker {
     /// Reads the next run of records.
     fn read_on(&mut self) -> Result<(), KeepError> {
         let mut place = self.journal.place().clone();
-        let from = place.sequence() + 1;
+        let from = place.sequence + 1;
         let (runtime, reader) = (self.runtime.clone(), self.reader.clone());
         let mut records = runtime.block_on(reader.run(from));
         let is_next = |bytes: &Vec<u8>| place.open(bytes).is_ok();
@@ -257,7 +250,7 @@ impl Worker {
                 break;
             };
             place = next.after;
-            if let News::Batch { record, .. } = next.news {
+            if let Some((_, record)) = next.batch {
                 let place = place.clone();
                 batches.push(KeptBatch { place, record });
             }
@@ -268,7 +261,7 @@ impl Worker {
     /// Continues at the newest snapshot, if the log is purged, or its next record is lost.
     fn begin_anew(&mut self) -> Result<(), KeepError> {
         let place = self.journal.place();
-        let (sequence, position) = (place.sequence(), place.chain().last());
+        let (sequence, position) = (place.sequence, place.chain.last());
         self.misses += 1;
         let extent = self.runtime.block_on(self.reader.extent());
         let is_purged = extent.is_ok_and(|extent| extent.first > sequence + 1);
@@ -286,12 +279,12 @@ impl Worker {
             Ok(Ok(snapshot)) if snapshot.sequence() > sequence => {
                 tracing::warn!(
                     last = position.0,
-                    begins = snapshot.hub().position().0,
+                    begins = snapshot.hub.position().0,
                     "the log has purged what this member's journal lacks: it begins anew, and the \
                      old one is kept beside it"
                 );
                 self.journal.continue_at(&snapshot)?;
-                self.history.commit(snapshot.hub().position());
+                self.history.commit(snapshot.hub.position());
                 return Ok(());
             }
             Ok(Ok(_)) => tracing::debug!(sequence, "the log has no later record now"),

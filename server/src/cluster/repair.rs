@@ -5,77 +5,64 @@
 //! snapshot is stored first: a member that starts between the two steps draws another identity, and
 //! then cannot read it.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
 use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Config, Position};
 use chat_journal::Identity;
-use server_nats::{Extent, Log, LogReader, OpenError, SettingFault, StoredSnapshot};
+use server_nats::{Log, LogReader, OpenError, StoredSnapshot};
 use server_settings::{ClusterSettings, Durability, JournalSettings, LossRule};
 use server_storage::journal::{self, FoundJournal};
 
 use super::wire::{STATUS, encode};
-use super::{ClusterError, options};
+use super::{ClusterError, NO_IDENTITY, options};
 
 /// How long members have to say that they run.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whether to make the log, or to say what it would be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Repair {
-    /// Nothing is changed.
-    DryRun,
-    /// The log is made.
-    Made,
-}
-
-/// Makes the log of the realm from the journal in this folder, and returns what was done, or would be.
+/// Makes the log of the realm from the journal in this folder, and returns what was done; a dry run changes
+/// nothing, and returns what would be done.
 ///
 /// # Errors
 /// The log has records, or is of another realm, or members run, or the journal is not usable.
 pub(crate) async fn repair(
     cluster: &ClusterSettings,
     (from, loss): (&Path, LossRule),
-    repair: Repair,
+    is_dry_run: bool,
 ) -> Result<String, ClusterError> {
     let own = read(from, loss)?;
     let (Some(identity), Some(chain)) = (&own.identity, &own.end) else {
-        return Err(ClusterError::NoEntries {
-            folder: from.display().to_string(),
-        });
+        return Err(no_entries(from));
     };
     let origin = identity.origin();
     let reader = LogReader::open(&options(cluster)?).await?;
-    let running = reader.calls().ask_all(STATUS, encode(&()), PATIENCE).await;
-    if !running.is_empty() {
-        return Err(ClusterError::Running {
-            members: running.len(),
-        });
+    let running = reader.ask_all(STATUS, encode(&()), PATIENCE).await.len();
+    if running > 0 {
+        return Err(format!("{running} members of the realm run: stop them first").into());
     }
     check_empty(cluster, &reader, identity).await?;
-    let hub = own.hub.as_ref().ok_or(ClusterError::Identity)?;
-    let place = Place::after_journal(&origin, chain).after(own.continuity);
+    let hub = own.hub.as_ref().ok_or(NO_IDENTITY)?;
+    let mut place = Place::after_journal(&origin, chain);
+    place.continuity = own.continuity;
     let digest = hub.digest();
     let mut text = report(&own, digest);
-    if repair == Repair::DryRun {
+    if is_dry_run {
         text.push_str("nothing    was changed\n");
         return Ok(text);
     }
-    let state = own.hub.ok_or(ClusterError::Identity)?;
-    let snapshot = LogSnapshot::new(place, state).ok_or(ClusterError::Identity)?;
     let log = Log::open(&options(cluster)?).await?;
-    log.found(StoredSnapshot {
+    let log = log.reader();
+    log.store(StoredSnapshot {
         sequence: 0,
         position: chain.last().0,
         digest,
         version: env!("CARGO_PKG_VERSION"),
-        bytes: snapshot.to_bytes(&origin),
+        bytes: LogSnapshot::write(&origin, &place, hub),
     })
     .await?;
-    let bytes = postcard::to_stdvec(identity).map_err(|_| ClusterError::Identity)?;
-    if log.identity(&bytes).await? != bytes {
+    let bytes = postcard::to_stdvec(identity)?;
+    if log.identity(Some(&bytes)).await? != Some(bytes) {
         return Err(taken(cluster, "another realm's identity"));
     }
     text.push_str("the log    is made: members may start\n");
@@ -85,9 +72,7 @@ pub(crate) async fn repair(
 /// Locks the folder, and reads its journal.
 fn read(from: &Path, loss: LossRule) -> Result<FoundJournal, ClusterError> {
     if !journal::database_in(from).exists() {
-        return Err(ClusterError::NoEntries {
-            folder: from.display().to_string(),
-        });
+        return Err(no_entries(from));
     }
     let settings = JournalSettings {
         folder: from.into(),
@@ -99,11 +84,15 @@ fn read(from: &Path, loss: LossRule) -> Result<FoundJournal, ClusterError> {
     };
     let own = journal::find(&settings, &Config::default())?;
     match own.last() {
-        Position(0) => Err(ClusterError::NoEntries {
-            folder: from.display().to_string(),
-        }),
+        Position(0) => Err(no_entries(from)),
         _ => Ok(own),
     }
+}
+
+/// The error of a folder without a journal to make a log from.
+fn no_entries(folder: &Path) -> ClusterError {
+    let folder = folder.display();
+    format!("{folder}: there is no journal with entries; --from names the folder of one").into()
 }
 
 /// Checks that the realm has nothing but what an earlier attempt left.
@@ -112,20 +101,17 @@ async fn check_empty(
     reader: &LogReader,
     identity: &Identity,
 ) -> Result<(), ClusterError> {
-    let extent = match reader.extent().await {
-        Err(OpenError::Stream {
-            fault: SettingFault::Absent,
-            ..
-        }) => return Ok(()),
-        extent => extent?,
+    let last = match reader.extent().await {
+        Err(OpenError::Absent(_)) => return Ok(()),
+        extent => extent?.last,
     };
-    if let Extent { last: 1.., .. } = extent {
-        return Err(taken(cluster, &format!("records up to {}", extent.last)));
+    if last > 0 {
+        return Err(taken(cluster, &format!("records up to {last}")));
     }
     if let Some((sequence @ 1.., _)) = reader.snapshots().await?.last() {
         return Err(taken(cluster, &format!("a snapshot at {sequence}")));
     }
-    let known = reader.identity().await?;
+    let known = reader.identity(None).await?;
     match known.map(|bytes| postcard::from_bytes::<Identity>(&bytes)) {
         Some(known) if known.as_ref() != Ok(identity) => {
             Err(taken(cluster, "another realm's identity"))
@@ -134,37 +120,32 @@ async fn check_empty(
     }
 }
 
+/// The error of a realm that is not empty.
 fn taken(cluster: &ClusterSettings, what: &str) -> ClusterError {
-    ClusterError::Taken {
-        realm: cluster.realm.clone(),
-        what: what.into(),
-    }
+    let realm = &cluster.realm;
+    format!(
+        "the realm {realm} has {what}, and nothing was changed: its log is not lost. Delete its streams to \
+         make a log anew, or name another realm with --cluster-realm"
+    )
+    .into()
 }
 
 /// What the journal has, for an operator who compares the folders of several members.
 fn report(own: &FoundJournal, digest: u64) -> String {
-    let last = own.last();
-    let mut text = format!("journal    {}\n", own.path().display());
-    // A text takes everything.
-    let _ = writeln!(
-        text,
-        "ends       at position {}, digest {digest:016x}",
-        last.0
-    );
-    let _ = match own.marked() {
-        Some(marked) if marked > last => writeln!(
-            text,
-            "lost       answers up to position {} have left: {} entries are missing",
-            marked.0,
-            marked.0 - last.0
+    let last = own.last().0;
+    let answers = match own.marked().map(|marked| marked.0) {
+        Some(marked) if marked > last => format!(
+            "lost       answers up to position {marked} have left: {} entries are missing",
+            marked - last
         ),
-        Some(marked) => writeln!(
-            text,
-            "answers    up to position {} are known to have left: {} entries are beyond that, and kept",
-            marked.0,
-            last.0 - marked.0
+        Some(marked) => format!(
+            "answers    up to position {marked} are known to have left: {} entries are beyond that, and kept",
+            last - marked
         ),
-        None => writeln!(text, "answers    the file of marks is absent or damaged"),
+        None => "answers    the file of marks is absent or damaged".into(),
     };
-    text
+    format!(
+        "journal    {}\nends       at position {last}, digest {digest:016x}\n{answers}\n",
+        own.path().display()
+    )
 }

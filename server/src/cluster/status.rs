@@ -1,37 +1,45 @@
-//! `talking-stick cluster status`: what each member says of itself.
+//! `talking-stick cluster status`: what each member says of itself; and `talking-stick cluster resign`: the
+//! owner hands the log over, and goes on as a follower.
 
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use server_chat::driver::NodeClient;
+use server_chat::driver::Wake;
 use server_chat::render_text::{json_line, one_line};
-use server_nats::{Calls, Log};
+use server_nats::{CallError, Incoming, Log, LogReader};
 use server_settings::ClusterSettings;
+use tokio::time::Instant;
 
-use super::standing::{Standings, role_word};
-use super::wire::{MemberStatus, STATUS, decode, encode};
+use super::standing::{Membership, role_word};
+use super::wire::{MemberStatus, RESIGN, STATUS, decode, encode};
 use super::{ClusterError, options};
 
 /// How long the members have to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// How long the owner has to answer that it resigns.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// How long a member has to take over. One that is alone claims the log again after seven seconds.
+const TAKING_OVER: Duration = Duration::from_secs(15);
+
 /// Answers for this member.
-pub(super) async fn serve(
-    calls: Calls,
-    local: NodeClient,
-    (member, standing): (String, Standings),
-) {
-    let Some(mut serving) = calls.serve(STATUS).await else {
+pub(super) async fn serve(member: Membership) {
+    let Some(mut serving) = member.log.serve(STATUS).await else {
         return;
     };
     while let Some(call) = serving.next().await {
-        let known = standing.borrow().clone();
-        let state = local.look(|view| (view.hub().position().0, view.hub().digest()));
+        let known = member.standing.borrow().clone();
+        let state = member
+            .local
+            .look(|view| (view.hub().position().0, view.hub().digest()));
         let Some((position, digest)) = state.await else {
             continue;
         };
         let status = MemberStatus {
-            member: member.clone(),
+            member: member.name.clone(),
             role: role_word(known.role).into(),
             sequence: known.sequence,
             epoch: known.epoch,
@@ -53,7 +61,7 @@ pub(crate) async fn status(
     is_json: bool,
 ) -> Result<String, ClusterError> {
     let log = Log::open(&options(cluster)?).await?;
-    let members = members(&log.reader().calls()).await;
+    let members = members(log.reader()).await;
     Ok(match is_json {
         true => json(&members),
         false => table(&members),
@@ -61,8 +69,8 @@ pub(crate) async fn status(
 }
 
 /// What the members say of themselves, in the order of their names.
-pub(super) async fn members(calls: &Calls) -> Vec<MemberStatus> {
-    let answers = calls.ask_all(STATUS, encode(&()), PATIENCE).await;
+async fn members(log: &LogReader) -> Vec<MemberStatus> {
+    let answers = log.ask_all(STATUS, encode(&()), PATIENCE).await;
     let mut members: Vec<MemberStatus> = answers.iter().filter_map(|bytes| decode(bytes)).collect();
     members.sort_by(|a, b| a.member.cmp(&b.member));
     members
@@ -108,6 +116,65 @@ fn table(members: &[MemberStatus]) -> String {
         );
     }
     text
+}
+
+/// The request to resign, from the connection of the log to the driver.
+#[derive(Default)]
+pub(super) struct Resignation {
+    is_asked: AtomicBool,
+    /// What wakes the driver, once there is one.
+    pub(super) wake: OnceLock<Wake>,
+}
+
+impl Resignation {
+    /// Whether the owner was asked since the last time.
+    pub(super) fn take(&self) -> bool {
+        self.is_asked.swap(false, Ordering::Acquire)
+    }
+}
+
+/// Takes requests to resign while this member has the node.
+pub(super) async fn serve_resignations(member: Membership, resignation: Arc<Resignation>) {
+    let (name, standing) = (member.name.clone(), member.standing.clone());
+    let answer = move |call: Incoming| {
+        let answer = encode(&(&name, standing.borrow().epoch));
+        tracing::info!("this member is asked to resign");
+        resignation.is_asked.store(true, Ordering::Release);
+        if let Some(wake) = resignation.wake.get() {
+            wake();
+        }
+        call.answer(answer)
+    };
+    member.serve_with_node(RESIGN, answer).await;
+}
+
+/// Asks the owner to resign, waits until a member owns the log under a later epoch, and returns a
+/// sentence about both.
+///
+/// # Errors
+/// The log cannot be opened, there is no owner, or no member takes over.
+pub(crate) async fn resign(cluster: &ClusterSettings) -> Result<String, ClusterError> {
+    let silent =
+        "the owner does not answer: `talking-stick cluster status` shows whether it resigned";
+    let log = Log::open(&options(cluster)?).await?;
+    let answer = log.reader().ask(RESIGN, encode(&()), ANSWER).await;
+    let answer = answer.map_err(|error| match error {
+        CallError::NoOwner => "no member of the realm is the owner now",
+        CallError::Unanswered => silent,
+    })?;
+    let (member, epoch): (String, u64) = decode(&answer).ok_or(silent)?;
+    let until = Instant::now() + TAKING_OVER;
+    while Instant::now() < until {
+        let members = members(log.reader()).await;
+        let mut owners = members.iter().filter(|found| found.role == "owner");
+        if let Some(owner) = owners.find(|owner| owner.epoch > epoch) {
+            return Ok(format!(
+                "{member} resigned in epoch {epoch}\n{} is the owner in epoch {}\n",
+                owner.member, owner.epoch
+            ));
+        }
+    }
+    Err(format!("{member} resigned, and no member took over within 15 seconds").into())
 }
 
 #[cfg(test)]

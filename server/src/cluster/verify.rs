@@ -4,17 +4,17 @@
 //! continue the one before it. The entries are applied to the state of the oldest snapshot, so that
 //! the digests of heartbeats and of later snapshots are compared, too.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
-use chat_cluster::{LogSnapshot, News, Place};
+use chat_cluster::{LogSnapshot, Next, Place};
 use chat_core::{Config, Hub, Position};
 use chat_journal::{Identity, Origin};
-use server_nats::{Extent, LogReader, ReadTwice, RecordCopy};
+use server_nats::{Extent, LogReader, RecordCopy};
 use server_settings::ClusterSettings;
 use server_storage::journal::JournalReader;
 
-use super::{ClusterError, options};
+use super::beginning::foreign;
+use super::{ClusterError, NO_IDENTITY, options};
 use crate::upkeep::UpkeepError;
 
 /// The number of records that are read at once.
@@ -23,28 +23,22 @@ const AT_ONCE: u64 = 64;
 /// The number of differences that are printed.
 const PRINTED: usize = 20;
 
-/// What was found.
-pub(crate) struct LogReport {
-    /// Lines for people.
-    pub(crate) text: String,
-    /// Whether nothing differs.
-    pub(crate) is_sound: bool,
-}
-
-/// Reads the log, and compares it with the journal in this folder.
+/// Reads the log, and compares it with the journal in this folder. Returns lines for people, and whether
+/// nothing differs.
 ///
 /// # Errors
 /// The log or the journal cannot be read.
 pub(crate) async fn verify(
     cluster: &ClusterSettings,
     data: Option<&Path>,
-) -> Result<LogReport, ClusterError> {
+) -> Result<(String, bool), ClusterError> {
     let reader = LogReader::open(&options(cluster)?).await?;
-    let known = reader.identity().await?;
-    let known = known.ok_or_else(|| ClusterError::NoRealm {
-        realm: cluster.realm.clone(),
-    })?;
-    let identity: Identity = postcard::from_bytes(&known).map_err(|_| ClusterError::Identity)?;
+    let Some(known) = reader.identity(None).await? else {
+        let realm = &cluster.realm;
+        let why = "no member has made it, or it is lost";
+        return Err(format!("the servers have no log of the realm {realm}: {why}").into());
+    };
+    let identity: Identity = postcard::from_bytes(&known).map_err(|_| NO_IDENTITY)?;
     let origin = identity.origin();
     // Its end is read first: the log only grows.
     let journal = data.map(|folder| Compared::open(folder, &origin));
@@ -52,26 +46,19 @@ pub(crate) async fn verify(
     let extent = reader.extent().await?;
     let mut check = Check {
         origin,
+        reader,
         journal,
-        report: String::new(),
         differences: Vec::new(),
         records: 0,
         digests: 0,
         hub_digest: None,
     };
-    let snapshots = check.snapshots(&reader).await?;
-    let _ = writeln!(
-        check.report,
-        "log        records {} to {}, snapshots at {:?}",
-        extent.first,
-        extent.last,
-        snapshots
-            .iter()
-            .map(LogSnapshot::sequence)
-            .collect::<Vec<_>>()
-    );
-    check.follow(&reader, extent, snapshots).await;
-    Ok(check.finish())
+    let snapshots = check.snapshots().await?;
+    let (Extent { first, last }, at) = (extent, snapshots.iter().map(LogSnapshot::sequence));
+    let at: Vec<_> = at.collect();
+    let mut text = format!("log        records {first} to {last}, snapshots at {at:?}\n");
+    text.extend(check.follow(extent, snapshots).await);
+    Ok(check.finish(text))
 }
 
 /// The journal that is compared with the log.
@@ -86,22 +73,21 @@ struct Compared {
 impl Compared {
     fn open(folder: &Path, origin: &Origin) -> Result<Self, ClusterError> {
         let reader = JournalReader::open(folder).map_err(UpkeepError::database(folder))?;
-        let path = folder.display().to_string();
         if reader.origin().map_err(UpkeepError::database(folder))? != *origin {
-            return Err(ClusterError::Foreign { folder: path });
+            return Err(foreign(folder));
         }
-        let recovered = reader
-            .recover(origin)
-            .map_err(|error| UpkeepError::Recovery {
-                path: folder.into(),
-                error: Box::new(error),
-            })?;
+        let path = folder.display().to_string();
+        let recovered = reader.recover(origin);
+        let last = recovered
+            .map_err(|error| format!("{path}: {error}"))?
+            .chain
+            .last();
         let first = reader.first().map_err(UpkeepError::database(folder))?;
         Ok(Self {
             reader,
             path,
-            first: first.unwrap_or(recovered.chain.last().next()),
-            last: recovered.chain.last(),
+            first: first.unwrap_or(last.next()),
+            last,
             same: 0,
         })
     }
@@ -109,8 +95,8 @@ impl Compared {
 
 struct Check {
     origin: Origin,
+    reader: LogReader,
     journal: Option<Compared>,
-    report: String,
     differences: Vec<String>,
     records: u64,
     /// The number of compared digests.
@@ -121,13 +107,10 @@ struct Check {
 
 impl Check {
     /// The usable snapshots, the oldest first.
-    async fn snapshots(&mut self, reader: &LogReader) -> Result<Vec<LogSnapshot>, ClusterError> {
+    async fn snapshots(&mut self) -> Result<Vec<LogSnapshot>, ClusterError> {
         let mut usable = Vec::new();
-        for (sequence, stored) in reader.snapshots().await? {
-            let read = stored.and_then(|bytes| {
-                LogSnapshot::read(&self.origin, &bytes).map_err(|why| why.to_string())
-            });
-            match read {
+        for (sequence, stored) in self.reader.snapshots().await? {
+            match stored.and_then(|bytes| LogSnapshot::read(&self.origin, &bytes)) {
                 Ok(snapshot) => usable.push(snapshot),
                 Err(why) => {
                     self.differs(format!("the snapshot at {sequence} is not usable: {why}"))
@@ -141,53 +124,43 @@ impl Check {
         self.differences.push(what);
     }
 
-    /// Reads all records, from a state before the first of them on.
-    async fn follow(&mut self, reader: &LogReader, extent: Extent, snapshots: Vec<LogSnapshot>) {
-        let mut snapshots = snapshots.into_iter().peekable();
-        let begins_there = |snapshot: &LogSnapshot| snapshot.sequence() + 1 >= extent.first;
+    /// Reads all records, from a state before the first of them on. Returns a line about those that are not
+    /// checked, if there are any.
+    async fn follow(&mut self, extent: Extent, snapshots: Vec<LogSnapshot>) -> Option<String> {
         // One that is older leads to purged records.
-        while snapshots
-            .next_if(|snapshot| !begins_there(snapshot))
-            .is_some()
-        {}
-        let (mut place, mut hub) = match snapshots.next_if(|_| extent.first > 1) {
-            Some(snapshot) => snapshot.into_parts(),
-            None => match snapshots.next_if(|snapshot| snapshot.sequence() == 0) {
-                Some(snapshot) => snapshot.into_parts(),
-                None => {
-                    let hub = Hub::new(Config::default(), self.origin.seed);
-                    (Place::new(&self.origin), hub)
-                }
-            },
+        let begins_there = |snapshot: &LogSnapshot| snapshot.sequence() + 1 >= extent.first;
+        let mut snapshots = snapshots.into_iter().filter(begins_there).peekable();
+        let begins = |snapshot: &LogSnapshot| extent.first > 1 || snapshot.sequence() == 0;
+        let (mut place, mut hub) = match snapshots.next_if(begins) {
+            Some(LogSnapshot { place, hub }) => (place, hub),
+            None => {
+                let hub = Hub::new(Config::default(), self.origin.seed);
+                (Place::new(&self.origin), hub)
+            }
         };
-        if place.sequence() + 1 > extent.first {
-            let (from, to) = (extent.first, place.sequence());
-            let _ = writeln!(
-                self.report,
-                "unchecked  records {from} to {to}: no snapshot is before them"
-            );
-        }
-        if place.sequence() + 1 < extent.first {
-            let to = extent.first - 1;
-            return self.differs(format!(
+        let (first, behind) = (extent.first, place.sequence);
+        let unchecked = (behind + 1 > first).then(|| {
+            format!("unchecked  records {first} to {behind}: no snapshot is before them\n")
+        });
+        if behind + 1 < first {
+            let to = first - 1;
+            self.differs(format!(
                 "records up to {to} are gone, and no snapshot is behind them"
             ));
+            return unchecked;
         }
-        let mut from = place.sequence() + 1;
+        let mut from = place.sequence + 1;
         while from <= extent.last {
             let to = extent.last.min(from + AT_ONCE - 1);
-            for read in reader.twice(from, to).await {
-                let Some(bytes) = self.sound(reader, &place, read).await else {
-                    return;
+            for copies in self.reader.twice(from, to).await {
+                let Some(next) = self.next(&place, copies).await else {
+                    return unchecked;
                 };
-                let Ok(next) = place.open(&bytes) else {
-                    return;
-                };
-                place = next.after;
                 self.records += 1;
-                self.apply((&place, next.news), &mut hub);
+                self.apply(&next, &mut hub);
+                place = next.after;
                 if let Some(snapshot) =
-                    snapshots.next_if(|snapshot| snapshot.sequence() == place.sequence())
+                    snapshots.next_if(|snapshot| snapshot.sequence() == place.sequence)
                 {
                     self.compare_snapshot(&snapshot, (&place, &hub));
                 }
@@ -200,70 +173,69 @@ impl Check {
                 "the log ends at record {last}, before the snapshot at {sequence}: records are lost"
             ));
         }
-        self.compare_end(&place);
+        let end = place.chain.last();
+        if let Some(last) = self.journal.as_ref().map(|journal| journal.last)
+            && last > end
+        {
+            self.differs(format!(
+                "the journal ends at position {}, and the log at position {}",
+                last.0, end.0
+            ));
+        }
+        unchecked
     }
 
-    /// The bytes of the next record at one of its sources.
-    async fn sound(
-        &mut self,
-        reader: &LogReader,
-        place: &Place,
-        read: ReadTwice,
-    ) -> Option<Vec<u8>> {
-        let sequence = read.sequence;
-        let mut sound = None;
-        for (source, copy) in [("the leader", read.leader), ("a replica", read.replica)] {
+    /// The next record by one of its sources.
+    async fn next(&mut self, place: &Place, copies: [RecordCopy; 2]) -> Option<Next> {
+        let sequence = place.sequence + 1;
+        let mut next = None;
+        for (source, copy) in ["the leader", "a replica"].into_iter().zip(copies) {
             match copy {
-                RecordCopy::There(bytes) if place.open(&bytes).is_ok() => sound = Some(bytes),
-                RecordCopy::There(bytes) => {
-                    let why = place.open(&bytes).err().map(|why| why.to_string());
-                    let why = why.unwrap_or_default();
-                    self.differs(format!("record {sequence} of {source}: {why}"));
-                }
+                RecordCopy::There(bytes) => match place.open(&bytes) {
+                    Ok(found) => next = Some(found),
+                    Err(why) => self.differs(format!("record {sequence} of {source}: {why}")),
+                },
                 RecordCopy::Absent => self.differs(format!("record {sequence}: {source} lacks it")),
                 RecordCopy::Unanswered => {
                     self.differs(format!("record {sequence}: {source} does not answer"));
                 }
             }
         }
-        if sound.is_none() {
-            let copies = reader.copies(sequence).await;
-            sound = copies.into_iter().find(|copy| place.open(copy).is_ok());
+        if next.is_none() {
+            let copies = self.reader.copies(sequence).await;
+            next = copies.iter().find_map(|copy| place.open(copy).ok());
         }
-        if sound.is_none() {
+        if next.is_none() {
             self.differs(format!(
                 "record {sequence} is lost: no copy continues the record before it, and what follows \
                  is not checked"
             ));
         }
-        sound
+        next
     }
 
     /// Applies a record, and compares what it says.
-    fn apply(&mut self, (place, news): (&Place, News), hub: &mut Hub) {
-        match news {
-            News::Batch { batch, record } => {
-                for entry in &batch.entries {
-                    // The owner answered.
-                    let _ = hub.handle(batch.at, entry);
-                    while hub.poll_effect().is_some() {}
-                }
-                self.compare_record(batch.first, &record);
+    fn apply(&mut self, next: &Next, hub: &mut Hub) {
+        if let Some((batch, record)) = &next.batch {
+            for entry in &batch.entries {
+                // The owner answered.
+                let _ = hub.handle(batch.at, entry);
+                while hub.poll_effect().is_some() {}
             }
-            News::Heartbeat { position, digest } => {
-                let known = self.digest(hub);
-                self.digests += 1;
-                // Before the first entry, the state is a member's own configuration.
-                if known != (position, digest) && position > Position(0) {
-                    let sequence = place.sequence();
-                    self.differs(format!(
-                        "the heartbeat {sequence} has the digest {digest:016x} at position {}, and the \
-                         state that follows from the log {:016x} at position {}",
-                        position.0, known.1, known.0.0
-                    ));
-                }
+            self.compare_record(batch.first, record);
+        }
+        if let Some((position, digest)) = next.heartbeat {
+            let known = self.digest(hub);
+            self.digests += 1;
+            // Before the first entry, the state is a member's own configuration.
+            if known != (position, digest) && position > Position(0) {
+                let sequence = next.after.sequence;
+                self.differs(format!(
+                    "the heartbeat {sequence} has the digest {digest:016x} at position {}, and the \
+                     state that follows from the log {:016x} at position {}",
+                    position.0, known.1, known.0.0
+                ));
             }
-            News::Claimed | News::Resigned | News::Noop => {}
         }
     }
 
@@ -276,7 +248,7 @@ impl Check {
 
     fn compare_snapshot(&mut self, snapshot: &LogSnapshot, (place, hub): (&Place, &Hub)) {
         self.digests += 1;
-        if snapshot.place() != place || snapshot.hub().digest() != self.digest(hub).1 {
+        if snapshot.place != *place || snapshot.hub.digest() != self.digest(hub).1 {
             let sequence = snapshot.sequence();
             self.differs(format!(
                 "the snapshot at {sequence} is not the state that follows from the log"
@@ -303,59 +275,29 @@ impl Check {
         self.differs(format!("the journal {what} at position {}", first.0));
     }
 
-    fn compare_end(&mut self, place: &Place) {
-        let end = place.chain().last();
-        if let Some(journal) = &self.journal
-            && journal.last > end
-        {
-            let last = journal.last.0;
-            self.differs(format!(
-                "the journal ends at position {last}, and the log at position {}",
-                end.0
-            ));
-        }
-    }
-
-    fn finish(self) -> LogReport {
-        let Self {
-            report: mut text,
-            differences,
-            records,
-            digests,
-            ..
-        } = self;
-        let _ = writeln!(
-            text,
-            "checked    {records} records, each by the leader and by a replica"
+    /// Completes the lines for people. Returns also whether nothing differs.
+    fn finish(self, mut text: String) -> (String, bool) {
+        let (records, digests, differences) = (self.records, self.digests, self.differences);
+        text += &format!(
+            "checked    {records} records, each by the leader and by a replica\n\
+             digests    {digests} of heartbeats and snapshots compared\n"
         );
-        let _ = writeln!(
-            text,
-            "digests    {digests} of heartbeats and snapshots compared"
-        );
-        if let Some(Compared {
-            path,
-            first,
-            last,
-            same,
-            ..
-        }) = self.journal
-        {
-            let (first, last) = (first.0, last.0);
-            let _ = writeln!(
-                text,
-                "journal    {path}, positions {first} to {last}: {same} records are the same"
+        if let Some(journal) = self.journal {
+            let (path, same) = (journal.path, journal.same);
+            let (first, last) = (journal.first.0, journal.last.0);
+            text += &format!(
+                "journal    {path}, positions {first} to {last}: {same} records are the same\n"
             );
         }
         for difference in differences.iter().take(PRINTED) {
-            let _ = writeln!(text, "differs    {difference}");
+            text += &format!("differs    {difference}\n");
         }
         if let Some(more @ 1..) = differences.len().checked_sub(PRINTED) {
-            let _ = writeln!(text, "differs    and {more} more");
+            text += &format!("differs    and {more} more\n");
         }
-        let is_sound = differences.is_empty();
-        if is_sound {
-            text.push_str("nothing    differs\n");
+        if differences.is_empty() {
+            text += "nothing    differs\n";
         }
-        LogReport { text, is_sound }
+        (text, differences.is_empty())
     }
 }

@@ -15,7 +15,7 @@ pub(super) const CALL: &str = "call";
 /// The kind of call that every member answers.
 pub(super) const STATUS: &str = "status";
 
-/// The kind of call that asks the owner to resign.
+/// The kind of call that asks the owner to resign. Its answer is the owner's name and its epoch.
 pub(super) const RESIGN: &str = "resign";
 
 /// The kind of call that the owner serves for one stream.
@@ -56,15 +56,9 @@ pub(super) enum Answer {
     Moved(Earlier),
 }
 
-/// A request for the next delivery of a stream, which acknowledges those before.
+/// The answer to a request for the next delivery of a stream, which has the number of those that were
+/// received.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Next {
-    /// The number of deliveries that were received.
-    pub(super) received: u64,
-}
-
-/// The answer to it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Pushed {
     Delivery {
         sequence: u64,
@@ -74,15 +68,8 @@ pub(super) enum Pushed {
     Nothing,
 }
 
-/// The owner's answer to the request to resign.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Resigning {
-    pub(super) member: String,
-    pub(super) epoch: u64,
-}
-
 /// What a member says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct MemberStatus {
     pub(super) member: String,
     pub(super) role: String,

@@ -10,9 +10,8 @@ use server_settings::{ClusterSettings, Unnamed};
 use tokio::runtime::Runtime;
 use tracing::Level;
 
-use crate::cluster::{self, Repair};
-
-type Done = Result<ExitCode, Box<dyn std::error::Error>>;
+use super::Done;
+use crate::cluster;
 
 /// Performs a command on a cluster, and prints its result.
 pub(super) fn perform(command: ClusterCommand) -> ExitCode {
@@ -27,9 +26,10 @@ pub(super) fn perform(command: ClusterCommand) -> ExitCode {
         }),
         ClusterCommand::Verify(args) => {
             with_cluster(args.cluster, Level::WARN, |runtime, cluster| {
-                let report = runtime.block_on(cluster::verify(cluster, args.data.as_deref()))?;
-                print(&report.text)?;
-                Ok(match report.is_sound {
+                let verifying = cluster::verify(cluster, args.data.as_deref());
+                let (report, is_sound) = runtime.block_on(verifying)?;
+                print(&report)?;
+                Ok(match is_sound {
                     true => ExitCode::SUCCESS,
                     false => ExitCode::FAILURE,
                 })
@@ -41,16 +41,9 @@ pub(super) fn perform(command: ClusterCommand) -> ExitCode {
 
 /// Makes a log from a journal.
 fn repair(args: ClusterRepairArgs) -> ExitCode {
-    let kind = match args.dry_run {
-        true => Repair::DryRun,
-        false => Repair::Made,
-    };
     with_cluster(args.cluster, Level::WARN, |runtime, cluster| {
-        print(&runtime.block_on(cluster::repair(
-            cluster,
-            (&args.from, args.accept_loss.into()),
-            kind,
-        ))?)
+        let journal = (args.from.as_path(), args.accept_loss.into());
+        print(&runtime.block_on(cluster::repair(cluster, journal, args.dry_run))?)
     })
 }
 

@@ -12,33 +12,14 @@ const STEP: Span = Span::secs(1);
 /// How far the last entry may be ahead of the wall clock before an operator should know.
 const AHEAD: Span = Span::secs(60);
 
-/// The clocks of a machine.
-pub trait MachineClocks: Send + Sync {
-    /// The wall clock, which may be set forwards and back.
-    fn wall(&self) -> Time;
-
-    /// The time since the clocks were first read, which never goes back, and may stop while the machine
-    /// sleeps.
-    fn steady(&self) -> Duration;
-}
-
-/// The clocks of this machine.
-struct SystemClocks(Instant);
-
-impl MachineClocks for SystemClocks {
-    fn wall(&self) -> Time {
-        wall()
-    }
-
-    fn steady(&self) -> Duration {
-        self.0.elapsed()
-    }
-}
+/// The clocks of a machine: the wall clock, which may be set forwards and back; and the time since some
+/// instant, which never goes back, and may stop while the machine sleeps.
+pub type MachineClocks = Box<dyn Fn() -> (Time, Duration) + Send + Sync>;
 
 /// Wall-clock time that never goes back: a steady clock advances from where the wall clock was, and
 /// follows it forwards when it is asked to.
 pub struct Clock {
-    machine: Box<dyn MachineClocks>,
+    machine: MachineClocks,
     /// The time at which the steady clock began, later by each step since.
     began: AtomicU64,
 }
@@ -60,13 +41,14 @@ impl Clock {
     /// before it: the clock may have been set back since.
     #[must_use]
     pub fn start_after(last: Time) -> Self {
-        Self::of(Box::new(SystemClocks(Instant::now())), last)
+        let began = Instant::now();
+        Self::of(Box::new(move || (wall(), began.elapsed())), last)
     }
 
     /// A clock by these of a machine, as for [`Clock::start_after`].
     #[must_use]
-    pub fn of(machine: Box<dyn MachineClocks>, last: Time) -> Self {
-        let wall = machine.wall();
+    pub fn of(machine: MachineClocks, last: Time) -> Self {
+        let (wall, _) = machine();
         let ahead = last.since(wall);
         if ahead > AHEAD {
             tracing::warn!(
@@ -85,14 +67,19 @@ impl Clock {
     /// The current time.
     #[must_use]
     pub fn now(&self) -> Time {
+        self.at((self.machine)().1)
+    }
+
+    fn at(&self, steady: Duration) -> Time {
         let began = self.began.load(Ordering::Relaxed);
-        Time(began.saturating_add(micros(self.machine.steady())))
+        Time(began.saturating_add(micros(steady)))
     }
 
     /// Follows the wall clock forwards. Returns the length of a step, as after a sleep of the machine.
     /// After a step back the time goes on as before.
     pub fn follow(&self) -> Option<Span> {
-        let ahead = self.machine.wall().since(self.now());
+        let (wall, steady) = (self.machine)();
+        let ahead = wall.since(self.at(steady));
         self.began.fetch_add(ahead.0, Ordering::Relaxed);
         (ahead >= STEP).then_some(ahead)
     }
@@ -143,7 +130,7 @@ mod tests {
     const HOUR: Span = Span::secs(3_600);
 
     /// The wall clock and the steady one, in microseconds.
-    #[derive(Clone, Default)]
+    #[derive(Default)]
     struct SetClocks(Arc<Mutex<(u64, u64)>>);
 
     impl SetClocks {
@@ -151,15 +138,14 @@ mod tests {
             let mut now = self.0.lock().unwrap();
             *now = (now.0 + wall.0, now.1 + steady.0);
         }
-    }
 
-    impl MachineClocks for SetClocks {
-        fn wall(&self) -> Time {
-            Time(self.0.lock().unwrap().0)
-        }
-
-        fn steady(&self) -> Duration {
-            Duration::from_micros(self.0.lock().unwrap().1)
+        fn clock(&self, last: Time) -> Clock {
+            let clocks = Arc::clone(&self.0);
+            let read = move || {
+                let (wall, steady) = *clocks.lock().unwrap();
+                (Time(wall), Duration::from_micros(steady))
+            };
+            Clock::of(Box::new(read), last)
         }
     }
 
@@ -167,7 +153,7 @@ mod tests {
     fn the_time_follows_the_wall_forwards_and_never_goes_back() {
         let machine = SetClocks::default();
         machine.pass(HOUR.times(100), Span::ZERO);
-        let clock = Clock::of(Box::new(machine.clone()), Time(0));
+        let clock = machine.clock(Time(0));
         machine.pass(HOUR, HOUR);
         assert_eq!((clock.follow(), clock.now()), (None, Time(HOUR.0 * 101)));
         // It slept. What it does before it is asked is at the time of before.
@@ -182,16 +168,14 @@ mod tests {
         // A step back.
         machine.0.lock().unwrap().0 -= HOUR.0;
         machine.pass(HOUR, HOUR);
-        assert_eq!(
-            (clock.follow(), clock.now()),
-            (None, Time(HOUR.0 * 110 + 9_000))
-        );
+        let now = Time(HOUR.0 * 110 + 9_000);
+        assert_eq!((clock.follow(), clock.now()), (None, now));
     }
 
     #[test]
     fn a_start_is_never_before_the_last_entry() {
         let last = Time(HOUR.0 * 9);
-        let clock = Clock::of(Box::new(SetClocks::default()), last);
+        let clock = SetClocks::default().clock(last);
         assert_eq!((clock.now(), clock.follow()), (last, None));
     }
 }

@@ -9,18 +9,12 @@
 //! A commit never waits for it. The follower replays the records in a state of its own, which takes
 //! as much memory as the server's.
 
-mod checks;
-mod followed;
 mod follower;
 mod gap;
 mod past;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod progress;
-mod readers;
-mod retention;
-mod salvage;
-mod scripts;
 mod sums;
 mod tables;
 #[cfg(test)]
@@ -29,28 +23,28 @@ mod words;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chat_core::{Config, Position};
+use chat_core::{Config, Entry, Hub, Position, Time};
 use chat_journal::Origin;
 use server_settings::{Retention, ServerUrl};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::blocking;
 use crate::clock::Clock;
-use crate::journal::space;
+use crate::journal::{Fate, FateReporter, Journal, NoWrite, folder};
+use crate::{blocking, lock};
 use follower::Follower;
-use past::{PastReader, Work};
+use past::{PastReader, VISITED};
 use progress::Progress;
-use readers::Readers;
 use tables::Tables;
 
-pub use checks::{DAMAGED, contents, has_sums};
-pub use followed::Followed;
 pub use past::{Past, PastQuery, PastReading};
-pub use sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, is_damage, open_to_read};
+pub use sums::{
+    DAMAGED, MEMBERSHIP, MESSAGE, PLACE, ROOM, contents, has_sums, is_damage, open_to_read,
+};
 pub use words::QueryWords;
 
 /// How long a read waits for the follower, and for its turn.
@@ -58,6 +52,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long a read may take.
 const READ: Duration = Duration::from_secs(1);
+
+/// The number of reads at a time. A source has one of them, so that none holds them all.
+const READERS: usize = 4;
 
 /// How long a shutdown waits for the follower.
 const LAST_WRITES: Duration = Duration::from_secs(3);
@@ -92,20 +89,11 @@ pub struct HistoryOptions {
     pub end: Position,
     /// How long messages stay.
     pub retention: Retention,
-    /// Who writes the copy.
-    pub copiers: Copiers,
+    /// Whether the members of a cluster write the copy: one that is ahead of the journal has entries that
+    /// another member was first with. If not, it has entries that the journal has lost.
+    pub is_shared: bool,
     /// The server with a copy.
     pub server: Option<ServerUrl>,
-}
-
-/// Who writes a copy of the history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copiers {
-    /// This server alone: a copy that is ahead of the journal has entries that it has lost.
-    One,
-    /// The members of a cluster: a copy that is ahead has entries that another one was first with.
-    #[cfg(feature = "cluster")]
-    Members,
 }
 
 /// Sizes of a folder's files, in bytes.
@@ -148,8 +136,7 @@ pub enum PastError {
 }
 
 impl History {
-    /// Starts to follow the journal in this folder, which ends at `end`. The second value is
-    /// notified when the follower has ended.
+    /// Starts to follow the journal in this folder, which ends at `end`.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -157,7 +144,7 @@ impl History {
         folder: &Path,
         config: &Config,
         options: &HistoryOptions,
-    ) -> std::io::Result<(Self, Receiver<()>)> {
+    ) -> std::io::Result<Self> {
         let tables = path_in(folder);
         if !tables.exists() {
             // Commands on the folder find tables once the server answers. The follower opens the
@@ -174,23 +161,20 @@ impl History {
         let follower = Follower {
             folder: folder.into(),
             copied,
-            origin: options.origin,
+            options: options.clone(),
             config: config.clone(),
-            retention: options.retention,
             clock: Clock::start(),
             progress: Arc::clone(&progress),
         };
-        let (end, ended) = channel();
         thread::Builder::new()
             .name("history".into())
             .spawn(move || {
-                crate::priority::lower();
+                crate::lower_priority();
                 while catch_unwind(AssertUnwindSafe(|| follower.run())).is_err() {
                     tracing::error!("the history's follower panicked, and begins anew");
                     thread::sleep(follower::RETRY);
                 }
-                // A shutdown that has timed out no longer receives.
-                let _ = end.send(());
+                follower.progress.end();
             })?;
         let shared = HistoryParts {
             folder: folder.into(),
@@ -199,7 +183,7 @@ impl History {
             #[cfg(feature = "postgres")]
             shared,
         };
-        Ok((Self(Arc::new(shared)), ended))
+        Ok(Self(Arc::new(shared)))
     }
 
     /// The number of entries of the journal that the history lacks.
@@ -221,19 +205,49 @@ impl History {
     /// were damaged and that the journal no longer had.
     #[must_use]
     pub fn damage(&self) -> (u64, u64) {
-        self.0.progress.damage()
+        let known = self.0.progress.now();
+        (known.files, known.lost)
     }
 
     /// What the folder takes of its disk now.
     #[must_use]
     pub fn disk(&self) -> DiskUse {
-        let folder = &self.0.folder;
-        let bytes = |name: &str| folder.join(name).metadata().map_or(0, |file| file.len());
+        let path = &self.0.folder;
+        let bytes = |name: &str| path.join(name).metadata().map_or(0, |file| file.len());
         DiskUse {
             journal: bytes("journal.db"),
             wal: bytes("journal.db-wal"),
             history: bytes("history.db") + bytes("history.db-wal"),
-            free: space::free(folder).map_or(0, |(free, _)| free),
+            free: folder::free(path).map_or(0, |(free, _)| free),
+        }
+    }
+
+    /// Receives the fate of a batch with this number of entries.
+    fn note(&self, fate: Fate, entries: u64) {
+        if let Fate::Committed { first, .. } = fate {
+            let last = Position(first.0 + entries.saturating_sub(1));
+            self.0.progress.commit(last);
+        }
+    }
+
+    /// Clients may know of entries up to this position, which the journal will have: reads wait for
+    /// them.
+    #[cfg(feature = "cluster")]
+    pub fn announce(&self, last: Position) {
+        self.0.progress.announce(last);
+    }
+
+    /// The journal has entries up to this position.
+    #[cfg(feature = "cluster")]
+    pub fn commit(&self, last: Position) {
+        self.0.progress.commit(last);
+        self.0.progress.wake();
+    }
+
+    /// Lets the follower reach the end of the journal, and waits until it has ended.
+    pub fn stop(&self) {
+        if !self.0.progress.stop(LAST_WRITES) {
+            tracing::warn!("the history is not complete; the next start goes on with it");
         }
     }
 
@@ -248,7 +262,7 @@ impl History {
         {
             return read;
         }
-        let (files, _) = self.0.progress.damage();
+        let files = self.0.progress.now().files;
         let refused = |why| Timed {
             took: Duration::ZERO,
             answer: Err(why),
@@ -265,9 +279,7 @@ impl History {
         let parts = Arc::clone(&self.0);
         let read = blocking(move || {
             let began = Instant::now();
-            let read = parts.read(files, |past| {
-                past.read(&query, before, &reading, &mut Work::default())
-            });
+            let read = parts.read(files, &query, before, &reading);
             (began.elapsed(), read)
         });
         let (took, read) = match read.await {
@@ -297,7 +309,9 @@ impl HistoryParts {
     fn read(
         &self,
         files: u64,
-        work: impl FnOnce(&PastReader) -> rusqlite::Result<Option<Past>>,
+        query: &PastQuery,
+        before: Option<u64>,
+        reading: &PastReading,
     ) -> rusqlite::Result<Option<Past>> {
         let free = self.readers.take().filter(|(of, _)| *of == files);
         let mut reader = match free {
@@ -305,11 +319,99 @@ impl HistoryParts {
             None => PastReader::open(&path_in(&self.folder))?,
         };
         reader.until(Instant::now() + READ)?;
-        let read = work(&reader);
+        let read = reader.read(query, before, reading, VISITED);
         // After an error the file may be another one.
         if read.is_ok() {
             self.readers.put((files, reader));
         }
         read
+    }
+}
+
+/// A journal that reports its commits to a history.
+pub struct Followed {
+    journal: Box<dyn Journal>,
+    history: History,
+    /// The number of entries in flight.
+    entries: Arc<AtomicU64>,
+}
+
+impl Followed {
+    /// Lets the history follow the journal.
+    #[must_use]
+    pub fn new(journal: Box<dyn Journal>, history: History) -> Self {
+        Self {
+            journal,
+            history,
+            entries: Arc::default(),
+        }
+    }
+}
+
+impl Journal for Followed {
+    fn attach(&mut self, later: FateReporter) {
+        let (history, entries) = (self.history.clone(), Arc::clone(&self.entries));
+        self.journal.attach(FateReporter::new(move |fate| {
+            // Reads that follow the answer wait for the history; the answer does not.
+            history.note(fate, entries.load(Ordering::Relaxed));
+            later.tell(fate);
+            history.0.progress.wake();
+        }));
+    }
+
+    fn append(&mut self, now: Time, batch: &[Entry]) -> Option<Fate> {
+        self.entries.store(batch.len() as u64, Ordering::Relaxed);
+        let appended = self.journal.append(now, batch);
+        if let Some(fate) = appended {
+            self.history.note(fate, batch.len() as u64);
+            self.history.0.progress.wake();
+        }
+        appended
+    }
+
+    fn close(&mut self, hub: &Hub) -> Result<(), NoWrite> {
+        let closed = self.journal.close(hub);
+        self.history.stop();
+        closed
+    }
+}
+
+/// Connections for reads: at most so many at a time, each opened at its first use. Those that are free, and
+/// places for more of them.
+#[derive(Debug)]
+struct Readers<T> {
+    places: Arc<Semaphore>,
+    free: Mutex<Vec<T>>,
+}
+
+impl<T> Readers<T> {
+    fn new() -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(READERS)),
+            free: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// A place for one read, in the order of asking.
+    ///
+    /// # Errors
+    /// All are taken for too long.
+    async fn place(&self) -> Result<OwnedSemaphorePermit, PastError> {
+        let place = Arc::clone(&self.places).acquire_owned();
+        let place = tokio::time::timeout(PATIENCE, place).await;
+        // The semaphore is never closed.
+        place
+            .map_err(|_| PastError::Slow)?
+            .map_err(|_| PastError::Broken)
+    }
+
+    /// A connection that is free.
+    fn take(&self) -> Option<T> {
+        lock(&self.free).pop()
+    }
+
+    /// Gives a connection back that can be used again.
+    fn put(&self, connection: T) {
+        lock(&self.free).push(connection);
     }
 }

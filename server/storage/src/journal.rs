@@ -2,27 +2,19 @@
 
 mod database;
 mod durable;
-mod folder;
-mod forgetting;
+pub(crate) mod folder;
 #[cfg(feature = "cluster")]
 mod kept;
-mod kinds;
-mod memory;
 mod opening;
-mod reader;
-pub(crate) mod space;
 
 use chat_core::{Entry, Hub, Position, Time};
 
-pub use database::{DatabaseError, new_identity};
+pub use database::{Database as JournalReader, DatabaseError, new_identity};
 pub use durable::DurableJournal;
-pub use folder::database_in;
+pub use folder::{NoWrite, database_in, marks_in, snapshot_in};
 #[cfg(feature = "cluster")]
 pub use kept::{FoundJournal, KeepError, KeptBatch, KeptJournal, find};
-pub use memory::MemoryJournal;
 pub use opening::{OpenError, Opened, note_lost_life, open};
-pub use reader::{JournalReader, marks_in, snapshot_in};
-pub use space::NoWrite;
 
 /// The fate of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,4 +79,24 @@ pub trait Journal: Send {
     /// # Errors
     /// What was accepted is not where the next start looks for it.
     fn close(&mut self, hub: &Hub) -> Result<(), NoWrite>;
+}
+
+/// A journal that stores nothing: it numbers entries and drops them. Everything is lost when the server stops.
+#[derive(Debug, Default)]
+pub struct MemoryJournal {
+    last: u64,
+}
+
+impl Journal for MemoryJournal {
+    fn attach(&mut self, _: FateReporter) {}
+
+    fn append(&mut self, now: Time, entries: &[Entry]) -> Option<Fate> {
+        let first = Position(self.last + 1);
+        self.last += entries.len() as u64;
+        Some(Fate::Committed { first, at: now })
+    }
+
+    fn close(&mut self, _: &Hub) -> Result<(), NoWrite> {
+        Ok(())
+    }
 }

@@ -41,56 +41,27 @@ const NAMES: [&str; 7] = [
 /// The folder of the folders of further realms.
 const REALMS: &str = "realms";
 
-/// Why a folder is not for the server's own user alone.
-#[derive(Debug, thiserror::Error)]
-pub enum NotPrivate {
-    /// It cannot be read or changed.
-    #[error("{}: {}", path.display(), unusable(error))]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// It belongs to another user, who could read and replace what the server keeps there.
-    #[error(
-        "{} belongs to another user, of the number {owner}: give it to the user as whom the server \
-         runs with chown, or choose another folder with --data",
+/// The error of a file or folder that cannot be read or changed.
+pub(crate) fn unusable_at(path: &Path) -> impl FnOnce(io::Error) -> String {
+    move |error| format!("{}: {}", path.display(), unusable(&error))
+}
+
+/// The error of what belongs to another user, who could read and replace what the server keeps there.
+fn foreign(path: &Path, owner: u32) -> String {
+    format!(
+        "{} belongs to another user, of the number {owner}: give it to the user as whom the server runs \
+         with chown, or choose another folder with --data",
         path.display()
-    )]
-    Foreign {
-        /// The file or folder.
-        path: PathBuf,
-        /// Its owner.
-        owner: u32,
-    },
-    /// It is root's, and every user may write there.
-    #[error(
-        "every user may write in {0}: choose a folder in it with --data, as in --data {0}/talking-stick, \
-         which the server makes for itself alone",
-        path.display()
-    )]
-    Open {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// It is a link, or of another kind than expected.
-    #[error(
+    )
+}
+
+/// The error of a link, or of another kind of file than expected.
+fn link(path: &Path) -> String {
+    format!(
         "{} is a link or no usual file, which the server does not follow: put the file or folder itself \
          there. The folder of --data alone may be a link",
         path.display()
-    )]
-    Link {
-        /// The path.
-        path: PathBuf,
-    },
-}
-
-impl NotPrivate {
-    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |error| Self::Io { path, error }
-    }
+    )
 }
 
 /// Why a folder cannot be used, and what to do.
@@ -133,37 +104,38 @@ pub fn restrict_new_files() {
 ///
 /// # Errors
 /// It cannot be created, or others can change it.
-pub(crate) fn folder(path: &Path) -> Result<(), NotPrivate> {
+pub(crate) fn folder(path: &Path) -> Result<(), String> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(PRIVATE_FOLDER);
     let created = builder.create(path).and_then(|()| fs::metadata(path));
-    check_folder(path, &created.map_err(NotPrivate::io(path))?)
+    check_folder(path, &created.map_err(unusable_at(path))?)
 }
 
-fn check_folder(path: &Path, found: &Metadata) -> Result<(), NotPrivate> {
+fn check_folder(path: &Path, found: &Metadata) -> Result<(), String> {
     let own = geteuid().as_raw();
     check_rights(path, (found.uid(), found.mode()), own)
 }
 
-fn check_rights(path: &Path, (owner, mode): (u32, u32), own: u32) -> Result<(), NotPrivate> {
+fn check_rights(path: &Path, (owner, mode): (u32, u32), own: u32) -> Result<(), String> {
     match owner {
         _ if owner == own => restrict(path, mode, WRITTEN_BY_OTHERS),
         ROOT if mode & Mode::WOTH.bits() == 0 => Ok(()),
-        ROOT => Err(NotPrivate::Open { path: path.into() }),
-        _ => Err(NotPrivate::Foreign {
-            path: path.into(),
-            owner,
-        }),
+        ROOT => Err(format!(
+            "every user may write in {0}: choose a folder in it with --data, as in --data \
+             {0}/talking-stick, which the server makes for itself alone",
+            path.display()
+        )),
+        _ => Err(foreign(path, owner)),
     }
 }
 
 /// Takes these rights.
-fn restrict(path: &Path, mode: u32, rights: u32) -> Result<(), NotPrivate> {
+fn restrict(path: &Path, mode: u32, rights: u32) -> Result<(), String> {
     if mode & rights == 0 {
         return Ok(());
     }
     let fewer = Permissions::from_mode(mode & !rights);
-    fs::set_permissions(path, fewer).map_err(NotPrivate::io(path))?;
+    fs::set_permissions(path, fewer).map_err(unusable_at(path))?;
     tracing::warn!(path = %path.display(), "other users had rights there, which are taken from them");
     Ok(())
 }
@@ -173,20 +145,27 @@ fn restrict(path: &Path, mode: u32, rights: u32) -> Result<(), NotPrivate> {
 ///
 /// # Errors
 /// One is a link, or another user's.
-pub(crate) fn restrict_files(folder: &Path) -> Result<(), NotPrivate> {
-    for (path, name) in entries(folder)? {
-        let Some(found) = found(&path)? else {
-            continue;
-        };
+pub(crate) fn restrict_files(folder: &Path) -> Result<(), String> {
+    for (path, found) in entries(folder)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name == REALMS {
-            check_realms(&path, &found)?;
+            // Each realm opens its own folder, and does not see whether it is a link.
+            if !found.is_dir() {
+                return Err(link(&path));
+            }
+            check_folder(&path, &found)?;
+            for (path, found) in entries(&path)? {
+                if found.is_symlink() {
+                    return Err(link(&path));
+                }
+            }
         } else if NAMES.iter().any(|begins| name.starts_with(begins)) {
             if !found.is_file() {
-                return Err(NotPrivate::Link { path });
+                return Err(link(&path));
             }
             let owner = found.uid();
             if owner != geteuid().as_raw() {
-                return Err(NotPrivate::Foreign { path, owner });
+                return Err(foreign(&path, owner));
             }
             restrict(&path, found.mode(), OF_OTHERS)?;
         }
@@ -194,38 +173,20 @@ pub(crate) fn restrict_files(folder: &Path) -> Result<(), NotPrivate> {
     Ok(())
 }
 
-/// Each realm opens its own folder, and does not see whether it is a link.
-fn check_realms(path: &Path, found: &Metadata) -> Result<(), NotPrivate> {
-    if !found.is_dir() {
-        return Err(NotPrivate::Link { path: path.into() });
-    }
-    check_folder(path, found)?;
-    for (path, _) in entries(path)? {
-        if self::found(&path)?.is_some_and(|found| found.is_symlink()) {
-            return Err(NotPrivate::Link { path });
+/// What is in a folder, without what is gone meanwhile.
+fn entries(folder: &Path) -> Result<Vec<(PathBuf, Metadata)>, String> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unusable_at(folder))? {
+        let path = entry.map_err(unusable_at(folder))?.path();
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => {
+                let found = found.map_err(unusable_at(&path))?;
+                entries.push((path, found));
+            }
         }
     }
-    Ok(())
-}
-
-fn entries(folder: &Path) -> Result<Vec<(PathBuf, String)>, NotPrivate> {
-    let listed = fs::read_dir(folder).and_then(|entries| {
-        let named = entries.map(|entry| {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            Ok((entry.path(), name))
-        });
-        named.collect()
-    });
-    listed.map_err(NotPrivate::io(folder))
-}
-
-/// What is at this path; none if it is gone.
-fn found(path: &Path) -> Result<Option<Metadata>, NotPrivate> {
-    match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        found => found.map(Some).map_err(NotPrivate::io(path)),
-    }
+    Ok(entries)
 }
 
 /// Creates a folder, and those above it.
@@ -292,12 +253,11 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// It cannot be written.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<File> {
-    let mut new = path.as_os_str().to_owned();
-    new.push(".new");
-    let new = PathBuf::from(new);
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
+    let new = path.with_added_extension("new");
+    if let Err(error) = fs::remove_file(&new)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
     }
     let mut file = create(&new)?;
     file.write_all(bytes)?;
@@ -351,11 +311,11 @@ pub fn database(path: &Path, access: Access) -> rusqlite::Result<Connection> {
 
 /// The path of a database without links, which SQLite would refuse above the file, too.
 fn prepare(path: &Path, access: Access) -> io::Result<PathBuf> {
-    if access == Access::Write {
-        match create(path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            Ok(_) | Err(_) => {}
-        }
+    if access == Access::Write
+        && let Err(error) = create(path)
+        && error.kind() != io::ErrorKind::AlreadyExists
+    {
+        return Err(error);
     }
     // Not by opening it: when a process closes a file, it loses SQLite's locks on it.
     check_regular(&fs::symlink_metadata(path)?)?;
@@ -372,9 +332,9 @@ mod tests {
         let check = |owner, mode| check_rights(Path::new("/data"), (owner, mode), 65_534);
         // As Kubernetes gives a volume with `fsGroup`.
         assert!(check(0, 0o2775).is_ok());
-        let why = check(0, 0o1777).unwrap_err().to_string();
+        let why = check(0, 0o1777).unwrap_err();
         assert!(why.contains("--data /data/talking-stick"), "{why}");
-        let why = check(1_000, 0o700).unwrap_err().to_string();
+        let why = check(1_000, 0o700).unwrap_err();
         assert!(why.contains("another user, of the number 1000"), "{why}");
     }
 }

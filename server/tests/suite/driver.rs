@@ -14,7 +14,7 @@ use server_chat::driver::{
     self, Answered, Delivery, Ending, EventStream, MAX_QUEUED, NodeClient, Request, Running,
 };
 use server_chat::view::View;
-use server_storage::clock::{Clock, MachineClocks};
+use server_storage::clock::Clock;
 use server_storage::journal::{Fate, FateReporter, Journal, NoWrite};
 
 /// A journal that does nothing by itself: the test decides the outcome of each batch.
@@ -467,27 +467,17 @@ async fn a_writer_of_the_journal_that_panics_ends_the_driver() {
     assert_eq!(running.died().await, driver::Died::Panicked);
 }
 
-/// Clocks that the test moves with those of the runtime.
-struct RuntimeClocks(tokio::time::Instant);
-
-impl MachineClocks for RuntimeClocks {
-    fn wall(&self) -> Time {
-        Time(0) + Span::secs(1_000_000 + self.steady().as_secs())
-    }
-
-    fn steady(&self) -> Duration {
-        self.0.elapsed()
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_pause_of_the_process_moves_deadlines() {
     let journal = ManualJournal::default();
     journal.loosen();
-    let clock = Clock::of(
-        Box::new(RuntimeClocks(tokio::time::Instant::now())),
-        Time(0),
-    );
+    let began = tokio::time::Instant::now();
+    // Clocks that the test moves with those of the runtime.
+    let clocks = move || {
+        let steady = began.elapsed();
+        (Time(0) + Span::secs(1_000_000 + steady.as_secs()), steady)
+    };
+    let clock = Clock::of(Box::new(clocks), Time(0));
     let node = Box::new(journal);
     let (client, _running) = driver::start(
         Node::start(Config::default(), 7),

@@ -56,21 +56,18 @@ struct Candidate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// An attempt waits for its report.
-    Publishing { until: Time },
+    Publishing,
     /// The next attempt waits.
-    Paused { until: Time },
+    Paused,
     /// Another record is at the place: it is read.
-    Reading {
-        id: Option<ReadId>,
-        attempt: u64,
-        until: Time,
-    },
+    Reading { id: Option<ReadId>, attempt: u64 },
 }
 
 /// An append whose fate is not known yet.
 #[derive(Clone, Debug)]
 pub(super) struct Append {
-    /// What was published for this place: the last one is published again.
+    /// What was published for this place: first what the append is for, and then a `Noop`, if that shall
+    /// settle it. The last one is published again.
     candidates: Vec<Candidate>,
     expected: u64,
     /// When the first attempt began.
@@ -78,6 +75,8 @@ pub(super) struct Append {
     /// Whether an attempt ended without a report, and may still arrive.
     unknown: bool,
     step: Step,
+    /// When the step is over.
+    pub(super) due: Time,
 }
 
 impl Append {
@@ -90,40 +89,32 @@ impl Append {
     }
 
     pub(super) fn is_batch(&self) -> bool {
-        let mut purposes = self.candidates.iter().map(|candidate| &candidate.purpose);
-        purposes.any(|purpose| matches!(purpose, Purpose::Batch { .. }))
+        matches!(self.candidates[0].purpose, Purpose::Batch { .. })
     }
 
-    pub(super) const fn due(&self) -> Time {
-        match self.step {
-            Step::Publishing { until } | Step::Paused { until } | Step::Reading { until, .. } => {
-                until
-            }
-        }
+    /// Waits for a while until the next attempt.
+    fn pause(&mut self, now: Now) {
+        self.step = Step::Paused;
+        self.due = now.boot + RETRY;
     }
 
     fn is_claim(&self) -> bool {
-        let mut purposes = self.candidates.iter().map(|candidate| &candidate.purpose);
-        purposes.any(|purpose| *purpose == Purpose::Claim)
+        self.candidates[0].purpose == Purpose::Claim
     }
 }
 
 impl Member {
     /// Publishes the first attempt of an append.
-    pub(super) fn begin_append(
-        &mut self,
-        now: Now,
-        purpose: Purpose,
-        (bytes, after): (Vec<u8>, Place),
-    ) {
+    pub(super) fn begin_append(&mut self, now: Now, purpose: Purpose, sealed: (Vec<u8>, Place)) {
         assert!(self.append.is_none(), "one append is in flight at a time");
-        let candidate = self.candidate(purpose, (bytes, after));
+        let candidate = self.candidate(purpose, sealed);
         self.append = Some(Append {
             candidates: vec![candidate],
             expected: self.place.sequence,
             began: now.boot,
             unknown: false,
-            step: Step::Paused { until: now.boot },
+            step: Step::Paused,
+            due: now.boot,
         });
         if let State::Owner(ownership) = &mut self.state {
             ownership.waiting.cover();
@@ -148,8 +139,8 @@ impl Member {
         let Some(candidate) = append.candidates.last() else {
             return;
         };
-        let until = now.boot + PUBLISH_TIMEOUT;
-        append.step = Step::Publishing { until };
+        append.step = Step::Publishing;
+        append.due = now.boot + PUBLISH_TIMEOUT;
         self.outputs.push_back(Output::Publish {
             id: candidate.id,
             expected: append.expected,
@@ -186,14 +177,10 @@ impl Member {
             Outcome::Busy | Outcome::Rejected if is_reading => {}
             // An election takes seconds, for which the calls of a batch wait.
             Outcome::Busy if append.is_batch() && now.boot < self.heard + CALL_PATIENCE => {
-                let until = now.boot + RETRY;
-                append.step = Step::Paused { until };
+                append.pause(now);
             }
             Outcome::Busy | Outcome::Rejected if is_only && !append.unknown => self.fail(now),
-            Outcome::Busy => {
-                let until = now.boot + RETRY;
-                append.step = Step::Paused { until };
-            }
+            Outcome::Busy => append.pause(now),
             Outcome::Rejected => self.settle_by_noop(now),
         }
         self.advance(now);
@@ -205,8 +192,7 @@ impl Member {
         let Some(append) = &mut self.append else {
             return;
         };
-        let until = now.boot + RETRY;
-        append.step = Step::Paused { until };
+        append.pause(now);
         if append.is_claim() || append.candidates.len() > 1 {
             return;
         }
@@ -225,8 +211,8 @@ impl Member {
         append.step = Step::Reading {
             id: Some(id),
             attempt,
-            until: now.boot + READ_TIMEOUT,
         };
+        append.due = now.boot + READ_TIMEOUT;
         // The leader may be a replica that has lost this very record.
         let source = match attempt % 2 {
             0 => Source::Leader,
@@ -245,21 +231,13 @@ impl Member {
         let Some(append) = &mut self.append else {
             return;
         };
-        let Step::Reading {
-            id: expected,
-            until,
-            ..
-        } = &mut append.step
-        else {
-            return;
-        };
-        if *expected != Some(id) {
-            return;
+        match &mut append.step {
+            Step::Reading { id: expected, .. } if *expected == Some(id) => *expected = None,
+            Step::Reading { .. } | Step::Publishing | Step::Paused => return,
         }
-        *expected = None;
-        *until = now.boot + RETRY;
+        append.due = now.boot + RETRY;
         if let Some(bytes) = bytes
-            && self.arrive(now, bytes) == Arrival::Damaged
+            && !self.arrive(now, bytes)
         {
             let sequence = self.place.sequence + 1;
             self.outputs
@@ -272,7 +250,7 @@ impl Member {
         let Some(append) = &mut self.append else {
             return;
         };
-        if now.boot < append.due() {
+        if now.boot < append.due {
             return;
         }
         match append.step {
@@ -280,7 +258,7 @@ impl Member {
                 self.read_next(now, attempt + 1);
             }
             // After reads that found nothing: the record that was in the way may never come.
-            Step::Publishing { .. } | Step::Reading { .. } => {
+            Step::Publishing | Step::Reading { .. } => {
                 append.unknown = true;
                 if append.is_batch()
                     && let State::Owner(ownership) = &mut self.state
@@ -289,21 +267,22 @@ impl Member {
                 }
                 self.publish(now);
             }
-            Step::Paused { .. } => self.publish(now),
+            Step::Paused => self.publish(now),
         }
     }
 
-    /// The bytes at the next sequence: a candidate's, another's, or damaged ones.
-    pub(super) fn arrive(&mut self, now: Now, bytes: &[u8]) -> Arrival {
+    /// Takes the bytes at the next sequence: a candidate's, or another's. False if they are damaged, and not
+    /// what the log contains.
+    pub(super) fn arrive(&mut self, now: Now, bytes: &[u8]) -> bool {
         let candidates = self.append.iter().flat_map(|append| &append.candidates);
         let mut candidates = candidates.map(|candidate| &*candidate.bytes);
         if let Some(place) = candidates.position(|candidate| candidate == bytes) {
             self.commit(now, place);
-            return Arrival::Settled;
+            return true;
         }
         let next = self.place.open(bytes);
         if next == Err(Unfit::Link) {
-            return Arrival::Damaged;
+            return false;
         }
         // Another record is at the place of the append in flight, which is thereby absent.
         let claim = self.append.take().filter(Append::is_claim);
@@ -313,7 +292,7 @@ impl Member {
             // The claim expected an old sequence: what this member follows is behind.
             self.follow_elsewhere();
         }
-        Arrival::Settled
+        true
     }
 
     /// The log contains this candidate of the append in flight.
@@ -353,24 +332,15 @@ impl Member {
             return;
         };
         let is_batch = append.is_batch();
-        if let State::Owner(ownership) = &mut self.state {
-            ownership.waiting.uncover(now.boot + RETRY);
-        }
-        match &mut self.state {
-            State::Owner(ownership) if is_batch => ownership.node.append_failed(now.wall),
-            State::Owner(ownership) => ownership.retry(now.boot + RETRY),
-            State::Standby(_) | State::Stranded { .. } | State::Moving => {
-                self.claim_from = now.boot + RETRY;
-            }
+        let again = now.boot + RETRY;
+        let State::Owner(ownership) = &mut self.state else {
+            self.claim_from = again;
+            return;
+        };
+        ownership.waiting.uncover(again);
+        match is_batch {
+            true => ownership.node.append_failed(now.wall),
+            false => ownership.next_at = again,
         }
     }
-}
-
-/// What became of bytes at the next sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrival {
-    /// They are the next record.
-    Settled,
-    /// They are not what the log contains.
-    Damaged,
 }

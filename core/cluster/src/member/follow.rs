@@ -2,11 +2,10 @@
 
 use chat_core::{Hub, InFlight, Position, Time};
 
-use super::append::Arrival;
 use super::{Member, State};
 use crate::envelope::Unfit;
 use crate::output::{Alarm, Output};
-use crate::place::{News, Next};
+use crate::place::Next;
 use crate::snapshot::LogSnapshot;
 use crate::timing::{FETCH_AGAIN, Now};
 
@@ -32,7 +31,7 @@ impl Member {
         if sequence > next {
             self.depart_behind();
             self.miss(now, Alarm::Hole { sequence: next });
-        } else if self.arrive(now, bytes) == Arrival::Damaged {
+        } else if !self.arrive(now, bytes) {
             self.miss(now, Alarm::Damaged { sequence });
         }
         self.advance(now);
@@ -95,33 +94,32 @@ impl Member {
             return;
         };
         let sequence = self.place.sequence + 1;
-        let Next { after, news } = match next {
+        let Next {
+            after,
+            batch,
+            heartbeat,
+        } = match next {
             Ok(next) => next,
             Err(why) => return self.strand(now, Alarm::Unreadable { sequence, why }),
         };
-        let mut kept = None;
-        match news {
-            News::Batch { batch, record } => {
-                for entry in &batch.entries {
-                    // The owner answers.
-                    let _ = hub.handle(batch.at, entry);
-                    while hub.poll_effect().is_some() {}
-                }
-                kept = Some(record);
+        if let Some((position, digest)) = heartbeat {
+            let is_confirmed =
+                hub.position() == position && self.confirmed == Some((position, digest));
+            if !is_confirmed && !is_in_state(hub, position, digest) {
+                return self.strand(now, Alarm::Diverged { sequence });
             }
-            News::Heartbeat { position, digest } => {
-                let is_confirmed =
-                    hub.position() == position && self.confirmed == Some((position, digest));
-                if !is_confirmed && !is_in_state(hub, position, digest) {
-                    return self.strand(now, Alarm::Diverged { sequence });
-                }
-                self.confirmed = Some((position, digest));
+            self.confirmed = Some((position, digest));
+        }
+        if let Some((batch, _)) = &batch {
+            for entry in &batch.entries {
+                // The owner answers.
+                let _ = hub.handle(batch.at, entry);
+                while hub.poll_effect().is_some() {}
             }
-            News::Claimed | News::Resigned | News::Noop => {}
         }
         self.place = after;
         self.applied(now);
-        if let Some(record) = kept {
+        if let Some((_, record)) = batch {
             self.keep(record);
         }
     }

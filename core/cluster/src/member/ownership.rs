@@ -11,7 +11,7 @@ use crate::timing::{HEARTBEAT, LEASE, Now};
 
 /// Whether the owner gives up the ownership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leaving {
+pub(super) enum Leaving {
     No,
     /// It finishes the calls that it has.
     Finishing,
@@ -27,7 +27,7 @@ pub(super) struct Ownership {
     began: Time,
     /// The instant of the next heartbeat, or of the next attempt to resign.
     pub(super) next_at: Time,
-    leaving: Leaving,
+    pub(super) leaving: Leaving,
     /// Calls whose strict answers wait for the log.
     pub(super) waiting: WaitingCalls,
     /// The digest of the state at a position.
@@ -35,13 +35,13 @@ pub(super) struct Ownership {
 }
 
 impl Ownership {
-    const fn new(node: Node, began: Time) -> Self {
+    fn new(node: Node, began: Time) -> Self {
         Self {
             node,
             began,
             next_at: began,
             leaving: Leaving::No,
-            waiting: WaitingCalls::new(),
+            waiting: WaitingCalls::default(),
             digest: None,
         }
     }
@@ -57,10 +57,6 @@ impl Ownership {
         self.leaving != Leaving::No
     }
 
-    pub(super) fn has_left(&self) -> bool {
-        self.leaving == Leaving::Gone
-    }
-
     pub(super) fn leave(&mut self) {
         if self.leaving == Leaving::No {
             self.node.shut_down();
@@ -72,11 +68,6 @@ impl Ownership {
     pub(super) fn renew(&mut self, began: Time) {
         self.began = began;
         self.next_at = began + HEARTBEAT;
-    }
-
-    /// The last append was refused.
-    pub(super) const fn retry(&mut self, at: Time) {
-        self.next_at = at;
     }
 
     /// When the lease ends, so that another member may take the calls that wait. `None` if none
@@ -112,7 +103,7 @@ impl Member {
         };
         let config = self.settings.config.clone();
         let seed = self.settings.origin.seed;
-        let node = Node::with_journal(*hub, config, seed, self.place.continuity());
+        let node = Node::with_journal(*hub, config, seed, self.place.continuity);
         self.state = State::Owner(Box::new(Ownership::new(node, began)));
         let epoch = self.place.epoch();
         self.outputs.push_back(Output::BecameOwner { epoch });
@@ -120,12 +111,11 @@ impl Member {
 
     /// Another member owns the log, or may claim it. Does nothing on a member that is not the owner.
     pub(super) fn depart(&mut self, in_flight: InFlight) {
-        let mut ownership = match std::mem::replace(&mut self.state, State::Moving) {
-            State::Owner(ownership) => ownership,
-            other @ (State::Standby(_) | State::Stranded { .. } | State::Moving) => {
-                self.state = other;
-                return;
-            }
+        if !matches!(self.state, State::Owner(_)) {
+            return;
+        }
+        let State::Owner(mut ownership) = std::mem::replace(&mut self.state, State::Moving) else {
+            unreachable!("it was the owner");
         };
         let epoch = self.place.epoch();
         let waiting = ownership.waiting.take_all();
@@ -194,11 +184,7 @@ impl Member {
             return self.begin_append(now, purpose, (bytes, after));
         }
         let is_due = now.boot >= ownership.next_at;
-        let may_resign = match ownership.leaving {
-            Leaving::No => false,
-            Leaving::Finishing => true,
-            Leaving::Gone => is_due,
-        };
+        let may_resign = ownership.is_leaving() && (is_due || ownership.leaving != Leaving::Gone);
         if may_resign && ownership.node.finish(now.wall) {
             ownership.leaving = Leaving::Gone;
             self.outputs.push_back(Output::StoreSnapshot);

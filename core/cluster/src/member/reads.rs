@@ -43,7 +43,7 @@ enum Then {
 }
 
 /// The calls that wait, in the order of their arrival.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WaitingCalls {
     queue: VecDeque<WaitingCall>,
     /// The number of the first ones that wait for the append in flight.
@@ -53,36 +53,15 @@ pub(super) struct WaitingCalls {
 }
 
 impl WaitingCalls {
-    pub(super) const fn new() -> Self {
-        Self {
-            queue: VecDeque::new(),
-            covered: 0,
-            append_from: Time(0),
-        }
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Adds a call, or returns it if there are too many.
-    fn add(&mut self, call: WaitingCall) -> Option<WaitingCall> {
-        if self.queue.len() >= MOST {
-            return Some(call);
-        }
-        self.queue.push_back(call);
-        None
-    }
-
     /// Removes a call whose caller disconnected.
     pub(super) fn cancel(&mut self, ticket: Ticket) {
-        let place = self.queue.iter().position(|call| call.ticket == ticket);
-        let Some(place) = place else {
-            return;
-        };
-        self.queue.remove(place);
-        if place < self.covered {
-            self.covered -= 1;
+        if let Some(place) = self.queue.iter().position(|call| call.ticket == ticket) {
+            self.queue.remove(place);
+            self.covered -= usize::from(place < self.covered);
         }
     }
 
@@ -147,15 +126,22 @@ impl Member {
                 }
             }
         }
-        let calls = waiting.into_iter().map(|then| WaitingCall {
-            ticket,
-            earlier,
-            then,
-        });
-        let too_many: Vec<_> = calls
-            .filter_map(|call| ownership.waiting.add(call))
-            .collect();
-        self.refuse_all(too_many);
+        for then in waiting {
+            match &mut self.state {
+                State::Owner(ownership) if ownership.waiting.queue.len() < MOST => {
+                    let call = WaitingCall {
+                        ticket,
+                        earlier,
+                        then,
+                    };
+                    ownership.waiting.queue.push_back(call);
+                }
+                // There are too many.
+                State::Owner(_) | State::Standby(_) | State::Stranded { .. } | State::Moving => {
+                    self.refuse(ticket, earlier);
+                }
+            }
+        }
     }
 
     /// Answers the calls that waited for the append in flight, which the log has.

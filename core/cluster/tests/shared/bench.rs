@@ -7,8 +7,8 @@ use chat_cluster::{
     Alarm, AppendId, Member, MemberId, Now, Outcome, Output, Reads, Role, SILENCE, Settings,
 };
 use chat_core::{
-    Address, Call, Caller, Command, Config, Earlier, Read, Reader, RequestKey, SecretHash, Ticket,
-    Time,
+    Address, Call, Caller, Command, Config, Earlier, Output as NodeOutput, Read, Reader, Reject,
+    RequestKey, Response, SecretHash, Ticket, Time,
 };
 use chat_journal::Identity;
 
@@ -105,6 +105,33 @@ impl Bench {
         bytes
     }
 
+    pub(crate) fn submit(&mut self, ticket: u64, call: Call) {
+        self.member
+            .submit(self.now, Ticket(ticket), Address(1), call);
+        self.drain();
+    }
+
+    /// Takes all records of a log.
+    pub(crate) fn follow(&mut self, log: &[Arc<[u8]>]) {
+        for (index, bytes) in log.iter().enumerate() {
+            self.record(index as u64 + 1, bytes);
+        }
+    }
+
+    /// Answers the last read of a record.
+    pub(crate) fn found(&mut self, bytes: Option<&[u8]>) {
+        let is_read = |output: &Output| {
+            let Output::Read { id, .. } = output else {
+                return None;
+            };
+            Some(*id)
+        };
+        let read = self.others.iter().rev().find_map(is_read);
+        let read = read.expect("the record is read");
+        self.member.found(self.now, read, bytes);
+        self.drain();
+    }
+
     pub(crate) fn register(&mut self, ticket: u64, key: Option<RequestKey>) {
         let call = Call::Command {
             caller: Caller::New {
@@ -118,9 +145,7 @@ impl Bench {
                 room: "hall".into(),
             },
         };
-        self.member
-            .submit(self.now, Ticket(ticket), Address(1), call);
-        self.drain();
+        self.submit(ticket, call);
     }
 
     /// Sends with a handle that nobody has.
@@ -134,9 +159,7 @@ impl Bench {
                 epoch: None,
             },
         };
-        self.member
-            .submit(self.now, Ticket(ticket), Address(1), call);
-        self.drain();
+        self.submit(ticket, call);
     }
 
     /// Reads the members of the hall.
@@ -145,9 +168,7 @@ impl Bench {
             reader: Reader::Handle(SecretHash([9; 16])),
             read: Read::Members { room: None },
         };
-        self.member
-            .submit(self.now, Ticket(ticket), Address(1), call);
-        self.drain();
+        self.submit(ticket, call);
     }
 
     /// Opens a stream by reader id.
@@ -156,50 +177,42 @@ impl Bench {
             reader: Reader::ReaderId(SecretHash([8; 16])),
             after: None,
         };
-        self.member
-            .submit(self.now, Ticket(ticket), Address(1), call);
-        self.drain();
+        self.submit(ticket, call);
     }
 
     /// The refusals so far, by ticket.
     pub(crate) fn moved(&self) -> Vec<(u64, Earlier)> {
-        let mut found = Vec::new();
-        for output in &self.others {
-            if let Output::Moved(refusal) = output {
-                found.push((refusal.ticket.0, refusal.earlier));
-            }
-        }
-        found
+        let refusal = |output: &Output| {
+            let Output::Moved(refusal) = output else {
+                return None;
+            };
+            Some((refusal.ticket.0, refusal.earlier))
+        };
+        self.others.iter().filter_map(refusal).collect()
     }
 
     pub(crate) fn answered(&self, ticket: u64) -> bool {
-        let is_answer = |output: &Output| matches!(output, Output::Node(chat_core::Output::Reply { ticket: of, outcome: Ok(_) }) if of.0 == ticket);
-        self.others.iter().any(is_answer)
+        self.outcome(ticket).is_some_and(Result::is_ok)
     }
 
     /// What the node's refusal of this call says of earlier attempts.
     pub(crate) fn refused(&self, ticket: u64) -> Option<Earlier> {
+        let refused = self.outcome(ticket)?.as_ref().err();
+        refused.map(Reject::earlier)
+    }
+
+    fn outcome(&self, ticket: u64) -> Option<&Result<Response, Reject>> {
         self.others.iter().find_map(|output| {
-            if let Output::Node(chat_core::Output::Reply {
+            if let Output::Node(NodeOutput::Reply {
                 ticket: of,
                 outcome,
             }) = output
                 && of.0 == ticket
             {
-                return outcome.as_ref().err().map(chat_core::Reject::earlier);
+                return Some(outcome);
             }
             None
         })
-    }
-
-    pub(crate) fn reads(&self) -> Vec<chat_cluster::ReadId> {
-        let mut found = Vec::new();
-        for output in &self.others {
-            if let Output::Read { id, .. } = output {
-                found.push(*id);
-            }
-        }
-        found
     }
 
     pub(crate) fn alarms(&self) -> Vec<&Alarm> {
@@ -225,4 +238,13 @@ pub(crate) fn owner_with(reads: Reads) -> (Bench, Vec<Arc<[u8]>>) {
     let started = bench.acknowledge();
     assert_eq!(bench.member.role(), Role::Owner);
     (bench, vec![claim, started])
+}
+
+/// A second member that follows this log, and claims it. Returns its claim, too.
+pub(crate) fn successor(log: &[Arc<[u8]>]) -> (Bench, Arc<[u8]>) {
+    let mut new = Bench::new(2);
+    new.follow(log);
+    new.pass(SILENCE.times(2));
+    let claim = new.acknowledge();
+    (new, claim)
 }

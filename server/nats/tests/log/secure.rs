@@ -6,10 +6,10 @@ use chat_cluster::Outcome;
 use nkeys::KeyPair;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa};
 use serde_json::{Value, json};
-use server_nats::{Log, LogOptions, OpenError};
+use server_nats::LogOptions;
 
 use crate::servers::{PROPER, Servers};
-use crate::{Bench, assert_refused, options};
+use crate::{Bench, assert_refused, options, refusal};
 
 /// Signs claims as servers read them.
 fn token(issuer: &KeyPair, subject: &KeyPair, name: &str, nats: &Value) -> String {
@@ -97,11 +97,8 @@ async fn a_server_with_accounts_takes_the_key_file_of_one_of_their_users() {
         credentials: Some("-----BEGIN NATS USER JWT-----\nnothing".into()),
         ..given
     };
-    let opened = Log::open(&broken).await;
-    assert!(
-        matches!(opened, Err(OpenError::Credentials { .. })),
-        "{opened:?}"
-    );
+    let why = refusal(&broken).await;
+    assert!(why.starts_with("--cluster-credentials: "), "{why}");
 }
 
 #[tokio::test]

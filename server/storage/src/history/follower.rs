@@ -11,15 +11,13 @@ use std::time::Duration;
 use std::{fs, io};
 
 use chat_core::{Body, Config, Hub, Position};
-use chat_journal::{Broken, Chain, Origin, Record, Snapshot};
-use server_settings::Retention;
+use chat_journal::{Broken, Chain, Record, Snapshot};
 use tokio::sync::watch;
 
-use super::checks::verify;
+use super::HistoryOptions;
 use super::progress::{Progress, WakeReason};
-use super::retention::Load;
-use super::sums::is_damage;
-use super::tables::{Fact, Reached, Tables};
+use super::sums::{is_damage, verify};
+use super::tables::{Fact, Load, Reached, Tables};
 use crate::clock::Clock;
 use crate::journal::{DatabaseError, JournalReader};
 
@@ -61,10 +59,9 @@ pub(super) enum FollowError {
 pub(super) struct Follower {
     /// The folder of the journal, and of the tables.
     pub(super) folder: PathBuf,
-    pub(super) origin: Origin,
+    pub(super) options: HistoryOptions,
     /// The limits of a journal whose first record is missing because there is none yet.
     pub(super) config: Config,
-    pub(super) retention: Retention,
     /// The end of the copy, if there is to be one; none while it is away.
     pub(super) copied: Option<watch::Receiver<Option<Position>>>,
     pub(super) clock: Clock,
@@ -84,7 +81,8 @@ impl Follower {
     pub(super) fn run(&self) {
         let mut following = None;
         loop {
-            let turn = match self.progress.is_damaged() {
+            let is_found_damaged = self.progress.now().is_damaged;
+            let turn = match is_found_damaged {
                 true => Err(FollowError::Damaged),
                 false => self.turn(&mut following),
             };
@@ -140,7 +138,9 @@ impl Follower {
         let copied = copied.map_or(Position(u64::MAX), |copied| {
             copied.borrow().unwrap_or_default()
         });
-        let trimmed = found.tables.trim(self.retention, now, (load, copied))?;
+        let trimmed = found
+            .tables
+            .trim(self.options.retention, now, (load, copied))?;
         self.progress.reached(last);
         if records < FEW && !trimmed {
             self.progress.linger(last);
@@ -151,9 +151,9 @@ impl Follower {
     /// Opens the files, and finds the state at the position of the tables.
     fn begin(&self) -> Result<Following, FollowError> {
         let journal = JournalReader::open(&self.folder)?;
-        let mut tables = Tables::open(&super::path_in(&self.folder), self.origin.realm)?;
+        let mut tables = Tables::open(&super::path_in(&self.folder), self.options.origin.realm)?;
         verify(&tables.connection)?;
-        let committed = self.progress.committed();
+        let committed = self.progress.now().committed;
         if tables.place()?.position > committed {
             tracing::warn!(
                 position = committed.0,
@@ -176,49 +176,44 @@ impl Follower {
             Replayed::Unreadable => self.skip(&mut following, place.position)?,
             Replayed::Elsewhere => {
                 tracing::error!("the history is of another journal, and is built anew");
-                following.tables.create(self.origin.realm)?;
+                following.tables.create(self.options.origin.realm)?;
                 self.start(&mut following, Position(0))?;
             }
         }
         following.hub.collect_posted();
-        self.progress.set_lost(following.tables.lost()?);
+        let lost = following.tables.lost()?;
+        self.progress.now().lost = lost;
         self.keep_damaged();
         Ok(following)
     }
 
     /// The state before the first record.
     fn beginning(&self) -> (Chain, Hub) {
-        let hub = Hub::new(self.config.clone(), self.origin.seed);
-        (Chain::new(&self.origin), hub)
+        let hub = Hub::new(self.config.clone(), self.options.origin.seed);
+        (Chain::new(&self.options.origin), hub)
     }
 
-    /// Continues from a state from which records lead to this position, or beyond it if they are gone.
+    /// Continues from the newest state from which records lead to this position, or beyond it if they are gone.
     fn start(&self, following: &mut Following, position: Position) -> Result<(), FollowError> {
-        match self.before(&following.journal, position)? {
-            Some(state) => (following.chain, following.hub) = state,
-            None => self.skip(following, position)?,
-        }
-        Ok(())
-    }
-
-    /// The newest state at or before this position from which records lead to it.
-    fn before(
-        &self,
-        journal: &JournalReader,
-        position: Position,
-    ) -> Result<Option<(Chain, Hub)>, FollowError> {
-        for snapshot in journal.snapshots()? {
-            if snapshot <= position
-                && let Some(found) = self.snapshot(journal, snapshot)?
+        let journal = &following.journal;
+        let snapshots = journal.snapshots()?;
+        for snapshot in &snapshots {
+            if *snapshot <= position
+                && let Some(found) = self.snapshot(journal, *snapshot)?
             {
-                return Ok(Some(found));
+                (following.chain, following.hub) = found;
+                return Ok(());
             }
         }
         let is_whole = match journal.first()? {
             Some(first) => first == Position(1),
-            None => journal.snapshots()?.is_empty(),
+            None => snapshots.is_empty(),
         };
-        Ok(is_whole.then(|| self.beginning()))
+        if !is_whole {
+            return self.skip(following, position);
+        }
+        (following.chain, following.hub) = self.beginning();
+        Ok(())
     }
 
     /// The state of a snapshot, unless it is damaged, or was replaced meanwhile.
@@ -231,7 +226,7 @@ impl Follower {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        match Snapshot::read(&self.origin, &file) {
+        match Snapshot::read(&self.options.origin, &file) {
             Ok(Snapshot { chain, hub }) => Ok(Some((chain, hub))),
             Err(error) => {
                 tracing::warn!(%error, position = position.0, "a snapshot cannot be used");

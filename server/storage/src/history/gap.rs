@@ -1,13 +1,17 @@
-//! Continues at a snapshot where records are gone.
+//! Continues at a snapshot where records are gone; and takes the sound rows of damaged tables, where the
+//! journal cannot give them again.
 
 use std::path::Path;
 
 use chat_core::{Event, KeptRoom, Position, RoomSeq, Time};
-use rusqlite::{OptionalExtension as _, Transaction, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, Transaction, params, params_from_iter};
 
-use super::salvage::salvage;
-use super::tables::{Reached, Tables, add_message, add_room, count, join, remove_after, set_place};
-use crate::sqlite::{signed, unsigned};
+use super::sums::{KINDS, Kind, PLACE, open_to_read};
+use super::tables::{
+    BEFORE, Reached, Tables, add_message, add_room, count, join, remove_after, set_place,
+};
+use crate::sqlite::{execute, exists, signed, unsigned, value};
 
 impl Tables {
     /// Continues at a snapshot whose records are gone: adds what its rooms still keep, and corrects
@@ -25,14 +29,15 @@ impl Tables {
             remove_after(&transaction, place.position)?;
             set_place(&transaction, place)?;
         }
-        let known = "SELECT position FROM place";
-        let known: i64 = transaction.query_row(known, [], |row| row.get(0))?;
+        let known = value(&transaction, "SELECT position FROM place", [])?;
         close_left(&transaction, rooms, known)?;
         let mut new = Vec::new();
         for room in rooms {
             open_kept(&transaction, room, place.position)?;
             for event in &room.messages {
-                if !has(&transaction, event)? {
+                let message = "SELECT 1 FROM messages WHERE room = ?1 AND seq = ?2";
+                let place = params![event.room.0, signed(event.room_seq.0)];
+                if !exists(&transaction, message, place)? {
                     new.push(event);
                 }
             }
@@ -61,9 +66,8 @@ fn free_before(
     end: Position,
 ) -> rusqlite::Result<Position> {
     let next = "SELECT id FROM messages WHERE room = ?1 AND seq > ?2 ORDER BY seq LIMIT 1";
-    let mut next = transaction.prepare_cached(next)?;
     let place = params![event.room.0, signed(event.room_seq.0)];
-    let next: Option<i64> = next.query_row(place, |row| row.get(0)).optional()?;
+    let next: Option<i64> = value(transaction, next, place).optional()?;
     let last = next.map_or(end.0, |next| unsigned(next).saturating_sub(1));
     let mut free = last.min(end.0);
     let mut taken = transaction.prepare_cached("SELECT 1 FROM messages WHERE id = ?1")?;
@@ -71,12 +75,6 @@ fn free_before(
         free -= 1;
     }
     Ok(Position(free))
-}
-
-fn has(transaction: &Transaction<'_>, event: &Event) -> rusqlite::Result<bool> {
-    let select = "SELECT 1 FROM messages WHERE room = ?1 AND seq = ?2";
-    let mut select = transaction.prepare_cached(select)?;
-    select.exists(params![event.room.0, signed(event.room_seq.0)])
 }
 
 /// Ends the open memberships that these rooms do not have, at the last known place.
@@ -96,10 +94,8 @@ fn close_left(
         let (room, from_at): (u64, Time) = (row.get(2)?, Time(unsigned(row.get(3)?)));
         let found = rooms.binary_search_by_key(&room, |room| room.id.0);
         let stays = found.is_ok_and(|index| {
-            let members = rooms[index].members.iter();
-            members
-                .into_iter()
-                .any(|(who, since)| who.id.0 == user && *since == from_at)
+            let mut members = rooms[index].members.iter();
+            members.any(|(who, since)| who.id.0 == user && *since == from_at)
         });
         if !stays {
             transaction.execute(close, params![known, id])?;
@@ -119,20 +115,14 @@ fn open_kept(
 ) -> rusqlite::Result<()> {
     let id = room.id.0;
     let began = room.members.iter().map(|(_, since)| *since).min();
-    let began = began.unwrap_or(Time(0));
-    add_room(
-        transaction,
-        room.id,
-        room.name.as_deref(),
-        (position, began),
-    )?;
+    let began = (position, began.unwrap_or(Time(0)));
+    add_room(transaction, room.id, room.name.as_deref(), began)?;
     let reopen = "UPDATE rooms SET ended_position = NULL, ended_at = NULL
          WHERE room = ?1 AND ended_position IS NOT NULL";
-    transaction.prepare_cached(reopen)?.execute([id])?;
+    execute(transaction, reopen, [id])?;
     let open = "SELECT 1 FROM memberships WHERE user = ?1 AND room = ?2 AND to_seq IS NULL";
     for (who, since) in &room.members {
-        let mut open = transaction.prepare_cached(open)?;
-        if open.exists(params![who.id.0, id])? {
+        if exists(transaction, open, params![who.id.0, id])? {
             continue;
         }
         // It certainly was a member after the last message up to the instant of its joining.
@@ -146,4 +136,110 @@ fn open_kept(
         join(transaction, who, (room.id, from), (position, *since))?;
     }
     Ok(())
+}
+
+/// Copies the sound rows of the damaged file up to this position into empty tables, and counts in
+/// `place` those that are lost. An unreadable part counts as one row.
+///
+/// # Errors
+/// The tables cannot be written. An unreadable file has lost all, and is no error.
+fn salvage(into: &Transaction<'_>, damaged: &Path, until: Position) -> rusqlite::Result<()> {
+    let mut lost = 0_i64;
+    match open_same(into, damaged) {
+        Ok(from) => {
+            for kind in &KINDS {
+                lost += take(kind, &from, into, until)?;
+            }
+        }
+        Err(error) => {
+            tracing::error!(%error, "nothing can be taken from the damaged history");
+            lost = 1;
+        }
+    }
+    if lost > 0 {
+        tracing::error!(
+            lost,
+            "rows of the history are damaged, and no longer in the journal"
+        );
+    }
+    let update = "UPDATE place SET lost = lost + ?1,
+         sum = row_sum(format, realm, position, link, lost + ?1)";
+    into.execute(update, [lost])?;
+    Ok(())
+}
+
+/// Opens the damaged file, if it is of the same journal, and of this version or of the one before,
+/// whose rows are the same.
+fn open_same(into: &Transaction<'_>, damaged: &Path) -> rusqlite::Result<Connection> {
+    let of = |connection: &Connection| -> rusqlite::Result<(i64, Vec<u8>)> {
+        let place = format!("SELECT format, realm FROM place WHERE {PLACE}");
+        connection.query_row(&place, [], |row| Ok((row.get(0)?, row.get(1)?)))
+    };
+    let from = open_to_read(damaged)?;
+    let ((ours, realm), (format, of)) = (of(into)?, of(&from)?);
+    match of == realm && [ours, BEFORE].contains(&format) {
+        true => Ok(from),
+        false => Err(rusqlite::Error::QueryReturnedNoRows),
+    }
+}
+
+/// Takes the sound rows of one table. Returns the number of lost ones.
+fn take(
+    kind: &Kind,
+    from: &Connection,
+    into: &Transaction<'_>,
+    until: Position,
+) -> rusqlite::Result<i64> {
+    let Kind {
+        table,
+        key,
+        position,
+        columns,
+        sums,
+    } = kind;
+    let count = columns.split(',').count();
+    let places = vec!["?"; count].join(", ");
+    let insert = format!("INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})");
+    let mut insert = into.prepare(&insert)?;
+    let keys = format!("SELECT {key}, {position} FROM {table} WHERE {key} > ?1 ORDER BY {key}");
+    let select = format!("SELECT {columns} FROM {table} WHERE {key} = ?1 AND {sums}");
+    let (keys, mut lost) = keys_of(from, &keys);
+    for (key, position) in keys {
+        let row = from.prepare_cached(&select).and_then(|mut select| {
+            select.query_row([key], |row| {
+                let values = (0..count).map(|index| row.get(index));
+                values.collect::<rusqlite::Result<Vec<Value>>>()
+            })
+        });
+        match row {
+            Ok(values) => {
+                insert.execute(params_from_iter(values))?;
+            }
+            // The journal has what is later.
+            Err(_) if position <= signed(until.0) => lost += 1,
+            Err(_) => {}
+        }
+    }
+    Ok(lost)
+}
+
+/// The keys and positions of the rows from both ends of the table, each up to a part that cannot be
+/// read, and the number of such parts.
+fn keys_of(from: &Connection, select: &str) -> (Vec<(i64, i64)>, i64) {
+    let mut found = Vec::new();
+    for order in ["ASC", "DESC"] {
+        let above = found.last().map_or(i64::MIN, |(key, _)| *key);
+        let mut read = || -> rusqlite::Result<()> {
+            let mut select = from.prepare(&format!("{select} {order}"))?;
+            let rows = select.query_map([above], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            for row in rows {
+                found.push(row?);
+            }
+            Ok(())
+        };
+        if read().is_ok() && order == "ASC" {
+            return (found, 0);
+        }
+    }
+    (found, 1)
 }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, Row, params};
 
 use super::sums::{corrupt, open_to_read};
 use super::words::QueryWords;
-use crate::sqlite::{signed, unsigned};
+use crate::sqlite::{exists, signed, unsigned, value};
 
 /// The number of SQLite's instructions between two looks at the clock.
 const INSTRUCTIONS: i32 = 1_000;
@@ -19,7 +19,7 @@ const INSTRUCTIONS: i32 = 1_000;
 pub(super) const ROOMS: i64 = 500;
 
 /// The largest number of rows that one read visits, those of hidden senders included.
-const VISITED: usize = 20_000;
+pub(super) const VISITED: usize = 20_000;
 
 /// The number of matches that a search asks the index for at a time.
 const BATCH: usize = 128;
@@ -70,27 +70,6 @@ pub struct Past {
     pub since: Option<Time>,
 }
 
-/// The rows that one read may still visit.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Work {
-    pub(super) left: usize,
-}
-
-impl Default for Work {
-    fn default() -> Self {
-        Self { left: VISITED }
-    }
-}
-
-impl Work {
-    /// Visits a row. False if that is too many.
-    pub(super) const fn visit(&mut self) -> bool {
-        let is_allowed = self.left > 0;
-        self.left = self.left.saturating_sub(1);
-        is_allowed
-    }
-}
-
 /// The tables, open for reading.
 #[derive(Debug)]
 pub(super) struct PastReader {
@@ -139,27 +118,26 @@ impl PastReader {
             "SELECT 1 FROM memberships s WHERE user = ?1 AND room = ?2 AND {} LIMIT 1",
             is_sound("?1", "?2")
         );
-        let mut select = self.connection.prepare_cached(&select)?;
-        select.exists(params![user.0, room.0])
+        exists(&self.connection, &select, params![user.0, room.0])
     }
 
-    /// The messages before `before`. None if the reader never was a member of the room. When the work or
-    /// the time is used up, the answer is what was found so far.
+    /// The messages before `before`. None if the reader never was a member of the room. When so many rows are
+    /// visited or the time is used up, the answer is what was found so far.
     pub(super) fn read(
         &self,
         query: &PastQuery,
         before: Option<u64>,
         reading: &PastReading,
-        work: &mut Work,
+        visits: usize,
     ) -> rusqlite::Result<Option<Past>> {
         let rooms = match query.room() {
             Some(room) if !self.was_in(reading.user, room)? => return Ok(None),
             Some(room) => vec![room],
             None => self.rooms_of(reading.user)?,
         };
-        let mut page = PageBuilder::new(reading, before);
+        let mut page = PageBuilder::new(reading, before, visits);
         let added = match query {
-            PastQuery::Room(room) => self.add_stays(*room, &mut page, work),
+            PastQuery::Room(room) => self.add_stays(*room, &mut page),
             PastQuery::Search(words, _) => {
                 let mut stays = Vec::new();
                 for room in rooms {
@@ -168,7 +146,7 @@ impl PastReader {
                 if let Some(newest) = stays.iter().map(|stay| stay.last).max() {
                     page.begin_before(newest.saturating_add(1));
                 }
-                self.add_matches(words, stays, &mut page, work)
+                self.add_matches(words, stays, &mut page)
             }
         };
         let is_whole = match added {
@@ -179,12 +157,7 @@ impl PastReader {
     }
 
     /// Adds messages of a room. False if there may be more.
-    fn add_stays(
-        &self,
-        room: RoomId,
-        page: &mut PageBuilder<'_>,
-        work: &mut Work,
-    ) -> rusqlite::Result<bool> {
+    fn add_stays(&self, room: RoomId, page: &mut PageBuilder<'_>) -> rusqlite::Result<bool> {
         let stays = format!(
             "SELECT from_seq, coalesce(to_seq, ?3) FROM memberships s WHERE user = ?1
              AND room = ?2 AND from_seq < ?3 AND {} ORDER BY from_seq DESC",
@@ -203,7 +176,7 @@ impl PastReader {
                 if seq <= from || to.min(page.done) <= seq {
                     return Err(corrupt());
                 }
-                if !work.visit() {
+                if !page.visit() {
                     return Ok(false);
                 }
                 if !page.reading.hidden.contains(&UserId(user)) {
@@ -227,7 +200,6 @@ impl PastReader {
         words: &QueryWords,
         mut stays: Vec<Stay>,
         page: &mut PageBuilder<'_>,
-        work: &mut Work,
     ) -> rusqlite::Result<bool> {
         // Each stay with the position of its next match, or one that no later match of it has.
         let next = |(index, stay): (usize, &Stay)| (stay.last.min(page.done - 1), index);
@@ -243,7 +215,7 @@ impl PastReader {
                 places.extend(stay.matches.front().map(|id| (*id, index)));
                 continue;
             };
-            if !work.visit() || !self.try_add_match(id, stay, words, page)? {
+            if !page.visit() || !self.try_add_match(id, stay, words, page)? {
                 return Ok(false);
             }
             places.push((stay.matches.front().copied().unwrap_or(id - 1), index));
@@ -276,9 +248,8 @@ impl PastReader {
         page: &mut PageBuilder<'_>,
     ) -> rusqlite::Result<bool> {
         let user = "SELECT user FROM messages WHERE id = ?1";
-        let mut user = self.connection.prepare_cached(user)?;
-        let user = UserId(user.query_row([id], |row| row.get(0))?);
-        if page.reading.hidden.contains(&user) {
+        let user = value(&self.connection, user, [id])?;
+        if page.reading.hidden.contains(&UserId(user)) {
             return Ok(true);
         }
         let message = self.message(id)?;
@@ -363,10 +334,12 @@ pub(super) struct PageBuilder<'r> {
     /// The place or position before which there may be more.
     pub(super) done: i64,
     pub(super) since: Option<Time>,
+    /// The number of rows that may still be visited.
+    visits: usize,
 }
 
 impl<'r> PageBuilder<'r> {
-    pub(super) fn new(reading: &'r PastReading, before: Option<u64>) -> Self {
+    pub(super) fn new(reading: &'r PastReading, before: Option<u64>, visits: usize) -> Self {
         let start = before.map_or(i64::MAX, signed);
         Self {
             reading,
@@ -375,7 +348,15 @@ impl<'r> PageBuilder<'r> {
             start,
             done: start,
             since: None,
+            visits,
         }
+    }
+
+    /// Visits a row. False if that is too many.
+    pub(super) fn visit(&mut self) -> bool {
+        let is_allowed = self.visits > 0;
+        self.visits = self.visits.saturating_sub(1);
+        is_allowed
     }
 
     /// Begins not after this: the reader has nothing there.

@@ -11,28 +11,28 @@
 //! Each transaction of a copier moves the place with the rows, and locks it first. So every row is
 //! there exactly once, after any crash, and with any number of members that copy.
 
-mod copier;
-mod links;
 mod past;
-mod rows;
 mod tables;
 
-use std::path::Path;
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chat_core::Position;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use futures_util::FutureExt as _;
+use server_settings::Keep;
+use tokio::sync::watch;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls};
 
 use super::past::{PastQuery, PastReading};
 use super::progress::Progress;
-use super::readers::Readers;
-use super::{HistoryOptions, PATIENCE, PastError, Timed};
+use super::{HistoryOptions, PATIENCE, PastError, Readers, Timed, path_in};
+use crate::blocking;
+use crate::clock::wall;
 use crate::journal::DatabaseError;
-
-use copier::Copier;
+use crate::sqlite::{signed, unsigned};
 
 /// The time limit to connect.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -42,6 +42,9 @@ const READ_MS: u32 = 1_000;
 
 /// The pause before a new attempt to copy, after an error.
 const RETRY: Duration = Duration::from_secs(2);
+
+/// The longest pause without new rows: old messages are deleted at least this often.
+const IDLE: Duration = Duration::from_secs(60);
 
 /// The copy in PostgreSQL.
 #[derive(Debug)]
@@ -58,29 +61,18 @@ pub(super) struct SharedHistory {
 pub(super) enum CopyError {
     #[error("{}", of_server(_0))]
     Server(#[from] tokio_postgres::Error),
-    #[error("it takes longer than two seconds to connect")]
-    Unreachable,
     #[error("{0}")]
     File(#[from] rusqlite::Error),
-    #[error("the database has the history of another realm: name another one with --history")]
-    Elsewhere,
-    #[error("the database has tables of version {found}, and this server writes version {ours}")]
-    Version { found: i32, ours: i32 },
-    #[error(
-        "the database has another history than the journal, and no place where both agree: name \
-         another one with --history"
-    )]
-    OtherHistory,
     #[error("{0}")]
     Journal(#[from] DatabaseError),
     #[error("history.db is not read: {0}")]
     Thread(#[from] std::io::Error),
-    #[error("it panicked, and the log says why")]
-    Panicked,
-    #[error("nothing is copied now")]
-    Away,
     #[error("{0}")]
     Past(#[from] PastError),
+    #[error("the database has tables of version {found}, and this server writes version {ours}")]
+    Version { found: i32, ours: i32 },
+    #[error("{0}")]
+    Other(&'static str),
 }
 
 /// An error of PostgreSQL with the message of the server.
@@ -125,7 +117,7 @@ impl SharedHistory {
     /// The number of entries of the journal that the copy lacks.
     pub(super) fn lag(&self) -> u64 {
         let reached = self.reached.borrow().unwrap_or_default();
-        self.progress.known().0.saturating_sub(reached.0)
+        self.progress.now().known.0.saturating_sub(reached.0)
     }
 
     /// Reads as from the file. `None` while PostgreSQL is away.
@@ -137,7 +129,17 @@ impl SharedHistory {
     ) -> Option<Timed> {
         let mut took = Duration::ZERO;
         let read = async {
-            let (client, _place) = self.reader().await?;
+            self.caught_up().await?;
+            let _place = self.readers.place().await?;
+            let client = match self.readers.take().filter(|client| !client.is_closed()) {
+                Some(client) => client,
+                None => {
+                    let client = connect(&self.config).await?;
+                    let limit = format!("SET statement_timeout = {READ_MS}");
+                    client.batch_execute(&limit).await?;
+                    client
+                }
+            };
             let began = Instant::now();
             let read = past::read(&client, query, before, reading).await;
             self.readers.put(client);
@@ -156,19 +158,9 @@ impl SharedHistory {
         Some(Timed { took, answer })
     }
 
-    /// A connection for a read of everything that is committed now, with its place.
-    async fn reader(&self) -> Result<(Client, OwnedSemaphorePermit), CopyError> {
-        self.caught_up().await?;
-        let place = self.readers.place().await?;
-        let client = match self.readers.take().filter(|client| !client.is_closed()) {
-            Some(client) => client,
-            None => self.connected().await?,
-        };
-        Ok((client, place))
-    }
-
+    /// Waits until everything that is committed now is there.
     async fn caught_up(&self) -> Result<(), CopyError> {
-        let known = self.progress.known();
+        let known = self.progress.now().known;
         let mut reached = self.reached.clone();
         let caught_up = async {
             self.progress.catch_up(PATIENCE).await;
@@ -181,16 +173,9 @@ impl SharedHistory {
         };
         match tokio::time::timeout(PATIENCE, caught_up).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(CopyError::Away),
+            Ok(false) => Err(CopyError::Other("nothing is copied now")),
             Err(_) => Err(PastError::Behind.into()),
         }
-    }
-
-    async fn connected(&self) -> Result<Client, CopyError> {
-        let client = connect(&self.config).await?;
-        let limit = format!("SET statement_timeout = {READ_MS}");
-        client.batch_execute(&limit).await?;
-        Ok(client)
     }
 }
 
@@ -202,7 +187,8 @@ fn is_slow(error: &tokio_postgres::Error) -> bool {
 /// Connects, and lets the connection work until the client is dropped.
 async fn connect(config: &Config) -> Result<Client, CopyError> {
     let connecting = tokio::time::timeout(CONNECT, config.connect(NoTls)).await;
-    let (client, connection) = connecting.map_err(|_| CopyError::Unreachable)??;
+    let late = CopyError::Other("it takes longer than two seconds to connect");
+    let (client, connection) = connecting.map_err(|_| late)??;
     tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(
@@ -212,4 +198,103 @@ async fn connect(config: &Config) -> Result<Client, CopyError> {
         }
     });
     Ok(client)
+}
+
+/// Copies the tables of one file.
+struct Copier {
+    config: Config,
+    /// The folder of the journal, and of the tables.
+    folder: PathBuf,
+    options: HistoryOptions,
+    /// Where the copier shows how far it is; nowhere while it cannot copy.
+    reach: watch::Sender<Option<Position>>,
+    /// The place of the copy, if this copier has moved it there.
+    written: Option<i64>,
+    /// How far the file is.
+    follower: watch::Receiver<Position>,
+    /// The address, without its password.
+    shown: String,
+}
+
+impl Copier {
+    /// Copies until the server ends. After any error it begins again at the place of the copy.
+    async fn run(mut self) {
+        let mut is_down = false;
+        loop {
+            // The library panics where the system has no thread: one more error.
+            let session = AssertUnwindSafe(self.session(&mut is_down)).catch_unwind();
+            let panicked = CopyError::Other("it panicked, and the log says why");
+            let Err(error) = session.await.unwrap_or(Err(panicked)) else {
+                return;
+            };
+            self.reach.send_replace(None);
+            if !std::mem::replace(&mut is_down, true) {
+                tracing::error!(%error, server = self.shown, "the history is not copied; it tries again");
+            }
+            tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    /// Copies with one connection. Ends without an error with the server.
+    async fn session(&mut self, is_down: &mut bool) -> Result<(), CopyError> {
+        self.written = None;
+        let mut client = connect(&self.config).await?;
+        let mut place = tables::open(&mut client, self.options.origin.realm).await?;
+        let end = signed(self.options.end.0);
+        if place > end && !self.options.is_shared {
+            place = cut(&mut client, end).await?;
+        }
+        if std::mem::take(is_down) {
+            tracing::info!(server = self.shown, "the history is copied again");
+        }
+        loop {
+            self.follower.mark_unchanged();
+            place = self.copy(&mut client, place).await?;
+            self.trim(&mut client).await?;
+            let woken = tokio::time::timeout(IDLE, self.follower.changed()).await;
+            if matches!(woken, Ok(Err(_))) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Copies all rows that the file has.
+    async fn copy(&mut self, client: &mut Client, mut place: i64) -> Result<i64, CopyError> {
+        loop {
+            if self.written != Some(place)
+                && let Some(position) = tables::compare_links(client, self.folder.clone()).await?
+            {
+                place = cut(client, position).await?;
+            }
+            self.reach.send_replace(Some(Position(unsigned(place))));
+            let file = path_in(&self.folder);
+            let read = blocking(move || tables::rows_of(&file, place));
+            let Some(rows) = read.await?? else {
+                return Ok(place);
+            };
+            place = tables::write(client, place, &rows).await?;
+            self.written = (place == rows.end).then_some(place);
+            // From here on, a copy that is ahead is one that another member has written.
+            self.options.end = self.options.end.max(Position(unsigned(place)));
+        }
+    }
+
+    async fn trim(&self, client: &mut Client) -> Result<(), CopyError> {
+        let Keep::UpTo(age) = self.options.retention.age else {
+            return Ok(());
+        };
+        let before = signed(wall().0.saturating_sub(age.0));
+        while tables::trim(client, before).await? {}
+        Ok(())
+    }
+}
+
+/// Cuts the copy to this position, which is the journal's.
+async fn cut(client: &mut Client, position: i64) -> Result<i64, CopyError> {
+    tracing::warn!(
+        position,
+        "the copy has what the journal has lost, and is cut to it"
+    );
+    tables::cut(client, position).await?;
+    Ok(position)
 }

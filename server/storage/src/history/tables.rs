@@ -10,17 +10,23 @@ use std::time::Duration;
 
 use chat_core::{Body, Event, Position, RoomId, RoomSeq, Time, Who};
 use rusqlite::{Connection, Transaction, params};
+use server_settings::{Bytes, Keep, Retention};
 
-use super::checks::has_sums;
-use super::sums::{self, PLACE};
+use super::sums::{self, PLACE, has_sums};
 use crate::private::{self, Access};
-use crate::sqlite::{empty_wal, signed, unsigned};
+use crate::sqlite::{bytes, empty_wal, execute, signed, unsigned, value};
 
 /// The version of the tables. Another version is built anew from the journal.
 pub(super) const FORMAT: i64 = 5;
 
 /// The version before, which had another index of words.
 pub(super) const BEFORE: i64 = 4;
+
+/// The largest number of rows that one transaction deletes.
+const BATCH: u64 = 500;
+
+/// How many messages above their limit wait for the copy, before they are deleted without it.
+const UNCOPIED: u64 = 100_000;
 
 /// How long another program may lock the database before a write fails.
 const BUSY: Duration = Duration::from_secs(5);
@@ -112,6 +118,15 @@ pub(super) const CUTS: [&str; 4] = [
     "UPDATE memberships SET to_seq = NULL, to_position = NULL, to_at = NULL WHERE to_position > $1",
     "UPDATE rooms SET ended_position = NULL, ended_at = NULL WHERE ended_position > $1",
 ];
+
+/// Whether the follower has other work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// It has nothing else to do.
+    Low,
+    /// There may be more records.
+    High,
+}
 
 /// How far the tables follow the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,9 +224,7 @@ impl Tables {
 
     /// The number of rows that were damaged, and that the journal no longer had.
     pub(super) fn lost(&self) -> rusqlite::Result<u64> {
-        let lost = "SELECT lost FROM place";
-        let lost = self.connection.query_row(lost, [], |row| row.get(0))?;
-        Ok(unsigned(lost))
+        value(&self.connection, "SELECT lost FROM place", []).map(unsigned)
     }
 
     /// Writes these events, and the place after them.
@@ -246,12 +259,82 @@ impl Tables {
         self.messages -= removed;
         Ok(())
     }
+
+    /// Deletes at most a batch of the oldest messages that exceed a limit, and the memberships and
+    /// rooms that ended before all others. Returns whether there may be more.
+    ///
+    /// Under load it waits until there is much to delete: a hundredth of the limit, or a batch.
+    /// Messages after `copied` stay, unless they are too old or far too many.
+    pub(super) fn trim(
+        &mut self,
+        retention: Retention,
+        now: Time,
+        (load, copied): (Load, Position),
+    ) -> rusqlite::Result<bool> {
+        let (mut end, mut over) = (Position(u64::MAX), 0);
+        if let Keep::UpTo(most) = retention.messages {
+            let more = self.messages.saturating_sub(most);
+            if load == Load::Low || more > (most / 100).min(BATCH) {
+                over = more.min(BATCH);
+            }
+            if more <= UNCOPIED {
+                end = copied;
+            }
+        }
+        if let Keep::UpTo(Bytes(most)) = retention.bytes
+            && bytes(&self.connection)? > most
+        {
+            over = BATCH;
+        }
+        let mut old = match retention.age {
+            Keep::UpTo(age) => self.older_than(now.0.saturating_sub(age.0))?,
+            Keep::All => 0,
+        };
+        if load == Load::High && old < BATCH {
+            old = 0;
+        }
+        if over.max(old) == 0 {
+            return Ok(false);
+        }
+        let transaction = self.connection.transaction()?;
+        let mut deleted = 0;
+        let delete = "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE id <= ?1
+             ORDER BY id LIMIT ?2)";
+        for (end, number) in [(Position(u64::MAX), old), (end, over.saturating_sub(old))] {
+            deleted += execute(&transaction, delete, [signed(end.0), signed(number)])?;
+        }
+        // Without a message after its end, a membership or a room shows nothing.
+        for delete in [
+            "DELETE FROM memberships WHERE id IN (SELECT id FROM memberships
+             WHERE to_seq IS NOT NULL AND to_position < ?1 ORDER BY to_position LIMIT ?2)",
+            "DELETE FROM rooms WHERE room IN (SELECT room FROM rooms
+             WHERE ended_position < ?1 LIMIT ?2)",
+        ] {
+            let first = "SELECT coalesce(min(id), (SELECT position FROM place)) FROM messages";
+            let first: i64 = value(&transaction, first, [])?;
+            execute(&transaction, delete, [first, signed(2 * BATCH)])?;
+        }
+        transaction.commit()?;
+        self.messages -= deleted;
+        Ok(deleted == BATCH)
+    }
+
+    /// The number of messages before this instant, at most a batch.
+    fn older_than(&self, instant: u64) -> rusqlite::Result<u64> {
+        if instant == 0 {
+            return Ok(0);
+        }
+        // Instants ascend with positions.
+        let count = "SELECT count(*) FROM (SELECT at FROM messages ORDER BY id LIMIT ?2)
+             WHERE at < ?1";
+        let values = [signed(instant), signed(BATCH)];
+        value(&self.connection, count, values).map(unsigned)
+    }
 }
 
 /// The number of messages.
 pub(super) fn count(connection: &Connection) -> rusqlite::Result<u64> {
-    let count = "SELECT count(*) FROM messages";
-    Ok(unsigned(connection.query_row(count, [], |row| row.get(0))?))
+    value(connection, "SELECT count(*) FROM messages", []).map(unsigned)
 }
 
 /// The version of the tables, if they are of this journal.
@@ -284,24 +367,27 @@ pub(super) fn remove_after(
 pub(super) fn set_place(transaction: &Transaction<'_>, place: &Reached) -> rusqlite::Result<()> {
     let update = "UPDATE place SET position = ?1, link = ?2,
          sum = row_sum(format, realm, ?1, ?2, lost)";
-    let mut update = transaction.prepare_cached(update)?;
-    update.execute(params![signed(place.position.0), place.link])?;
+    execute(
+        transaction,
+        update,
+        params![signed(place.position.0), place.link],
+    )?;
     Ok(())
 }
 
 /// Writes an event. Returns the number of added messages.
 fn apply(transaction: &Transaction<'_>, fact: &Fact) -> rusqlite::Result<u64> {
-    let Fact {
-        position, event, ..
-    } = fact;
-    match &event.body {
-        Body::Message { .. } => return add_message(transaction, *position, event),
-        Body::Found([a, b]) => enter(transaction, fact, &[a, b])?,
-        Body::Joined(who) => enter(transaction, fact, &[who])?,
+    let (event, at) = (&fact.event, (fact.position, fact.event.at));
+    let entered: &[&Arc<Who>] = match &event.body {
+        Body::Message { .. } => return add_message(transaction, fact.position, event),
+        Body::Found([a, b]) => &[a, b],
+        Body::Joined(who) => &[who],
         Body::Left(who) | Body::Kicked { user: who, .. } => {
-            leave(transaction, fact, Some(who))?;
+            return leave(transaction, fact, Some(who)).map(|()| 0);
         }
-        Body::PartnerDisconnected(_) | Body::Closed { .. } => leave(transaction, fact, None)?,
+        Body::PartnerDisconnected(_) | Body::Closed { .. } => {
+            return leave(transaction, fact, None).map(|()| 0);
+        }
         Body::PartnerAway(_)
         | Body::PartnerReconnected(_)
         | Body::Away(_)
@@ -310,7 +396,12 @@ fn apply(transaction: &Transaction<'_>, fact: &Fact) -> rusqlite::Result<u64> {
         | Body::StickGranted { .. }
         | Body::StickReleased { .. }
         | Body::StickExpired { .. }
-        | Body::Muted { .. } => {}
+        | Body::Muted { .. } => return Ok(0),
+    };
+    // It may be the beginning of the room.
+    add_room(transaction, event.room, fact.room_name.as_deref(), at)?;
+    for who in entered {
+        join(transaction, who, (event.room, event.room_seq), at)?;
     }
     Ok(0)
 }
@@ -331,8 +422,7 @@ pub(super) fn add_message(
     let insert = "INSERT INTO messages (id, room, seq, at, user, chosen_id, name, epoch, text, sum)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, row_sum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))
          ON CONFLICT (room, seq) DO NOTHING";
-    let mut insert = transaction.prepare_cached(insert)?;
-    let added = insert.execute(params![
+    let message = params![
         signed(position.0),
         event.room.0,
         signed(event.room_seq.0),
@@ -342,18 +432,8 @@ pub(super) fn add_message(
         sender.name,
         epoch.map(|epoch| signed(epoch.0)),
         &**text,
-    ])?;
-    Ok(added as u64)
-}
-
-/// Writes that these have entered a room, which may be its beginning.
-fn enter(transaction: &Transaction<'_>, fact: &Fact, who: &[&Arc<Who>]) -> rusqlite::Result<()> {
-    let (room, at) = (fact.event.room, (fact.position, fact.event.at));
-    add_room(transaction, room, fact.room_name.as_deref(), at)?;
-    for who in who {
-        join(transaction, who, (room, fact.event.room_seq), at)?;
-    }
-    Ok(())
+    ];
+    execute(transaction, insert, message)
 }
 
 /// Writes a room that began there, unless it is known.
@@ -365,8 +445,8 @@ pub(super) fn add_room(
 ) -> rusqlite::Result<()> {
     let insert = "INSERT INTO rooms (room, name, position, at) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO NOTHING";
-    let mut insert = transaction.prepare_cached(insert)?;
-    insert.execute(params![room.0, name, signed(position.0), signed(at.0)])?;
+    let room = params![room.0, name, signed(position.0), signed(at.0)];
+    execute(transaction, insert, room)?;
     Ok(())
 }
 
@@ -380,16 +460,9 @@ pub(super) fn join(
     let insert = "INSERT INTO memberships
          (user, chosen_id, name, room, from_seq, from_position, from_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    let mut insert = transaction.prepare_cached(insert)?;
-    insert.execute(params![
-        who.id.0,
-        who.chosen_id,
-        who.name,
-        room.0,
-        signed(seq.0),
-        signed(position.0),
-        signed(at.0),
-    ])?;
+    let (seq, position, at) = (signed(seq.0), signed(position.0), signed(at.0));
+    let membership = params![who.id.0, who.chosen_id, who.name, room.0, seq, position, at];
+    execute(transaction, insert, membership)?;
     Ok(())
 }
 
@@ -399,12 +472,11 @@ fn leave(transaction: &Transaction<'_>, fact: &Fact, who: Option<&Who>) -> rusql
     let (position, at) = (signed(fact.position.0), signed(fact.event.at.0));
     let update = "UPDATE memberships SET to_seq = ?1, to_position = ?2, to_at = ?3
          WHERE room = ?4 AND to_seq IS NULL AND (?5 IS NULL OR user = ?5)";
-    let mut update = transaction.prepare_cached(update)?;
     let seq = signed(fact.event.room_seq.0);
-    update.execute(params![seq, position, at, room, who.map(|who| who.id.0)])?;
+    let left = params![seq, position, at, room, who.map(|who| who.id.0)];
+    execute(transaction, update, left)?;
     let end = "UPDATE rooms SET ended_position = ?1, ended_at = ?2 WHERE room = ?3
          AND NOT EXISTS (SELECT 1 FROM memberships WHERE room = ?3 AND to_seq IS NULL)";
-    let mut end = transaction.prepare_cached(end)?;
-    end.execute(params![position, at, room])?;
+    execute(transaction, end, params![position, at, room])?;
     Ok(())
 }

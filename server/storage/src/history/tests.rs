@@ -1,4 +1,5 @@
-//! Damage to the file: what is read is what was written, or the damage is noticed.
+//! Damage to the file: what is read is what was written, or the damage is noticed. Reads within their work, and
+//! the end of what is old.
 #![allow(
     clippy::disallowed_methods,
     reason = "the files are in a folder of the test"
@@ -8,15 +9,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use chat_core::{Body, Event, KeptRoom, Position, RoomId, RoomSeq, Time, UserId, Who, mix};
+use chat_core::{Body, Event, KeptRoom, Position, RoomId, RoomSeq, Span, Time, UserId, Who, mix};
 use rusqlite::Connection;
+use server_settings::{Keep, Retention};
 
-use super::checks::{contents, verify};
-use super::past::{PastQuery, PastReader, PastReading, Work};
-use super::sums::is_damage;
-use super::tables::{BEFORE, Fact, Reached, Tables};
+use super::past::{PastQuery, PastReader, PastReading, VISITED};
+use super::sums::{contents, is_damage, verify};
+use super::tables::{BEFORE, Fact, Load, Reached, Tables};
 use super::words::QueryWords;
-use crate::sqlite::signed;
+use crate::sqlite::{signed, value};
 
 const REALM: u128 = 7;
 
@@ -49,6 +50,23 @@ fn fact(position: u64, room: u64, seq: u64, body: Body) -> Fact {
     }
 }
 
+/// What this participant says.
+fn says(user: u64, text: impl Into<Arc<str>>) -> Body {
+    Body::Message {
+        sender: who(user),
+        text: text.into(),
+        epoch: None,
+    }
+}
+
+/// This position, whose link is unknown.
+fn at(position: u64) -> Reached {
+    Reached {
+        position: Position(position),
+        link: None,
+    }
+}
+
 /// Three rooms, in which some come, speak and leave. User 3 is never in room 3.
 fn write(path: &Path) -> u64 {
     let mut tables = Tables::open(path, REALM).unwrap();
@@ -69,11 +87,7 @@ fn write(path: &Path) -> u64 {
                 1 => format!("tea for {number}, 会議は{number}時"),
                 _ => "a longer text, ".repeat(20),
             };
-            say(Body::Message {
-                sender: who(USERS[number % 2]),
-                text: text.into(),
-                epoch: None,
-            });
+            say(says(USERS[number % 2], text));
             if number == 40 {
                 say(Body::Left(who(2)));
             }
@@ -114,13 +128,12 @@ fn pages(path: &Path) -> Vec<rusqlite::Result<Page>> {
     let mut pages = Vec::new();
     for user in USERS {
         let reading = reading(user, []);
-        let mut work = Work::default();
         for room in ROOMS {
-            let past = reader.read(&PastQuery::Room(RoomId(room)), None, &reading, &mut work);
+            let past = reader.read(&PastQuery::Room(RoomId(room)), None, &reading, VISITED);
             pages.push(past.map(|past| past.unwrap_or_default().messages));
         }
         for query in QUERIES {
-            let found = reader.read(&search(query, None), None, &reading, &mut work);
+            let found = reader.read(&search(query, None), None, &reading, VISITED);
             pages.push(found.map(|found| found.unwrap_or_default().messages));
         }
     }
@@ -202,10 +215,7 @@ fn sound_rows_are_taken_from_damaged_tables() {
     assert!(contents(&path("history.db")).unwrap().is_err());
     let mut tables = Tables::open(&path("new.db"), REALM).unwrap();
     // The journal has what is after this position.
-    let place = Reached {
-        position: Position(end - 10),
-        link: None,
-    };
+    let place = at(end - 10);
     tables
         .skip_to(&[], &place, Some(&path("history.db")))
         .unwrap();
@@ -240,22 +250,14 @@ fn the_messages_of_a_snapshot_are_in_the_order_of_their_instants() {
         .collect();
     for number in 0..COUNT {
         let room = number % MANY;
-        let body = Body::Message {
-            sender: who(1),
-            text: number.to_string().into(),
-            epoch: None,
-        };
+        let body = says(1, number.to_string());
         let said = fact(1 + number, room, 1 + number / MANY, body).event;
         rooms[usize::try_from(room).expect("few rooms")]
             .messages
             .push(said);
     }
     let mut tables = Tables::open(&folder.path().join("history.db"), REALM).unwrap();
-    let place = Reached {
-        position: Position(2 * COUNT),
-        link: None,
-    };
-    tables.skip_to(&rooms, &place, None).unwrap();
+    tables.skip_to(&rooms, &at(2 * COUNT), None).unwrap();
     let select = "SELECT id, text FROM messages ORDER BY id";
     let mut select = tables.connection.prepare(select).unwrap();
     let found = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -300,18 +302,10 @@ fn spoken(path: &Path, said: &[(u64, u64, u64, &str)]) -> PastReader {
             post(Body::Joined(who(*user)));
         }
         for number in 0..*count {
-            post(Body::Message {
-                sender: who(*user),
-                text: format!("{text} {number}").into(),
-                epoch: None,
-            });
+            post(says(*user, format!("{text} {number}")));
         }
     }
-    let place = Reached {
-        position: Position(position),
-        link: None,
-    };
-    tables.write(&facts, &place).unwrap();
+    tables.write(&facts, &at(position)).unwrap();
     tables.rest().unwrap();
     PastReader::open(path).unwrap()
 }
@@ -325,15 +319,14 @@ fn a_read_gives_what_it_found_within_its_work_and_the_next_one_goes_on() {
     for query in [PastQuery::Room(RoomId(1)), search("word", None)] {
         let (mut reads, mut before) = (0, None);
         loop {
-            let mut work = Work { left: 100 };
-            let past = reader.read(&query, before, &reading, &mut work);
+            let past = reader.read(&query, before, &reading, 100);
             let past = past.unwrap().expect("she is there");
             reads += 1;
             if past.next.is_none() {
                 assert_eq!((past.messages.len(), reads), (1, 4));
                 break;
             }
-            assert_eq!((past.messages.len(), work.left), (0, 0));
+            assert_eq!(past.messages.len(), 0);
             before = past.next;
         }
     }
@@ -359,17 +352,17 @@ fn an_interrupted_read_gives_what_it_found() {
     let reading = reading(1, []);
     let room = PastQuery::Room(RoomId(1));
     limited(&mut reader, 5_000);
-    let past = reader.read(&room, None, &reading, &mut Work::default());
+    let past = reader.read(&room, None, &reading, VISITED);
     let past = past.unwrap().expect("she is there");
     let count = past.messages.len() as u64;
     assert!((1..500).contains(&count) && past.next == Some(502 - count));
     limited(&mut reader, 5_000);
-    let found = reader.read(&search("word", None), None, &reading, &mut Work::default());
+    let found = reader.read(&search("word", None), None, &reading, VISITED);
     let found = found.unwrap().expect("she is there");
     let count = found.messages.len() as u64;
     assert!((1..500).contains(&count) && found.next == Some(502 - count));
     limited(&mut reader, 0);
-    let none = reader.read(&room, None, &reading, &mut Work::default());
+    let none = reader.read(&room, None, &reading, VISITED);
     assert!(none.is_err(), "it did not come forward");
 }
 
@@ -387,7 +380,7 @@ fn a_search_does_no_work_in_rooms_of_others() {
         let mut of = |query: &str, room: Option<u64>| {
             let steps = limited(&mut reader, u64::MAX);
             let query = search(query, room.map(RoomId));
-            let found = reader.read(&query, None, &reading(1, []), &mut Work::default());
+            let found = reader.read(&query, None, &reading(1, []), VISITED);
             let found = found.unwrap().map(|found| found.messages.len());
             (steps.load(Ordering::Relaxed), found)
         };
@@ -426,4 +419,82 @@ fn the_index_of_the_version_before_is_made_anew() {
     verify(&tables.connection).unwrap();
     let read: Vec<Page> = pages(&path).into_iter().map(Result::unwrap).collect();
     assert_eq!(read, owed);
+}
+
+const DAY: Span = Span::secs(24 * 3_600);
+
+/// Tables with these facts, each of the day of this number, at the positions from 1 on.
+fn of_days(path: &Path, facts: impl IntoIterator<Item = (u64, u64, Body)>) -> Tables {
+    let mut tables = Tables::open(path, REALM).unwrap();
+    let dated = (1..).zip(facts).map(|(position, (day, room, body))| {
+        let mut fact = fact(position, room, position, body);
+        Arc::make_mut(&mut fact.event).at = Time(day * DAY.0);
+        fact
+    });
+    let facts: Vec<Fact> = dated.collect();
+    tables.write(&facts, &at(facts.len() as u64)).unwrap();
+    tables
+}
+
+#[test]
+fn what_is_old_goes_with_its_words_and_its_rooms() {
+    let folder = tempfile::tempdir().unwrap();
+    let facts = [
+        (1, 1, Body::Joined(who(1))),
+        (1, 1, says(1, "ancient words")),
+        (2, 1, Body::Left(who(1))),
+        (2, 2, Body::Joined(who(1))),
+        (2, 2, says(1, "old words")),
+        (9, 2, says(1, "new words")),
+    ];
+    let mut tables = of_days(&folder.path().join("history.db"), facts);
+    assert_eq!(tables.messages, 3);
+    let retention = Retention {
+        age: Keep::UpTo(DAY.times(7)),
+        messages: Keep::All,
+        bytes: Keep::All,
+    };
+    let now = Time(10 * DAY.0);
+    let all = Position(u64::MAX);
+    assert_eq!(tables.trim(retention, now, (Load::High, all)), Ok(false));
+    assert_eq!(tables.messages, 3, "three are not worth it under load");
+    assert_eq!(tables.trim(retention, now, (Load::Low, all)), Ok(false));
+    assert_eq!(tables.messages, 1);
+    let words = "SELECT count(*) FROM words WHERE words MATCH";
+    for (query, wanted) in [
+        ("SELECT id FROM messages", 6),
+        (&*format!("{words} '2xwords'"), 1),
+        (&*format!("{words} '1xancient'"), 0),
+        // The first has ended.
+        ("SELECT room FROM rooms", 2),
+        ("SELECT count(*) FROM memberships", 1),
+    ] {
+        let found: i64 = value(&tables.connection, query, []).unwrap();
+        assert_eq!(found, wanted, "{query}");
+    }
+    verify(&tables.connection).unwrap();
+}
+
+#[test]
+fn what_is_not_copied_stays_unless_it_is_too_old() {
+    let folder = tempfile::tempdir().unwrap();
+    let facts = (1..=9).map(|day| (day, 1, says(1, "word")));
+    let mut tables = of_days(&folder.path().join("history.db"), facts);
+    let now = Time(10 * DAY.0);
+    let days = Keep::UpTo(DAY.times(5));
+    for (age, copied, wanted) in [
+        (Keep::All, 0, 9),
+        (Keep::All, 3, 6),
+        (days, 3, 5),
+        (Keep::All, u64::MAX, 2),
+    ] {
+        let retention = Retention {
+            age,
+            messages: Keep::UpTo(2),
+            bytes: Keep::All,
+        };
+        let copied = (Load::Low, Position(copied));
+        tables.trim(retention, now, copied).unwrap();
+        assert_eq!(tables.messages, wanted);
+    }
 }

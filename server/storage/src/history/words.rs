@@ -4,7 +4,12 @@
 //! The indices have each word with its room before it, as in `7xtea`: a search looks up the words of
 //! its reader's rooms, and does no work on those of others. A room has few words that begin with the
 //! same letters, so no further index of beginnings is needed.
+//!
+//! The index of SQLite takes a run of letters as one word. So each letter of scripts without blanks between
+//! words, such as Chinese, Japanese and Thai, is a word of its own, in the index and in searches; several are a
+//! phrase.
 
+use std::borrow::Cow;
 #[cfg(feature = "postgres")]
 use std::collections::BTreeMap;
 #[cfg(feature = "postgres")]
@@ -14,7 +19,19 @@ use chat_core::RoomId;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-use super::scripts::spaced;
+/// The blocks of scripts without blanks in Unicode, first and last.
+const BLOCKS: [(char, char); 10] = [
+    ('\u{e00}', '\u{eff}'),     // Thai, Lao
+    ('\u{1000}', '\u{109f}'),   // Myanmar
+    ('\u{1780}', '\u{17ff}'),   // Khmer
+    ('\u{3005}', '\u{3007}'),   // 々, 〆 and 〇
+    ('\u{3040}', '\u{30ff}'),   // Hiragana, Katakana
+    ('\u{31f0}', '\u{31ff}'),   // small Katakana
+    ('\u{3400}', '\u{9fff}'),   // Chinese characters
+    ('\u{f900}', '\u{faff}'),   // compatible forms of them
+    ('\u{ff66}', '\u{ff9f}'),   // narrow Katakana
+    ('\u{20000}', '\u{3ffff}'), // rarer Chinese characters
+];
 
 /// PostgreSQL takes no later place of a word in a text.
 #[cfg(feature = "postgres")]
@@ -26,6 +43,25 @@ const PLACES: usize = 255;
 
 /// The longest word in bytes. PostgreSQL refuses those of 2,048 and more.
 const LONGEST: usize = 1_024;
+
+/// The text with a blank around each letter of these scripts.
+fn spaced(text: &str) -> Cow<'_, str> {
+    // The first block begins here: most texts have no such letter.
+    if text.chars().all(|c| c < '\u{e00}') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() * 2);
+    for c in text.chars() {
+        let alone = BLOCKS
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&c));
+        match alone {
+            true => out.extend([' ', c, ' ']),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
 
 /// The words of a text, in order.
 fn words(text: &str) -> Vec<String> {
@@ -179,6 +215,15 @@ mod tests {
 
     fn query(text: &str) -> QueryWords {
         QueryWords::new(text).expect("words")
+    }
+
+    #[test]
+    fn letters_of_scripts_without_spaces_are_separate_words() {
+        for text in ["", "tea for two", "Grüße, 3 €", "한국어 문장", "привет"] {
+            assert_eq!(spaced(text), text);
+        }
+        assert_eq!(spaced("会議は3時"), " 会  議  は 3 時 ");
+        assert_eq!(spaced("ok ไป"), "ok  ไ  ป ");
     }
 
     #[test]

@@ -12,16 +12,22 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chat_core::{Continuity, Entry, Position, Time};
-use chat_journal::Identity;
+use chat_core::{Config, Continuity, Entry, Implied, Operate, Position, Time};
 #[cfg(feature = "cluster")]
 use chat_journal::Record;
+use chat_journal::{Identity, Loss, Origin, Recovered, RecoveryError, Store, recover};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, ToSql, params};
 use server_settings::Durability;
 
-use super::kinds::kinds;
+use super::folder;
 use crate::private::{self, Access};
-use crate::sqlite::{bytes, empty_wal, signed, unsigned};
+use crate::sqlite::{bytes, empty_wal, execute, exists, signed, unsigned, value};
+
+/// The largest number of records of one read.
+const RECORDS: usize = 512;
+
+/// The size of records after which a read ends.
+const BYTES: usize = 4 << 20;
 
 /// The oldest SQLite in which a WAL reset loses nothing (3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
@@ -71,22 +77,28 @@ pub enum DatabaseError {
     Randomness(#[from] getrandom::Error),
 }
 
-/// An open database.
+/// An open journal. Outside of this module it is only read.
+///
+/// A read takes a few records and ends, so that it does not keep the writer from emptying its WAL.
 #[derive(Debug)]
-pub(super) struct Database {
+pub struct Database {
+    folder: PathBuf,
     connection: Connection,
     /// The size to which the WAL grows before a checkpoint.
     wal_bytes: Cell<u64>,
 }
 
 impl Database {
-    /// Opens the file for writing, and creates it if it is absent.
-    pub(super) fn open(path: &Path, durability: Durability) -> Result<Self, DatabaseError> {
+    /// Opens the journal in this folder for writing, and creates it if it is absent.
+    pub(super) fn open_to_write(
+        folder: &Path,
+        durability: Durability,
+    ) -> Result<Self, DatabaseError> {
         assert!(
             rusqlite::version_number() >= LEAST_SQLITE,
             "the SQLite that is compiled in is too old"
         );
-        let connection = private::database(path, Access::Write)?;
+        let connection = private::database(&folder::database_in(folder), Access::Write)?;
         connection.busy_timeout(BUSY)?;
         let synchronous = match durability {
             Durability::Fsync => "FULL",
@@ -97,34 +109,37 @@ impl Database {
         // Checkpoints are made between batches, when no call waits for them.
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         connection.execute_batch(SCHEMA)?;
-        Ok(Self::of(connection))
+        Ok(Self::of(folder, connection))
     }
 
-    /// Opens the file read-only, also while the server writes it. Unlike one for writing, such a
-    /// connection leaves the WAL as it is when it closes.
-    pub(super) fn open_to_read(path: &Path) -> Result<Self, DatabaseError> {
-        let connection = private::database(path, Access::Read)?;
+    /// Opens the journal in this folder read-only, also while the server writes it. Unlike one for writing,
+    /// such a connection leaves the WAL as it is when it closes.
+    ///
+    /// # Errors
+    /// It is absent, or no database.
+    pub fn open(folder: &Path) -> Result<Self, DatabaseError> {
+        let connection = private::database(&folder::database_in(folder), Access::Read)?;
         connection.busy_timeout(BUSY)?;
-        Ok(Self::of(connection))
+        Ok(Self::of(folder, connection))
     }
 
-    /// Opens the file as [`Database::open_to_read`], or a new one in memory if it is absent, or a crash
-    /// ended its creation before its tables were committed.
-    pub(super) fn open_to_read_or_empty(path: &Path) -> Result<Self, DatabaseError> {
-        if path.exists() {
-            let database = Self::open_to_read(path)?;
-            let tables = "SELECT 1 FROM sqlite_schema";
-            if database.connection.prepare(tables)?.exists([])? {
+    /// Opens the journal as [`Database::open`], or a new one in memory if it is absent, or a crash ended its
+    /// creation before its tables were committed.
+    pub(super) fn open_or_empty(folder: &Path) -> Result<Self, DatabaseError> {
+        if folder::database_in(folder).exists() {
+            let database = Self::open(folder)?;
+            if exists(&database.connection, "SELECT 1 FROM sqlite_schema", [])? {
                 return Ok(database);
             }
         }
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(SCHEMA)?;
-        Ok(Self::of(connection))
+        Ok(Self::of(folder, connection))
     }
 
-    const fn of(connection: Connection) -> Self {
+    fn of(folder: &Path, connection: Connection) -> Self {
         Self {
+            folder: folder.into(),
             connection,
             wal_bytes: Cell::new(WAL_BYTES),
         }
@@ -195,18 +210,16 @@ impl Database {
     pub(super) fn set_identity(&self, identity: &Identity) -> Result<(), rusqlite::Error> {
         let insert = "INSERT INTO identity (realm, seed, secret) VALUES (?1, ?2, ?3)";
         let (realm, seed) = (identity.realm.to_le_bytes(), identity.seed.to_le_bytes());
-        self.connection
-            .execute(insert, params![realm, seed, identity.secret])?;
+        let identity = params![realm, seed, identity.secret];
+        self.connection.execute(insert, identity)?;
         Ok(())
     }
 
     /// The key of the first record after this position.
     pub(super) fn first_after(&self, after: Position) -> rusqlite::Result<Option<Position>> {
         let first = "SELECT min(first) FROM journal WHERE first > ?1";
-        let first = self
-            .connection
-            .query_row(first, [signed(after.0)], |row| row.get(0));
-        first.map(|first: Option<i64>| first.map(|first| Position(unsigned(first))))
+        let first: Option<i64> = value(&self.connection, first, [signed(after.0)])?;
+        Ok(first.map(|first| Position(unsigned(first))))
     }
 
     /// Appends a record, in a separate transaction, and beside it its instant and the kinds of its
@@ -218,13 +231,8 @@ impl Database {
         (at, entries): (Time, &[Entry]),
     ) -> Result<(), rusqlite::Error> {
         let insert = "INSERT INTO journal (first, record, at, kinds) VALUES (?1, ?2, ?3, ?4)";
-        let mut insert = self.connection.prepare_cached(insert)?;
-        insert.execute(params![
-            signed(first.0),
-            record,
-            signed(at.0),
-            kinds(entries)
-        ])?;
+        let row = params![signed(first.0), record, signed(at.0), kinds(entries)];
+        execute(&self.connection, insert, row)?;
         Ok(())
     }
 
@@ -255,10 +263,7 @@ impl Database {
         if !self.is_copy_of_log()? {
             return Ok(None);
         }
-        let place = "SELECT place FROM log_place";
-        self.connection
-            .query_row(place, [], |row| row.get(0))
-            .optional()
+        value(&self.connection, "SELECT place FROM log_place", []).optional()
     }
 
     /// Whether the journal is a copy of the log of a cluster.
@@ -274,7 +279,7 @@ impl Database {
 
     fn has_table(&self, name: &str) -> rusqlite::Result<bool> {
         let table = "SELECT 1 FROM sqlite_schema WHERE name = ?1";
-        self.connection.prepare(table)?.exists([name])
+        exists(&self.connection, table, [name])
     }
 
     /// Notes that a life was lost behind this position: at a restore, or when the loss of what came
@@ -302,32 +307,23 @@ impl Database {
             return Ok(Continuity::Whole);
         }
         let lost = "SELECT 1 FROM lost_life WHERE position = ?1";
-        let lost = self.connection.prepare(lost)?.exists([signed(end.0)])?;
-        Ok(match lost {
+        Ok(match exists(&self.connection, lost, [signed(end.0)])? {
             true => Continuity::Broken,
             false => Continuity::Whole,
         })
     }
 
     /// The record with this key.
-    pub(super) fn record(&self, first: Position) -> Result<Option<Vec<u8>>, rusqlite::Error> {
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn record(&self, first: Position) -> rusqlite::Result<Option<Vec<u8>>> {
         let select = "SELECT record FROM journal WHERE first = ?1";
-        self.connection
-            .query_row(select, [signed(first.0)], |row| row.get(0))
-            .optional()
-    }
-
-    /// The record of the last entry up to this position, if the journal goes back to it.
-    #[cfg(feature = "postgres")]
-    pub(super) fn record_of(&self, position: Position) -> rusqlite::Result<Option<Vec<u8>>> {
-        let select = "SELECT record FROM journal WHERE first <= ?1 ORDER BY first DESC LIMIT 1";
-        self.connection
-            .query_row(select, [signed(position.0)], |row| row.get(0))
-            .optional()
+        value(&self.connection, select, [signed(first.0)]).optional()
     }
 
     /// Passes the records after this position to `take`, in order.
-    pub(super) fn records(
+    fn for_each_record(
         &self,
         after: Position,
         take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
@@ -349,11 +345,7 @@ impl Database {
     pub(super) fn delete_to(&self, end: Position, most: u64) -> Result<u64, rusqlite::Error> {
         let delete = "DELETE FROM journal WHERE first IN
              (SELECT first FROM journal WHERE first <= ?1 ORDER BY first LIMIT ?2)";
-        let deleted = self
-            .connection
-            .prepare_cached(delete)?
-            .execute([signed(end.0), signed(most)])?;
-        Ok(deleted as u64)
+        execute(&self.connection, delete, [signed(end.0), signed(most)])
     }
 
     /// Moves the records from this position on into a separate table.
@@ -389,6 +381,129 @@ impl Database {
     pub(super) fn truncate(&self) -> rusqlite::Result<bool> {
         empty_wal(&self.connection)
     }
+
+    /// The key of the oldest record.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn first(&self) -> Result<Option<Position>, DatabaseError> {
+        Ok(self.first_after(Position(0))?)
+    }
+
+    /// The next records after this position, with their keys.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn batch(&self, after: Position) -> Result<Vec<(Position, Vec<u8>)>, DatabaseError> {
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        self.for_each_record(after, &mut |key, record| {
+            bytes += record.len();
+            batch.push((key, record.to_vec()));
+            if batch.len() >= RECORDS || bytes >= BYTES {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(batch)
+    }
+
+    /// Whether the record that ends at this position has this link. None if the journal does not have the
+    /// position, or ends there.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    #[cfg(feature = "postgres")]
+    pub fn has_link(&self, position: Position, link: &[u8]) -> Result<Option<bool>, DatabaseError> {
+        let next = self.first_after(position)?;
+        // Without a later record, the end of the last one is not known.
+        let select = "SELECT record FROM journal WHERE first <= ?1 ORDER BY first DESC LIMIT 1";
+        let record: Option<Vec<u8>> =
+            value(&self.connection, select, [signed(position.0)]).optional()?;
+        let (Some(next), Some(record)) = (next, record) else {
+            return Ok(None);
+        };
+        // A record ends with its link.
+        let own = record.last_chunk::<16>();
+        Ok(Some(
+            next == position.next() && own.is_some_and(|own| own[..] == *link),
+        ))
+    }
+
+    /// The positions of the snapshots, newest first.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn snapshots(&self) -> io::Result<Vec<Position>> {
+        folder::snapshots(&self.folder)
+    }
+
+    /// The file of a snapshot.
+    ///
+    /// # Errors
+    /// It cannot be read: the writer may have replaced it.
+    pub fn snapshot(&self, position: Position) -> io::Result<Vec<u8>> {
+        private::read(&folder::snapshot_in(&self.folder, position))
+    }
+
+    /// The beginning of the journal.
+    ///
+    /// # Errors
+    /// It cannot be read, or is absent.
+    pub fn origin(&self) -> Result<Origin, DatabaseError> {
+        let identity = self.identity()?.ok_or(DatabaseError::Identity)?;
+        Ok(identity.origin())
+    }
+
+    /// Recovers the state as a start would, and changes nothing.
+    ///
+    /// # Errors
+    /// A start would be refused.
+    pub fn recover(&self, origin: &Origin) -> Result<Recovered, RecoveryError<DatabaseError>> {
+        // The first record has the limits. Without one, nothing depends on them.
+        self.recovered(origin, &Config::default(), Loss::Refused)
+    }
+
+    pub(super) fn recovered(
+        &self,
+        origin: &Origin,
+        config: &Config,
+        loss: Loss,
+    ) -> Result<Recovered, RecoveryError<DatabaseError>> {
+        let look = &mut |_: &_, _, _: &_, _: &_| {};
+        recover(&mut &*self, origin, config, loss, look)
+    }
+
+    /// The content of the file of marks; empty if it is absent.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn marks(&self) -> io::Result<Vec<u8>> {
+        folder::read_marks(&self.folder)
+    }
+}
+
+impl Store for &Database {
+    type Error = DatabaseError;
+
+    fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, DatabaseError> {
+        let positions = self.snapshots()?;
+        let position = positions.get(number);
+        let file = position.map(|position| Database::snapshot(self, *position));
+        Ok(file.transpose()?)
+    }
+
+    fn marks(&mut self) -> Result<Vec<u8>, DatabaseError> {
+        Ok(Database::marks(self)?)
+    }
+
+    fn records(
+        &mut self,
+        after: Position,
+        take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), DatabaseError> {
+        Ok(self.for_each_record(after, take)?)
+    }
 }
 
 /// Draws the identity of a new journal, or of the log of a new cluster.
@@ -413,4 +528,42 @@ pub(super) fn is_certain(error: &rusqlite::Error) -> bool {
         error.sqlite_error_code(),
         Some(ErrorCode::DiskFull | ErrorCode::ReadOnly | ErrorCode::DatabaseBusy)
     )
+}
+
+/// The kinds of a batch's entries, for the eyes of people with ordinary tools: a JSON list, in the order of
+/// the entries.
+fn kinds(entries: &[Entry]) -> String {
+    let kinds: Vec<_> = entries.iter().map(kind).collect();
+    format!("[\"{}\"]", kinds.join("\",\""))
+}
+
+const fn kind(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::Call { command, .. } => command.tool(),
+        Entry::Implied { implied, .. } => match implied {
+            Implied::OpenStream => "stream.opened",
+            Implied::CloseStream => "stream.closed",
+            Implied::Seen { .. } => "seen",
+            Implied::Read { .. } => "read",
+        },
+        Entry::Operate { act, .. } => of_act(act),
+        Entry::Tick => "tick",
+        Entry::Started { .. } => "started",
+        Entry::Resumed { .. } => "resumed",
+        Entry::Stepped => "stepped",
+    }
+}
+
+const fn of_act(act: &Operate) -> &'static str {
+    match act {
+        Operate::Mute { .. } => "operator.mute",
+        Operate::Unmute { .. } => "operator.unmute",
+        Operate::Kick { .. } => "operator.kick",
+        Operate::Close { .. } => "operator.close",
+        Operate::BanUser { .. } => "operator.ban",
+        Operate::MuteAddress { .. } => "operator.mute_address",
+        Operate::BanAddress { .. } => "operator.ban_address",
+        Operate::Unban { .. } => "operator.unban",
+        Operate::UnbanAddress { .. } => "operator.unban_address",
+    }
 }

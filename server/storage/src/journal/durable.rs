@@ -1,4 +1,5 @@
-//! The durable journal: a separate thread writes it, and another makes snapshots.
+//! The durable journal: a separate thread writes it, and another makes snapshots. Records that neither a
+//! recovery nor an operator needs are deleted in small batches.
 
 use std::io;
 use std::path::Path;
@@ -8,18 +9,18 @@ use std::time::Duration;
 
 use chat_core::{Config, Entry, Hub, Position, Time};
 use chat_journal::{Chain, Loss, Mark, Origin, Snapshot};
+use server_settings::JournalSettings;
 use server_settings::os_error::reason;
-use server_settings::{Durability, JournalSettings};
 
 use super::database::{Database, DatabaseError, is_certain};
-use super::folder::{self, Folder, MarkFile};
-use super::forgetting::Forgetting;
-use super::reader::JournalReader;
-use super::space::{self, NoWrite};
+use super::folder::{self, Folder, MarkFile, NoWrite};
 use super::{Fate, FateReporter, Journal};
 
 /// The number of entries between two snapshots.
 const SNAPSHOT_EVERY: u64 = 50_000;
+
+/// The largest number of records that one transaction deletes.
+const FORGOTTEN: u64 = 500;
 
 /// The idle time after which the writer does its postponed work, and looks for its folder.
 const IDLE: Duration = Duration::from_secs(1);
@@ -35,68 +36,65 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// A journal on a disk.
 #[derive(Debug)]
-pub struct DurableJournal(State);
+pub struct DurableJournal {
+    /// The writer, until a driver is attached.
+    opened: Option<Box<Writer>>,
+    running: Option<Running>,
+}
+
+/// The thread of a writer.
+#[derive(Debug)]
+struct Running {
+    batches: Sender<Batch>,
+    /// Receives the writer when its thread has ended.
+    ended: Receiver<Box<Writer>>,
+}
+
+/// A batch for the writer, with the instant of its entries.
+type Batch = (Time, Vec<Entry>);
 
 impl DurableJournal {
     /// The journal that this writer writes, once a driver is attached.
     pub(super) fn new(writer: Writer) -> Self {
-        Self(State::Opened(Box::new(writer)))
+        Self {
+            opened: Some(Box::new(writer)),
+            running: None,
+        }
     }
-}
-
-#[derive(Debug)]
-enum State {
-    /// No driver is attached yet.
-    Opened(Box<Writer>),
-    Running {
-        jobs: Sender<Job>,
-        /// Receives the writer when its thread has ended.
-        ended: Receiver<Box<Writer>>,
-    },
-    Closed,
-}
-
-/// A batch for the writer.
-#[derive(Debug)]
-struct Job {
-    at: Time,
-    entries: Vec<Entry>,
 }
 
 impl Journal for DurableJournal {
     fn attach(&mut self, later: FateReporter) {
-        let State::Opened(writer) = std::mem::replace(&mut self.0, State::Closed) else {
+        let Some(mut writer) = self.opened.take() else {
             return;
         };
-        let (jobs, queue) = channel();
+        let (batches, queue) = channel();
         let (end, ended) = channel();
         let spawned = thread::Builder::new()
             .name("journal".into())
             .spawn(move || {
-                let mut writer = writer;
                 writer.run(&queue, &later);
                 // A shutdown that has timed out no longer receives.
                 let _ = end.send(writer);
             });
-        match spawned {
-            Ok(_) => self.0 = State::Running { jobs, ended },
-            Err(error) => tracing::error!(error = reason(&error), "the journal has no thread"),
-        }
+        let begun = spawned.map(|_| self.running = Some(Running { batches, ended }));
+        tell(begun, "the journal has no thread");
     }
 
     fn append(&mut self, now: Time, entries: &[Entry]) -> Option<Fate> {
-        let entries = entries.to_vec();
-        match &self.0 {
-            State::Running { jobs, .. } if jobs.send(Job { at: now, entries }).is_ok() => None,
-            State::Running { .. } | State::Opened(_) | State::Closed => Some(Fate::Lost),
+        let batch = (now, entries.to_vec());
+        match &self.running {
+            Some(running) if running.batches.send(batch).is_ok() => None,
+            Some(_) | None => Some(Fate::Lost),
         }
     }
 
     fn close(&mut self, hub: &Hub) -> Result<(), NoWrite> {
-        let State::Running { jobs, ended } = std::mem::replace(&mut self.0, State::Closed) else {
+        self.opened = None;
+        let Some(Running { batches, ended }) = self.running.take() else {
             return Ok(());
         };
-        drop(jobs);
+        drop(batches);
         match ended.recv_timeout(LAST_WRITES) {
             Ok(mut writer) => return writer.finish(hub),
             Err(_) => tracing::error!("the journal did not end in time: the disk does not answer"),
@@ -111,7 +109,7 @@ pub(super) struct Writer {
     pub(super) folder: Folder,
     /// Why the folder takes nothing, as far as was seen.
     refused: Option<NoWrite>,
-    durability: Durability,
+    settings: JournalSettings,
     /// `None` while it must be opened again.
     pub(super) database: Option<Database>,
     pub(super) origin: Origin,
@@ -124,7 +122,10 @@ pub(super) struct Writer {
     pub(super) snapshot: Position,
     /// The size of the records since then.
     grown: u64,
-    forgetting: Forgetting,
+    /// A recovery needs the records after this position, and no others.
+    needed_after: Position,
+    /// All records up to this position are deleted.
+    forgotten: Position,
     /// A snapshot in progress, which returns its position if it is made.
     pub(super) snapping: Option<JoinHandle<Option<Position>>>,
 }
@@ -141,10 +142,11 @@ impl Writer {
         let marks = MarkFile::begin(folder.path(), &Mark::at(&chain))?;
         folder.remember()?;
         Ok(Self {
-            forgetting: Forgetting::new(folder.path(), settings)?,
+            needed_after: folder::oldest_kept(folder.path())?,
+            forgotten: Position(0),
             folder,
             refused: None,
-            durability: settings.durability,
+            settings: settings.clone(),
             database: Some(database),
             origin,
             config: config.clone(),
@@ -158,14 +160,14 @@ impl Writer {
     }
 
     /// Writes batches until all senders are gone.
-    fn run(&mut self, queue: &Receiver<Job>, later: &FateReporter) {
+    fn run(&mut self, queue: &Receiver<Batch>, later: &FateReporter) {
         if let Some(database) = &self.database {
             reserve(&self.folder, database);
         }
         loop {
             match queue.recv_timeout(self.refused.map_or(IDLE, |_| REFUSED)) {
-                Ok(job) => {
-                    let fate = self.append(&job, later);
+                Ok((at, entries)) => {
+                    let fate = self.append(at, &entries, later);
                     later.tell(fate);
                     self.tidy();
                 }
@@ -191,14 +193,14 @@ impl Writer {
     }
 
     /// Appends a batch, and waits until its outcome is known.
-    fn append(&mut self, job: &Job, later: &FateReporter) -> Fate {
+    fn append(&mut self, at: Time, entries: &[Entry], later: &FateReporter) -> Fate {
         if self.is_refused() {
             return Fate::Failed;
         }
-        let sealed = self.chain.seal(job.at, &job.entries);
+        let sealed = self.chain.seal(at, entries);
         let first = sealed.first;
         let appended = match &self.database {
-            Some(database) => database.append(first, &sealed.bytes, (job.at, &job.entries)),
+            Some(database) => database.append(first, &sealed.bytes, (at, entries)),
             None => Err(rusqlite::Error::InvalidQuery),
         };
         if let Err(error) = appended {
@@ -212,7 +214,7 @@ impl Writer {
             }
         }
         self.wrote(sealed.after, (1, sealed.bytes.len() as u64));
-        Fate::Committed { first, at: job.at }
+        Fate::Committed { first, at }
     }
 
     /// The journal ends here now, after this number of records of this size.
@@ -221,12 +223,8 @@ impl Writer {
         self.unchecked.0 += records;
         self.unchecked.1 += bytes;
         self.grown += bytes;
-        if let Err(error) = self.marks.set(&Mark::at(&self.chain)) {
-            tracing::error!(
-                error = reason(&error),
-                "the mark of the journal cannot be written"
-            );
-        }
+        let marked = self.marks.set(&Mark::at(&self.chain));
+        tell(marked, "the mark of the journal cannot be written");
     }
 
     /// Finds out whether the record was written.
@@ -257,7 +255,7 @@ impl Writer {
     ) -> Result<T, DatabaseError> {
         // The one before is closed first, so that the new connection reads the files again.
         self.database = None;
-        let database = Database::open(&self.folder.database(), self.durability)?;
+        let database = Database::open_to_write(self.folder.path(), self.settings.durability)?;
         if !database.truncate()? {
             return Err(rusqlite::Error::InvalidQuery.into());
         }
@@ -293,11 +291,9 @@ impl Writer {
     }
 
     fn sync_marks(&mut self) {
-        if let Err(error) = self.marks.sync_when_due() {
-            tracing::error!(
-                error = reason(&error),
-                "the mark of the journal cannot be made durable"
-            );
+        if self.marks.is_due() {
+            let synced = self.marks.sync();
+            tell(synced, "the mark of the journal cannot be made durable");
         }
     }
 
@@ -305,8 +301,31 @@ impl Writer {
     fn postponed(&mut self) {
         self.sync_marks();
         self.snapshot_beside();
-        if let Some(database) = &self.database {
-            self.forgetting.some(database, self.chain.last());
+        self.forget_some();
+    }
+
+    /// Deletes one batch of old records, if there is something to delete.
+    fn forget_some(&mut self) {
+        let Some(database) = &self.database else {
+            return;
+        };
+        let (last, needed) = (self.chain.last().0, self.needed_after.0);
+        let kept = self.settings.entries;
+        let by_number = kept.map_or(0, |most| last.saturating_sub(most));
+        // Whether the records take more bytes than they may.
+        let is_over = |most| database.bytes().is_ok_and(|bytes| bytes > most);
+        let is_more = by_number < needed && self.forgotten.0 < needed;
+        let end = match is_more && self.settings.bytes.is_some_and(is_over) {
+            true => Position(needed),
+            false => Position(by_number.min(needed)),
+        };
+        if end <= self.forgotten {
+            return;
+        }
+        match database.delete_to(end, FORGOTTEN) {
+            Ok(deleted) if deleted < FORGOTTEN => self.forgotten = end,
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "old records cannot be deleted"),
         }
     }
 
@@ -328,9 +347,14 @@ impl Writer {
         if let Some(snapping) = self.snapping.take_if(|snapping| snapping.is_finished()) {
             let made = snapping.join().ok().flatten();
             self.snapshot = made.unwrap_or(self.chain.last());
-            self.forgetting.snapshot_made(self.folder.path());
+            match folder::oldest_kept(self.folder.path()) {
+                Ok(position) => self.needed_after = position,
+                Err(error) => tracing::warn!(%error, "the snapshots cannot be listed"),
+            }
         }
-        let frees_room = self.forgetting.wants_snapshot(self.grown);
+        // Two are kept, and the records between them and after them.
+        let most = self.settings.bytes;
+        let frees_room = most.is_some_and(|most| self.grown > most / 4);
         let is_due = frees_room || self.chain.last().0 - self.snapshot.0 >= SNAPSHOT_EVERY;
         if self.snapping.is_some() || !is_due || !self.folder.is_there() {
             return;
@@ -343,16 +367,14 @@ impl Writer {
             .spawn(move || {
                 // While the writers take all cores, the journal would grow far beyond its bytes.
                 if !frees_room {
-                    crate::priority::lower();
+                    crate::lower_priority();
                 }
                 let made = snapshot_of(&folder, &origin, &config);
                 made.inspect_err(|error| tracing::error!(%error, "a snapshot could not be made"))
                     .ok()
             });
-        match spawned {
-            Ok(snapping) => self.snapping = Some(snapping),
-            Err(error) => tracing::error!(error = reason(&error), "a snapshot has no thread"),
-        }
+        let begun = spawned.map(|snapping| self.snapping = Some(snapping));
+        tell(begun, "a snapshot has no thread");
     }
 
     /// The last writes of a clean shutdown. `hub` is the state after the last record, unless the
@@ -373,12 +395,11 @@ impl Writer {
             }
             false => Ok(()),
         };
-        if let Err(error) = written.and_then(|()| self.marks.sync()) {
-            tracing::error!(
-                error = reason(&error),
-                "the last snapshot was not written; the next start replays"
-            );
-        }
+        let written = written.and_then(|()| self.marks.sync());
+        tell(
+            written,
+            "the last snapshot was not written; the next start replays",
+        );
         if let Some(Err(error)) = self.database.as_ref().map(Database::truncate) {
             tracing::warn!(%error, "the last checkpoint failed; the next start makes it");
         }
@@ -386,9 +407,16 @@ impl Writer {
     }
 }
 
+/// Tells the operator of an error.
+fn tell(done: io::Result<()>, what: &str) {
+    if let Err(error) = done {
+        tracing::error!(error = reason(&error), "{what}");
+    }
+}
+
 /// Makes the WAL as long as it usually becomes.
 pub(super) fn reserve(folder: &Folder, database: &Database) {
-    let free = space::free(folder.path()).map_or(u64::MAX, |(free, _)| free);
+    let free = folder::free(folder.path()).map_or(u64::MAX, |(free, _)| free);
     if let Err(error) = database.reserve(free) {
         tracing::warn!(
             error = reason(&error),
@@ -403,7 +431,7 @@ fn snapshot_of(
     origin: &Origin,
     config: &Config,
 ) -> Result<Position, Box<dyn std::error::Error>> {
-    let state = JournalReader::open(folder)?.recovered(origin, config, Loss::Refused)?;
+    let state = Database::open(folder)?.recovered(origin, config, Loss::Refused)?;
     let bytes = Snapshot::write(origin, &state.chain, &state.hub);
     folder::write_snapshot(folder, state.chain.last(), &bytes)?;
     Ok(state.chain.last())

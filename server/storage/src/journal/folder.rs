@@ -1,4 +1,5 @@
-//! The folder of a journal: its lock, and the files beside the database.
+//! The folder of a journal: its lock, the files beside the database, and whether it still takes records: it is
+//! the one that was opened, and its disk has room.
 //!
 //! ```text
 //! DIR/lock           held by the server that uses the folder
@@ -11,7 +12,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ use chat_journal::Mark;
 use server_settings::JournalSettings;
 
 use super::opening::OpenError;
-use crate::private::{self, NotPrivate};
+use crate::private;
 
 /// The number of kept snapshots: the newest, and one that replaces it if it is damaged.
 const SNAPSHOTS_KEPT: usize = 2;
@@ -28,8 +29,39 @@ const SNAPSHOTS_KEPT: usize = 2;
 /// The longest time for which a mark is not made durable.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
+/// The default free space: room for a snapshot, for what the history still has to write, and for
+/// other programs.
+const RESERVE: u64 = 64 << 20;
+
+/// The part of a small disk that is left free at most.
+const SHARE: u64 = 16;
+
 /// The prefix of a snapshot's file name, before its position.
 const SNAPSHOT: &str = "snapshot-";
+
+/// Why nothing is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoWrite {
+    /// The folder, or a file in it, is another one.
+    #[error(
+        "its folder or a file of it vanished or was replaced while the server ran; stop the server, put \
+         the folder back, or restore a backup, and start again"
+    )]
+    Vanished,
+    /// The disk has little free space.
+    #[error(
+        "its disk has less free space than --disk-reserve; free some, or lower --journal-bytes or \
+         --history-bytes"
+    )]
+    Short,
+}
+
+/// The free space of the disk with this path, and its size, in bytes.
+pub(crate) fn free(path: &Path) -> io::Result<(u64, u64)> {
+    let found = rustix::fs::statvfs(path)?;
+    let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+    Ok((bytes(found.f_bavail), bytes(found.f_blocks)))
+}
 
 /// A folder that this process has locked.
 #[derive(Debug)]
@@ -39,8 +71,8 @@ pub(super) struct Folder {
     _lock: File,
     /// The lock and the database, each with the device and the number of its file, which another file of
     /// the name does not have. Empty until the database is there.
-    pub(super) files: Vec<(PathBuf, (u64, u64))>,
-    pub(super) reserve: Option<u64>,
+    files: Vec<(PathBuf, (u64, u64))>,
+    reserve: Option<u64>,
 }
 
 impl Folder {
@@ -52,10 +84,7 @@ impl Folder {
         let path = &settings.folder;
         private::folder(path)?;
         let file = path.join("lock");
-        let wrong = |error| NotPrivate::Io {
-            path: file.clone(),
-            error,
-        };
+        let wrong = |error| private::unusable_at(&file)(error);
         let mut options = File::options();
         let lock = private::open(&file, options.read(true).write(true).create(true));
         let mut lock = lock.map_err(wrong)?;
@@ -65,13 +94,15 @@ impl Folder {
                 let mut owner = String::new();
                 // Unreadable content is left out of the error.
                 let _ = lock.take(100).read_to_string(&mut owner);
-                return Err(OpenError::InUse {
-                    path: path.into(),
-                    owner: match owner.trim() {
-                        "" => "another process".into(),
-                        owner => owner.into(),
-                    },
-                });
+                let owner = match owner.trim() {
+                    "" => "another process",
+                    owner => owner,
+                };
+                return Err(OpenError(format!(
+                    "{} is in use by {owner}: stop that server first, or choose another folder with \
+                     --data",
+                    path.display()
+                )));
             }
             Err(TryLockError::Error(error)) => return Err(wrong(error).into()),
         }
@@ -94,16 +125,51 @@ impl Folder {
         &self.path
     }
 
-    /// The path of the database.
-    pub(super) fn database(&self) -> PathBuf {
-        database_in(&self.path)
+    /// Remembers which files are in it, once it has a database.
+    pub(super) fn remember(&mut self) -> io::Result<()> {
+        for path in [self.path.join("lock"), database_in(&self.path)] {
+            let id = id_of(&path)?;
+            self.files.push((path, id));
+        }
+        Ok(())
     }
+
+    /// Whether it is still there.
+    pub(super) fn is_there(&self) -> bool {
+        let mut files = self.files.iter();
+        files.all(|(path, id)| id_of(path).is_ok_and(|found| found == *id))
+    }
+
+    /// Checks that a record may be written.
+    pub(super) fn check(&self) -> Result<(), NoWrite> {
+        if !self.is_there() {
+            return Err(NoWrite::Vanished);
+        }
+        match free(self.path()) {
+            Ok((free, all)) if free < self.reserve.unwrap_or(RESERVE.min(all / SHARE)) => {
+                Err(NoWrite::Short)
+            }
+            // Where the system does not say, a write does.
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+}
+
+fn id_of(path: &Path) -> io::Result<(u64, u64)> {
+    let found = fs::symlink_metadata(path)?;
+    Ok((found.dev(), found.ino()))
 }
 
 /// The path of the database in a folder.
 #[must_use]
 pub fn database_in(folder: &Path) -> PathBuf {
     folder.join("journal.db")
+}
+
+/// The path of the file of marks in a folder.
+#[must_use]
+pub fn marks_in(folder: &Path) -> PathBuf {
+    folder.join("marks")
 }
 
 /// The file of marks, open for writing.
@@ -120,7 +186,7 @@ impl MarkFile {
     /// Replaces the file of this folder by one with this mark in both slots: the journal continues
     /// from here. A crash leaves the old file or the new one.
     pub(super) fn begin(folder: &Path, mark: &Mark) -> io::Result<Self> {
-        let file = private::replace(&folder.join("marks"), &mark.file())?;
+        let file = private::replace(&marks_in(folder), &mark.file())?;
         Ok(Self {
             file,
             turn: 0,
@@ -147,18 +213,15 @@ impl MarkFile {
         Ok(())
     }
 
-    /// Makes the last mark durable if that was not done for a second.
-    pub(super) fn sync_when_due(&mut self) -> io::Result<()> {
-        match self.synced.elapsed() < SYNC_EVERY {
-            true => Ok(()),
-            false => self.sync(),
-        }
+    /// Whether the last mark was not made durable for a second.
+    pub(super) fn is_due(&self) -> bool {
+        self.synced.elapsed() >= SYNC_EVERY
     }
 }
 
 /// The content of the file of marks; empty if it is absent.
 pub(super) fn read_marks(folder: &Path) -> io::Result<Vec<u8>> {
-    match private::read(&folder.join("marks")) {
+    match private::read(&marks_in(folder)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         read => read,
     }
@@ -184,16 +247,11 @@ pub(super) fn oldest_kept(folder: &Path) -> io::Result<Position> {
     Ok(oldest.copied().unwrap_or(Position(0)))
 }
 
-/// The bytes of the snapshot at this position.
-pub(super) fn read_snapshot(folder: &Path, position: Position) -> io::Result<Vec<u8>> {
-    private::read(&snapshot_path(folder, position))
-}
-
 /// Writes the snapshot at this position, completely or not at all, and removes the oldest ones.
 pub(super) fn write_snapshot(folder: &Path, position: Position, bytes: &[u8]) -> io::Result<()> {
-    private::replace(&snapshot_path(folder, position), bytes)?;
+    private::replace(&snapshot_in(folder, position), bytes)?;
     for old in snapshots(folder)?.into_iter().skip(SNAPSHOTS_KEPT) {
-        fs::remove_file(snapshot_path(folder, old))?;
+        fs::remove_file(snapshot_in(folder, old))?;
     }
     Ok(())
 }
@@ -201,9 +259,41 @@ pub(super) fn write_snapshot(folder: &Path, position: Position, bytes: &[u8]) ->
 /// Renames the snapshot at this position, so that it is not used.
 pub(super) fn set_aside(folder: &Path, position: Position) -> io::Result<()> {
     let aside = folder.join(format!("lost-{SNAPSHOT}{}", position.0));
-    fs::rename(snapshot_path(folder, position), aside)
+    fs::rename(snapshot_in(folder, position), aside)
 }
 
-pub(super) fn snapshot_path(folder: &Path, position: Position) -> PathBuf {
+/// The path of the snapshot at this position.
+#[must_use]
+pub fn snapshot_in(folder: &Path, position: Position) -> PathBuf {
     folder.join(format!("{SNAPSHOT}{}", position.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use server_settings::Durability;
+
+    use super::super::database::Database;
+
+    #[test]
+    fn the_reserved_wal_leaves_most_of_a_small_disk_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open_to_write(folder.path(), Durability::Os).unwrap();
+        let wal = || {
+            folder
+                .path()
+                .join("journal.db-wal")
+                .metadata()
+                .unwrap()
+                .len()
+        };
+        let used = wal();
+        database.reserve(2 << 20).unwrap();
+        assert_eq!(wal(), used.max(256 << 10));
+        assert!(
+            database.is_full(64, 0),
+            "a checkpoint is due before it grows"
+        );
+        database.reserve(1 << 30).unwrap();
+        assert_eq!(wal(), 8 << 20);
+    }
 }

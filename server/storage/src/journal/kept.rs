@@ -14,10 +14,8 @@ use server_settings::JournalSettings;
 
 use super::database::{Database, DatabaseError};
 use super::durable::{Writer, reserve};
-use super::folder::{self, Folder, MarkFile};
+use super::folder::{self, Folder, MarkFile, NoWrite};
 use super::opening::{OpenError, loss, set_aside};
-use super::reader::JournalReader;
-use super::space::NoWrite;
 
 /// Why records are not kept.
 #[derive(Debug, thiserror::Error)]
@@ -79,8 +77,8 @@ pub struct FoundJournal {
 pub fn find(settings: &JournalSettings, config: &Config) -> Result<FoundJournal, OpenError> {
     let path = &settings.folder;
     let folder = Folder::open(settings)?;
-    let stored = JournalReader::found(path).map_err(OpenError::database(path))?;
-    let place = stored.database.log_place();
+    let stored = Database::open_or_empty(path).map_err(OpenError::database(path))?;
+    let place = stored.log_place();
     let place = place.map_err(OpenError::database(path))?;
     let mut found = FoundJournal {
         folder,
@@ -102,26 +100,29 @@ pub fn find(settings: &JournalSettings, config: &Config) -> Result<FoundJournal,
         None => loss(settings),
     };
     let recovered = stored.recovered(&identity.origin(), config, loss);
-    let recovered = recovered.map_err(|error| OpenError::of(error, path))?;
+    let recovered = recovered.map_err(|error| OpenError::of(&error, path))?;
     for warning in &recovered.warnings {
         tracing::warn!("{warning}");
     }
     let chain = recovered.chain;
     found.is_damaged = match &found.place {
-        Some(place) => Mark::at(place.chain()) != Mark::at(&chain),
+        Some(place) => Mark::at(&place.chain) != Mark::at(&chain),
         None => recovered.cut.is_some(),
     };
     if let Some(place) = &found.place
         && found.is_damaged
         && !found.is_loss_accepted()
     {
-        return Err(OpenError::Copy {
-            path: path.into(),
-            whole: chain.last(),
-            end: place.chain().last(),
-        });
+        return Err(OpenError(format!(
+            "{}: the copy of the cluster's log is whole up to position {}, and its end at position {} is \
+             another one. Nothing was changed. --accept-loss keeps it beside a new journal, which begins \
+             at a snapshot of the log",
+            path.display(),
+            chain.last().0,
+            place.chain.last().0
+        )));
     }
-    let noted = stored.database.continuity(chain.last());
+    let noted = stored.continuity(chain.last());
     found.continuity = match found.place.is_some() || found.is_damaged {
         true => Continuity::Broken,
         false => noted.map_err(OpenError::database(path))?,
@@ -168,7 +169,7 @@ impl FoundJournal {
             end,
             ..
         } = self;
-        let database = Database::open(&folder.database(), settings.durability)?;
+        let database = Database::open_to_write(folder.path(), settings.durability)?;
         if self.identity.is_none() {
             database.set_identity(identity)?;
         }
@@ -242,13 +243,13 @@ impl KeptJournal {
     /// # Errors
     /// The folder cannot be written.
     pub fn continue_at(&mut self, start: &LogSnapshot) -> Result<(), KeepError> {
-        let chain = *start.place().chain();
+        let chain = start.place.chain;
         if Mark::at(&chain) != Mark::at(&self.writer.chain) {
-            self.begin_anew(&chain, start.hub())?;
+            self.begin_anew(&chain, &start.hub)?;
         }
-        self.database()?.set_log_place(&start.place().to_bytes())?;
+        self.database()?.set_log_place(&start.place.to_bytes())?;
         self.writer.chain = chain;
-        self.place = start.place().clone();
+        self.place = start.place.clone();
         Ok(())
     }
 
@@ -275,7 +276,7 @@ impl KeptJournal {
         if self.writer.database.is_none() {
             let place = self.writer.reopened(Database::log_place)?;
             if let Some(place) = place.and_then(|place| Place::from_bytes(&place)) {
-                self.writer.chain = *place.chain();
+                self.writer.chain = place.chain;
                 self.place = place;
             }
         }
@@ -295,7 +296,7 @@ impl KeptJournal {
 
     /// The last writes, with the member's last state.
     pub fn finish(&mut self, end: &Place, hub: &Hub) {
-        if Mark::at(end.chain()) == Mark::at(&self.writer.chain)
+        if Mark::at(&end.chain) == Mark::at(&self.writer.chain)
             && let Ok(database) = self.database()
             && let Err(error) = database.set_log_place(&end.to_bytes())
         {

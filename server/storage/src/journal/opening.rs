@@ -1,7 +1,7 @@
 //! Opens the journal in a folder: recovers its state, or begins a new journal.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use chat_core::{Config, Continuity, Node, Position};
@@ -12,109 +12,45 @@ use server_settings::{Durability, JournalSettings, LossRule};
 use super::database::{Database, DatabaseError, new_identity};
 use super::durable::{DurableJournal, Writer};
 use super::folder::{self, Folder};
-use super::reader::JournalReader;
-use crate::private::NotPrivate;
 
-/// Why a server cannot start from its journal.
+/// Why a server cannot start from its journal, and what to do.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The folder, or a file in it, cannot be used, or others can change it.
-    #[error(transparent)]
-    NotPrivate(#[from] NotPrivate),
-    /// Another server uses the folder.
-    #[error(
-        "{} is in use by {owner}: stop that server first, or choose another folder with --data",
-        path.display()
-    )]
-    InUse {
-        /// The folder.
-        path: PathBuf,
-        /// The content of the other server's lock file.
-        owner: String,
-    },
-    /// The database cannot be used.
-    #[error(
-        "{}: {error}. If the file is damaged, restore a backup of the folder",
-        path.display()
-    )]
-    Database {
-        /// The database.
-        path: PathBuf,
-        /// The reason.
-        error: DatabaseError,
-    },
-    /// A file beside the database cannot be read or written.
-    #[error("{}: {}", path.display(), reason(error))]
-    File {
-        /// The folder.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// Another build wrote the journal, in a format that this build cannot read.
-    #[error(
-        "{}: {error}. Nothing was changed. Go on with the build that wrote it, or use another folder",
-        path.display()
-    )]
-    OtherBuild {
-        /// The folder.
-        path: PathBuf,
-        /// The format.
-        error: Box<RecoveryError<DatabaseError>>,
-    },
-    /// The copy of a cluster's log is incomplete or damaged.
-    #[cfg(feature = "cluster")]
-    #[error(
-        "{}: the copy of the cluster's log is whole up to position {}, and its end at position {} is \
-         another one. Nothing was changed. --accept-loss keeps it beside a new journal, which begins \
-         at a snapshot of the log",
-        path.display(), whole.0, end.0
-    )]
-    Copy {
-        /// The folder.
-        path: PathBuf,
-        /// The last position of the whole part.
-        whole: Position,
-        /// The position of the stored end.
-        end: Position,
-    },
-    /// The journal is incomplete or damaged.
-    #[error(
-        "{}: {error}. Nothing was changed. Restore a backup of the folder, or go on without what is \
-         lost by --accept-loss, which keeps the damaged records beside the journal",
-        path.display()
-    )]
-    Recovery {
-        /// The folder.
-        path: PathBuf,
-        /// The defect.
-        error: Box<RecoveryError<DatabaseError>>,
-    },
+#[error("{0}")]
+pub struct OpenError(pub(super) String);
+
+impl From<String> for OpenError {
+    fn from(why: String) -> Self {
+        Self(why)
+    }
 }
 
 impl OpenError {
-    pub(super) fn of(error: RecoveryError<DatabaseError>, folder: &Path) -> Self {
-        let (path, error) = (folder.into(), Box::new(error));
-        match error.is_of_another_build() {
-            true => Self::OtherBuild { path, error },
-            false => Self::Recovery { path, error },
-        }
+    /// The error of a journal that is incomplete or damaged, or that another build wrote in a format that this
+    /// build cannot read.
+    pub(super) fn of(error: &RecoveryError<DatabaseError>, folder: &Path) -> Self {
+        let advice = match error.is_of_another_build() {
+            true => "Go on with the build that wrote it, or use another folder",
+            false => {
+                "Restore a backup of the folder, or go on without what is lost by --accept-loss, which \
+                 keeps the damaged records beside the journal"
+            }
+        };
+        let folder = folder.display();
+        Self(format!("{folder}: {error}. Nothing was changed. {advice}"))
     }
 
     /// The error of the database in this folder.
     pub(super) fn database<E: Into<DatabaseError>>(folder: &Path) -> impl FnOnce(E) -> Self {
-        move |error| Self::Database {
-            path: folder::database_in(folder),
-            error: error.into(),
+        move |error| {
+            let (path, error) = (folder::database_in(folder), error.into());
+            let advice = "If the file is damaged, restore a backup of the folder";
+            Self(format!("{}: {error}. {advice}", path.display()))
         }
     }
 
     /// The error of a file beside it.
     pub(super) fn file(folder: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |error| Self::File {
-            path: folder.into(),
-            error,
-        }
+        move |error| Self(format!("{}: {}", folder.display(), reason(&error)))
     }
 }
 
@@ -146,7 +82,7 @@ pub fn open(settings: &JournalSettings, config: &Config) -> Result<Opened, OpenE
     let path = folder.path();
     let began = Instant::now();
     // The recovery reads only: a refused start leaves the folder as it is.
-    let found = JournalReader::found(path).map_err(OpenError::database(path))?;
+    let found = Database::open_or_empty(path).map_err(OpenError::database(path))?;
     let known = found.identity().map_err(OpenError::database(path))?;
     let identity = match &known {
         Some(identity) => identity.clone(),
@@ -154,9 +90,9 @@ pub fn open(settings: &JournalSettings, config: &Config) -> Result<Opened, OpenE
     };
     let origin = identity.origin();
     let recovered = found.recovered(&origin, config, loss(settings));
-    let recovered = recovered.map_err(|error| OpenError::of(error, path))?;
+    let recovered = recovered.map_err(|error| OpenError::of(&error, path))?;
     drop(found);
-    let database = Database::open(&folder.database(), settings.durability);
+    let database = Database::open_to_write(path, settings.durability);
     let database = database.map_err(OpenError::database(path))?;
     if known.is_none() {
         let set = database.set_identity(&identity);
@@ -201,7 +137,7 @@ fn leave_lost_life(
 /// # Errors
 /// The database cannot be written.
 pub fn note_lost_life(folder: &Path, end: Position) -> Result<(), DatabaseError> {
-    let database = Database::open(&folder::database_in(folder), Durability::Fsync)?;
+    let database = Database::open_to_write(folder, Durability::Fsync)?;
     Ok(database.set_lost_life(end)?)
 }
 

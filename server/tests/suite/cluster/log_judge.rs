@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use server_nats::{Log, LogOptions, Report, Vouching};
+use server_nats::{Log, LogOptions, Report};
 use sim_judge::cluster::{ClusterFact, ClusterJudge};
 use tokio::runtime::Runtime;
 
@@ -48,7 +48,7 @@ impl LogJudge {
     pub(crate) fn start(servers: &Servers) -> Self {
         let options = LogOptions {
             servers: servers.addresses(),
-            vouching: Vouching::Operator,
+            is_vouched_for: true,
             ..LogOptions::default()
         };
         let [stop, accuses] = [false, false].map(|is| Arc::new(AtomicBool::new(is)));

@@ -13,7 +13,7 @@ use server_chat::service::{RequestOrigin, Service};
 use server_chat::tools::Tool;
 use server_settings::{Keep, Retention};
 use server_storage::clock::Clock;
-use server_storage::history::{Copiers, History, HistoryOptions};
+use server_storage::history::{History, HistoryOptions};
 use server_storage::journal::MemoryJournal;
 
 use crate::service::{arguments, call, from, ok};
@@ -34,11 +34,10 @@ async fn one_rate_of_a_source_pays_for_its_searches_and_for_its_old_messages() {
             messages: Keep::All,
             bytes: Keep::All,
         },
-        copiers: Copiers::One,
+        is_shared: false,
         server: None,
     };
-    let (history, _ended) =
-        History::start(folder.path(), &Config::default(), &options).expect("a thread");
+    let history = History::start(folder.path(), &Config::default(), &options).expect("a thread");
     // A burst for one read.
     let archive = Some(Speed::new(1, 5));
     let capacity = Arc::new(Capacity::new(&Limits {

@@ -46,7 +46,7 @@ impl Witness {
             let Output::Applied { place, record } = output else {
                 continue;
             };
-            if place.chain().last() <= self.chain.last() {
+            if place.chain.last() <= self.chain.last() {
                 continue;
             }
             let batch = self.chain.follow(record);

@@ -7,7 +7,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
 use super::{CopyError, is_slow};
-use crate::history::past::{PageBuilder, Past, PastQuery, PastReading, ROOMS, Work, said};
+use crate::history::past::{PageBuilder, Past, PastQuery, PastReading, ROOMS, VISITED, said};
 use crate::history::words::QueryWords;
 use crate::sqlite::{signed, unsigned};
 
@@ -40,7 +40,7 @@ pub(in crate::history) async fn read(
     if rooms.is_empty() {
         return Ok(asked.is_none().then(Past::default));
     }
-    let mut page = PageBuilder::new(reading, before);
+    let mut page = PageBuilder::new(reading, before, VISITED);
     let is_whole = match query {
         PastQuery::Room(room) => add_room(client, signed(room.0), &mut page).await?,
         PastQuery::Search(words, _) => {
@@ -59,7 +59,6 @@ async fn add_room(
 ) -> Result<bool, CopyError> {
     let user = signed(page.reading.user.0);
     let by = Instant::now() + READ;
-    let mut work = Work::default();
     loop {
         let keys = format!(
             "SELECT m.seq, m.id, m.participant FROM messages m WHERE m.room = $2 AND m.seq < $3
@@ -80,7 +79,7 @@ async fn add_room(
             return Ok(false);
         };
         for key in &keys {
-            if !work.visit() {
+            if !page.visit() {
                 return Ok(false);
             }
             if !hides(key) {

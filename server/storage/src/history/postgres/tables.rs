@@ -1,11 +1,20 @@
-//! The tables in PostgreSQL, and the transactions that write them.
+//! The tables in PostgreSQL, the transactions that write them, and the rows of `history.db` that are copied.
+//!
+//! Links of the journal at places of the copy tell a copy that another member has written further from one of
+//! another history: of entries that the journal has lost, or has never had.
 
+use std::path::{Path, PathBuf};
+
+use chat_core::Position;
+use rusqlite::Connection;
 use tokio_postgres::{Client, Transaction};
 
-use super::rows::Rows;
-use super::{CopyError, links};
-use crate::history::sums::{KINDS, Kind};
+use super::CopyError;
+use crate::blocking;
+use crate::history::sums::{KINDS, Kind, PLACE, open_to_read};
 use crate::history::tables::CUTS;
+use crate::journal::JournalReader;
+use crate::sqlite::{unsigned, value};
 
 /// The version of the tables.
 const FORMAT: i32 = 2;
@@ -18,6 +27,12 @@ const LOCK: i64 = 0x7461_6c6b;
 
 /// The largest number of messages that one transaction deletes.
 const BATCH: i64 = 500;
+
+/// The largest number of messages that one transaction copies.
+const COPIED: i64 = 500;
+
+/// The number of links that the copy keeps: the newest.
+const LINKS_KEPT: i64 = 256;
 
 /// Instants are microseconds since 1970, as in `history.db`. Views show them as times.
 const SCHEMA: &str = "
@@ -51,6 +66,10 @@ const SCHEMA: &str = "
 const LINKS: &str = "CREATE TABLE IF NOT EXISTS links (
         position BIGINT PRIMARY KEY, link BYTEA NOT NULL
     )";
+
+/// Why a copy is not continued whose links all contradict the journal.
+const OTHER_HISTORY: &str = "the database has another history than the journal, and no place where both \
+                             agree: name another one with --history";
 
 /// Puts their rooms before the words of the version before.
 const SCOPE: &str = "UPDATE messages SET words = (SELECT coalesce(string_agg(
@@ -88,7 +107,8 @@ pub(super) async fn open(client: &mut Client, realm: u128) -> Result<i64, CopyEr
         });
     }
     if of != realm {
-        return Err(CopyError::Elsewhere);
+        let why = "the database has the history of another realm: name another one with --history";
+        return Err(CopyError::Other(why));
     }
     let position = place.get(2);
     transaction.commit().await?;
@@ -140,7 +160,12 @@ pub(super) async fn write(client: &mut Client, after: i64, rows: &Rows) -> Resul
     let update = "UPDATE place SET position = $1";
     transaction.execute(update, &[&rows.end]).await?;
     if let Some(link) = &rows.link {
-        links::add(&transaction, rows.end, link).await?;
+        let insert = "INSERT INTO links VALUES ($1, $2) ON CONFLICT (position)
+             DO UPDATE SET link = excluded.link";
+        transaction.execute(insert, &[&rows.end, link]).await?;
+        let delete = "DELETE FROM links WHERE position <=
+             (SELECT position FROM links ORDER BY position DESC OFFSET $1 LIMIT 1)";
+        transaction.execute(delete, &[&LINKS_KEPT]).await?;
     }
     transaction.commit().await?;
     Ok(rows.end)
@@ -172,4 +197,107 @@ pub(super) async fn trim(client: &mut Client, before: i64) -> Result<bool, CopyE
 async fn locked_place(transaction: &Transaction<'_>) -> Result<i64, CopyError> {
     let place = "SELECT position FROM place FOR UPDATE";
     Ok(transaction.query_one(place, &[]).await?.get(0))
+}
+
+/// Compares the copy's links with the journal in this folder, the newest first. Returns the position
+/// after which the copy is of another history; none if nothing contradicts it.
+///
+/// # Errors
+/// One of them cannot be read, or no link of several agrees.
+pub(super) async fn compare_links(
+    client: &Client,
+    folder: PathBuf,
+) -> Result<Option<i64>, CopyError> {
+    let select = "SELECT position, link FROM links ORDER BY position DESC";
+    let rows = client.query(select, &[]).await?;
+    let compared = blocking(move || -> Result<_, CopyError> {
+        let journal = JournalReader::open(&folder)?;
+        let mut is_contradicted = false;
+        for row in rows {
+            let (position, link): (i64, &[u8]) = (row.get(0), row.get(1));
+            match journal.has_link(Position(unsigned(position)), link)? {
+                Some(true) => return Ok(is_contradicted.then_some(position)),
+                Some(false) => is_contradicted = true,
+                // The journal is not there yet, or begins later.
+                None => {}
+            }
+        }
+        match is_contradicted {
+            true => Err(CopyError::Other(OTHER_HISTORY)),
+            false => Ok(None),
+        }
+    });
+    compared.await?
+}
+
+/// Rows of the file after one position, up to another one.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// The last position.
+    pub(super) end: i64,
+    /// The link of the journal there, if a record ends there.
+    pub(super) link: Option<Vec<u8>>,
+    /// The rows of each of `KINDS`, as a JSON list.
+    pub(super) tables: Vec<String>,
+}
+
+/// The next rows after this position, or none if the file has none.
+///
+/// # Errors
+/// The file cannot be read, or is damaged.
+pub(super) fn rows_of(file: &Path, after: i64) -> rusqlite::Result<Option<Rows>> {
+    let connection = open_to_read(file)?;
+    // All of one moment, beside the follower, which writes.
+    let moment = connection.unchecked_transaction()?;
+    let place = format!("SELECT position, link FROM place WHERE {PLACE}");
+    let (mut end, mut link): (i64, Option<Vec<u8>>) =
+        moment.query_row(&place, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if end <= after {
+        return Ok(None);
+    }
+    let last = "SELECT max(id), count(*) FROM
+        (SELECT id FROM messages WHERE id > ?1 AND id <= ?3 ORDER BY id LIMIT ?2)";
+    let last = moment.query_row(last, [after, COPIED, end], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    if let (Some(last), COPIED) = last {
+        link = link.filter(|_| last == end);
+        end = last;
+    }
+    let tables = KINDS.iter().map(|kind| list(kind, &moment, after, end));
+    let tables = tables.collect::<rusqlite::Result<_>>()?;
+    Ok(Some(Rows { end, link, tables }))
+}
+
+/// The rows of a table that began or ended after one position, up to another one: JSON objects with the
+/// columns of the copy.
+fn list(kind: &Kind, file: &Connection, after: i64, end: i64) -> rusqlite::Result<String> {
+    let mut columns: Vec<String> = kind
+        .columns
+        .split(", ")
+        .map(|column| match column {
+            "user" => "'participant', user".into(),
+            "chosen_id" | "name" | "text" => format!("'{column}', printable({column})"),
+            _ => format!("'{column}', {column}"),
+        })
+        .collect();
+    if kind.table == "messages" {
+        columns.push("'words', vector(room, text)".into());
+    }
+    let ends = ["ended_position", "to_position"].into_iter();
+    let ends = ends.filter(|end| kind.columns.contains(end));
+    let is_new = |column: &str| format!("({column} > ?1 AND {column} <= ?2)");
+    let is_new: Vec<_> = [kind.position]
+        .into_iter()
+        .chain(ends)
+        .map(is_new)
+        .collect();
+    let select = format!(
+        "SELECT json_group_array(json_object({})) FROM {} WHERE ({}) AND {}",
+        columns.join(", "),
+        kind.table,
+        is_new.join(" OR "),
+        kind.sums
+    );
+    value(file, &select, [after, end])
 }

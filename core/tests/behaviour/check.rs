@@ -2,22 +2,46 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
+use std::panic::Location;
+use std::path::Path;
 
 use chat_core::{
     Answer, Caller, Config, Effect, Entry, Event, Hub, Implied, MeasureTarget, Reject, Reply,
-    RoomSeq, SecretHash, Seq, Span, Time, UserId, mix,
+    RoomSeq, Seq, Span, Time, UserId, mix,
 };
 
 use crate::render;
 use crate::script::{self, Line, Read};
 use crate::words::Words;
 
-/// The script with the result of each line: the answer, the next deadline where it changed, and
-/// each event with its receivers (`ann#3`: at this place of Ann's inbox).
+/// Plays the lines of a script, and compares their results with those that are written with them:
+/// the answer, the next deadline where it changed, and each event with its receivers (`ann#3`: at
+/// this place of Ann's inbox). With `UPDATE_SCRIPTS=1` it writes them, one test at a time.
 ///
 /// After every line the Hub's contract is checked, too: see `ScriptRun::keep_the_contract`.
-pub(crate) fn check(script: &str) -> String {
-    play(script).transcript
+#[track_caller]
+pub(crate) fn check(text: &str) {
+    let (margin, _) = text.split_at(text.find(|c: char| !c.is_whitespace()).expect("lines"));
+    let lines: Vec<&str> = text.trim_end().split(margin).skip(1).collect();
+    let script = lines.iter().filter(|line| !line.starts_with(' '));
+    let script: Vec<&str> = script.filter_map(|line| line.split(" ⇒ ").next()).collect();
+    let actual = play(&script.join("\n")).transcript;
+    if actual.lines().eq(lines.iter().copied()) {
+        return;
+    }
+    if std::env::var_os("UPDATE_SCRIPTS").is_some() {
+        let file = Path::new("..").join(Location::caller().file());
+        let source = fs::read_to_string(&file).expect("the test's source");
+        let end = &text[text.trim_end().len()..];
+        let written = format!("{margin}{}{end}", actual.trim_end().replace('\n', margin));
+        fs::write(&file, source.replacen(text, &written, 1)).expect("it is written");
+    }
+    let mut was = lines.iter().copied().chain(["absent"]);
+    let first = actual
+        .lines()
+        .find_map(|is| was.next().filter(|was| *was != is));
+    panic!("the first difference was\n{first:?}\nin\n{actual}");
 }
 
 /// The results of a whole script.
@@ -85,44 +109,66 @@ impl ScriptRun {
     }
 
     fn line(&mut self, line: &str) {
+        self.transcript.push_str(line);
+        let results = self.results(line);
+        if !results.is_empty() {
+            let _ = write!(self.transcript, " ⇒ {}", results.join("\n    "));
+        }
+        self.transcript.push('\n');
+    }
+
+    /// The results of a line: none of a comment, a configuration and a set-up.
+    fn results(&mut self, line: &str) -> Vec<String> {
         if line.starts_with('#') {
-            let _ = writeln!(self.transcript, "{line}");
-            return;
+            return Vec::new();
         }
         let mut words = Words::of(line);
         if words.take("config").is_some() {
             let config = script::configured(self.hub.config(), &mut words);
             self.hub = Hub::new(config, 42);
-            return;
+            return Vec::new();
         }
         if words.take("seed").is_some() {
             let word = words.next();
             self.hub = Hub::new(self.hub.config().clone(), words.parse(&word));
-            return;
+            return Vec::new();
         }
         self.lowered |= line.contains("resume max_");
         if let Ok(span) = Span::parse(words.peek()) {
             words.next();
             self.at = Time(0) + span;
         }
-        let _ = write!(self.transcript, "{} ⇒ ", render::plain(line));
-        let lookup = |name: &str| self.users.get(name).copied();
-        match script::line(&mut words, self.hub.config(), &lookup) {
-            Line::Entry(entry) => self.handle(&entry),
-            Line::Read(user, read) => self.read(user, &read),
-            Line::Reports => self.reports(),
-            Line::Bans => self.bans(),
+        if words.peek() != "given" {
+            return self.act(words);
         }
-        self.keep_the_contract();
+        for step in script::given(line) {
+            self.act(Words::of(&step));
+            let outcome = self.outcomes.last().expect("an entry");
+            assert!(outcome.is_ok(), "{step}: {outcome:?}");
+        }
+        Vec::new()
     }
 
-    fn handle(&mut self, entry: &Entry) {
+    fn act(&mut self, mut words: Words) -> Vec<String> {
+        let actor = words.peek().to_owned();
+        let lookup = |name: &str| self.users.get(name).copied();
+        let results = match script::line(&mut words, self.hub.config(), &lookup) {
+            Line::Entry(entry) => self.handle(&actor, &entry),
+            Line::Read(user, read) => vec![self.read(user, &read)],
+            Line::Reports => vec![self.reports()],
+            Line::Bans => vec![self.bans()],
+        };
+        self.keep_the_contract();
+        results
+    }
+
+    fn handle(&mut self, actor: &str, entry: &Entry) -> Vec<String> {
         let before = self.hub.clone();
         let outcome = self.hub.handle(self.at, entry);
         if outcome.is_err() {
             self.nothing_changed(before, entry);
         }
-        self.find_cast(entry);
+        self.find_cast(actor, entry);
         let mut lines = vec![render::outcome(&self.hub, &outcome)];
         let deadline = self.hub.poll_timeout();
         if deadline != self.deadline {
@@ -146,8 +192,8 @@ impl ScriptRun {
             }
         }
         lines.extend(self.new_events(&grew));
-        let _ = writeln!(self.transcript, "{}", lines.join("\n    "));
         self.outcomes.push(outcome);
+        lines
     }
 
     /// Checks that a refusal leaves the state that its envelope alone would leave: time has
@@ -191,14 +237,10 @@ impl ScriptRun {
     }
 
     /// Learns the id of a participant that has just registered.
-    fn find_cast(&mut self, entry: &Entry) {
-        let Entry::Call { caller, .. } = entry else {
-            return;
-        };
-        let handle = handle_of(caller);
-        let line = self.transcript.lines().last().unwrap_or_default();
-        let actor = line.split(' ').find(|word| script::handle(word) == *handle);
-        if let (Some(actor), Some(user)) = (actor, self.hub.user_by_handle(handle)) {
+    fn find_cast(&mut self, actor: &str, entry: &Entry) {
+        if let Entry::Call { caller, .. } = entry
+            && let Some(user) = self.hub.user_by_handle(&caller.handle())
+        {
             self.users.insert(actor.to_owned(), user);
         }
     }
@@ -243,7 +285,7 @@ impl ScriptRun {
         events.chain(gaps).collect()
     }
 
-    fn read(&mut self, user: UserId, read: &Read) {
+    fn read(&mut self, user: UserId, read: &Read) -> String {
         let before = self.hub.digest();
         let answer = match read {
             Read::Inbox { after, max } => {
@@ -279,7 +321,7 @@ impl ScriptRun {
             }
         };
         assert_eq!(self.hub.digest(), before, "a read moves nothing");
-        let _ = writeln!(self.transcript, "{text}");
+        text
     }
 
     fn notices(&self, user: UserId) -> String {
@@ -291,17 +333,17 @@ impl ScriptRun {
         if all.is_empty() { "none".into() } else { all }
     }
 
-    fn reports(&mut self) {
+    fn reports(&self) -> String {
         let reports: Vec<_> = self
             .hub
             .reports()
             .map(|report| format!("{} of {}: {:?}", report.by, report.about, report.reason))
             .collect();
-        let _ = writeln!(self.transcript, "{}", reports.join(", "));
+        reports.join(", ")
     }
 
-    /// Records the mutes and bans.
-    fn bans(&mut self) {
+    /// The mutes and bans.
+    fn bans(&self) -> String {
         let sizes = self.hub.sizes();
         let bans = sizes.iter().find(|size| size.name == "bans");
         let mut text = format!("{} kept", bans.expect("it is counted").size);
@@ -313,7 +355,7 @@ impl ScriptRun {
             };
             let _ = write!(text, ", {what} {:?}: {:?}", ban.measure, ban.reason);
         }
-        let _ = writeln!(self.transcript, "{text}");
+        text
     }
 
     /// Checks the contract after every line: the invariants, the next deadline later than now, and
@@ -333,15 +375,9 @@ impl ScriptRun {
         let mut restored = Hub::restore(&self.hub.snapshot()).expect("its own snapshot");
         assert_eq!(restored.digest(), self.hub.digest());
         assert_eq!(restored.poll_timeout(), self.hub.poll_timeout());
-        if mix(self.transcript.len() as u64, now.0).is_multiple_of(3) {
+        if mix(self.hub.position().0, now.0).is_multiple_of(3) {
             self.hub = restored;
         }
-    }
-}
-
-const fn handle_of(caller: &Caller) -> &SecretHash {
-    match caller {
-        Caller::Handle(handle) | Caller::New { handle, .. } => handle,
     }
 }
 

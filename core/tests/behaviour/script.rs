@@ -13,6 +13,8 @@
 //! 5s  ann read after=3 max=2        reads change nothing: read, users, history, notices, mood
 //! 6s  resume stick_lease=8s         back after downtime, under another configuration
 //! 7s  resume lost                   back after the loss of a life
+//!     given ann,ben login; ann send 'hi'   a set-up: all is accepted, and no result is shown
+//!     given ann,ben pair            each enters the queue by its name, and uses its handle
 //! ```
 
 use std::sync::Arc;
@@ -87,6 +89,24 @@ pub(crate) fn configured(config: &Config, words: &mut Words) -> Config {
 
 /// Finds the participant with this name in the script; `user_9` is the one with that id.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<UserId>;
+
+/// The lines that a set-up stands for.
+pub(crate) fn given(line: &str) -> Vec<String> {
+    let (_, steps) = line.split_once("given ").expect("a set-up");
+    let mut lines = Vec::new();
+    for step in steps.split("; ") {
+        let (actors, act) = step.split_once(' ').expect("who does what");
+        for actor in actors.split(',') {
+            if act == "pair" {
+                lines.push(format!("{actor} enter_queue as={actor}"));
+                lines.push(format!("{actor} seen"));
+            } else {
+                lines.push(format!("{actor} {act}"));
+            }
+        }
+    }
+    lines
+}
 
 /// Parses one line without its time.
 pub(crate) fn line(words: &mut Words, config: &Config, lookup: Lookup<'_>) -> Line {

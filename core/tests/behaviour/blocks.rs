@@ -5,6 +5,8 @@ scripts! {
         config stick=optional
         0s given ann,ben,cat login
         ann block ben ⇒ done
+        # A second one is no mistake.
+        ann block ben ⇒ done
         ann send 'from ann' ⇒ sent room_1/4 at 0s
             room_1/4 message.received ann: "from ann" → cat#2
         ben send 'from ben' ⇒ sent room_1/5 at 0s
@@ -33,12 +35,6 @@ scripts! {
             room_1/5 message.received cat: "hello"
             room_1/6 message.received ann: "mine"
     "#,
-
-    blocking_twice_is_no_mistake: "
-        0s given ann,ben login
-        ann block ben ⇒ done
-        ann block ben ⇒ done
-    ",
 
     who_is_unblocked_is_heard_again_and_seen_in_the_past: r#"
         config stick=optional
@@ -127,14 +123,5 @@ scripts! {
         cat report dan '4' ⇒ done
         dan report ben '5' ⇒ done
         reports ⇒ user_3 of user_2: "3", user_3 of user_4: "4", user_4 of user_2: "5"
-    "#,
-
-    the_oldest_reports_go_first: r#"
-        config max_reports=2
-        0s given ann,ben,cat login
-        ann report ben '1' ⇒ done
-        ben report ann '2' ⇒ done
-        cat report ann '3' ⇒ done; next 5m
-        reports ⇒ user_2 of user_1: "2", user_3 of user_1: "3"
     "#,
 }

@@ -29,11 +29,8 @@ scripts! {
 
     under_a_boss_who_sees_everything_the_sixth_break_waits_as_the_fifth_did: "
         config boss_alertness=100
-        0s given ann enter_queue
-        ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 1, told at 0s; next 5m
-        ann break watch_netflix ⇒ user_1 on watch_netflix, stress 0, boss 2, told at 0s
-        ann break show_meme ⇒ user_1 on show_meme, stress 0, boss 3, told at 0s
-        ann break bathroom_break ⇒ user_1 on bathroom_break, stress 0, boss 4, told at 0s
+        0s given ann enter_queue; ann break take_a_break; ann break watch_netflix
+        given ann break show_meme; ann break bathroom_break
         ann break coffee_mission ⇒ user_1 on coffee_mission, stress 0, boss 5, told at 20s
         ann break urgent_call ⇒ user_1 on urgent_call, stress 0, boss 5, told at 20s
         # No real change, no new cool-down: the level falls five minutes after the fifth.
@@ -113,12 +110,10 @@ scripts! {
         0s ann new break leave_work excuse='far too long, all of it' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
         given ann enter_queue
         ann break leave_work excuse='the cat did' ⇒ user_1 on leave_work, stress 0, boss 0, told at 0s; next 5m
-        ann break leave_work excuse='' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
-        ann break leave_work excuse=' ' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
+        each ann break leave_work excuse=''; ann break leave_work excuse=' ' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
         # A line that is no name will do.
         ann break chimaek excuse='a\u{2615}\u{fe0f}b  c' ⇒ user_1 on chimaek, stress 0, boss 0, told at 0s
-        ann break chimaek excuse='a\u{2028}b' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
-        ann break chimaek excuse='a\u{9}b' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
+        each ann break chimaek excuse='a\u{2028}b'; ann break chimaek excuse='a\u{9}b' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
         ann break chimaek excuse='a\u{85}b' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
     ",
 

@@ -117,7 +117,8 @@ impl ScriptRun {
         self.transcript.push('\n');
     }
 
-    /// The results of a line: none of a comment, a configuration and a set-up.
+    /// The results of a line: none of a comment, a configuration and a set-up. What is refused alike
+    /// is shown once.
     fn results(&mut self, line: &str) -> Vec<String> {
         if line.starts_with('#') {
             return Vec::new();
@@ -138,15 +139,25 @@ impl ScriptRun {
             words.next();
             self.at = Time(0) + span;
         }
-        if words.peek() != "given" {
+        let is_given = words.peek() == "given";
+        if !is_given && words.peek() != "each" {
             return self.act(words);
         }
-        for step in script::given(line) {
-            self.act(Words::of(&step));
+        let (mut results, before) = (Vec::new(), self.outcomes.len());
+        for step in script::steps(line) {
+            results.push(self.act(Words::of(&step)));
             let outcome = self.outcomes.last().expect("an entry");
-            assert!(outcome.is_ok(), "{step}: {outcome:?}");
+            assert_eq!(outcome.is_ok(), is_given, "{step}: {outcome:?}");
         }
-        Vec::new()
+        if is_given {
+            return Vec::new();
+        }
+        let refusals = &self.outcomes[before..];
+        assert!(
+            refusals.iter().all(|one| *one == refusals[0]),
+            "{refusals:?}"
+        );
+        results.swap_remove(0)
     }
 
     fn act(&mut self, mut words: Words) -> Vec<String> {

@@ -27,6 +27,7 @@ scripts! {
     a_full_draft_takes_all_of_an_append_or_nothing: "
         config max_draft=5
         0s given ann login; ann talking_stick
+        ann append '' ⇒ refused, message_empty: A message needs at least one visible character
         ann append 'abcdef' ⇒ refused, draft_full: A draft has at most 5 characters; push it, or undo
         ann append 'abc' ⇒ draft of 3, 0 cut
         ann append 'def' ⇒ refused, draft_full: A draft has at most 5 characters; push it, or undo
@@ -34,11 +35,6 @@ scripts! {
         ann append 'f' ⇒ refused, draft_full: A draft has at most 5 characters; push it, or undo
         ann push ⇒ sent room_1/3 at 0s; next 5m
             room_1/4 stick.released ann epoch 1 → ann#3
-    ",
-
-    an_append_of_nothing_is_refused: "
-        0s given ann login; ann talking_stick
-        ann append '' ⇒ refused, message_empty: A message needs at least one visible character
     ",
 
     reset_clears: "

@@ -145,11 +145,4 @@ scripts! {
             #14 room_2/9 message.received cat: "4"
             #15 room_2/10 message.received cat: "5"
     "#,
-
-    what_was_acknowledged_is_gone_and_not_named: "
-        config stick=optional
-        0s given ann,ben login; ben send 'hi'; ann ack 3
-        ann read after=1 ⇒ cursor 3, 0 unread
-            gap 2 to 3
-    ",
 }

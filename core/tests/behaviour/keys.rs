@@ -26,18 +26,14 @@ scripts! {
         config stick=optional
         0s given ann login
         ann send 'x' key=1 ⇒ sent room_1/2 at 0s; next 5m
-        ann send 'y' key=1 ⇒ refused, request_key_reused: That request_key was used for another request; choose a fresh one
-        ann typing key=1 ⇒ refused, request_key_reused: That request_key was used for another request; choose a fresh one
+        each ann send 'y' key=1; ann typing key=1 ⇒ refused, request_key_reused: That request_key was used for another request; choose a fresh one
         # The first request is remembered still.
         ann send 'x' key=1 ⇒ sent room_1/2 at 0s
     ",
 
     keys_are_their_participants_own: r#"
         config stick=optional
-        0s ann login key=1 ⇒ user_1 in room_1; next 1m
-            room_1/1 user.joined ann → ann#1
-        ben login key=1 ⇒ user_2 in room_1
-            room_1/2 user.joined ben → ann#2 ben#1
+        0s given ann,ben login key=1
         ann send 'x' key=2 ⇒ sent room_1/3 at 0s
             room_1/3 message.received ann: "x" → ben#2
         ben send 'y' key=2 ⇒ sent room_1/4 at 0s; next 5m

@@ -7,16 +7,10 @@ scripts! {
         bans ⇒ 0 kept
         ann talking_stick ⇒ place 0 in room_1; Ann holds epoch 1 until 2m; next 2m
             room_1/3 stick.granted Ann epoch 1 for 2m → Ann#3
-        ann unregister ⇒ done; next never
-            user_1 is forgotten
-        ann login as=Other ⇒ user_2 in room_2; next 1m
-            room_2/1 user.joined Other → Other#1
+        given ann unregister; ann login as=Other
         ann talking_stick ⇒ place 0 in room_2; Other holds epoch 1 until 2m; next 2m
             room_2/2 stick.granted Other epoch 1 for 2m → Other#2
-        ann unregister ⇒ done; next never
-            user_2 is forgotten
-        ben login as=Ann ⇒ user_3 in room_3; next 1m
-            room_3/1 user.joined Ann → Ann#1
+        given ann unregister; ben login as=Ann
         ben talking_stick ⇒ place 0 in room_3; Ann holds epoch 1 until 2m; next 2m
             room_3/2 stick.granted Ann epoch 1 for 2m → Ann#2
     ",
@@ -37,10 +31,8 @@ scripts! {
         ben talking_stick ⇒ place 0 in room_1; Ann holds epoch 1 until 2m
             room_1/6 stick.granted Ann epoch 1 for 2m → zoe#6 Ann#2
         bans ⇒ 1 kept, the handle of Ann Mute: "noise"
-        ann login as=Other ⇒ user_4 in room_1
-            room_1/7 user.joined Other → zoe#7 Ann#3 Other#1
-        ann append 'x' ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
-        ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+        given ann login as=Other
+        each ann append 'x'; ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     "#,
 
     lifting_a_mute_by_name_frees_the_next_registration_and_not_this_one: "
@@ -48,10 +40,7 @@ scripts! {
         operator unban Ann ⇒ done
         bans ⇒ 0 kept
         ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one; next 5m
-        ann unregister ⇒ done; next never
-            user_1 is forgotten
-        ann login as=Ann ⇒ user_2 in room_2; next 1m
-            room_2/1 user.joined Ann → Ann#1
+        given ann unregister; ann login as=Ann
         ann talking_stick ⇒ place 0 in room_2; Ann holds epoch 1 until 2m; next 2m
             room_2/2 stick.granted Ann epoch 1 for 2m → Ann#2
     ",
@@ -63,17 +52,10 @@ scripts! {
             user_3 is forgotten
             room_1/6 user.left Ann → zoe#6
         bans ⇒ 3 kept, Ann Ban: "spam", the handle of Ann Mute: "noise", the handle of Ann Ban: "spam"
-        ann login as=Other ⇒ user_4 in room_1
-            room_1/7 user.joined Other → zoe#7 Other#1
-        ann unregister ⇒ done
-            user_4 is forgotten
-            room_1/8 user.left Other → zoe#8
+        given ann login as=Other; ann unregister
         operator unban ANN ⇒ done
         bans ⇒ 0 kept
-        ben login as=Ann ⇒ user_5 in room_1
-            room_1/9 user.joined Ann → zoe#9 Ann#1
-        ann login as=Other ⇒ user_6 in room_1
-            room_1/10 user.joined Other → zoe#10 Ann#2 Other#1
+        given ben login as=Ann; ann login as=Other
         ann talking_stick ⇒ place 0 in room_1; Other holds epoch 1 until 2m
             room_1/11 stick.granted Other epoch 1 for 2m → zoe#11 Ann#3 Other#2
     "#,

@@ -3,9 +3,7 @@
 scripts! {
     a_public_id_that_looks_like_a_banned_name_is_refused: "
         0s given ann login as=Alice; operator ban ann 'spam'
-        ben enter_queue id=Alice ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
-        ben enter_queue id=aIice ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
-        ben enter_queue id=allce as=Ben ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
+        each ben enter_queue id=Alice; ben enter_queue id=aIice; ben enter_queue id=allce as=Ben ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
         ben enter_queue id=alicia as=Ben ⇒ user_2 waits at 1, estimated wait unknown; next 1m
         operator unban alice ⇒ done
         cat enter_queue id=AIice ⇒ user_3 waits at 2, estimated wait unknown
@@ -13,9 +11,7 @@ scripts! {
 
     a_public_id_that_looks_like_a_muted_name_mutes: r#"
         0s given zoe login; ann login as=Alice; operator mute ann 'noise'; ann unregister
-        ben enter_queue id=aIice as=Ben ⇒ user_3 waits at 1, estimated wait unknown
-        ben login as=Ben ⇒ user_3 in room_1
-            room_1/5 user.joined Ben (aIice) → zoe#5 Ben#1
+        given ben enter_queue id=aIice as=Ben; ben login as=Ben
         ben talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
         # Nothing of ben is kept, but the name that mutes it.
         bans ⇒ 2 kept, Alice Mute: "noise", the handle of Alice Mute: "noise"
@@ -57,8 +53,7 @@ scripts! {
         0s given ann enter_queue id=aIice as=Aiice; operator ban ann 'spam'
         bans ⇒ 2 kept, Aiice Ban: "spam", the handle of Aiice Ban: "spam"
         # The keys of both are kept.
-        ben login as=Alice ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
-        ben login as=Allce ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
+        each ben login as=Alice; ben login as=Allce ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
     "#,
 
     an_id_needs_space_and_is_not_followed: r#"
@@ -68,14 +63,11 @@ scripts! {
         bans ⇒ 0 kept
         ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s
         operator mute ben 'noise' ⇒ done
-        ben unregister ⇒ done
-            user_2 is forgotten
+        given ben unregister
         # The id comes with the registration, and is free after it; the name is kept.
         ben enter_queue id=bug as=Ben ⇒ user_3 waits at 2, estimated wait unknown
         bans ⇒ 2 kept, Ben Mute: "noise", the handle of Ben Mute: "noise"
-        ben unregister ⇒ done
-            user_3 is forgotten
-        cat enter_queue id=bug ⇒ user_4 waits at 2, estimated wait unknown
+        given ben unregister; cat enter_queue id=bug
         bans ⇒ 2 kept, Ben Mute: "noise", the handle of Ben Mute: "noise"
     "#,
 }

@@ -5,8 +5,7 @@ use crate::check::play;
 scripts! {
     a_pair_room_has_no_stick: r#"
         0s given ann,ben pair
-        ann talking_stick ⇒ refused, no_stick: A pair room has no talking stick; just send
-        ann talking_stick epoch=1 ⇒ refused, no_stick: A pair room has no talking stick; just send
+        each ann talking_stick; ann talking_stick epoch=1 ⇒ refused, no_stick: A pair room has no talking stick; just send
         ann send 'no stick needed' epoch=7 ⇒ sent room_1/2 at 0s
             room_1/2 message.received ann: "no stick needed" → ben#2
     "#,
@@ -30,16 +29,7 @@ scripts! {
             room_1/3 message.received ben: "2" → ann#2
         ann send '3' ⇒ sent room_1/4 at 0s, turns left 9
             room_1/4 message.received ann: "3" → ben#3
-        ann send '4' ⇒ sent room_1/5 at 0s, turns left 8
-            room_1/5 message.received ann: "4" → ben#4
-        ann send '5' ⇒ sent room_1/6 at 0s, turns left 7
-            room_1/6 message.received ann: "5" → ben#5
-        ann send '6' ⇒ sent room_1/7 at 0s, turns left 6
-            room_1/7 message.received ann: "6" → ben#6
-        ann send '7' ⇒ sent room_1/8 at 0s, turns left 5
-            room_1/8 message.received ann: "7" → ben#7
-        ann send '8' ⇒ sent room_1/9 at 0s, turns left 4
-            room_1/9 message.received ann: "8" → ben#8
+        given ann send '4'; ann send '5'; ann send '6'; ann send '7'; ann send '8'
         ann send '9' ⇒ sent room_1/10 at 0s, turns left 3
             room_1/10 message.received ann: "9" → ben#9
         ann send '10' ⇒ sent room_1/11 at 0s, turns left 2
@@ -57,32 +47,11 @@ scripts! {
         0s given ann,ben pair
         ann leave_chat ⇒ left
             room_1/2 partner.disconnected left → ben#2
-        ann send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
-        ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
-        ben send 'x' ⇒ refused, chat_ended: Chat has ended: one of you left it
-        ben append 'x' ⇒ refused, chat_ended: Chat has ended: one of you left it
-        ben push ⇒ refused, chat_ended: Chat has ended: one of you left it
-        ben undo ⇒ refused, chat_ended: Chat has ended: one of you left it
-        ben reset ⇒ refused, chat_ended: Chat has ended: one of you left it
-        ben talking_stick ⇒ refused, chat_ended: Chat has ended: one of you left it
-        ben typing ⇒ refused, chat_ended: Chat has ended: one of you left it
-        ben users ⇒ refused, chat_ended: Chat has ended: one of you left it
-        ben history room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ",
-
-    leaving_twice_is_no_mistake: "
-        0s given ann,ben pair
-        ann leave_chat room=room_1 ⇒ left
-            room_1/2 partner.disconnected left → ben#2
-        ann leave_chat room=room_1 ⇒ left
-        ann leave_chat ⇒ left
+        # Leaving twice is no mistake.
+        given ann leave_chat room=room_1; ann leave_chat
+        each ann send 'x' room=room_1; ben send 'x' room=room_1; ben send 'x'; ben append 'x'; ben push ⇒ refused, chat_ended: Chat has ended: one of you left it
+        each ben undo; ben reset; ben talking_stick; ben typing; ben users; ben history room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
         ben leave_chat ⇒ left
-    ",
-
-    leaving_what_never_was_is_a_mistake: "
-        0s given ann login
-        ann leave_chat room=room_2 ⇒ refused, room_not_found: Room not found; next 5m
-        ann leave_chat room=room_0 ⇒ refused, room_not_found: Room not found
     ",
 
     a_block_ends_the_chat: "
@@ -116,8 +85,7 @@ scripts! {
         given cat leave_chat
         # Ann remembers the second only, Ben the first, Cat the second.
         ann send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
-        ann send 'x' room=room_2 ⇒ refused, chat_ended: Chat has ended: one of you left it
-        ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
+        each ann send 'x' room=room_2; ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
         cat send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
         # When Ben forgets too, the room is gone.
         ben unregister ⇒ done
@@ -128,10 +96,9 @@ scripts! {
 
     strangers_are_not_in_the_room: "
         0s given ann,ben pair; cat login
-        cat send 'x' room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first; next 5m
-        cat history room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
+        each cat send 'x' room=room_1; cat history room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first; next 5m
         cat leave_chat room=room_1 ⇒ left
-        cat send 'x' room=room_9 ⇒ refused, room_not_found: Room not found
+        each cat send 'x' room=room_9; cat leave_chat room=room_9; cat leave_chat room=room_0 ⇒ refused, room_not_found: Room not found
     ",
 }
 

@@ -144,8 +144,7 @@ scripts! {
     those_who_wait_keep_rooms_for_themselves: "
         config matching=interests interest_patience=10s max_rooms=1
         0s given ann enter_queue interests=rust; ann seen; ben enter_queue interests=go; ben seen
-        cat login den ⇒ refused, server_full: The server is full; try again later
-        cat enter_queue interests=tea ⇒ refused, server_full: The server is full; try again later
+        each cat login den; cat enter_queue interests=tea ⇒ refused, server_full: The server is full; try again later
         10s tick ⇒ done; next 5m
             room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
     ",

@@ -33,24 +33,18 @@ scripts! {
     ",
 
     a_handle_that_was_never_given_is_unknown: "
-        0s ann send 'hi' ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
-        ann leave_queue ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
-        ann unregister ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+        0s each ann send 'hi'; ann leave_queue; ann unregister ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
     ",
 
     only_login_and_enter_queue_register: "
-        0s ann new send 'hi' ⇒ refused, handle_required: Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before
-        ann new leave_queue ⇒ refused, handle_required: Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before
-        ann new unregister ⇒ refused, handle_required: Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before
+        0s each ann new send 'hi'; ann new leave_queue; ann new unregister ⇒ refused, handle_required: Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before
         ann login ⇒ user_1 in room_1; next 1m
             room_1/1 user.joined ann → ann#1
     ",
 
     a_name_is_borne_by_one_at_a_time_in_any_case_or_look_alike: r"
         0s given ann login as=Ann
-        ben login as=Ann from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
-        ben login as=ANN from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
-        ben login as='A n n' from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+        each ben login as=Ann from=1; ben login as=ANN from=1; ben login as='A n n' from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
         ben login as=\u{410}NN from=1 ⇒ refused, name_not_allowed: That name is not allowed: each of its words must keep to the letters of one script
         ben login as=Anna from=1 ⇒ user_2 in room_1
             room_1/2 user.joined Anna → Ann#2 Anna#1
@@ -65,18 +59,14 @@ scripts! {
     ",
 
     a_name_is_one_line_of_visible_characters: r"
-        0s ann login as= ⇒ refused, name_not_allowed: That name is not allowed: it must have 1 to 64 characters
-        ann login as='x'*65 ⇒ refused, name_not_allowed: That name is not allowed: it must have 1 to 64 characters
-        ann login as=a\u{200b}b ⇒ refused, name_not_allowed: That name is not allowed: it must be one line of visible characters, with single spaces at most inside
-        ann enter_queue as=' a' ⇒ refused, name_not_allowed: That name is not allowed: it must be one line of visible characters, with single spaces at most inside
+        0s each ann login as=; ann login as='x'*65 ⇒ refused, name_not_allowed: That name is not allowed: it must have 1 to 64 characters
+        each ann login as=a\u{200b}b; ann enter_queue as=' a' ⇒ refused, name_not_allowed: That name is not allowed: it must be one line of visible characters, with single spaces at most inside
         ann login as='x'*64 ⇒ user_1 in room_1; next 1m
             room_1/1 user.joined xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx → xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx#1
     ",
 
     names_like_user_7_are_the_servers_to_give: "
-        0s ann login as=user_7 ⇒ refused, name_taken: That name is taken: user_ and a number is a name that only the server gives; choose another
-        ann login as=USER_7 ⇒ refused, name_taken: That name is taken: user_ and a number is a name that only the server gives; choose another
-        ann login as=user_l ⇒ refused, name_taken: That name is taken: user_ and a number is a name that only the server gives; choose another
+        0s each ann login as=user_7; ann login as=USER_7; ann login as=user_l ⇒ refused, name_taken: That name is taken: user_ and a number is a name that only the server gives; choose another
         ann enter_queue id=user_7 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
         ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
         ben login as=user_1 ⇒ refused, name_taken: That name is taken: user_ and a number is a name that only the server gives; choose another
@@ -94,10 +84,8 @@ scripts! {
     a_chosen_public_id_is_a_name_among_the_others: "
         0s given ann enter_queue id=AIice as=Ann
         ben enter_queue id=alice from=1 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
-        ben login as=Alice from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
-        ben login as=AIICE from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
-        ben enter_queue id=ann from=1 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
-        ben enter_queue id=the-server from=1 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
+        each ben login as=Alice from=1; ben login as=AIICE from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+        each ben enter_queue id=ann from=1; ben enter_queue id=the-server from=1 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
         ben enter_queue id=ADMIN from=1 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
         ann unregister ⇒ done; next never
             user_1 is forgotten
@@ -154,8 +142,7 @@ scripts! {
         ben login as=\u{412}\u{41e}\u{412} from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
         ben login as=Alice from=1 ⇒ user_2 in room_1
             room_1/2 user.joined Alice → bob#2 Alice#1
-        dan login as=AIice ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
-        dan login as=ALlCE ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
+        each dan login as=AIice; dan login as=ALlCE ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
         dan login as=\u{1f980} ⇒ refused, name_not_allowed: That name is not allowed: it needs a letter or a digit
         dan login as=\u{301}x ⇒ refused, name_not_allowed: That name is not allowed: a combining mark must follow a letter or a digit, at most four on each
         dan login as=Operator: ⇒ refused, name_not_allowed: That name is not allowed: it has a word that is reserved for the server, or looks like one
@@ -187,8 +174,7 @@ scripts! {
         config max_interests=1
         0s ann login '' ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is empty
         ann login 'x'*65 ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is longer
-        ann enter_queue interests=rust,chess ⇒ refused, invalid_arguments: interests must be a list of at most 1, each of 1 to 64 characters on one line
-        ann enter_queue interests=\u{200b} ⇒ refused, invalid_arguments: interests must be a list of at most 1, each of 1 to 64 characters on one line
+        each ann enter_queue interests=rust,chess; ann enter_queue interests=\u{200b} ⇒ refused, invalid_arguments: interests must be a list of at most 1, each of 1 to 64 characters on one line
         ann login lobby ⇒ user_1 in room_1; next 1m
             room_1/1 user.joined ann → ann#1
         ann users ⇒ room_1: ann present since 0s
@@ -209,17 +195,8 @@ scripts! {
     ",
 
     names_that_only_begin_like_the_servers_are_free: "
-        0s ann login as=user_ ⇒ user_1 in room_1; next 1m
-            room_1/1 user.joined user_ → user_#1
-        ben login as=user_x ⇒ user_2 in room_1
-            room_1/2 user.joined user_x → user_#2 user_x#1
-        cat login as=user_7b ⇒ user_3 in room_1
-            room_1/3 user.joined user_7b → user_#3 user_x#2 user_7b#1
-        ann unregister ⇒ done
-            user_1 is forgotten
-            room_1/4 user.left user_ → user_x#3 user_7b#2
-        ann login as=user ⇒ user_4 in room_1
-            room_1/5 user.joined user → user_x#4 user_7b#3 user#1
+        0s given ann login as=user_; ben login as=user_x; cat login as=user_7b; ann unregister
+        given ann login as=user
     ",
 
     the_name_that_one_was_given_may_be_chosen_in_another_case: "

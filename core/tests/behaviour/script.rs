@@ -15,6 +15,7 @@
 //! 7s  resume lost                   back after the loss of a life
 //!     given ann,ben login; ann send 'hi'   a set-up: all is accepted, and no result is shown
 //!     given ann,ben pair            each enters the queue by its name, and uses its handle
+//!     each ann push; ann undo       all are refused alike, which is shown once
 //! ```
 
 use std::sync::Arc;
@@ -90,9 +91,12 @@ pub(crate) fn configured(config: &Config, words: &mut Words) -> Config {
 /// Finds the participant with this name in the script; `user_9` is the one with that id.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<UserId>;
 
-/// The lines that a set-up stands for.
-pub(crate) fn given(line: &str) -> Vec<String> {
-    let (_, steps) = line.split_once("given ").expect("a set-up");
+/// The lines that one with several steps stands for.
+pub(crate) fn steps(line: &str) -> Vec<String> {
+    let keyword = ["given ", "each "]
+        .iter()
+        .find_map(|word| line.split_once(word));
+    let (_, steps) = keyword.expect("a keyword before the steps");
     let mut lines = Vec::new();
     for step in steps.split("; ") {
         let (actors, act) = step.split_once(' ').expect("who does what");

@@ -3,9 +3,7 @@
 scripts! {
     only_the_holder_speaks: r#"
         0s given ann,ben login; ann,ben talking_stick
-        ben send 'x' ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
-        ben append 'x' ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
-        ben push ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
+        each ben send 'x'; ben append 'x'; ben push; ben talking_stick epoch=1; ben reset epoch=1 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
         ann send 'x' ⇒ sent room_1/5 at 0s
             room_1/5 message.received ann: "x" under epoch 1 → ben#4
     "#,
@@ -14,28 +12,10 @@ scripts! {
         0s given ann login; ann talking_stick; ann append 'draft'; ann reset; ann talking_stick
         given ann append 'draft' epoch=2
         # The second grant holds, the first is stale, the third has not been.
-        ann send 'x' epoch=1 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
-        ann send 'x' epoch=3 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
-        ann append 'x' epoch=1 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
-        ann push epoch=1 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
-        ann undo epoch=1 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
-        ann reset epoch=1 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
-        ann talking_stick epoch=1 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
+        each ann send 'x' epoch=1; ann send 'x' epoch=3; ann append 'x' epoch=1; ann push epoch=1 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
+        each ann undo epoch=1; ann reset epoch=1; ann talking_stick epoch=1 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
         ann talking_stick epoch=2 ⇒ place 0 in room_1; ann holds epoch 2 until 2m
         ann undo epoch=2 ⇒ draft of 0, 0 cut
-    ",
-
-    the_epoch_of_another_holder_is_stale: "
-        0s given ann,ben login; ann,ben talking_stick
-        ben talking_stick epoch=1 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
-        ben reset epoch=1 ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant
-    ",
-
-    send_does_not_release: "
-        0s given ann login; ann talking_stick
-        ann send '1' ⇒ sent room_1/3 at 0s
-        ann send '2' ⇒ sent room_1/4 at 0s
-        ann talking_stick ⇒ place 0 in room_1; ann holds epoch 1 until 2m
     ",
 
     where_the_stick_is_optional_anyone_speaks_and_the_epoch_says_who_holds_it: r#"

@@ -68,8 +68,7 @@ scripts! {
         120s tick ⇒ done; next 31m
             room_1/2 user.away ann → ann#3
             room_2/2 partner.disconnected timeout → ann#4 user_2#2
-        ben send 'hello?' ⇒ refused, chat_ended: Chat has ended: one of you was away, after no call for 30m or a lost connection; next 32m
-        ben send 'hello?' room=room_2 ⇒ refused, chat_ended: Chat has ended: one of you was away, after no call for 30m or a lost connection
+        each ben send 'hello?'; ben send 'hello?' room=room_2 ⇒ refused, chat_ended: Chat has ended: one of you was away, after no call for 30m or a lost connection; next 32m
         ben enter_queue ⇒ user_2 waits at 1, estimated wait 1m; next 4m
         239s ben enter_queue ⇒ refused, already_waiting: You are in the queue already; wait for chatroom.found; next 359s
         360s tick ⇒ done; next 1442m

@@ -44,8 +44,8 @@ pub(crate) fn check(text: &str) {
     panic!("the first difference was\n{first:?}\nin\n{actual}");
 }
 
-/// The results of a whole script.
-pub(crate) struct ScriptOutcome {
+/// A script that was played, and its results.
+pub(crate) struct ScriptRun {
     /// The results as text.
     pub(crate) transcript: String,
     /// The outcome of each entry.
@@ -54,27 +54,6 @@ pub(crate) struct ScriptOutcome {
     pub(crate) kinds: Vec<&'static str>,
     /// The Hub at the end.
     pub(crate) hub: Hub,
-}
-
-pub(crate) fn play(script: &str) -> ScriptOutcome {
-    let mut stage = ScriptRun::new();
-    for line in script
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-    {
-        stage.line(line);
-    }
-    ScriptOutcome {
-        transcript: stage.transcript,
-        outcomes: stage.outcomes,
-        kinds: stage.kinds,
-        hub: stage.hub,
-    }
-}
-
-struct ScriptRun {
-    hub: Hub,
     at: Time,
     users: BTreeMap<String, UserId>,
     /// The last place of each inbox that was recorded.
@@ -82,32 +61,34 @@ struct ScriptRun {
     deadline: Option<Time>,
     /// Whether a `resume` lowered limits, so that collections may exceed them for a while.
     lowered: bool,
-    transcript: String,
-    outcomes: Vec<Result<Reply, Reject>>,
-    kinds: Vec<&'static str>,
+}
+
+pub(crate) fn play(script: &str) -> ScriptRun {
+    // Scripts count on these; the defaults are no matter of theirs.
+    let config = Config {
+        idle_timeout: Span::secs(300),
+        queue_timeout: Span::secs(300),
+        ..Config::default()
+    };
+    let mut run = ScriptRun {
+        transcript: String::new(),
+        outcomes: Vec::new(),
+        kinds: Vec::new(),
+        hub: Hub::new(config, 42),
+        at: Time(0),
+        users: BTreeMap::new(),
+        shown: BTreeMap::new(),
+        deadline: None,
+        lowered: false,
+    };
+    let lines = script.lines().map(str::trim);
+    lines
+        .filter(|line| !line.is_empty())
+        .for_each(|line| run.line(line));
+    run
 }
 
 impl ScriptRun {
-    fn new() -> Self {
-        // Scripts count on these; the defaults are no matter of theirs.
-        let config = Config {
-            idle_timeout: Span::secs(300),
-            queue_timeout: Span::secs(300),
-            ..Config::default()
-        };
-        Self {
-            hub: Hub::new(config, 42),
-            at: Time(0),
-            users: BTreeMap::new(),
-            shown: BTreeMap::new(),
-            deadline: None,
-            lowered: false,
-            transcript: String::new(),
-            outcomes: Vec::new(),
-            kinds: Vec::new(),
-        }
-    }
-
     fn line(&mut self, line: &str) {
         self.transcript.push_str(line);
         let results = self.results(line);
@@ -179,7 +160,12 @@ impl ScriptRun {
         if outcome.is_err() {
             self.nothing_changed(before, entry);
         }
-        self.find_cast(actor, entry);
+        // A caller may have registered.
+        if let Entry::Call { caller, .. } = entry
+            && let Some(user) = self.hub.user_by_handle(&caller.handle())
+        {
+            self.users.insert(actor.to_owned(), user);
+        }
         let mut lines = vec![render::outcome(&self.hub, &outcome)];
         let deadline = self.hub.poll_timeout();
         if deadline != self.deadline {
@@ -211,27 +197,20 @@ impl ScriptRun {
     /// advanced, and a caller with a handle was seen, as was one whose stream opens. (With a key
     /// the outcome is remembered, too; see `keys.rs`.)
     fn nothing_changed(&self, mut before: Hub, entry: &Entry) {
-        let caller = match entry {
-            Entry::Call { key: Some(_), .. } => return,
-            Entry::Call {
-                caller: Caller::Handle(handle),
-                ..
-            } => before.user_by_handle(handle),
-            Entry::Implied {
-                user,
-                implied: Implied::OpenStream,
-            } => Some(*user),
-            Entry::Call {
-                caller: Caller::New { .. },
-                ..
+        let mut caller = None;
+        if let Entry::Call {
+            caller: who, key, ..
+        } = entry
+        {
+            if key.is_some() {
+                return;
             }
-            | Entry::Implied { .. }
-            | Entry::Operate { .. }
-            | Entry::Tick
-            | Entry::Started { .. }
-            | Entry::Resumed { .. }
-            | Entry::Stepped => None,
-        };
+            if let Caller::Handle(handle) = who {
+                caller = before.user_by_handle(handle);
+            }
+        } else if let Some((user, Implied::OpenStream)) = entry.implied() {
+            caller = Some(user);
+        }
         let envelope = caller.map_or(Entry::Tick, |user| Entry::Implied {
             user,
             implied: Implied::Seen { waiting: None },
@@ -239,29 +218,16 @@ impl ScriptRun {
         // If the registration ends before the call, the participant is not seen, and the twin
         // refuses as well.
         let _ = before.handle(self.at, &envelope);
-        assert_eq!(
-            before.digest(),
-            self.hub.digest(),
-            "after\n{}",
-            self.transcript
-        );
-    }
-
-    /// Learns the id of a participant that has just registered.
-    fn find_cast(&mut self, actor: &str, entry: &Entry) {
-        if let Entry::Call { caller, .. } = entry
-            && let Some(user) = self.hub.user_by_handle(&caller.handle())
-        {
-            self.users.insert(actor.to_owned(), user);
-        }
+        let (expected, found) = (before.digest(), self.hub.digest());
+        assert_eq!(expected, found, "after\n{}", self.transcript);
     }
 
     /// The events since the last line: each one once, with all its receivers.
     fn new_events(&mut self, grew: &BTreeMap<UserId, u64>) -> Vec<String> {
-        let mut transcript: BTreeMap<(Time, chat_core::RoomId, RoomSeq), (String, Vec<String>)> =
-            BTreeMap::new();
+        let mut told: BTreeMap<_, (String, Vec<String>)> = BTreeMap::new();
         let mut gaps = Vec::new();
         for (user, count) in grew {
+            let name = render::name(&self.hub, *user);
             let shown = self.shown.entry(*user).or_default();
             let end = self.hub.inbox_cursors(*user).expect("registered").0;
             // The numbers of a lost life have no events.
@@ -269,30 +235,21 @@ impl ScriptRun {
                 assert_eq!(end.0 - shown.0, *count, "{user} is told of each event once");
             }
             while *shown < end {
-                let page = self
-                    .hub
-                    .read_inbox(*user, *shown, usize::MAX)
-                    .expect("a cursor");
-                let name = render::name(&self.hub, *user);
-                gaps.extend(
-                    page.gaps
-                        .iter()
-                        .map(|gap| format!("{name} {}", render::gap(gap))),
-                );
+                let page = self.hub.read_inbox(*user, *shown, usize::MAX);
+                let page = page.expect("a cursor");
+                let lost = page.gaps.iter().map(render::gap);
+                gaps.extend(lost.map(|gap| format!("{name} {gap}")));
                 for (seq, event) in &page.events {
-                    let key = (event.at, event.room, event.room_seq);
-                    let (_, whom) = transcript
-                        .entry(key)
-                        .or_insert_with(|| (render::event(event), Vec::new()));
+                    let one = told.entry((event.at, event.room, event.room_seq));
+                    let (_, whom) = one.or_insert_with(|| (render::event(event), Vec::new()));
                     whom.push(format!("{name}#{seq}"));
                     self.kinds.push(Event::kind(event));
                 }
                 *shown = page.cursor;
             }
         }
-        let events = transcript
-            .into_values()
-            .map(|(event, whom)| format!("{event} → {}", whom.join(" ")));
+        let events = told.into_values();
+        let events = events.map(|(event, whom)| format!("{event} → {}", whom.join(" ")));
         events.chain(gaps).collect()
     }
 
@@ -302,9 +259,8 @@ impl ScriptRun {
             Read::Inbox { after, max } => {
                 let delivered = self.hub.inbox_cursors(user).map(|(_, delivered)| delivered);
                 let after = after.or(delivered).unwrap_or_default();
-                self.hub
-                    .read_inbox(user, after, *max)
-                    .map(|page| render::page(&page))
+                let page = self.hub.read_inbox(user, after, *max);
+                page.map(|page| render::page(&page))
             }
             Read::Users(room) => self.hub.read_members(user, *room).map(answered),
             Read::History {
@@ -313,9 +269,8 @@ impl ScriptRun {
                 limit,
             } => {
                 let before = before.map(RoomSeq);
-                self.hub
-                    .read_history(user, *room, before, *limit)
-                    .map(answered)
+                let history = self.hub.read_history(user, *room, before, *limit);
+                history.map(answered)
             }
             Read::Notices => Ok(self.notices(user)),
             Read::Mood => {
@@ -323,34 +278,25 @@ impl ScriptRun {
                 Ok(format!("stress {}, boss {}", mood.stress, mood.boss_alert))
             }
         };
-        let text = match answer {
-            Ok(text) => text,
-            Err(reject) => {
-                let text = render::outcome(&self.hub, &Err(reject));
-                self.outcomes.push(Err(reject));
-                text
-            }
-        };
         assert_eq!(self.hub.digest(), before, "a read moves nothing");
-        text
+        answer.unwrap_or_else(|reject| {
+            self.outcomes.push(Err(reject));
+            render::outcome(&self.hub, &Err(reject))
+        })
     }
 
     fn notices(&self, user: UserId) -> String {
         let notices = self.hub.read_notices(user, self.at);
-        let one = notices
-            .iter()
-            .map(|(room, notice)| format!("{room} {}", render::notice(notice)));
+        let notices = notices.iter();
+        let one = notices.map(|(room, notice)| format!("{room} {}", render::notice(notice)));
         let all = one.collect::<Vec<_>>().join(", ");
         if all.is_empty() { "none".into() } else { all }
     }
 
     fn reports(&self) -> String {
-        let reports: Vec<_> = self
-            .hub
-            .reports()
-            .map(|report| format!("{} of {}: {:?}", report.by, report.about, report.reason))
-            .collect();
-        reports.join(", ")
+        let one = self.hub.reports();
+        let one = one.map(|one| format!("{} of {}: {:?}", one.by, one.about, one.reason));
+        one.collect::<Vec<_>>().join(", ")
     }
 
     /// The mutes and bans.
@@ -372,9 +318,8 @@ impl ScriptRun {
     /// Checks the contract after every line: the invariants, the next deadline later than now, and
     /// a snapshot from which the Hub can continue. After some lines it does continue from one.
     fn keep_the_contract(&mut self) {
-        self.hub
-            .validate()
-            .unwrap_or_else(|why| panic!("{why}, after\n{}", self.transcript));
+        let sound = self.hub.validate();
+        assert_eq!(sound, Ok(()), "after\n{}", self.transcript);
         if !self.lowered {
             self.hub.check_limits().expect("no limit was lowered");
         }

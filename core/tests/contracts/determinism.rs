@@ -12,16 +12,8 @@ proptest! {
         for (at, entry) in &journal.entries {
             prop_assert_eq!(step(&mut one, *at, entry), step(&mut other, *at, entry));
             prop_assert_eq!(one.digest(), other.digest());
-        }
-    }
-
-    #[test]
-    fn after_every_entry_all_invariants_hold_and_all_limits_are_kept(journal in journal()) {
-        let mut hub = journal.hub();
-        for (at, entry) in &journal.entries {
-            step(&mut hub, *at, entry);
-            prop_assert_eq!(hub.validate(), Ok(()));
-            prop_assert_eq!(hub.check_limits(), Ok(()));
+            prop_assert_eq!(one.validate(), Ok(()));
+            prop_assert_eq!(one.check_limits(), Ok(()));
         }
     }
 

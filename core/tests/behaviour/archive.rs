@@ -15,7 +15,7 @@ const SCRIPT: [&str; 5] = [
 ];
 
 #[test]
-fn every_event_is_posted_once_and_the_state_is_the_one_without_an_archive() {
+fn every_event_is_posted_once_and_the_state_is_the_same() {
     let config = Config {
         stick: StickRule::Optional,
         history_limit: 1,

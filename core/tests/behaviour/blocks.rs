@@ -80,7 +80,7 @@ scripts! {
         reports ⇒ user_1 of user_2: "spam"
     "#,
 
-    of_one_reporter_and_one_subject_the_first_report_is_kept: r#"
+    of_reports_on_the_same_subject_the_first_is_kept: r#"
         config max_reports=2
         0s given ann,ben,cat login
         ann report ben 'first' ⇒ done
@@ -103,7 +103,7 @@ scripts! {
         reports ⇒ user_1 of user_2: "fifth", user_4 of user_2: "sixth"
     "#,
 
-    one_address_has_so_many_reports_and_others_are_not_disturbed: r#"
+    one_address_has_so_many_reports: r#"
         config max_reports_per_address=2 max_reports=3
         0s given ann,ben login from=1; cat login from=2
         ann report ben '1' ⇒ done

@@ -1,7 +1,7 @@
 //! Breaks: their effect on stress and the boss, and who may take them.
 
 scripts! {
-    stress_rises_by_one_a_minute_and_reading_it_changes_nothing: "
+    stress_rises_by_one_a_minute: "
         0s given ann enter_queue
         59.999s ann mood ⇒ stress 0, boss 0
         60s ann mood ⇒ stress 1, boss 0
@@ -27,7 +27,7 @@ scripts! {
         40s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 340s
     ",
 
-    under_a_boss_who_sees_everything_the_sixth_break_waits_as_the_fifth_did: "
+    the_sixth_noticed_break_waits_as_the_fifth: "
         config boss_alertness=100
         0s given ann enter_queue; ann break take_a_break; ann break watch_netflix
         given ann break show_meme; ann break bathroom_break
@@ -47,7 +47,7 @@ scripts! {
         ann mood ⇒ stress 0, boss 0
     ",
 
-    the_boss_calms_down_while_the_server_is_off_and_by_what_it_was_told_then: "
+    the_boss_calms_down_while_the_server_is_off: "
         config boss_alertness=100 boss_alertness_cooldown=10s
         0s given ann enter_queue; ann,ann,ann break take_a_break
         15s resume boss_alertness_cooldown=1m ⇒ done; next 315s
@@ -56,7 +56,7 @@ scripts! {
         70s ann mood ⇒ stress 1, boss 1
     ",
 
-    one_level_falls_at_most_when_a_restart_shortens_the_cool_down: "
+    a_shortened_cool_down_lowers_one_level_at_most: "
         config boss_alertness=100 boss_alertness_cooldown=5m
         0s given ann enter_queue; ann,ann,ann,ann break take_a_break
         299s ann mood ⇒ stress 4, boss 4
@@ -84,7 +84,7 @@ scripts! {
     ",
 
     /// A delayed answer shows the levels at the instant at which it leaves, also for a repeated call.
-    a_break_in_the_meantime_changes_an_answer_that_was_not_given_yet: "
+    a_break_meanwhile_changes_an_answer_not_given_yet: "
         config boss_alertness=100 boss_alertness_cooldown=15s
         0s given ann enter_queue; ann,ann,ann,ann break take_a_break
         ann break take_a_break key=1 ⇒ user_1 on take_a_break, stress 0, boss 4, told at 20s

@@ -64,7 +64,7 @@ const REFUSED: [(&str, &str); 20] = [
 ];
 
 #[test]
-fn every_refusal_is_reached_but_those_that_only_the_node_gives() {
+fn every_refusal_but_those_of_the_node_is_reached() {
     let mut reached: BTreeSet<_> = REFUSING.iter().map(|(_, code, _)| *code).collect();
     for (code, script) in REFUSED {
         let outcomes = play(script).outcomes;

@@ -59,7 +59,7 @@ scripts! {
             room_1/3 user.back ann → ann#3
     ",
 
-    one_whose_handle_was_never_used_has_as_long_left_as_before: "
+    an_unused_handle_has_as_long_left_as_before: "
         0s given ann login
         20s tick ⇒ done
         1h resume ⇒ done; next 3640s
@@ -88,7 +88,7 @@ scripts! {
             ~ room_1 ann types
     ",
 
-    under_lower_limits_what_is_there_stays_and_the_state_can_be_restored: r#"
+    under_lower_limits_what_is_there_stays: r#"
         config stick=optional
         0s given ann login lobby; ann login den; ann login attic; ben,cat login lobby
         given cat leave_chat; ann send '1' room=room_1; ann send '2' room=room_1

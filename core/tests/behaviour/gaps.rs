@@ -102,7 +102,7 @@ scripts! {
             #6 room_3/1 user.joined ann
     ",
 
-    a_gap_lies_where_the_events_lay_and_each_kind_is_told_where_it_came_last: r#"
+    a_gap_lies_where_its_events_lay: r#"
         config stick=optional inbox_limit=6
         # A noisy room, 2, with three messages of a quiet one, 1, in between.
         0s given ann,ben login one; ann ack 2; ann,ben login two; ben send 'quiet 1' room=1

@@ -19,7 +19,7 @@ scripts! {
             #4 room_1/4 message.received ben: "2"
     "#,
 
-    a_bare_check_goes_on_from_the_end_of_the_last_answer_that_arrived: r#"
+    a_bare_check_goes_on_from_the_last_answer: r#"
         config stick=optional
         0s given ann,ben login; ben send '1'; ann deliver 2
         ann read ⇒ cursor 3, 0 unread
@@ -34,7 +34,7 @@ scripts! {
             #1 room_1/1 user.joined ann
     "#,
 
-    at_the_limit_the_oldest_of_the_largest_room_go_and_a_gap_names_them: r#"
+    at_the_limit_the_oldest_of_the_largest_room_go: r#"
         config stick=optional inbox_limit=3
         0s given ann login lobby; ann,ben login den; ben send '1'; ben send '2'; ben send '3'
         ann read ⇒ cursor 6, 0 unread
@@ -81,7 +81,7 @@ scripts! {
             #11 room_2/5 message.received ben: "7"
     "#,
 
-    delivered_events_go_before_undelivered_ones_and_then_a_bare_check_has_no_gap: r#"
+    delivered_events_go_before_undelivered_ones: r#"
         config stick=optional inbox_limit=3
         0s given ann,ben login; ben send '1'; ann deliver 2; ben send '2'; ben send '3'
         ann read ⇒ cursor 5, 0 unread
@@ -156,7 +156,7 @@ scripts! {
         ann read after=2 max=0 ⇒ cursor 2, 2 unread
     "#,
 
-    an_answer_is_limited_in_bytes_but_holds_one_text_of_any_length: r#"
+    an_answer_is_limited_in_bytes_but_for_one_text: r#"
         config stick=optional max_answer_bytes=6
         0s given ann,ben login; ben send 'one'; ben send '\u{e9}x'; ben send 'ten letters'
         given ben send 'two'

@@ -50,7 +50,7 @@ scripts! {
 }
 
 #[test]
-fn a_key_is_forgotten_after_128_others_and_the_latest_is_known() {
+fn a_key_is_forgotten_after_128_others() {
     let fill = |others: usize| -> String {
         let keys = (0..others).map(|n| format!("ann typing key={}\n", n + 100));
         keys.collect()

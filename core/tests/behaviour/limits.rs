@@ -176,7 +176,7 @@ fn no_limit_was_left_out() {
 }
 
 #[test]
-fn what_was_there_before_a_limit_was_lowered_is_told_by_its_name() {
+fn what_exceeds_a_lowered_limit_is_named() {
     let hub = play("given ann,ben,cat login \n 1s resume max_participants=2").hub;
     let told = Err("participants: 3, the limit is 2".into());
     assert_eq!(hub.check_limits(), told);

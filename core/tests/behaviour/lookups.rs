@@ -42,7 +42,7 @@ fn a_read_is_reported_for_a_participant_that_may_go_away() {
 }
 
 #[test]
-fn participants_are_found_by_public_id_and_by_whatever_looks_like_their_name() {
+fn participants_are_found_by_id_and_look_alike_name() {
     let hub = hub("ann enter_queue id=ann.a as=Ann \n ben enter_queue");
     assert_eq!(hub.user_by_public_id("ann.a"), Some(ANN));
     assert_eq!(hub.user_by_public_id("user_2"), Some(BEN));
@@ -56,7 +56,7 @@ fn participants_are_found_by_public_id_and_by_whatever_looks_like_their_name() {
 }
 
 #[test]
-fn participants_are_found_by_handle_and_by_reader_and_not_by_the_other() {
+fn participants_are_found_by_handle_and_by_reader() {
     let (handle, reader) = (handle("ann"), reader("ann"));
     for (script, ann) in [
         ("ann login", Some(ANN)),
@@ -79,7 +79,7 @@ fn unread_is_what_came_after_a_place() {
 }
 
 #[test]
-fn rooms_tell_their_name_and_members_in_the_order_of_their_ids() {
+fn rooms_tell_their_name_and_members_in_order() {
     let hub = hub("ann enter_queue \n ben login Den \n ann login Den \n given cat,dan pair");
     let members = |room| hub.members_of(RoomId(room)).collect::<Vec<_>>();
     assert_eq!(members(1), [ANN, BEN]);
@@ -152,7 +152,7 @@ fn visitors_see_who_is_there_and_which_rooms_page_by_page() {
 }
 
 #[test]
-fn an_operator_sees_where_a_participant_is_and_whether_it_is_muted() {
+fn an_operator_sees_one_participant() {
     let there = hub(
         "0s given ann login as=Ann from=7; ann open_stream; ann enter_queue
          operator mute ann 'loud'",

@@ -1,7 +1,7 @@
 //! Mutes and bans of participants and their names: neither is evaded by another registration.
 
 scripts! {
-    a_muted_participant_is_muted_under_its_handle_after_another_registration: r#"
+    a_muted_handle_is_muted_after_another_registration: r#"
         0s given zoe,ann login; operator mute ann 'noise'; ann unregister; ann login as=Other
         ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
         given ann unregister; ann,ben pair
@@ -20,7 +20,7 @@ scripts! {
         given cat login as=Cat; dan login from=7
     ",
 
-    a_muted_participant_is_muted_when_it_was_forgotten_meanwhile: "
+    a_mute_outlasts_being_forgotten: "
         config forget_after=1h
         0s given ann login; operator mute ann 'noise'
         1m  tick ⇒ done; next never
@@ -30,7 +30,7 @@ scripts! {
         ben login as=ann ⇒ refused, name_taken: That name is taken: one from your own address has it, or one that looks like it. If that is you, pass your handle; else choose another. If it stays silent, it gives way to you in 5m
     ",
 
-    a_muted_name_is_muted_for_each_participant_that_takes_it: "
+    a_muted_name_mutes_all_that_take_it: "
         0s given zoe login; ann login as=Ann; operator mute ann 'noise'; ann unregister
         # At a registration, and later; a look-alike is the same name.
         given ben login as=ANN
@@ -39,7 +39,7 @@ scripts! {
         cat talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     ",
 
-    one_that_is_muted_by_its_name_alone_is_free_under_another: r#"
+    muted_by_name_alone_one_is_free_under_another: r#"
         0s given zoe login; ann login as=Ann; operator mute ann 'noise'; ann unregister
         given ben login as=Ann
         ben talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
@@ -49,7 +49,7 @@ scripts! {
         bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
     "#,
 
-    the_name_that_a_muted_participant_then_chooses_is_kept_too: r#"
+    the_name_that_a_muted_one_chooses_is_kept_too: r#"
         0s given zoe login; ann break chimaek; operator mute ann 'noise'
         bans ⇒ 1 kept, the handle of user_2 Mute: "noise"
         given ann login as=Ann
@@ -58,7 +58,7 @@ scripts! {
         ben talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     "#,
 
-    the_name_of_a_muted_participants_next_registration_is_kept_if_it_had_none: r#"
+    a_muted_handles_first_name_is_kept: r#"
         0s given zoe login; ann break chimaek; operator mute ann 'noise'; ann unregister
         given ann login as=Ann
         bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
@@ -76,7 +76,7 @@ scripts! {
         bans ⇒ 1 kept, the handle of user_1 Mute: "noise"
     "#,
 
-    a_given_name_takes_no_place_of_the_name_that_is_kept_with_a_handle: r#"
+    a_given_name_replaces_no_name_kept_with_a_handle: r#"
         0s given ann login as=Ann; operator mute ann 'noise'; ann unregister; ann break chimaek
         bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
         operator unban Ann ⇒ done
@@ -86,7 +86,7 @@ scripts! {
             room_2/2 stick.granted ann epoch 1 for 2m → ann#2
     "#,
 
-    one_mute_keeps_one_name_however_often_the_participant_registers: r#"
+    one_mute_keeps_one_name: r#"
         0s given zoe login; ann login as=Ann; operator mute ann 'noise'; ann unregister
         given ann login as=Bob
         ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
@@ -98,7 +98,7 @@ scripts! {
             room_1/9 stick.granted Bob epoch 1 for 2m → zoe#9 Cleo#3 Bob#2
     "#,
 
-    a_banned_handle_registers_by_no_command_and_under_no_name: "
+    a_banned_handle_registers_in_no_way: "
         0s given ann login as=Ann; operator ban ann 'spam'
         each ann login as=Other; ann enter_queue; ann break chimaek; ann new break chimaek ⇒ refused, blocked: An operator has barred you from this server
         # Before all other checks, and with a key as without.

@@ -15,7 +15,7 @@ scripts! {
             room_3/2 stick.granted Ann epoch 1 for 2m → Ann#2
     ",
 
-    unmuting_under_another_name_lifts_the_name_that_is_kept_with_the_handle: "
+    unmuting_lifts_the_name_kept_with_the_handle: "
         0s given zoe login; ann login as=Ann; operator mute ann 'noise'; ann unregister
         given ann login as=Other
         operator unmute ann ⇒ done
@@ -24,7 +24,7 @@ scripts! {
         bans ⇒ 0 kept
     ",
 
-    unmuting_the_bearer_of_a_muted_name_lifts_the_name_and_no_other_handle: r#"
+    unmuting_the_bearer_of_a_name_lifts_no_other_handle: r#"
         0s given zoe login; ann login as=Ann; operator mute ann 'noise'; ann unregister
         given ben login as=Ann
         operator unmute ben ⇒ done
@@ -35,7 +35,7 @@ scripts! {
         each ann append 'x'; ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
     "#,
 
-    lifting_a_mute_by_name_frees_the_next_registration_and_not_this_one: "
+    lifting_a_mute_by_name_frees_the_next_registration: "
         0s given ann login as=Ann; operator mute ann 'noise'
         operator unban Ann ⇒ done
         bans ⇒ 0 kept
@@ -45,7 +45,7 @@ scripts! {
             room_2/2 stick.granted Ann epoch 1 for 2m → Ann#2
     ",
 
-    a_ban_is_lifted_by_the_name_with_all_handles_that_are_kept_with_it: r#"
+    a_ban_is_lifted_by_name_with_all_its_handles: r#"
         0s given zoe login; ann login as=Ann; operator mute ann 'noise'; ann unregister
         given ben login as=Ann
         operator ban ben 'spam' ⇒ done

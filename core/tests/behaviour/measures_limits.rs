@@ -42,7 +42,7 @@ scripts! {
         bans ⇒ 1 kept, the handle of user_1 Ban: "spam"
     "#,
 
-    a_name_for_which_there_is_no_space_is_not_kept_until_there_is: r#"
+    a_name_without_space_is_kept_when_there_is_some: r#"
         config max_bans=1
         0s given zoe login; ann break chimaek; operator mute ann 'noise'; ann login as=Ann
         ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
@@ -57,7 +57,7 @@ scripts! {
         bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
     "#,
 
-    beyond_a_lowered_limit_what_is_kept_is_replaced_and_nothing_added: r#"
+    beyond_a_lowered_limit_nothing_is_added: r#"
         0s given ann login as=Ann; ben login as=Ben; operator mute ann 'noise'
         1s resume max_bans=1 ⇒ done; next 61s
         operator mute ann 'more noise' ⇒ done
@@ -66,7 +66,7 @@ scripts! {
         bans ⇒ 2 kept, Ann Mute: "more noise", the handle of Ann Mute: "more noise"
     "#,
 
-    one_that_takes_a_muted_name_gives_up_the_stick_and_its_claims: "
+    taking_a_muted_name_gives_up_stick_and_claims: "
         0s given ann login as=Ann; operator mute ann 'noise'; ann unregister; ben,cat break chimaek
         # A given name stays given where it is the caller's own.
         given ben login as=user_2; cat login as=user_3; dan login as=Dan; ben,cat,dan talking_stick
@@ -87,7 +87,7 @@ scripts! {
             room_2/2 stick.granted Ben epoch 1 for 2m → Ben#2
     ",
 
-    a_muted_participant_that_a_ban_puts_out_is_banned_and_not_muted: r#"
+    a_ban_takes_the_place_of_a_mute: r#"
         0s given ann login as=Ann; operator mute ann 'noise'
         operator ban ann 'spam' ⇒ done; next never
             user_1 is forgotten

@@ -21,7 +21,7 @@ scripts! {
         bans ⇒ 2 kept, Alice Mute: "noise", the handle of Alice Mute: "noise"
     "#,
 
-    the_public_id_of_one_that_is_banned_is_kept_as_its_name_is: r#"
+    a_banned_public_id_is_kept_as_its_name_is: r#"
         0s given ann enter_queue id=pest as=Ann; operator ban ann 'spam'
         bans ⇒ 3 kept, Ann Ban: "spam", pest Ban: "spam", the handle of Ann Ban: "spam"
         ben login as=Pest ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it

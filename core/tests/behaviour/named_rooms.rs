@@ -1,7 +1,7 @@
 //! Named rooms, which are open to all that know the name.
 
 scripts! {
-    the_first_to_log_in_opens_the_room_and_the_last_to_leave_closes_it: "
+    the_first_opens_the_room_and_the_last_closes_it: "
         0s ann login den ⇒ user_1 in room_1; next 1m
             room_1/1 user.joined ann → ann#1
         ben login den ⇒ user_2 in room_1
@@ -54,7 +54,7 @@ scripts! {
         ben users ⇒ room_1: ann away since 0s, ben present since 5s, cat reconnecting since 4m
     ",
 
-    history_shows_past_messages_newest_last_as_of_when_one_asks: r#"
+    history_shows_past_messages_newest_last: r#"
         config stick=optional history_limit=4
         0s given ann login; ann send '1'; ann send '2'; ben login; ben send '3'; ann send '4'
         given ann send '5'

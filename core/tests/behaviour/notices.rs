@@ -1,7 +1,7 @@
 //! Notices: typing, and waiting in a `check`.
 
 scripts! {
-    a_notice_takes_no_place_in_the_room_and_none_in_the_inbox: r#"
+    a_notice_takes_no_place_in_room_or_inbox: r#"
         config stick=optional
         0s given ann,ben login
         ann typing ⇒ done

@@ -75,7 +75,7 @@ scripts! {
             room_2/1 user.joined ann → ann#5
     "#,
 
-    a_ban_puts_out_of_the_server_and_keeps_the_name_and_its_look_alikes_out: "
+    a_ban_keeps_the_name_and_its_look_alikes_out: "
         0s given ann login as=AIice; ben login
         operator ban ann 'spam' ⇒ done
             user_1 is forgotten
@@ -97,7 +97,7 @@ scripts! {
         operator ban_address 8 'flood' ⇒ done
     ",
 
-    a_muted_address_silences_all_that_are_registered_from_it: r#"
+    a_muted_address_silences_all_from_it: r#"
         0s given ann login from=7; ben login from=8; cat login from=7; ann,ben,cat talking_stick
         operator mute_address 7 'flood' ⇒ done
             room_1/7 moderation.muted ann "flood" → ann#7 ben#6 cat#5
@@ -117,7 +117,7 @@ scripts! {
             room_1/13 stick.claimed ann place 1 → ann#13 ben#11 cat#11 dan#3
     "#,
 
-    a_mute_of_an_address_is_told_to_those_from_it_in_the_order_of_their_numbers: r#"
+    an_address_mute_is_told_in_the_order_of_numbers: r#"
         config max_per_address=3 forget_after=1h
         0s given ann login den from=7; ben login from=7; cat login den from=7; dan login den from=8
         given ben unregister; ben login den as=Ben from=7
@@ -138,7 +138,7 @@ scripts! {
         operator mute_address 9 'nobody is there' ⇒ done
     "#,
 
-    a_mute_of_an_address_stands_beside_one_of_a_participant_and_in_place_of_a_ban: r#"
+    an_address_mute_stands_beside_others_and_replaces_a_ban: r#"
         config max_bans=3
         0s given ann login from=7
         operator ban_address 7 'flood' ⇒ done

@@ -22,7 +22,7 @@ scripts! {
         ben push ⇒ refused, draft_empty: Your draft is empty; append to it first
     "#,
 
-    turns_left_are_told_from_ten_on_and_the_last_turn_ends_the_chat_for_both: r#"
+    turns_left_are_told_and_the_last_ends_the_chat: r#"
         config turn_limit=12
         0s given ann,ben pair; ann send '1'
         ben send '2' ⇒ sent room_1/3 at 0s, turns left 10
@@ -43,7 +43,7 @@ scripts! {
         ann send '13' ⇒ refused, chat_ended: Chat has ended: it had all the messages that it may have
     "#,
 
-    when_one_leaves_the_other_is_told_and_later_calls_hear_that_the_chat_is_over: "
+    when_one_leaves_the_chat_is_over_for_both: "
         0s given ann,ben pair
         ann leave_chat ⇒ left
             room_1/2 partner.disconnected left → ben#2

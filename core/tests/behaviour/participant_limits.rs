@@ -1,7 +1,7 @@
 //! Full rooms, servers and addresses: the participant that is away longest is replaced.
 
 scripts! {
-    in_a_full_room_the_member_longest_away_leaves_and_stays_registered: "
+    in_a_full_room_the_member_longest_away_leaves: "
         config max_members=2
         0s given ann,ben login; ben seen
         1s given ann seen
@@ -36,7 +36,7 @@ scripts! {
         ben users ⇒ room_1: ann away since 0s, ben present since 0s
     ",
 
-    of_two_away_since_the_same_instant_the_lower_number_makes_place: "
+    of_two_equally_long_away_the_lower_makes_place: "
         config max_members=2
         # Ben joins first, and has the higher number.
         0s given ann break chimaek; ben,ann login; ben seen
@@ -47,7 +47,7 @@ scripts! {
             room_1/6 user.joined cat → ben#6 cat#1
     ",
 
-    of_two_away_since_the_same_instant_the_lower_number_is_forgotten: "
+    of_two_equally_long_away_the_lower_is_forgotten: "
         config max_participants=2
         0s given ann,ben login; ben,ann seen
         6m cat login ⇒ user_3 in room_1; next 7m
@@ -58,7 +58,7 @@ scripts! {
             room_1/6 user.joined cat → ben#5 cat#1
     ",
 
-    on_a_full_server_the_participant_longest_away_is_forgotten: "
+    on_a_full_server_the_longest_away_is_forgotten: "
         config max_participants=2
         0s given ann login; ben login den; ben seen
         1s given ann seen
@@ -108,7 +108,7 @@ scripts! {
         gus break chimaek ⇒ refused, server_full: The server is full; try again later
     ",
 
-    the_room_that_the_forgotten_one_had_to_itself_opens_anew: "
+    the_room_of_the_forgotten_one_opens_anew: "
         config max_participants=1 max_rooms=1
         0s given ann login den; ann seen
         6m ben login den ⇒ user_2 in room_2; next 7m
@@ -130,7 +130,7 @@ scripts! {
         dan users ⇒ room_1: ben away since 0s, dan present since 6m
     ",
 
-    an_address_has_so_many_participants_and_the_one_of_them_longest_away_makes_place: "
+    a_full_address_gives_up_its_own_longest_away: "
         config max_per_address=2
         0s given ann,ben break chimaek from=1; cat break chimaek from=2; cat seen
         1s given ben seen
@@ -163,7 +163,7 @@ scripts! {
             user_3 is forgotten
     ",
 
-    an_address_counts_who_registered_there_until_it_is_forgotten: "
+    an_address_counts_its_own_until_they_are_forgotten: "
         config max_per_address=1
         0s ann break chimaek from=1 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
         # A repeated registration takes no second place, wherever it comes from.

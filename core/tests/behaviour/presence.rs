@@ -1,7 +1,7 @@
 //! Presence and its consequences.
 
 scripts! {
-    one_whose_handle_is_never_used_is_forgotten_after_a_minute: "
+    one_with_an_unused_handle_is_forgotten_after_a_minute: "
         0s given ann,ben login; ben open_stream
         59.999s tick ⇒ done
         60s tick ⇒ done; next never
@@ -32,7 +32,7 @@ scripts! {
         40h ann users ⇒ room_1: ann present since 0s
     ",
 
-    closing_the_last_stream_begins_the_grace_past_which_one_is_away: "
+    past_the_grace_after_the_last_stream_one_is_away: "
         0s given ann,ben login; ben open_stream
         # To close one that is not open changes nothing.
         ann close_stream ⇒ done
@@ -46,7 +46,7 @@ scripts! {
         ben users ⇒ room_1: ann away since 0s, ben present since 0s
     ",
 
-    a_partner_hears_of_the_last_stream_closing_and_of_the_return: r#"
+    a_partner_hears_of_the_grace_and_of_the_return: r#"
         0s given ann,ben pair; ben seen; ann open_stream
         1s  ann close_stream ⇒ done; next 61s
             room_1/2 partner.away ann → ben#2
@@ -66,7 +66,7 @@ scripts! {
         ben send 'hello?' ⇒ refused, chat_ended: Chat has ended: one of you was away, after no call for 5m or a lost connection
     ",
 
-    a_partner_is_told_of_a_grace_that_began_before_the_match: "
+    a_grace_that_began_before_the_match_is_told: "
         config matching=interests interest_patience=20s
         0s given ann enter_queue as=ann interests=tea; ann seen; ann open_stream
         1s given ben enter_queue as=ben interests=jam; ben seen; ben open_stream
@@ -114,7 +114,7 @@ scripts! {
             room_1/12 user.away ben → ann#12 ben#11 cat#10
     ",
 
-    away_or_not_one_stays_in_named_rooms_with_draft_and_inbox: r#"
+    away_one_stays_in_named_rooms_with_draft_and_inbox: r#"
         0s given ann,ben login; ann talking_stick; ann append 'unsaid'; ben open_stream
         5m  ben talking_stick ⇒ place 0 in room_1; ben holds epoch 2 until 7m; next 7m
             room_1/4 stick.expired ann epoch 1 → ann#4 ben#3
@@ -149,7 +149,7 @@ scripts! {
             room_1/6 user.back ann → ann#6 ben#5
     ",
 
-    one_who_stays_away_for_a_day_is_forgotten_and_the_name_is_free: "
+    one_away_for_a_day_is_forgotten_and_the_name_free: "
         0s given ann login as=Ann; ben login; ben open_stream; ann seen
         5m  tick ⇒ done; next 1445m
             room_1/3 user.away Ann → Ann#3 ben#2
@@ -176,7 +176,7 @@ scripts! {
         ann open_stream ⇒ done
     ",
 
-    a_stream_opens_for_its_participant_and_not_for_another_with_the_same_handle: "
+    a_stream_is_not_for_the_next_with_the_same_handle: "
         0s given ann login; ann unregister; ann login
         # The first of the two is gone.
         each user_1 open_stream; user_1 seen; user_1 close_stream; user_1 ack 1 ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again

@@ -43,7 +43,7 @@ scripts! {
             room_1/1 chatroom.found user_3 and user_1 → user_1#1 user_3#1
     ",
 
-    patience_over_one_takes_anyone_whose_patience_is_over_too: "
+    without_patience_one_takes_anyone_without_it: "
         config matching=interests interest_patience=10s
         0s given ann enter_queue interests=rust; ann seen
         5s given ben enter_queue interests=go; ben seen

@@ -1,7 +1,7 @@
 //! Registration, names, and public ids.
 
 scripts! {
-    a_retried_registration_finds_the_same_participant_until_its_handle_is_used: "
+    a_retried_registration_works_until_the_first_use: "
         0s ann login lobby key=1 ⇒ user_1 in room_1; next 1m
             room_1/1 user.joined ann → ann#1
         1s ann new login lobby key=1 ⇒ user_1 in room_1
@@ -14,7 +14,7 @@ scripts! {
         ann login lobby key=1 ⇒ user_1 in room_1
     ",
 
-    a_retried_entry_into_the_queue_finds_the_same_participant: "
+    a_retried_entry_into_the_queue_is_the_same: "
         0s ann enter_queue key=1 ⇒ user_1 waits at 1, estimated wait unknown; next 1m
         1s ann new enter_queue key=1 ⇒ user_1 waits at 1, estimated wait unknown
         # Without the key it is another request.
@@ -42,7 +42,7 @@ scripts! {
             room_1/1 user.joined ann → ann#1
     ",
 
-    a_name_is_borne_by_one_at_a_time_in_any_case_or_look_alike: r"
+    a_name_or_its_look_alike_is_borne_by_one_at_a_time: r"
         0s given ann login as=Ann
         each ben login as=Ann from=1; ben login as=ANN from=1; ben login as='A n n' from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
         ben login as=\u{410}NN from=1 ⇒ refused, name_not_allowed: That name is not allowed: each of its words must keep to the letters of one script
@@ -93,7 +93,7 @@ scripts! {
         dan login as=A1ice ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner
     ",
 
-    a_ghost_of_the_same_address_gives_its_name_and_its_id_away: "
+    a_ghost_of_the_same_address_gives_its_name_away: "
         # The answer is lost, and the call is made again; then once more, when the handle was used.
         0s   lost login as=Ann ⇒ user_1 in room_1; next 1m
             room_1/1 user.joined Ann → Ann#1
@@ -124,7 +124,7 @@ scripts! {
         gus login as=AlICE ⇒ refused, name_not_allowed: That name is not allowed: your handle has a name already, which cannot be changed
     ",
 
-    a_participant_takes_the_name_of_a_ghost_when_all_checks_have_passed: "
+    a_ghosts_name_is_taken_when_all_checks_have_passed: "
         config max_rooms_each=1
         0s given ann login den as=Ann; ben enter_queue
         ben login den as=Ann ⇒ refused, room_full: At most 1 fit: the room is full, or you are in as many rooms as you may be
@@ -150,7 +150,7 @@ scripts! {
             room_1/3 user.joined x🦀 → bob#3 Alice#2 x🦀#1
     ",
 
-    one_who_has_no_name_may_choose_it_later_and_then_keeps_it: "
+    one_without_a_name_may_choose_it_once: "
         0s given ann enter_queue
         1s ann login lobby as=Ann ⇒ user_1 in room_1; next 301s
             room_1/1 user.joined Ann → Ann#1
@@ -170,7 +170,7 @@ scripts! {
         ann users room=room_1 ⇒ room_1: ann present since 0s, ben present since 0s
     ",
 
-    what_a_registration_says_must_hold_before_anything_is_minted: r"
+    a_registration_must_hold_before_anything_is_minted: r"
         config max_interests=1
         0s ann login '' ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is empty
         ann login 'x'*65 ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is longer
@@ -180,7 +180,7 @@ scripts! {
         ann users ⇒ room_1: ann present since 0s
     ",
 
-    one_who_unregisters_leaves_everything_and_frees_name_and_id: "
+    one_who_unregisters_frees_name_and_id: "
         0s given ann enter_queue id=a as=Ann; ann seen; ann login lobby as=Ann; ben login lobby
         given ann talking_stick
         1s ann unregister key=1 ⇒ done
@@ -199,7 +199,7 @@ scripts! {
         given ann login as=user
     ",
 
-    the_name_that_one_was_given_may_be_chosen_in_another_case: "
+    a_given_name_may_be_chosen_in_another_case: "
         0s given ann enter_queue
         ann login as=USER_1 ⇒ user_1 in room_1; next 5m
             room_1/1 user.joined USER_1 → USER_1#1

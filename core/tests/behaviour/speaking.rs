@@ -18,7 +18,7 @@ scripts! {
         ann undo epoch=2 ⇒ draft of 0, 0 cut
     ",
 
-    where_the_stick_is_optional_anyone_speaks_and_the_epoch_says_who_holds_it: r#"
+    where_the_stick_is_optional_anyone_speaks: r#"
         config stick=optional
         0s given ann,ben login; ann talking_stick
         ben send 'free' ⇒ sent room_1/4 at 0s; next 2m

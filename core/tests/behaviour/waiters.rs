@@ -42,7 +42,7 @@ scripts! {
             room_4/1 chatroom.found user_6 and eve → eve#3 user_6#1
     ",
 
-    one_whose_handle_was_never_used_loses_patience_and_finds_nobody: "
+    one_with_an_unused_handle_loses_patience_alone: "
         config matching=interests interest_patience=10s
         0s given ann enter_queue interests=rust; ann seen
         ben enter_queue interests=go ⇒ user_2 waits at 2, estimated wait unknown
@@ -53,7 +53,7 @@ scripts! {
         14s cat seen ⇒ done
     ",
 
-    one_who_waits_is_present_for_a_shorter_time_and_a_match_is_no_call: "
+    in_line_presence_is_shorter_and_a_match_is_no_call: "
         config idle_timeout=30m queue_timeout=2m
         0s   ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
         ann seen ⇒ done; next 2m

@@ -7,7 +7,7 @@ use crate::journal::{journal, run, step};
 
 proptest! {
     #[test]
-    fn the_same_entries_give_the_same_replies_effects_and_digest(journal in journal()) {
+    fn the_same_entries_give_the_same_sound_state(journal in journal()) {
         let (mut one, mut other) = (journal.hub(), journal.hub());
         for (at, entry) in &journal.entries {
             prop_assert_eq!(step(&mut one, *at, entry), step(&mut other, *at, entry));

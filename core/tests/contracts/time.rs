@@ -7,7 +7,7 @@ use crate::journal::{journal, run, step};
 
 proptest! {
     #[test]
-    fn deadlines_come_in_order_and_nothing_happens_before_the_next(
+    fn deadlines_come_in_order_and_no_sooner(
         journal in journal(),
         beyond in proptest::collection::vec(0..90u64, 100),
     ) {

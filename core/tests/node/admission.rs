@@ -47,7 +47,7 @@ impl Shell {
 }
 
 #[test]
-fn beyond_the_pending_limit_calls_are_refused_as_overloaded() {
+fn beyond_the_pending_limit_calls_are_refused() {
     let mut shell = Shell::pair_with(|config| config.max_pending = 2);
     let calls = [(); 3].map(|()| shell.call(send("ann", "hi")));
     assert_eq!(shell.codes(&calls), [None, None, Some("overloaded")]);
@@ -70,7 +70,7 @@ fn floods_cost_no_journal() {
 }
 
 #[test]
-fn an_address_registers_no_faster_than_its_rate_and_others_are_not_disturbed() {
+fn an_address_registers_no_faster_than_its_rate() {
     let mut shell = Shell::new(config(|config| config.registration_rate_limit = rate(1, 2)));
     let before = shell.journal.len();
     let limited = Some("rate_limited");
@@ -134,7 +134,7 @@ fn the_collections_of_a_node_keep_to_their_limits() {
 }
 
 #[test]
-fn sizes_count_who_waits_for_a_stick_and_which_addresses_are_told_apart() {
+fn sizes_count_the_stick_line_and_addresses() {
     let mut shell = Shell::new(config(|config| config.address_rate_limit = rate(5, 50)));
     shell.register(HERE, &["ann", "ben", "cat"]);
     for name in ["ann", "ben", "cat"] {

@@ -34,7 +34,7 @@ impl Shell {
 }
 
 #[test]
-fn a_check_that_finds_something_or_may_not_wait_is_answered_at_once() {
+fn a_check_that_need_not_wait_is_answered_at_once() {
     let mut shell = Shell::pair();
     let finds = shell.call(check("ben", Some(0), LONG));
     assert!(shell.is_read(finds, MATCHED, 1));
@@ -54,7 +54,7 @@ fn a_waiting_check_is_answered_by_what_comes() {
 }
 
 #[test]
-fn a_waiting_check_ends_empty_when_its_time_is_up_and_not_before() {
+fn a_waiting_check_ends_empty_when_its_time_is_up() {
     let mut shell = Shell::pair();
     let read = shell.call(check("ben", Some(1), Span::secs(3)));
     shell.pass(Span(2_999_999));
@@ -106,7 +106,7 @@ fn a_bare_check_goes_on_where_the_last_answer_ended() {
 }
 
 #[test]
-fn a_caller_who_is_gone_is_answered_nothing_and_loses_nothing() {
+fn a_caller_who_is_gone_loses_nothing() {
     let mut shell = Shell::pair();
     shell.checked(None);
     let gone = shell.call(check("ben", None, LONG));
@@ -117,7 +117,7 @@ fn a_caller_who_is_gone_is_answered_nothing_and_loses_nothing() {
 }
 
 #[test]
-fn what_reads_imply_rides_along_or_comes_alone_after_a_while() {
+fn what_reads_imply_comes_alone_after_a_while() {
     let mut shell = Shell::pair_with(|config| config.queue_timeout = config.idle_timeout);
     let idle = shell.node.hub().config().idle_timeout;
     shell.pass(Span(idle.0 / 2));
@@ -140,7 +140,7 @@ const fn read_to(acknowledged: u64, delivered: u64) -> Implied {
 }
 
 #[test]
-fn one_who_waits_longer_than_the_idle_timeout_stays_present_and_the_room_hears_of_it() {
+fn a_long_wait_keeps_one_present_and_is_told() {
     let mut shell = Shell::pair_with(|config| {
         (config.idle_timeout, config.unused_timeout) = (Span::secs(20), Span::secs(20));
     });
@@ -160,7 +160,7 @@ fn one_who_waits_longer_than_the_idle_timeout_stays_present_and_the_room_hears_o
 }
 
 #[test]
-fn one_who_waits_is_said_to_be_there_four_times_in_each_idle_timeout() {
+fn a_waiter_is_seen_four_times_in_each_idle_timeout() {
     let mut shell = Shell::pair_with(|config| {
         (config.idle_timeout, config.unused_timeout) = (Span::secs(8), Span::secs(8));
     });
@@ -172,7 +172,7 @@ fn one_who_waits_is_said_to_be_there_four_times_in_each_idle_timeout() {
 }
 
 #[test]
-fn the_rooms_of_one_who_waits_hear_of_it_every_ten_seconds_at_most() {
+fn rooms_hear_of_a_waiter_every_ten_seconds_at_most() {
     let mut shell = Shell::pair_with(|config| {
         (config.idle_timeout, config.unused_timeout) = (Span::secs(12), Span::secs(60));
     });
@@ -235,7 +235,7 @@ fn how_far_a_check_came_is_journalled_once() {
 }
 
 #[test]
-fn a_check_by_the_reader_id_is_answered_at_once_and_as_if_nobody_had_asked() {
+fn a_check_by_the_reader_id_leaves_no_trace() {
     let mut shell = Shell::pair();
     let peek = |after| read(reader("ben"), after, LONG);
     let waits = shell.call(check("ben", Some(1), LONG));

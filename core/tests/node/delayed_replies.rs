@@ -70,7 +70,7 @@ impl Shell {
 }
 
 #[test]
-fn a_break_that_alerts_the_boss_fully_is_answered_after_twenty_seconds() {
+fn a_break_at_full_alert_is_answered_after_twenty_seconds() {
     let mut shell = Shell::watched();
     let fifth = shell.rest("ann");
     let sixth = shell.rest("ann");
@@ -105,7 +105,7 @@ fn the_answer_tells_how_things_stand_when_it_leaves() {
 }
 
 #[test]
-fn an_answer_that_is_due_before_its_commit_leaves_with_it_and_is_final() {
+fn an_answer_due_before_its_commit_leaves_with_it() {
     let mut shell = Shell::watched_with(calming);
     let ticket = shell.call(keyed(1));
     let written_at = shell.now;
@@ -172,7 +172,7 @@ fn stopping_answers_what_is_held_back_before_its_time() {
 }
 
 #[test]
-fn beyond_the_limit_breaks_are_refused_before_they_are_taken() {
+fn beyond_the_limit_no_break_is_taken() {
     let mut shell = Shell::watched_with(|config| config.max_held = 2);
     // Two undecided breaks count, because both answers may have to be delayed.
     let calls = [(); 3].map(|()| shell.call(command("ann", REST)));
@@ -242,7 +242,7 @@ fn a_repeated_call_is_held_until_the_same_instant() {
 }
 
 #[test]
-fn after_a_crash_the_same_key_gets_the_answer_when_it_was_due() {
+fn after_a_crash_the_same_key_is_answered_when_due() {
     let mut shell = Shell::watched();
     shell.done(keyed(7));
     let config = shell.node.hub().config().clone();

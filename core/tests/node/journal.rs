@@ -18,7 +18,7 @@ fn nothing_leaves_before_its_cause_is_committed() {
 }
 
 #[test]
-fn a_failed_append_refuses_its_calls_applies_nothing_and_heals() {
+fn a_failed_append_applies_nothing_and_heals() {
     let mut shell = Shell::pair();
     let digest = shell.node.hub().digest();
     let lost = shell.call(send("ann", "hi"));
@@ -74,7 +74,7 @@ fn what_reads_imply_does_not_grow_while_appends_fail() {
 }
 
 #[test]
-fn what_a_waiting_check_implies_does_not_grow_while_appends_fail() {
+fn a_waiting_check_implies_no_more_while_appends_fail() {
     let mut shell = Shell::pair_with(|config| config.idle_timeout = Span::secs(2));
     shell.call(check("ann", Some(1), Span::secs(50)));
     let mut lengths = Vec::new();
@@ -95,7 +95,7 @@ fn what_a_waiting_check_implies_does_not_grow_while_appends_fail() {
 }
 
 #[test]
-fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
+fn an_append_of_unknown_fate_stops_the_node() {
     let mut shell = Shell::pair();
     let said = shell.call(send("ann", "hi"));
     shell.append();
@@ -167,7 +167,7 @@ fn the_next_batch_waits_for_the_one_in_flight() {
 }
 
 #[test]
-fn a_hub_swapped_for_its_restored_snapshot_goes_on_as_it_was() {
+fn a_hub_swapped_for_its_snapshot_goes_on_as_it_was() {
     let mut shell = Shell::pair();
     let before = (shell.node.hub().digest(), shell.node.hub().snapshot());
     assert_eq!(shell.node.swap_for_restored(), before.1.len());
@@ -192,7 +192,7 @@ fn answers_from_memory_are_counted_and_nothing_else_is() {
 }
 
 #[test]
-fn while_a_batch_is_in_flight_only_waiting_checks_have_a_deadline() {
+fn in_flight_only_waiting_checks_have_a_deadline() {
     let mut shell = Shell::pair();
     shell.call(send("ann", "one"));
     assert_eq!(shell.node.poll_timeout(), Some(Time(0)), "to be appended");

@@ -71,7 +71,7 @@ fn what_is_remembered_is_answered_at_once_by_a_full_server() {
 }
 
 #[test]
-fn what_is_remembered_passes_rate_limits_and_a_disk_that_fails_and_a_stop() {
+fn what_is_remembered_passes_limits_failures_and_a_stop() {
     let mut shell = Shell::pair_with(|config| config.rate_limit = rate(1, 1));
     shell.now += Span::secs(10);
     shell.done(say("ann", 1, "hi"));
@@ -145,7 +145,7 @@ fn a_repetition_of_what_is_in_flight_waits_for_its_outcome() {
 }
 
 #[test]
-fn what_comes_and_goes_while_calls_are_refused_is_kept_count_of() {
+fn what_is_in_flight_is_counted_while_calls_are_refused() {
     let mut shell = Shell::narrow();
     shell.fill();
     let refused = shell.refused(say("ann", 1, "hi"));
@@ -162,7 +162,7 @@ fn what_comes_and_goes_while_calls_are_refused_is_kept_count_of() {
 }
 
 #[test]
-fn a_failed_append_refuses_what_joined_and_nothing_happened() {
+fn a_failed_append_refuses_what_joined() {
     let mut shell = Shell::narrow();
     let first = shell.call(say("ann", 1, "hi"));
     shell.call(send("ben", "ho"));
@@ -204,7 +204,7 @@ fn a_failed_append_says_when_another_attempt_waits() {
 }
 
 #[test]
-fn while_an_appends_fate_is_unknown_a_repetition_waits_and_others_are_refused() {
+fn while_an_append_is_unknown_a_repetition_waits() {
     let mut shell = Shell::pair();
     let first = shell.call(say("ann", 1, "hi"));
     shell.append();
@@ -233,7 +233,7 @@ fn a_repeated_mint_is_answered_with_its_first_outcome_too() {
 }
 
 #[test]
-fn a_registration_is_repeated_past_its_rate_until_the_handle_is_used() {
+fn a_registration_is_repeated_past_its_rate() {
     let mut shell = Shell::new(config(|config| config.registration_rate_limit = rate(1, 1)));
     let first = shell.done(register("cat", 7));
     let entries = shell.journal.len();
@@ -250,7 +250,7 @@ fn a_registration_is_repeated_past_its_rate_until_the_handle_is_used() {
 }
 
 #[test]
-fn the_answer_to_a_repeated_break_is_held_back_as_long_as_the_first() {
+fn a_repeated_break_is_held_as_long_as_the_first() {
     let mut shell = Shell::pair_with(|config| {
         (config.max_held, config.boss_alertness) = (2, 100);
     });

@@ -38,7 +38,7 @@ impl Shell {
 }
 
 #[test]
-fn streams_are_read_from_their_own_cursor_and_signalled_until_they_are_read() {
+fn streams_have_a_cursor_and_are_signalled_once() {
     let mut shell = Shell::pair();
     let stream = shell.open("ben", Some(0));
     assert_eq!(shell.signals(stream), 1);
@@ -82,7 +82,7 @@ fn a_stream_may_open_where_the_inbox_ends_and_no_further() {
 }
 
 #[test]
-fn a_stream_without_a_cursor_shows_what_its_own_opening_causes() {
+fn a_stream_shows_what_its_own_opening_causes() {
     let mut shell = Shell::new(Config::default());
     shell.enter("ann");
     shell.enter("ben");
@@ -111,7 +111,7 @@ fn a_stream_has_an_owner_and_a_place_behind_what_it_sent() {
 }
 
 #[test]
-fn what_is_said_in_passing_goes_to_the_streams_of_the_others() {
+fn notices_go_to_the_streams_of_the_others() {
     let mut shell = Shell::pair();
     let [_own, bens, bens_second] = ["ann", "ben", "ben"].map(|name| shell.open(name, None));
     shell.done(command("ann", TYPING));
@@ -123,7 +123,7 @@ fn what_is_said_in_passing_goes_to_the_streams_of_the_others() {
 }
 
 #[test]
-fn streams_are_counted_and_one_that_closes_leaves_the_others() {
+fn streams_are_counted_and_close_one_by_one() {
     let mut shell = Shell::pair();
     assert_eq!(shell.node.load().streams, 0);
     let [first, second] = [(); 2].map(|()| shell.open("ben", None));
@@ -143,7 +143,7 @@ fn streams_are_counted_and_one_that_closes_leaves_the_others() {
 }
 
 #[test]
-fn streams_by_the_reader_id_have_places_of_their_own_and_leave_no_trace() {
+fn streams_by_the_reader_id_leave_no_trace() {
     let mut shell = Shell::pair_with(|config| config.max_streams = 2);
     let known = shell.journal.len();
     let readers = [(); 2].map(|()| shell.call(stream(reader("ben"), Some(1))));
@@ -175,7 +175,7 @@ fn streams_by_the_reader_id_have_places_of_their_own_and_leave_no_trace() {
 
 /// The machine slept: the hub was not asked, and the wall clock went on.
 #[test]
-fn a_step_of_the_clock_moves_deadlines_and_keeps_streams_open() {
+fn a_step_of_the_clock_keeps_streams_open() {
     let mut shell = Shell::pair();
     let closing = shell.open("ben", Some(0));
     // A stream that is being opened, and one that closes, as the clock steps.

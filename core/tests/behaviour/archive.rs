@@ -3,7 +3,7 @@
 use chat_core::config::StickRule;
 use chat_core::{Body, Config, Hub, Time};
 
-use crate::script::{self, Line};
+use crate::script;
 use crate::words::Words;
 
 const SCRIPT: [&str; 5] = [
@@ -26,10 +26,9 @@ fn every_event_is_posted_once_and_the_state_is_the_same() {
     archived.collect_posted();
     let mut posted = Vec::new();
     for (number, line) in SCRIPT.iter().enumerate() {
-        let line = script::line(&mut Words::of(line), &config, &|_| None);
-        let (Line::Entry(entry), at) = (line, Time(1 + number as u64)) else {
-            panic!("only entries");
-        };
+        let at = Time(1 + number as u64);
+        let mut words = Words::of(line);
+        let entry = script::entry(&words.next(), &mut words, &config, &|_| None);
         assert_eq!(plain.handle(at, &entry), archived.handle(at, &entry));
         assert!(plain.take_posted().is_empty());
         posted.extend(archived.take_posted());

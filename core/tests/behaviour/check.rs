@@ -8,11 +8,11 @@ use std::path::Path;
 
 use chat_core::{
     Answer, Caller, Config, Effect, Entry, Event, Hub, Implied, MeasureTarget, Reject, Reply,
-    RoomSeq, Seq, Span, Time, UserId, mix,
+    RoomId, RoomSeq, Seq, Span, Time, UserId, mix,
 };
 
 use crate::render;
-use crate::script::{self, Line, Read};
+use crate::script;
 use crate::words::Words;
 
 /// Plays the lines of a script, and compares their results with those that are written with them:
@@ -142,14 +142,15 @@ impl ScriptRun {
     }
 
     fn act(&mut self, mut words: Words) -> Vec<String> {
-        let actor = words.peek().to_owned();
-        let lookup = |name: &str| self.users.get(name).copied();
-        let results = match script::line(&mut words, self.hub.config(), &lookup) {
-            Line::Entry(entry) => self.handle(&actor, &entry),
-            Line::Read(user, read) => vec![self.read(user, &read)],
-            Line::Reports => vec![self.reports()],
-            Line::Bans => vec![self.bans()],
+        let actor = words.next();
+        let results = if let Some(answer) = self.read(&actor, &mut words) {
+            vec![answer]
+        } else {
+            let lookup = |name: &str| self.users.get(name).copied();
+            let entry = script::entry(&actor, &mut words, self.hub.config(), &lookup);
+            self.handle(&actor, &entry)
         };
+        words.end();
         self.keep_the_contract();
         results
     }
@@ -253,36 +254,45 @@ impl ScriptRun {
         events.chain(gaps).collect()
     }
 
-    fn read(&mut self, user: UserId, read: &Read) -> String {
-        let before = self.hub.digest();
-        let answer = match read {
-            Read::Inbox { after, max } => {
-                let delivered = self.hub.inbox_cursors(user).map(|(_, delivered)| delivered);
-                let after = after.or(delivered).unwrap_or_default();
-                let page = self.hub.read_inbox(user, after, *max);
+    /// The answer to a read, if it is one.
+    fn read(&mut self, actor: &str, words: &mut Words) -> Option<String> {
+        let hub = &self.hub;
+        let before = hub.digest();
+        let user = || script::participant(actor, &|name| self.users.get(name).copied());
+        let answer = match (actor, words.peek()) {
+            ("reports", _) => return Some(self.reports()),
+            ("bans", _) => return Some(self.bans()),
+            (_, "read") => {
+                let max = words.number("max").unwrap_or(usize::MAX);
+                let delivered = hub.inbox_cursors(user()).map(|(_, delivered)| delivered);
+                let after = words.number("after").map(Seq).or(delivered);
+                let page = hub.read_inbox(user(), after.unwrap_or_default(), max);
                 page.map(|page| render::page(&page))
             }
-            Read::Users(room) => self.hub.read_members(user, *room).map(answered),
-            Read::History {
-                room,
-                before,
-                limit,
-            } => {
-                let before = before.map(RoomSeq);
-                let history = self.hub.read_history(user, *room, before, *limit);
+            (_, "users") => {
+                let room = words.number("room").map(RoomId);
+                hub.read_members(user(), room).map(answered)
+            }
+            (_, "history") => {
+                let room = words.number("room").map(RoomId);
+                let before = words.number("before").map(RoomSeq);
+                let limit = words.number("limit").unwrap_or(usize::MAX);
+                let history = hub.read_history(user(), room, before, limit);
                 history.map(answered)
             }
-            Read::Notices => Ok(self.notices(user)),
-            Read::Mood => {
-                let mood = self.hub.mood(user, self.at).expect("registered");
+            (_, "notices") => Ok(self.notices(user())),
+            (_, "mood") => {
+                let mood = hub.mood(user(), self.at).expect("registered");
                 Ok(format!("stress {}, boss {}", mood.stress, mood.boss_alert))
             }
+            _ => return None,
         };
+        words.next();
         assert_eq!(self.hub.digest(), before, "a read moves nothing");
-        answer.unwrap_or_else(|reject| {
+        Some(answer.unwrap_or_else(|reject| {
             self.outcomes.push(Err(reject));
             render::outcome(&self.hub, &Err(reject))
-        })
+        }))
     }
 
     fn notices(&self, user: UserId) -> String {

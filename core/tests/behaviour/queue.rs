@@ -35,14 +35,6 @@ scripts! {
             room_1/1 chatroom.found user_3 and user_2 → user_2#1 user_3#1
     ",
 
-    of_equal_shares_the_longest_waiter_is_next: "
-        config matching=interests
-        0s given ann enter_queue interests=rust; ann seen; ben enter_queue interests=go; ben seen
-        1s cat enter_queue interests=go,rust ⇒ user_3 waits at 3, estimated wait unknown
-        cat seen ⇒ done
-            room_1/1 chatroom.found user_3 and user_1 → user_1#1 user_3#1
-    ",
-
     without_patience_one_takes_anyone_without_it: "
         config matching=interests interest_patience=10s
         0s given ann enter_queue interests=rust; ann seen
@@ -155,7 +147,7 @@ scripts! {
         ben enter_queue interests=rUST ⇒ user_2 waits at 2, estimated wait unknown
         ben seen ⇒ done; next 5m
             room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
-        # One shared interest equals another that is stated twice, and Cat came first.
+        # One shared interest equals another that is stated twice; of equal shares the longest waiter is next.
         1s cat enter_queue interests=chess,go ⇒ user_3 waits at 1, estimated wait 0s; next 11s
         cat seen ⇒ done
         dan enter_queue interests=tea,tea ⇒ user_4 waits at 2, estimated wait 0s

@@ -2,9 +2,12 @@
 
 use crate::check::play;
 
+/// What happens then, and the gap.
+type Row = (&'static str, &'static str);
+
 /// A set-up with the acknowledged place of Ann's inbox, and for each continuation the gap that she
 /// then reads behind it. Two more rooms fill her inbox, which has space for two events.
-const GAPS: [(&str, u64, &[(&str, &str)]); 4] = [
+const GAPS: [(&str, u64, &[Row]); 4] = [
     (
         "ben,ann login; ann ack 1; ann leave_chat",
         1,

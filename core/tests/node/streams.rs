@@ -11,7 +11,7 @@ const NIGHT: Span = Span::secs(8 * 3_600);
 impl Shell {
     /// Reads a stream: the kinds of its events, and how many follow.
     fn page(&mut self, stream: Ticket, max: usize) -> (Vec<&'static str>, u64) {
-        let page = self.node.read_stream(stream, max).unwrap();
+        let page = self.node.read_stream(stream, max).expect("an open stream");
         let kinds = page.events.iter().map(|(_, event)| event.kind());
         (kinds.collect(), page.unread)
     }

@@ -68,6 +68,13 @@ scripts! {
             user_1 is forgotten
     ",
 
+    a_step_of_the_clock_moves_leases: "
+        config stick_lease=10s
+        0s given ann login; ann talking_stick
+        1h step ⇒ done; next 3610s
+        3609s ann talking_stick ⇒ place 0 in room_1; ann holds epoch 1 until 3610s
+    ",
+
     leases_granted_from_then_on_are_of_the_new_length: "
         config stick_lease=10s
         0s given ann login; ann talking_stick

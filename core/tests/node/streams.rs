@@ -128,10 +128,16 @@ fn streams_are_counted_and_close_one_by_one() {
     assert_eq!(shell.node.load().streams, 0);
     let [first, second] = [(); 2].map(|()| shell.open("ben", None));
     assert_eq!(shell.node.load().streams, 2);
-    shell.node.close_stream(first);
     shell.done(send("ann", "one"));
+    shell.page(second, 9);
+    shell.done(send("ann", "two"));
+    let signals = [first, second].map(|stream| shell.signals(stream));
+    assert_eq!(signals, [1, 2], "one that is not read hides nothing");
+    shell.page(second, 9);
+    shell.node.close_stream(first);
+    shell.done(send("ann", "three"));
     assert_eq!(shell.node.load().streams, 1);
-    assert_eq!(shell.signals(second), 1);
+    assert_eq!(shell.signals(second), 3);
     let closed = shell.journal.len();
     shell.node.close_stream(first);
     shell.commit();

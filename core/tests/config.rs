@@ -28,7 +28,7 @@ fn keys(kind: fn(&Value) -> bool) -> Vec<String> {
 }
 
 #[test]
-fn counts_are_taken_from_the_least_to_the_most_that_the_error_names() {
+fn counts_are_taken_between_the_ends_that_errors_name() {
     let counts: Vec<String> = keys(Value::is_number)
         .into_iter()
         .filter(|key| key != "turn_limit")

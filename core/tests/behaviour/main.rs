@@ -1,6 +1,16 @@
 //! The protocol by example: scripts with the Hub's results. One file for each area, one test for
 //! each rule.
 
+/// Rules by example: a test for each, with its name and a script with the results (see `check`).
+macro_rules! scripts {
+    ($($(#[$doc:meta])* $rule:ident: $text:literal,)*) => {
+        $($(#[$doc])* #[test]
+        fn $rule() {
+            crate::check::check($text);
+        })*
+    };
+}
+
 mod check;
 mod render;
 mod script;

@@ -1,187 +1,62 @@
 //! Mutes and bans of participants and their names, lifted again.
 
-use insta::assert_snapshot;
+scripts! {
+    unmuting_lifts_handle_and_name: "
+        0s given ann login as=Ann; operator mute ann 'noise'
+        operator unmute ann ⇒ done
+        bans ⇒ 0 kept
+        ann talking_stick ⇒ place 0 in room_1; Ann holds epoch 1 until 2m; next 2m
+            room_1/3 stick.granted Ann epoch 1 for 2m → Ann#3
+        given ann unregister; ann login as=Other
+        ann talking_stick ⇒ place 0 in room_2; Other holds epoch 1 until 2m; next 2m
+            room_2/2 stick.granted Other epoch 1 for 2m → Other#2
+        given ann unregister; ben login as=Ann
+        ben talking_stick ⇒ place 0 in room_3; Ann holds epoch 1 until 2m; next 2m
+            room_3/2 stick.granted Ann epoch 1 for 2m → Ann#2
+    ",
 
-use crate::check::check;
+    unmuting_lifts_the_name_kept_with_the_handle: "
+        0s given zoe login; ann login as=Ann; operator mute ann 'noise'; ann unregister
+        given ann login as=Other
+        operator unmute ann ⇒ done
+        ann talking_stick ⇒ place 0 in room_1; Other holds epoch 1 until 2m
+            room_1/6 stick.granted Other epoch 1 for 2m → zoe#6 Other#2
+        bans ⇒ 0 kept
+    ",
 
-#[test]
-fn unmuting_lifts_handle_and_name() {
-    assert_snapshot!(check("
-        0s ann login as=Ann
-           operator mute ann 'noise'
-           operator unmute ann
-           bans
-           ann talking_stick
-           ann unregister
-           ann login as=Other
-           ann talking_stick
-           ann unregister
-           ben login as=Ann
-           ben talking_stick
-    "), @r#"
-    0s ann login as=Ann ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined Ann → Ann#1
-    operator mute ann 'noise' ⇒ done
-        room_1/2 moderation.muted Ann "noise" → Ann#2
-    operator unmute ann ⇒ done
-    bans ⇒ 0 kept
-    ann talking_stick ⇒ place 0 in room_1; Ann holds epoch 1 until 2m; next 2m
-        room_1/3 stick.granted Ann epoch 1 for 2m → Ann#3
-    ann unregister ⇒ done; next never
-        user_1 is forgotten
-    ann login as=Other ⇒ user_2 in room_2; next 1m
-        room_2/1 user.joined Other → Other#1
-    ann talking_stick ⇒ place 0 in room_2; Other holds epoch 1 until 2m; next 2m
-        room_2/2 stick.granted Other epoch 1 for 2m → Other#2
-    ann unregister ⇒ done; next never
-        user_2 is forgotten
-    ben login as=Ann ⇒ user_3 in room_3; next 1m
-        room_3/1 user.joined Ann → Ann#1
-    ben talking_stick ⇒ place 0 in room_3; Ann holds epoch 1 until 2m; next 2m
-        room_3/2 stick.granted Ann epoch 1 for 2m → Ann#2
-    "#);
-}
+    unmuting_the_bearer_of_a_name_lifts_no_other_handle: r#"
+        0s given zoe login; ann login as=Ann; operator mute ann 'noise'; ann unregister
+        given ben login as=Ann
+        operator unmute ben ⇒ done
+        ben talking_stick ⇒ place 0 in room_1; Ann holds epoch 1 until 2m
+            room_1/6 stick.granted Ann epoch 1 for 2m → zoe#6 Ann#2
+        bans ⇒ 1 kept, the handle of Ann Mute: "noise"
+        given ann login as=Other
+        each ann append 'x'; ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+    "#,
 
-#[test]
-fn unmuting_under_another_name_lifts_the_name_that_is_kept_with_the_handle() {
-    assert_snapshot!(check("
-        0s zoe login
-           ann login as=Ann
-           operator mute ann 'noise'
-           ann unregister
-           ann login as=Other
-           operator unmute ann
-           ann talking_stick
-           bans
-    "), @r#"
-    0s zoe login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined zoe → zoe#1
-    ann login as=Ann ⇒ user_2 in room_1
-        room_1/2 user.joined Ann → zoe#2 Ann#1
-    operator mute ann 'noise' ⇒ done
-        room_1/3 moderation.muted Ann "noise" → zoe#3 Ann#2
-    ann unregister ⇒ done
-        user_2 is forgotten
-        room_1/4 user.left Ann → zoe#4
-    ann login as=Other ⇒ user_3 in room_1
-        room_1/5 user.joined Other → zoe#5 Other#1
-    operator unmute ann ⇒ done
-    ann talking_stick ⇒ place 0 in room_1; Other holds epoch 1 until 2m
-        room_1/6 stick.granted Other epoch 1 for 2m → zoe#6 Other#2
-    bans ⇒ 0 kept
-    "#);
-}
+    lifting_a_mute_by_name_frees_the_next_registration: "
+        0s given ann login as=Ann; operator mute ann 'noise'
+        operator unban Ann ⇒ done
+        bans ⇒ 0 kept
+        ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one; next 5m
+        given ann unregister; ann login as=Ann
+        ann talking_stick ⇒ place 0 in room_2; Ann holds epoch 1 until 2m; next 2m
+            room_2/2 stick.granted Ann epoch 1 for 2m → Ann#2
+    ",
 
-#[test]
-fn unmuting_the_bearer_of_a_muted_name_lifts_the_name_and_no_other_handle() {
-    assert_snapshot!(check("
-        0s zoe login
-           ann login as=Ann
-           operator mute ann 'noise'
-           ann unregister
-           ben login as=Ann
-           operator unmute ben
-           ben talking_stick
-           bans
-           ann login as=Other
-           ann append 'x'
-           ann talking_stick
-    "), @r#"
-    0s zoe login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined zoe → zoe#1
-    ann login as=Ann ⇒ user_2 in room_1
-        room_1/2 user.joined Ann → zoe#2 Ann#1
-    operator mute ann 'noise' ⇒ done
-        room_1/3 moderation.muted Ann "noise" → zoe#3 Ann#2
-    ann unregister ⇒ done
-        user_2 is forgotten
-        room_1/4 user.left Ann → zoe#4
-    ben login as=Ann ⇒ user_3 in room_1
-        room_1/5 user.joined Ann → zoe#5 Ann#1
-    operator unmute ben ⇒ done
-    ben talking_stick ⇒ place 0 in room_1; Ann holds epoch 1 until 2m
-        room_1/6 stick.granted Ann epoch 1 for 2m → zoe#6 Ann#2
-    bans ⇒ 1 kept, the handle of Ann Mute: "noise"
-    ann login as=Other ⇒ user_4 in room_1
-        room_1/7 user.joined Other → zoe#7 Ann#3 Other#1
-    ann append 'x' ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
-    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
-    "#);
-}
-
-#[test]
-fn lifting_a_mute_by_name_frees_the_next_registration_and_not_this_one() {
-    assert_snapshot!(check("
-        0s ann login as=Ann
-           operator mute ann 'noise'
-           operator unban Ann
-           bans
-           ann talking_stick
-           ann unregister
-           ann login as=Ann
-           ann talking_stick
-    "), @r#"
-    0s ann login as=Ann ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined Ann → Ann#1
-    operator mute ann 'noise' ⇒ done
-        room_1/2 moderation.muted Ann "noise" → Ann#2
-    operator unban Ann ⇒ done
-    bans ⇒ 0 kept
-    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one; next 5m
-    ann unregister ⇒ done; next never
-        user_1 is forgotten
-    ann login as=Ann ⇒ user_2 in room_2; next 1m
-        room_2/1 user.joined Ann → Ann#1
-    ann talking_stick ⇒ place 0 in room_2; Ann holds epoch 1 until 2m; next 2m
-        room_2/2 stick.granted Ann epoch 1 for 2m → Ann#2
-    "#);
-}
-
-#[test]
-fn a_ban_is_lifted_by_the_name_with_all_handles_that_are_kept_with_it() {
-    assert_snapshot!(check("
-        0s zoe login
-           ann login as=Ann
-           operator mute ann 'noise'
-           ann unregister
-           ben login as=Ann
-           operator ban ben 'spam'
-           bans
-           ann login as=Other
-           ann unregister
-           operator unban ANN
-           bans
-           ben login as=Ann
-           ann login as=Other
-           ann talking_stick
-    "), @r#"
-    0s zoe login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined zoe → zoe#1
-    ann login as=Ann ⇒ user_2 in room_1
-        room_1/2 user.joined Ann → zoe#2 Ann#1
-    operator mute ann 'noise' ⇒ done
-        room_1/3 moderation.muted Ann "noise" → zoe#3 Ann#2
-    ann unregister ⇒ done
-        user_2 is forgotten
-        room_1/4 user.left Ann → zoe#4
-    ben login as=Ann ⇒ user_3 in room_1
-        room_1/5 user.joined Ann → zoe#5 Ann#1
-    operator ban ben 'spam' ⇒ done
-        user_3 is forgotten
-        room_1/6 user.left Ann → zoe#6
-    bans ⇒ 3 kept, Ann Ban: "spam", the handle of Ann Mute: "noise", the handle of Ann Ban: "spam"
-    ann login as=Other ⇒ user_4 in room_1
-        room_1/7 user.joined Other → zoe#7 Other#1
-    ann unregister ⇒ done
-        user_4 is forgotten
-        room_1/8 user.left Other → zoe#8
-    operator unban ANN ⇒ done
-    bans ⇒ 0 kept
-    ben login as=Ann ⇒ user_5 in room_1
-        room_1/9 user.joined Ann → zoe#9 Ann#1
-    ann login as=Other ⇒ user_6 in room_1
-        room_1/10 user.joined Other → zoe#10 Ann#2 Other#1
-    ann talking_stick ⇒ place 0 in room_1; Other holds epoch 1 until 2m
-        room_1/11 stick.granted Other epoch 1 for 2m → zoe#11 Ann#3 Other#2
-    "#);
+    a_ban_is_lifted_by_name_with_all_its_handles: r#"
+        0s given zoe login; ann login as=Ann; operator mute ann 'noise'; ann unregister
+        given ben login as=Ann
+        operator ban ben 'spam' ⇒ done
+            user_3 is forgotten
+            room_1/6 user.left Ann → zoe#6
+        bans ⇒ 3 kept, Ann Ban: "spam", the handle of Ann Mute: "noise", the handle of Ann Ban: "spam"
+        given ann login as=Other; ann unregister
+        operator unban ANN ⇒ done
+        bans ⇒ 0 kept
+        given ben login as=Ann; ann login as=Other
+        ann talking_stick ⇒ place 0 in room_1; Other holds epoch 1 until 2m
+            room_1/11 stick.granted Other epoch 1 for 2m → zoe#11 Ann#3 Other#2
+    "#,
 }

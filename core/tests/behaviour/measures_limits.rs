@@ -1,281 +1,102 @@
 //! The space for mutes and bans, and the effect of a muted name on a participant that takes it.
 
-use insta::assert_snapshot;
-
-use crate::check::check;
-
-#[test]
-fn what_is_kept_already_is_replaced() {
-    assert_snapshot!(check("
+scripts! {
+    what_is_kept_already_is_replaced: r#"
         config max_bans=2
-        0s ann login as=Ann
-           operator mute ann 'noise'
-           operator mute ann 'more noise'
-           bans
-           operator ban ann 'spam'
-           bans
-           ann login as=Other
-           ben login as=Ann
-    "), @r#"
-    0s ann login as=Ann ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined Ann → Ann#1
-    operator mute ann 'noise' ⇒ done
-        room_1/2 moderation.muted Ann "noise" → Ann#2
-    operator mute ann 'more noise' ⇒ done
-        room_1/3 moderation.muted Ann "more noise" → Ann#3
-    bans ⇒ 2 kept, Ann Mute: "more noise", the handle of Ann Mute: "more noise"
-    operator ban ann 'spam' ⇒ done; next never
-        user_1 is forgotten
-    bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
-    ann login as=Other ⇒ refused, blocked: An operator has barred you from this server
-    ben login as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
-    "#);
-}
+        0s given ann login as=Ann; operator mute ann 'noise'
+        operator mute ann 'more noise' ⇒ done
+            room_1/3 moderation.muted Ann "more noise" → Ann#3
+        bans ⇒ 2 kept, Ann Mute: "more noise", the handle of Ann Mute: "more noise"
+        operator ban ann 'spam' ⇒ done; next never
+            user_1 is forgotten
+        bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
+        ann login as=Other ⇒ refused, blocked: An operator has barred you from this server
+        ben login as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
+    "#,
 
-#[test]
-fn an_act_for_which_there_is_no_space_does_nothing() {
-    assert_snapshot!(check("
+    an_act_for_which_there_is_no_space_does_nothing: r#"
         config max_bans=2
-        0s ann login as=Ann
-           ben login as=Ben
-           ann talking_stick
-           operator ban_address 7 'flood'
-           operator mute ann 'noise'
-           operator ban ann 'spam'
-           ann send 'still here'
-           operator unban_address 7
-           operator mute ann 'noise'
-           operator ban ben 'spam'
-           operator ban_address 7 'flood'
-           operator unmute ann
-           operator ban ben 'spam'
-    "), @r#"
-    0s ann login as=Ann ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined Ann → Ann#1
-    ben login as=Ben ⇒ user_2 in room_1
-        room_1/2 user.joined Ben → Ann#2 Ben#1
-    ann talking_stick ⇒ place 0 in room_1; Ann holds epoch 1 until 2m
-        room_1/3 stick.granted Ann epoch 1 for 2m → Ann#3 Ben#2
-    operator ban_address 7 'flood' ⇒ done
-    operator mute ann 'noise' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 2
-    operator ban ann 'spam' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 2
-    ann send 'still here' ⇒ sent room_1/4 at 0s
-        room_1/4 message.received Ann: "still here" under epoch 1 → Ben#3
-    operator unban_address 7 ⇒ done
-    operator mute ann 'noise' ⇒ done
-        room_1/5 moderation.muted Ann "noise" → Ann#4 Ben#4
-        room_1/6 stick.released Ann epoch 1 → Ann#5 Ben#5
-    operator ban ben 'spam' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 2
-    operator ban_address 7 'flood' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 2
-    operator unmute ann ⇒ done
-    operator ban ben 'spam' ⇒ done; next 5m
-        user_2 is forgotten
-        room_1/7 user.left Ben → Ann#6
-    "#);
-}
+        0s given ann login as=Ann; ben login as=Ben; ann talking_stick
+        given operator ban_address 7 'flood'
+        each operator mute ann 'noise'; operator ban ann 'spam' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 2
+        ann send 'still here' ⇒ sent room_1/4 at 0s
+            room_1/4 message.received Ann: "still here" under epoch 1 → Ben#3
+        operator unban_address 7 ⇒ done
+        operator mute ann 'noise' ⇒ done
+            room_1/5 moderation.muted Ann "noise" → Ann#4 Ben#4
+            room_1/6 stick.released Ann epoch 1 → Ann#5 Ben#5
+        each operator ban ben 'spam'; operator ban_address 7 'flood' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 2
+        operator unmute ann ⇒ done
+        operator ban ben 'spam' ⇒ done; next 5m
+            user_2 is forgotten
+            room_1/7 user.left Ben → Ann#6
+    "#,
 
-#[test]
-fn a_given_name_needs_no_space() {
-    assert_snapshot!(check("
+    a_given_name_needs_no_space: r#"
         config max_bans=1
-        0s ann break chimaek
-           ben login as=Ben
-           operator mute ben 'noise'
-           operator mute ann 'noise'
-           operator ban ann 'spam'
-           bans
-    "), @r#"
-    0s ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
-    ben login as=Ben ⇒ user_2 in room_1
-        room_1/1 user.joined Ben → Ben#1
-    operator mute ben 'noise' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 1
-    operator mute ann 'noise' ⇒ done
-    operator ban ann 'spam' ⇒ done
-        user_1 is forgotten
-    bans ⇒ 1 kept, the handle of user_1 Ban: "spam"
-    "#);
-}
+        0s given ann break chimaek; ben login as=Ben
+        operator mute ben 'noise' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 1
+        operator mute ann 'noise' ⇒ done
+        operator ban ann 'spam' ⇒ done
+            user_1 is forgotten
+        bans ⇒ 1 kept, the handle of user_1 Ban: "spam"
+    "#,
 
-#[test]
-fn a_name_for_which_there_is_no_space_is_not_kept_until_there_is() {
-    assert_snapshot!(check("
+    a_name_without_space_is_kept_when_there_is_some: r#"
         config max_bans=1
-        0s zoe login
-           ann break chimaek
-           operator mute ann 'noise'
-           ann login as=Ann
-           ann talking_stick
-           bans
-           ann unregister
-           ben login as=Ann
-           ben talking_stick
-           ben unregister
-        1s resume max_bans=2
-           ann login as=Ann
-           ann talking_stick
-           bans
-    "), @r#"
-    0s zoe login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined zoe → zoe#1
-    ann break chimaek ⇒ user_2 on chimaek, stress 0, boss 1, told at 0s
-    operator mute ann 'noise' ⇒ done
-    ann login as=Ann ⇒ user_2 in room_1
-        room_1/2 user.joined Ann → zoe#2 Ann#1
-    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
-    bans ⇒ 1 kept, the handle of user_2 Mute: "noise"
-    ann unregister ⇒ done
-        user_2 is forgotten
-        room_1/3 user.left Ann → zoe#3
-    ben login as=Ann ⇒ user_3 in room_1
-        room_1/4 user.joined Ann → zoe#4 Ann#1
-    ben talking_stick ⇒ place 0 in room_1; Ann holds epoch 1 until 2m
-        room_1/5 stick.granted Ann epoch 1 for 2m → zoe#5 Ann#2
-    ben unregister ⇒ done
-        user_3 is forgotten
-        room_1/6 stick.released Ann epoch 1 → zoe#6
-        room_1/7 user.left Ann → zoe#7
-    1s resume max_bans=2 ⇒ done; next 61s
-    ann login as=Ann ⇒ user_4 in room_1
-        room_1/8 user.joined Ann → zoe#8 Ann#1
-    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
-    bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
-    "#);
-}
+        0s given zoe login; ann break chimaek; operator mute ann 'noise'; ann login as=Ann
+        ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+        bans ⇒ 1 kept, the handle of user_2 Mute: "noise"
+        given ann unregister; ben login as=Ann
+        ben talking_stick ⇒ place 0 in room_1; Ann holds epoch 1 until 2m
+            room_1/5 stick.granted Ann epoch 1 for 2m → zoe#5 Ann#2
+        given ben unregister
+        1s resume max_bans=2 ⇒ done; next 61s
+        given ann login as=Ann
+        ann talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+        bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
+    "#,
 
-#[test]
-fn beyond_a_lowered_limit_what_is_kept_is_replaced_and_nothing_added() {
-    assert_snapshot!(check("
-        0s ann login as=Ann
-           ben login as=Ben
-           operator mute ann 'noise'
-        1s resume max_bans=1
-           operator mute ann 'more noise'
-           operator mute ben 'noise'
-           bans
-    "), @r#"
-    0s ann login as=Ann ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined Ann → Ann#1
-    ben login as=Ben ⇒ user_2 in room_1
-        room_1/2 user.joined Ben → Ann#2 Ben#1
-    operator mute ann 'noise' ⇒ done
-        room_1/3 moderation.muted Ann "noise" → Ann#3 Ben#2
-    1s resume max_bans=1 ⇒ done; next 61s
-    operator mute ann 'more noise' ⇒ done
-        room_1/4 moderation.muted Ann "more noise" → Ann#4 Ben#3
-    operator mute ben 'noise' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 1
-    bans ⇒ 2 kept, Ann Mute: "more noise", the handle of Ann Mute: "more noise"
-    "#);
-}
+    beyond_a_lowered_limit_nothing_is_added: r#"
+        0s given ann login as=Ann; ben login as=Ben; operator mute ann 'noise'
+        1s resume max_bans=1 ⇒ done; next 61s
+        operator mute ann 'more noise' ⇒ done
+            room_1/4 moderation.muted Ann "more noise" → Ann#4 Ben#3
+        operator mute ben 'noise' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 1
+        bans ⇒ 2 kept, Ann Mute: "more noise", the handle of Ann Mute: "more noise"
+    "#,
 
-#[test]
-fn one_that_takes_a_muted_name_gives_up_the_stick_and_its_claims() {
-    assert_snapshot!(check("
-        0s ann login as=Ann
-           operator mute ann 'noise'
-           ann unregister
-           ben break chimaek
-           cat break chimaek
+    taking_a_muted_name_gives_up_stick_and_claims: "
+        0s given ann login as=Ann; operator mute ann 'noise'; ann unregister; ben,cat break chimaek
         # A given name stays given where it is the caller's own.
-           ben login as=user_2
-           cat login as=user_3
-           dan login as=Dan
-           ben talking_stick
-           cat talking_stick
-           dan talking_stick
+        given ben login as=user_2; cat login as=user_3; dan login as=Dan; ben,cat,dan talking_stick
         # A claim goes without an event.
-           cat enter_queue as=Ann
-           cat talking_stick
-           cat unregister
-           dan login den
-           ben login den as=Ann
-           ben talking_stick room=room_2
-    "), @r#"
-    0s ann login as=Ann ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined Ann → Ann#1
-    operator mute ann 'noise' ⇒ done
-        room_1/2 moderation.muted Ann "noise" → Ann#2
-    ann unregister ⇒ done; next never
-        user_1 is forgotten
-    ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s; next 1m
-    cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 0s
-    # A given name stays given where it is the caller's own.
-    ben login as=user_2 ⇒ user_2 in room_2
-        room_2/1 user.joined user_2 → user_2#1
-    cat login as=user_3 ⇒ user_3 in room_2; next 5m
-        room_2/2 user.joined user_3 → user_2#2 user_3#1
-    dan login as=Dan ⇒ user_4 in room_2; next 1m
-        room_2/3 user.joined Dan → user_2#3 user_3#2 Dan#1
-    ben talking_stick ⇒ place 0 in room_2; user_2 holds epoch 1 until 2m
-        room_2/4 stick.granted user_2 epoch 1 for 2m → user_2#4 user_3#3 Dan#2
-    cat talking_stick ⇒ place 1 in room_2; user_2 holds epoch 1 until 2m
-        room_2/5 stick.claimed user_3 place 1 → user_2#5 user_3#4 Dan#3
-    dan talking_stick ⇒ place 2 in room_2; user_2 holds epoch 1 until 2m; next 2m
-        room_2/6 stick.claimed Dan place 2 → user_2#6 user_3#5 Dan#4
-    # A claim goes without an event.
-    cat enter_queue as=Ann ⇒ user_3 waits at 1, estimated wait unknown
-    cat talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
-    cat unregister ⇒ done
-        user_3 is forgotten
-        room_2/7 user.left Ann → user_2#7 Dan#5
-    dan login den ⇒ refused, name_not_allowed: That name is not allowed: your handle has a name already, which cannot be changed
-    ben login den as=Ann ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
-    ben talking_stick room=room_2 ⇒ place 0 in room_2; user_2 holds epoch 1 until 2m
-    "#);
-}
+        cat enter_queue as=Ann ⇒ user_3 waits at 1, estimated wait unknown
+        cat talking_stick ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+        given cat unregister
+        dan login den ⇒ refused, name_not_allowed: That name is not allowed: your handle has a name already, which cannot be changed
+        ben login den as=Ann ⇒ refused, muted: An operator has muted you; you can read and join rooms, but not speak or open one
+        ben talking_stick room=room_2 ⇒ place 0 in room_2; user_2 holds epoch 1 until 2m
+    ",
 
-#[test]
-fn a_muted_name_that_is_refused_mutes_nobody() {
-    assert_snapshot!(check("
-        0s ann login as=Ann
-           operator mute ann 'noise'
-           ann unregister
-           ben break chimaek
-           ben login '' as=Ann
-           ben login as=Ben
-           ben talking_stick
-    "), @r#"
-    0s ann login as=Ann ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined Ann → Ann#1
-    operator mute ann 'noise' ⇒ done
-        room_1/2 moderation.muted Ann "noise" → Ann#2
-    ann unregister ⇒ done; next never
-        user_1 is forgotten
-    ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s; next 1m
-    ben login '' as=Ann ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is empty; next 5m
-    ben login as=Ben ⇒ user_2 in room_2
-        room_2/1 user.joined Ben → Ben#1
-    ben talking_stick ⇒ place 0 in room_2; Ben holds epoch 1 until 2m; next 2m
-        room_2/2 stick.granted Ben epoch 1 for 2m → Ben#2
-    "#);
-}
+    a_muted_name_that_is_refused_mutes_nobody: "
+        0s given ann login as=Ann; operator mute ann 'noise'; ann unregister; ben break chimaek
+        ben login '' as=Ann ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is empty; next 5m
+        given ben login as=Ben
+        ben talking_stick ⇒ place 0 in room_2; Ben holds epoch 1 until 2m; next 2m
+            room_2/2 stick.granted Ben epoch 1 for 2m → Ben#2
+    ",
 
-#[test]
-fn a_muted_participant_that_a_ban_puts_out_is_banned_and_not_muted() {
-    assert_snapshot!(check("
-        0s ann login as=Ann
-           operator mute ann 'noise'
-           operator ban ann 'spam'
-           bans
-           ann break chimaek
+    a_ban_takes_the_place_of_a_mute: r#"
+        0s given ann login as=Ann; operator mute ann 'noise'
+        operator ban ann 'spam' ⇒ done; next never
+            user_1 is forgotten
+        bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
+        ann break chimaek ⇒ refused, blocked: An operator has barred you from this server
         # Nobody bears the name, so no unmute reaches it.
-           ben login as=Ann
-           ben login as=Ben
-           operator unmute ben
-           bans
-    "), @r#"
-    0s ann login as=Ann ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined Ann → Ann#1
-    operator mute ann 'noise' ⇒ done
-        room_1/2 moderation.muted Ann "noise" → Ann#2
-    operator ban ann 'spam' ⇒ done; next never
-        user_1 is forgotten
-    bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
-    ann break chimaek ⇒ refused, blocked: An operator has barred you from this server
-    # Nobody bears the name, so no unmute reaches it.
-    ben login as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
-    ben login as=Ben ⇒ user_2 in room_2; next 1m
-        room_2/1 user.joined Ben → Ben#1
-    operator unmute ben ⇒ nothing to lift
-    bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
-    "#);
+        ben login as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
+        given ben login as=Ben
+        operator unmute ben ⇒ nothing to lift
+        bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
+    "#,
 }

@@ -1,358 +1,114 @@
 //! Pair rooms.
 
-use insta::assert_snapshot;
+use crate::check::play;
 
-use crate::check::check;
+scripts! {
+    a_pair_room_has_no_stick: r#"
+        0s given ann,ben pair
+        each ann talking_stick; ann talking_stick epoch=1 ⇒ refused, no_stick: A pair room has no talking stick; just send
+        ann send 'no stick needed' epoch=7 ⇒ sent room_1/2 at 0s
+            room_1/2 message.received ann: "no stick needed" → ben#2
+    "#,
 
-#[test]
-fn a_pair_room_has_no_stick() {
-    assert_snapshot!(check("
-        0s ann enter_queue as=ann
-           ann seen
-           ben enter_queue as=ben
-           ben seen
-           ann talking_stick
-           ann talking_stick epoch=1
-           ann send 'no stick needed' epoch=7
-    "), @r#"
-    0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found ben and ann → ann#1 ben#1
-    ann talking_stick ⇒ refused, no_stick: A pair room has no talking stick; just send
-    ann talking_stick epoch=1 ⇒ refused, no_stick: A pair room has no talking stick; just send
-    ann send 'no stick needed' epoch=7 ⇒ sent room_1/2 at 0s
-        room_1/2 message.received ann: "no stick needed" → ben#2
-    "#);
-}
+    drafts_work_in_pairs_too: r#"
+        0s given ann,ben pair
+        ann append 'one ' ⇒ draft of 4, 0 cut
+        ben append 'mine' ⇒ draft of 4, 0 cut
+        ann append 'two' ⇒ draft of 7, 0 cut
+        ann undo ⇒ draft of 4, 0 cut
+        ann push ⇒ sent room_1/2 at 0s
+            room_1/2 message.received ann: "one " → ben#2
+        ben reset ⇒ draft of 0, 0 cut
+        ben push ⇒ refused, draft_empty: Your draft is empty; append to it first
+    "#,
 
-#[test]
-fn drafts_work_in_pairs_too() {
-    assert_snapshot!(check("
-        0s ann enter_queue as=ann
-           ann seen
-           ben enter_queue as=ben
-           ben seen
-           ann append 'one '
-           ben append 'mine'
-           ann append 'two'
-           ann undo
-           ann push
-           ben reset
-           ben push
-    "), @r#"
-    0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found ben and ann → ann#1 ben#1
-    ann append 'one ' ⇒ draft of 4, 0 cut
-    ben append 'mine' ⇒ draft of 4, 0 cut
-    ann append 'two' ⇒ draft of 7, 0 cut
-    ann undo ⇒ draft of 4, 0 cut
-    ann push ⇒ sent room_1/2 at 0s
-        room_1/2 message.received ann: "one " → ben#2
-    ben reset ⇒ draft of 0, 0 cut
-    ben push ⇒ refused, draft_empty: Your draft is empty; append to it first
-    "#);
-}
-
-#[test]
-fn turns_left_are_told_from_ten_on_and_the_last_turn_ends_the_chat_for_both() {
-    assert_snapshot!(check("
+    turns_left_are_told_and_the_last_ends_the_chat: r#"
         config turn_limit=12
-        0s ann enter_queue as=ann
-           ann seen
-           ben enter_queue as=ben
-           ben seen
-           ann send '1'
-           ben send '2'
-           ann send '3'
-           ann send '4'
-           ann send '5'
-           ann send '6'
-           ann send '7'
-           ann send '8'
-           ann send '9'
-           ann send '10'
-           ann append '11'
-           ann push
-           ben send '12'
-           ann send '13'
-    "), @r#"
-    0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found ben and ann → ann#1 ben#1
-    ann send '1' ⇒ sent room_1/2 at 0s
-        room_1/2 message.received ann: "1" → ben#2
-    ben send '2' ⇒ sent room_1/3 at 0s, turns left 10
-        room_1/3 message.received ben: "2" → ann#2
-    ann send '3' ⇒ sent room_1/4 at 0s, turns left 9
-        room_1/4 message.received ann: "3" → ben#3
-    ann send '4' ⇒ sent room_1/5 at 0s, turns left 8
-        room_1/5 message.received ann: "4" → ben#4
-    ann send '5' ⇒ sent room_1/6 at 0s, turns left 7
-        room_1/6 message.received ann: "5" → ben#5
-    ann send '6' ⇒ sent room_1/7 at 0s, turns left 6
-        room_1/7 message.received ann: "6" → ben#6
-    ann send '7' ⇒ sent room_1/8 at 0s, turns left 5
-        room_1/8 message.received ann: "7" → ben#7
-    ann send '8' ⇒ sent room_1/9 at 0s, turns left 4
-        room_1/9 message.received ann: "8" → ben#8
-    ann send '9' ⇒ sent room_1/10 at 0s, turns left 3
-        room_1/10 message.received ann: "9" → ben#9
-    ann send '10' ⇒ sent room_1/11 at 0s, turns left 2
-        room_1/11 message.received ann: "10" → ben#10
-    ann append '11' ⇒ draft of 2, 0 cut
-    ann push ⇒ sent room_1/12 at 0s, turns left 1
-        room_1/12 message.received ann: "11" → ben#11
-    ben send '12' ⇒ sent room_1/13 at 0s, turns left 0
-        room_1/13 message.received ben: "12" → ann#3
-        room_1/14 partner.disconnected turn_limit → ann#4 ben#12
-    ann send '13' ⇒ refused, chat_ended: Chat has ended: it had all the messages that it may have
-    "#);
+        0s given ann,ben pair; ann send '1'
+        ben send '2' ⇒ sent room_1/3 at 0s, turns left 10
+            room_1/3 message.received ben: "2" → ann#2
+        ann send '3' ⇒ sent room_1/4 at 0s, turns left 9
+            room_1/4 message.received ann: "3" → ben#3
+        given ann send '4'; ann send '5'; ann send '6'; ann send '7'; ann send '8'
+        ann send '9' ⇒ sent room_1/10 at 0s, turns left 3
+            room_1/10 message.received ann: "9" → ben#9
+        ann send '10' ⇒ sent room_1/11 at 0s, turns left 2
+            room_1/11 message.received ann: "10" → ben#10
+        ann append '11' ⇒ draft of 2, 0 cut
+        ann push ⇒ sent room_1/12 at 0s, turns left 1
+            room_1/12 message.received ann: "11" → ben#11
+        ben send '12' ⇒ sent room_1/13 at 0s, turns left 0
+            room_1/13 message.received ben: "12" → ann#3
+            room_1/14 partner.disconnected turn_limit → ann#4 ben#12
+        ann send '13' ⇒ refused, chat_ended: Chat has ended: it had all the messages that it may have
+    "#,
+
+    when_one_leaves_the_chat_is_over_for_both: "
+        0s given ann,ben pair
+        ann leave_chat ⇒ left
+            room_1/2 partner.disconnected left → ben#2
+        # Leaving twice is no mistake.
+        given ann leave_chat room=room_1; ann leave_chat
+        each ann send 'x' room=room_1; ben send 'x' room=room_1; ben send 'x'; ben append 'x'; ben push ⇒ refused, chat_ended: Chat has ended: one of you left it
+        each ben undo; ben reset; ben talking_stick; ben typing; ben users; ben history room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
+        ben leave_chat ⇒ left
+    ",
+
+    a_block_ends_the_chat: "
+        0s given ann,ben pair
+        ann block ben ⇒ done
+            room_1/2 partner.disconnected blocked → ben#2
+        ben send 'x' ⇒ refused, chat_ended: Chat has ended: one of you blocked the other
+    ",
+
+    an_operator_ends_the_chat_for_both: "
+        0s given ann,ben pair
+        operator close room_1 'spam' ⇒ done
+            room_1/2 partner.disconnected closed → ann#2 ben#2
+        operator close room_1 'spam' ⇒ refused, chat_ended: Chat has ended: an operator closed it
+    ",
+
+    one_who_is_forgotten_has_left: "
+        0s given ann,ben pair
+        ann unregister ⇒ done
+            user_1 is forgotten
+            room_1/2 partner.disconnected left → ben#2
+        ben send 'x' ⇒ refused, chat_ended: Chat has ended: one of you left it
+        ben leave_chat ⇒ left
+        ben unregister ⇒ done; next never
+            user_2 is forgotten
+    ",
+
+    ended_chats_are_remembered_up_to_the_limit: "
+        config max_ended_rooms=1
+        0s given ann,ben pair; ann leave_chat; cat enter_queue; cat seen; ann enter_queue
+        given cat leave_chat
+        # Ann remembers the second only, Ben the first, Cat the second.
+        ann send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
+        each ann send 'x' room=room_2; ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
+        cat send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
+        # When Ben forgets too, the room is gone.
+        ben unregister ⇒ done
+            user_2 is forgotten
+        cat send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
+        ann leave_chat room=room_1 ⇒ left
+    ",
+
+    strangers_are_not_in_the_room: "
+        0s given ann,ben pair; cat login
+        each cat send 'x' room=room_1; cat history room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first; next 5m
+        cat leave_chat room=room_1 ⇒ left
+        each cat send 'x' room=room_9; cat leave_chat room=room_9; cat leave_chat room=room_0 ⇒ refused, room_not_found: Room not found
+    ",
 }
 
 #[test]
 fn without_a_turn_limit_a_chat_goes_on() {
-    let script = format!(
-        "config turn_limit=none
-         0s ann enter_queue
-            ann seen
-            ben enter_queue
-            ben seen
-            {}",
-        "ann send 'x'\n".repeat(250)
-    );
-    let told = check(&script);
-    assert!(told.ends_with("room_1/251 message.received user_1: \"x\" → user_2#251\n"));
+    let texts = "ann send 'x'\n".repeat(250);
+    let told = play(&format!(
+        "config turn_limit=none \n 0s given ann,ben pair\n{texts}"
+    ))
+    .transcript;
+    assert!(told.ends_with("room_1/251 message.received ann: \"x\" → ben#251\n"));
     assert!(!told.contains("turns left"));
-}
-
-#[test]
-fn when_one_leaves_the_other_is_told_and_later_calls_hear_that_the_chat_is_over() {
-    assert_snapshot!(check("
-        0s ann enter_queue as=ann
-           ann seen
-           ben enter_queue as=ben
-           ben seen
-           ann leave_chat
-           ann send 'x' room=room_1
-           ben send 'x' room=room_1
-           ben send 'x'
-           ben append 'x'
-           ben push
-           ben undo
-           ben reset
-           ben talking_stick
-           ben typing
-           ben users
-           ben history room=room_1
-    "), @r"
-    0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found ben and ann → ann#1 ben#1
-    ann leave_chat ⇒ left
-        room_1/2 partner.disconnected left → ben#2
-    ann send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben send 'x' ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben append 'x' ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben push ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben undo ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben reset ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben talking_stick ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben typing ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben users ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben history room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ");
-}
-
-#[test]
-fn leaving_twice_is_no_mistake() {
-    assert_snapshot!(check("
-        0s ann enter_queue
-           ann seen
-           ben enter_queue
-           ben seen
-           ann leave_chat room=room_1
-           ann leave_chat room=room_1
-           ann leave_chat
-           ben leave_chat
-    "), @r"
-    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
-    ann leave_chat room=room_1 ⇒ left
-        room_1/2 partner.disconnected left → user_2#2
-    ann leave_chat room=room_1 ⇒ left
-    ann leave_chat ⇒ left
-    ben leave_chat ⇒ left
-    ");
-}
-
-#[test]
-fn leaving_what_never_was_is_a_mistake() {
-    assert_snapshot!(check("
-        0s ann login
-           ann leave_chat room=room_2
-           ann leave_chat room=room_0
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ann leave_chat room=room_2 ⇒ refused, room_not_found: Room not found; next 5m
-    ann leave_chat room=room_0 ⇒ refused, room_not_found: Room not found
-    ");
-}
-
-#[test]
-fn a_block_ends_the_chat() {
-    assert_snapshot!(check("
-        0s ann enter_queue as=ann
-           ann seen
-           ben enter_queue as=ben
-           ben seen
-           ann block ben
-           ben send 'x'
-    "), @r"
-    0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found ben and ann → ann#1 ben#1
-    ann block ben ⇒ done
-        room_1/2 partner.disconnected blocked → ben#2
-    ben send 'x' ⇒ refused, chat_ended: Chat has ended: one of you blocked the other
-    ");
-}
-
-#[test]
-fn an_operator_ends_the_chat_for_both() {
-    assert_snapshot!(check("
-        0s ann enter_queue as=ann
-           ann seen
-           ben enter_queue as=ben
-           ben seen
-           operator close room_1 'spam'
-           operator close room_1 'spam'
-    "), @r"
-    0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found ben and ann → ann#1 ben#1
-    operator close room_1 'spam' ⇒ done
-        room_1/2 partner.disconnected closed → ann#2 ben#2
-    operator close room_1 'spam' ⇒ refused, chat_ended: Chat has ended: an operator closed it
-    ");
-}
-
-#[test]
-fn one_who_is_forgotten_has_left() {
-    assert_snapshot!(check("
-        0s ann enter_queue as=ann
-           ann seen
-           ben enter_queue as=ben
-           ben seen
-           ann unregister
-           ben send 'x'
-           ben leave_chat
-           ben unregister
-    "), @r"
-    0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found ben and ann → ann#1 ben#1
-    ann unregister ⇒ done
-        user_1 is forgotten
-        room_1/2 partner.disconnected left → ben#2
-    ben send 'x' ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben leave_chat ⇒ left
-    ben unregister ⇒ done; next never
-        user_2 is forgotten
-    ");
-}
-
-#[test]
-fn ended_chats_are_remembered_up_to_the_limit() {
-    assert_snapshot!(check("
-        config max_ended_rooms=1
-        0s ann enter_queue
-           ann seen
-           ben enter_queue
-           ben seen
-           ann leave_chat
-           cat enter_queue
-           cat seen
-           ann enter_queue
-           cat leave_chat
-        # Ann remembers the second only, Ben the first, Cat the second.
-           ann send 'x' room=room_1
-           ann send 'x' room=room_2
-           ben send 'x' room=room_1
-           cat send 'x' room=room_1
-        # When Ben forgets too, the room is gone.
-           ben unregister
-           cat send 'x' room=room_1
-           ann leave_chat room=room_1
-    "), @r"
-    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
-    ann leave_chat ⇒ left
-        room_1/2 partner.disconnected left → user_2#2
-    cat enter_queue ⇒ user_3 waits at 1, estimated wait 0s; next 1m
-    cat seen ⇒ done; next 5m
-    ann enter_queue ⇒ user_1 matched with user_3 in room_2
-        room_2/1 chatroom.found user_1 and user_3 → user_1#2 user_3#1
-    cat leave_chat ⇒ left
-        room_2/2 partner.disconnected left → user_1#3
-    # Ann remembers the second only, Ben the first, Cat the second.
-    ann send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
-    ann send 'x' room=room_2 ⇒ refused, chat_ended: Chat has ended: one of you left it
-    ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended: one of you left it
-    cat send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
-    # When Ben forgets too, the room is gone.
-    ben unregister ⇒ done
-        user_2 is forgotten
-    cat send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
-    ann leave_chat room=room_1 ⇒ left
-    ");
-}
-
-#[test]
-fn strangers_are_not_in_the_room() {
-    assert_snapshot!(check("
-        0s ann enter_queue
-           ann seen
-           ben enter_queue
-           ben seen
-           cat login
-           cat send 'x' room=room_1
-           cat history room=room_1
-           cat leave_chat room=room_1
-           cat send 'x' room=room_9
-    "), @r"
-    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
-    cat login ⇒ user_3 in room_2; next 1m
-        room_2/1 user.joined cat → cat#1
-    cat send 'x' room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first; next 5m
-    cat history room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
-    cat leave_chat room=room_1 ⇒ left
-    cat send 'x' room=room_9 ⇒ refused, room_not_found: Room not found
-    ");
 }

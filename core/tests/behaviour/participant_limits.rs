@@ -1,406 +1,182 @@
 //! Full rooms, servers and addresses: the participant that is away longest is replaced.
 
-use insta::assert_snapshot;
-
-use crate::check::check;
-
-#[test]
-fn in_a_full_room_the_member_longest_away_leaves_and_stays_registered() {
-    assert_snapshot!(check("
+scripts! {
+    in_a_full_room_the_member_longest_away_leaves: "
         config max_members=2
-        0s   ann login
-             ben login
-             ben seen
-        1s   ann seen
-        302s cat login
-             dan login
+        0s given ann,ben login; ben seen
+        1s given ann seen
+        302s cat login ⇒ user_3 in room_1; next 362s
+            room_1/3 user.away ben → ann#3 ben#2
+            room_1/4 user.away ann → ann#4 ben#3
+            room_1/5 user.left ben → ann#5 ben#4
+            room_1/6 user.joined cat → ann#6 cat#1
+        dan login ⇒ user_4 in room_1
+            room_1/7 user.left ann → ann#7 cat#2
+            room_1/8 user.joined dan → cat#3 dan#1
         # Both who are there were never away.
-             eve login from=1
-             ann typing room=room_1
-    "), @r"
-    0s   ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ben login ⇒ user_2 in room_1
-        room_1/2 user.joined ben → ann#2 ben#1
-    ben seen ⇒ done
-    1s   ann seen ⇒ done; next 5m
-    302s cat login ⇒ user_3 in room_1; next 362s
-        room_1/3 user.away ben → ann#3 ben#2
-        room_1/4 user.away ann → ann#4 ben#3
-        room_1/5 user.left ben → ann#5 ben#4
-        room_1/6 user.joined cat → ann#6 cat#1
-    dan login ⇒ user_4 in room_1
-        room_1/7 user.left ann → ann#7 cat#2
-        room_1/8 user.joined dan → cat#3 dan#1
-    # Both who are there were never away.
-    eve login from=1 ⇒ refused, room_full: At most 2 fit: the room is full, or you are in as many rooms as you may be
-    ann typing room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
-    ");
-}
+        eve login from=1 ⇒ refused, room_full: At most 2 fit: the room is full, or you are in as many rooms as you may be
+        ann typing room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
+    ",
 
-#[test]
-fn a_member_in_grace_keeps_its_place() {
-    assert_snapshot!(check("
+    a_member_in_grace_keeps_its_place: "
         config max_members=2
-        0s  ann login
-            ben login
-            ben open_stream
-            ann open_stream
-            ann close_stream
-        59s cat login
-        60s cat login
-    "), @r"
-    0s  ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ben login ⇒ user_2 in room_1
-        room_1/2 user.joined ben → ann#2 ben#1
-    ben open_stream ⇒ done
-    ann open_stream ⇒ done; next never
-    ann close_stream ⇒ done; next 1m
-    59s cat login ⇒ refused, room_full: At most 2 fit: the room is full, or you are in as many rooms as you may be
-    60s cat login ⇒ user_3 in room_1; next 2m
-        room_1/3 user.away ann → ann#3 ben#2
-        room_1/4 user.left ann → ann#4 ben#3
-        room_1/5 user.joined cat → ben#4 cat#1
-    ");
-}
+        0s given ann,ben login; ben,ann open_stream; ann close_stream
+        59s cat login ⇒ refused, room_full: At most 2 fit: the room is full, or you are in as many rooms as you may be
+        60s cat login ⇒ user_3 in room_1; next 2m
+            room_1/3 user.away ann → ann#3 ben#2
+            room_1/4 user.left ann → ann#4 ben#3
+            room_1/5 user.joined cat → ben#4 cat#1
+    ",
 
-#[test]
-fn a_member_that_is_already_in_a_full_room_takes_no_place() {
-    assert_snapshot!(check("
+    a_member_that_is_already_in_a_full_room_takes_no_place: "
         config max_members=2
-        0s ann login
-           ann seen
-           ben login
-           ben open_stream
-        6m ben login
-           ben users
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ann seen ⇒ done; next 5m
-    ben login ⇒ user_2 in room_1; next 1m
-        room_1/2 user.joined ben → ann#2 ben#1
-    ben open_stream ⇒ done; next 5m
-    6m ben login ⇒ user_2 in room_1; next 1445m
-        room_1/3 user.away ann → ann#3 ben#2
-    ben users ⇒ room_1: ann away since 0s, ben present since 0s
-    ");
-}
+        0s given ann login; ann seen; ben login; ben open_stream
+        6m ben login ⇒ user_2 in room_1; next 1445m
+            room_1/3 user.away ann → ann#3 ben#2
+        ben users ⇒ room_1: ann away since 0s, ben present since 0s
+    ",
 
-#[test]
-fn of_two_away_since_the_same_instant_the_lower_number_makes_place() {
-    assert_snapshot!(check("
+    of_two_equally_long_away_the_lower_makes_place: "
         config max_members=2
         # Ben joins first, and has the higher number.
-        0s ann break chimaek
-           ben login
-           ann login
-           ben seen
-        6m cat login
-    "), @r"
-    # Ben joins first, and has the higher number.
-    0s ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
-    ben login ⇒ user_2 in room_1
-        room_1/1 user.joined ben → ben#1
-    ann login ⇒ user_1 in room_1
-        room_1/2 user.joined ann → ann#1 ben#2
-    ben seen ⇒ done; next 5m
-    6m cat login ⇒ user_3 in room_1; next 7m
-        room_1/3 user.away ann → ann#2 ben#3
-        room_1/4 user.away ben → ann#3 ben#4
-        room_1/5 user.left ann → ann#4 ben#5
-        room_1/6 user.joined cat → ben#6 cat#1
-    ");
-    assert_snapshot!(check("
-        config max_participants=2
-        0s ann login
-           ben login
-           ben seen
-           ann seen
-        6m cat login
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ben login ⇒ user_2 in room_1
-        room_1/2 user.joined ben → ann#2 ben#1
-    ben seen ⇒ done
-    ann seen ⇒ done; next 5m
-    6m cat login ⇒ user_3 in room_1; next 7m
-        user_1 is forgotten
-        room_1/3 user.away ann → ben#2
-        room_1/4 user.away ben → ben#3
-        room_1/5 user.left ann → ben#4
-        room_1/6 user.joined cat → ben#5 cat#1
-    ");
-}
+        0s given ann break chimaek; ben,ann login; ben seen
+        6m cat login ⇒ user_3 in room_1; next 7m
+            room_1/3 user.away ann → ann#2 ben#3
+            room_1/4 user.away ben → ann#3 ben#4
+            room_1/5 user.left ann → ann#4 ben#5
+            room_1/6 user.joined cat → ben#6 cat#1
+    ",
 
-#[test]
-fn on_a_full_server_the_participant_longest_away_is_forgotten() {
-    assert_snapshot!(check("
+    of_two_equally_long_away_the_lower_is_forgotten: "
         config max_participants=2
-        0s   ann login
-             ben login den
-             ben seen
-        1s   ann seen
-        302s cat break chimaek
-             dan break chimaek
-             eve break chimaek
-             ben typing
-    "), @r"
-    0s   ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ben login den ⇒ user_2 in room_2
-        room_2/1 user.joined ben → ben#1
-    ben seen ⇒ done
-    1s   ann seen ⇒ done; next 5m
-    302s cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 302s; next 362s
-        user_2 is forgotten
-        room_1/2 user.away ann → ann#2
-    dan break chimaek ⇒ user_4 on chimaek, stress 0, boss 0, told at 302s
-        user_1 is forgotten
-    eve break chimaek ⇒ refused, server_full: The server is full; try again later
-    ben typing ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
-    ");
-}
+        0s given ann,ben login; ben,ann seen
+        6m cat login ⇒ user_3 in room_1; next 7m
+            user_1 is forgotten
+            room_1/3 user.away ann → ben#2
+            room_1/4 user.away ben → ben#3
+            room_1/5 user.left ann → ben#4
+            room_1/6 user.joined cat → ben#5 cat#1
+    ",
 
-#[test]
-fn a_refused_registration_takes_no_place() {
-    assert_snapshot!(check("
+    on_a_full_server_the_longest_away_is_forgotten: "
+        config max_participants=2
+        0s given ann login; ben login den; ben seen
+        1s given ann seen
+        302s cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 302s; next 362s
+            user_2 is forgotten
+            room_1/2 user.away ann → ann#2
+        dan break chimaek ⇒ user_4 on chimaek, stress 0, boss 0, told at 302s
+            user_1 is forgotten
+        eve break chimaek ⇒ refused, server_full: The server is full; try again later
+        ben typing ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    ",
+
+    a_refused_registration_takes_no_place: "
         config max_participants=1
-        0s ann login
-           ann seen
-        6m ben login as=ann from=1
-           ben login '' from=1
-           ann users
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ann seen ⇒ done; next 5m
-    6m ben login as=ann from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner; next 1445m
-        room_1/2 user.away ann → ann#2
-    ben login '' from=1 ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is empty
-    ann users ⇒ room_1: ann away since 0s
-    ");
-}
+        0s given ann login; ann seen
+        6m ben login as=ann from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner; next 1445m
+            room_1/2 user.away ann → ann#2
+        ben login '' from=1 ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is empty
+        ann users ⇒ room_1: ann away since 0s
+    ",
 
-#[test]
-fn one_who_came_back_was_not_away_longest() {
-    assert_snapshot!(check("
+    one_who_came_back_was_not_away_longest: "
         config max_participants=2
-        0s  ann break chimaek
-            ben break chimaek
-            ann seen
-        1s  ben seen
-        6m  ann seen
-        7m  cat break chimaek
-            cat seen
-        11m dan break chimaek
-    "), @r"
-    0s  ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
-    ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 1, told at 0s
-    ann seen ⇒ done
-    1s  ben seen ⇒ done; next 5m
-    6m  ann seen ⇒ done; next 11m
-    7m  cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 7m; next 8m
-        user_2 is forgotten
-    cat seen ⇒ done; next 11m
-    11m dan break chimaek ⇒ user_4 on chimaek, stress 0, boss 1, told at 11m; next 12m
-        user_1 is forgotten
-    ");
-}
+        0s given ann,ben break chimaek; ann seen
+        1s given ben seen
+        6m  ann seen ⇒ done; next 11m
+        7m  cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 7m; next 8m
+            user_2 is forgotten
+        cat seen ⇒ done; next 11m
+        11m dan break chimaek ⇒ user_4 on chimaek, stress 0, boss 1, told at 11m; next 12m
+            user_1 is forgotten
+    ",
 
-#[test]
-fn after_downtime_the_same_one_was_away_longest() {
-    assert_snapshot!(check("
+    after_downtime_the_same_one_was_away_longest: "
         config max_participants=3
-        0s  ann break chimaek
-            ben break chimaek
-            cat break chimaek
-            ann open_stream
-            ben open_stream
-            cat seen
-        1s  ben close_stream
-        6m  tick
-        9h  resume max_participants=3
+        0s given ann,ben,cat break chimaek; ann,ben open_stream; cat seen
+        1s given ben close_stream
+        6m  tick ⇒ done; next 86461s
+        9h  resume max_participants=3 ⇒ done; next 541m
         # Ann's stream broke; its grace ends later than Ben's and Cat's presence.
-        10h dan break chimaek
-            eve break chimaek
-            fay break chimaek
-            gus break chimaek
-    "), @r"
-    0s  ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
-    ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 1, told at 0s
-    cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 0s
-    ann open_stream ⇒ done
-    ben open_stream ⇒ done
-    cat seen ⇒ done; next 5m
-    1s  ben close_stream ⇒ done; next 61s
-    6m  tick ⇒ done; next 86461s
-    9h  resume max_participants=3 ⇒ done; next 541m
-    # Ann's stream broke; its grace ends later than Ben's and Cat's presence.
-    10h dan break chimaek ⇒ user_4 on chimaek, stress 0, boss 1, told at 10h; next 601m
-        user_2 is forgotten
-    eve break chimaek ⇒ user_5 on chimaek, stress 0, boss 1, told at 10h
-        user_3 is forgotten
-    fay break chimaek ⇒ user_6 on chimaek, stress 0, boss 0, told at 10h
-        user_1 is forgotten
-    gus break chimaek ⇒ refused, server_full: The server is full; try again later
-    ");
-}
+        10h dan break chimaek ⇒ user_4 on chimaek, stress 0, boss 1, told at 10h; next 601m
+            user_2 is forgotten
+        eve break chimaek ⇒ user_5 on chimaek, stress 0, boss 1, told at 10h
+            user_3 is forgotten
+        fay break chimaek ⇒ user_6 on chimaek, stress 0, boss 0, told at 10h
+            user_1 is forgotten
+        gus break chimaek ⇒ refused, server_full: The server is full; try again later
+    ",
 
-#[test]
-fn the_room_that_the_forgotten_one_had_to_itself_opens_anew() {
-    assert_snapshot!(check("
+    the_room_of_the_forgotten_one_opens_anew: "
         config max_participants=1 max_rooms=1
-        0s ann login den
-           ann seen
-        6m ben login den
-    "), @r"
-    0s ann login den ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ann seen ⇒ done; next 5m
-    6m ben login den ⇒ user_2 in room_2; next 7m
-        user_1 is forgotten
-        room_2/1 user.joined ben → ben#1
-    ");
-}
+        0s given ann login den; ann seen
+        6m ben login den ⇒ user_2 in room_2; next 7m
+            user_1 is forgotten
+            room_2/1 user.joined ben → ben#1
+    ",
 
-#[test]
-fn one_who_is_forgotten_leaves_a_place_in_the_room_too() {
-    assert_snapshot!(check("
+    one_who_is_forgotten_leaves_a_place_in_the_room_too: "
         config max_participants=3 max_members=2
-        0s ann login
-           ben login
-           ann seen
-        1s ben seen
-           cat break chimaek
-           cat open_stream
-        6m dan login
-           cat users
-           dan users
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ben login ⇒ user_2 in room_1
-        room_1/2 user.joined ben → ann#2 ben#1
-    ann seen ⇒ done
-    1s ben seen ⇒ done; next 5m
-    cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 1s; next 61s
-    cat open_stream ⇒ done; next 5m
-    6m dan login ⇒ user_4 in room_1; next 7m
-        user_1 is forgotten
-        room_1/3 user.away ann → ben#2
-        room_1/4 user.away ben → ben#3
-        room_1/5 user.left ann → ben#4
-        room_1/6 user.joined dan → ben#5 dan#1
-    cat users ⇒ refused, room_ambiguous: You are in 0 rooms; say which by room_id
-    dan users ⇒ room_1: ben away since 0s, dan present since 6m
-    ");
-}
+        0s given ann,ben login; ann seen
+        1s given ben seen; cat break chimaek; cat open_stream
+        6m dan login ⇒ user_4 in room_1; next 7m
+            user_1 is forgotten
+            room_1/3 user.away ann → ben#2
+            room_1/4 user.away ben → ben#3
+            room_1/5 user.left ann → ben#4
+            room_1/6 user.joined dan → ben#5 dan#1
+        cat users ⇒ refused, room_ambiguous: You are in 0 rooms; say which by room_id
+        dan users ⇒ room_1: ben away since 0s, dan present since 6m
+    ",
 
-#[test]
-fn an_address_has_so_many_participants_and_the_one_of_them_longest_away_makes_place() {
-    assert_snapshot!(check("
+    a_full_address_gives_up_its_own_longest_away: "
         config max_per_address=2
-        0s   ann break chimaek from=1
-             ben break chimaek from=1
-             cat break chimaek from=2
-             cat seen
-        1s   ben seen
-        2s   ann seen
+        0s given ann,ben break chimaek from=1; cat break chimaek from=2; cat seen
+        1s given ben seen
+        2s given ann seen
         # Cat is longest away, but of another address.
-        303s dan break chimaek from=1
-             eve break chimaek from=1
+        303s dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 1, told at 303s; next 363s
+            user_2 is forgotten
+        eve break chimaek from=1 ⇒ user_5 on chimaek, stress 0, boss 1, told at 303s
+            user_1 is forgotten
         # Those who are there make place as long as their handles were not used.
-             dan seen
-             fay break chimaek from=1
-             fay seen
-             gus break chimaek from=1
-             gus break chimaek from=2
-             cat break chimaek
-    "), @r"
-    0s   ann break chimaek from=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
-    ben break chimaek from=1 ⇒ user_2 on chimaek, stress 0, boss 1, told at 0s
-    cat break chimaek from=2 ⇒ user_3 on chimaek, stress 0, boss 0, told at 0s
-    cat seen ⇒ done
-    1s   ben seen ⇒ done
-    2s   ann seen ⇒ done; next 5m
-    # Cat is longest away, but of another address.
-    303s dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 1, told at 303s; next 363s
-        user_2 is forgotten
-    eve break chimaek from=1 ⇒ user_5 on chimaek, stress 0, boss 1, told at 303s
-        user_1 is forgotten
-    # Those who are there make place as long as their handles were not used.
-    dan seen ⇒ done
-    fay break chimaek from=1 ⇒ user_6 on chimaek, stress 0, boss 1, told at 303s
-        user_5 is forgotten
-    fay seen ⇒ done; next 603s
-    gus break chimaek from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away
-    gus break chimaek from=2 ⇒ user_7 on chimaek, stress 0, boss 1, told at 303s; next 363s
-    cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 1, told at 303s
-    ");
-}
+        dan seen ⇒ done
+        fay break chimaek from=1 ⇒ user_6 on chimaek, stress 0, boss 1, told at 303s
+            user_5 is forgotten
+        fay seen ⇒ done; next 603s
+        gus break chimaek from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away
+        gus break chimaek from=2 ⇒ user_7 on chimaek, stress 0, boss 1, told at 303s; next 363s
+        cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 1, told at 303s
+    ",
 
-#[test]
-fn on_a_full_server_a_full_address_gives_up_one_of_its_own() {
-    assert_snapshot!(check("
+    on_a_full_server_a_full_address_gives_up_one_of_its_own: "
         config max_participants=3 max_per_address=2
-        0s   ann break chimaek from=1
-             ben break chimaek from=1
-             cat break chimaek from=2
-             cat seen
-        1s   ann seen
-             ben open_stream
-        302s dan break chimaek from=1
-             dan seen
-             eve break chimaek from=1
+        0s given ann,ben break chimaek from=1; cat break chimaek from=2; cat seen
+        1s given ann seen; ben open_stream
+        302s dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 1, told at 302s; next 362s
+            user_1 is forgotten
+        dan seen ⇒ done; next 602s
+        eve break chimaek from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away
         # An address with space takes the place of any.
-             eve break chimaek from=3
-    "), @r"
-    0s   ann break chimaek from=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
-    ben break chimaek from=1 ⇒ user_2 on chimaek, stress 0, boss 1, told at 0s
-    cat break chimaek from=2 ⇒ user_3 on chimaek, stress 0, boss 0, told at 0s
-    cat seen ⇒ done
-    1s   ann seen ⇒ done
-    ben open_stream ⇒ done; next 5m
-    302s dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 1, told at 302s; next 362s
-        user_1 is forgotten
-    dan seen ⇒ done; next 602s
-    eve break chimaek from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away
-    # An address with space takes the place of any.
-    eve break chimaek from=3 ⇒ user_5 on chimaek, stress 0, boss 1, told at 302s; next 362s
-        user_3 is forgotten
-    ");
-}
+        eve break chimaek from=3 ⇒ user_5 on chimaek, stress 0, boss 1, told at 302s; next 362s
+            user_3 is forgotten
+    ",
 
-#[test]
-fn an_address_counts_who_registered_there_until_it_is_forgotten() {
-    assert_snapshot!(check("
+    an_address_counts_its_own_until_they_are_forgotten: "
         config max_per_address=1
-        0s ann break chimaek from=1 key=1
+        0s ann break chimaek from=1 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
         # A repeated registration takes no second place, wherever it comes from.
-           ann new break chimaek from=1 key=1
-           ann new break chimaek from=2 key=1
-           ben break chimaek from=2
-           ann seen
-           cat break chimaek from=1
-           ann unregister
-           cat break chimaek from=1
-        1m dan break chimaek from=1
-    "), @r"
-    0s ann break chimaek from=1 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
-    # A repeated registration takes no second place, wherever it comes from.
-    ann new break chimaek from=1 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s
-    ann new break chimaek from=2 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s
-    ben break chimaek from=2 ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s
-    ann seen ⇒ done
-    cat break chimaek from=1 ⇒ refused, address_full: At most 1 may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away
-    ann unregister ⇒ done
-        user_1 is forgotten
-    cat break chimaek from=1 ⇒ user_3 on chimaek, stress 0, boss 1, told at 0s
-    1m dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 0, told at 1m; next 2m
-        user_2 is forgotten
-        user_3 is forgotten
-    ");
+        ann new break chimaek from=1 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s
+        ann new break chimaek from=2 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s
+        ben break chimaek from=2 ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s
+        ann seen ⇒ done
+        cat break chimaek from=1 ⇒ refused, address_full: At most 1 may be registered from your address, and all of them are in use. Do not register again: pass the handle of one of them, unregister one, or wait until one has gone away
+        ann unregister ⇒ done
+            user_1 is forgotten
+        cat break chimaek from=1 ⇒ user_3 on chimaek, stress 0, boss 1, told at 0s
+        1m dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 0, told at 1m; next 2m
+            user_2 is forgotten
+            user_3 is forgotten
+    ",
 }

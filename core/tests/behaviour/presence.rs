@@ -1,493 +1,186 @@
 //! Presence and its consequences.
 
-use insta::assert_snapshot;
+scripts! {
+    one_with_an_unused_handle_is_forgotten_after_a_minute: "
+        0s given ann,ben login; ben open_stream
+        59.999s tick ⇒ done
+        60s tick ⇒ done; next never
+            user_1 is forgotten
+            room_1/3 user.away ann → ben#2
+            room_1/4 user.left ann → ben#3
+        ann typing ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+        ann login ⇒ user_3 in room_1; next 2m
+            room_1/5 user.joined ann → ben#4 ann#1
+    ",
 
-use crate::check::check;
+    any_call_keeps_one_present_for_five_minutes: "
+        0s given ann login
+        10s ann typing ⇒ done; next 310s
+            ~ room_1 ann types
+        309s ann send 'refused calls count too' ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant; next 609s
+        # To be heard of through reads does so, too.
+        10m ann seen ⇒ done; next 15m
+        899s tick ⇒ done
+        15m tick ⇒ done; next 1455m
+            room_1/2 user.away ann → ann#2
+    ",
 
-#[test]
-fn one_whose_handle_is_never_used_is_forgotten_after_a_minute() {
-    assert_snapshot!(check("
-        0s ann login
-           ben login
-           ben open_stream
-        59.999s tick
-        60s tick
-            ann typing
-            ann login
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ben login ⇒ user_2 in room_1
-        room_1/2 user.joined ben → ann#2 ben#1
-    ben open_stream ⇒ done
-    59.999s tick ⇒ done
-    60s tick ⇒ done; next never
-        user_1 is forgotten
-        room_1/3 user.away ann → ben#2
-        room_1/4 user.left ann → ben#3
-    ann typing ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
-    ann login ⇒ user_3 in room_1; next 2m
-        room_1/5 user.joined ann → ben#4 ann#1
-    ");
-}
+    an_open_stream_keeps_one_present_for_ever: "
+        0s given ann login
+        1s  ann open_stream ⇒ done; next never
+        40h tick ⇒ done
+        40h ann users ⇒ room_1: ann present since 0s
+    ",
 
-#[test]
-fn any_call_keeps_one_present_for_five_minutes() {
-    assert_snapshot!(check("
-        0s   ann login
-        10s  ann typing
-        309s ann send 'refused calls count too'
-        608s tick
-        609s tick
-    "), @r"
-    0s   ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    10s  ann typing ⇒ done; next 310s
-        ~ room_1 ann types
-    309s ann send 'refused calls count too' ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant; next 609s
-    608s tick ⇒ done
-    609s tick ⇒ done; next 87009s
-        room_1/2 user.away ann → ann#2
-    ");
-}
+    past_the_grace_after_the_last_stream_one_is_away: "
+        0s given ann,ben login; ben open_stream
+        # To close one that is not open changes nothing.
+        ann close_stream ⇒ done
+        given ann,ann open_stream
+        10s ann close_stream ⇒ done
+        ann users ⇒ room_1: ann present since 0s, ben present since 0s
+        20s ann close_stream ⇒ done; next 80s
+        79s ann users ⇒ room_1: ann reconnecting since 0s, ben present since 0s
+        80s tick ⇒ done; next 86480s
+            room_1/3 user.away ann → ann#3 ben#2
+        ben users ⇒ room_1: ann away since 0s, ben present since 0s
+    ",
 
-#[test]
-fn being_heard_of_through_reads_counts_like_a_call() {
-    assert_snapshot!(check("
-        0s   ann login
-        50s  ann seen
-        349s tick
-        350s tick
-    "), @r"
-    0s   ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    50s  ann seen ⇒ done; next 350s
-    349s tick ⇒ done
-    350s tick ⇒ done; next 86750s
-        room_1/2 user.away ann → ann#2
-    ");
-}
-
-#[test]
-fn an_open_stream_keeps_one_present_for_ever() {
-    assert_snapshot!(check("
-        0s  ann login
-        1s  ann open_stream
-        40h tick
-        40h ann users
-    "), @r"
-    0s  ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    1s  ann open_stream ⇒ done; next never
-    40h tick ⇒ done
-    40h ann users ⇒ room_1: ann present since 0s
-    ");
-}
-
-#[test]
-fn closing_the_last_stream_begins_the_grace() {
-    assert_snapshot!(check("
-        0s  ann login
-            ann open_stream
-            ann open_stream
-        10s ann close_stream
-            ann users
-        20s ann close_stream
-        30s ann users
-    "), @r"
-    0s  ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ann open_stream ⇒ done; next never
-    ann open_stream ⇒ done
-    10s ann close_stream ⇒ done
-    ann users ⇒ room_1: ann present since 0s
-    20s ann close_stream ⇒ done; next 80s
-    30s ann users ⇒ room_1: ann reconnecting since 0s
-    ");
-}
-
-#[test]
-fn past_the_grace_one_is_away() {
-    assert_snapshot!(check("
-        0s  ann login
-            ben login
-            ben open_stream
-            ann open_stream
-        20s ann close_stream
-        80s tick
-            ben users
-    "), @r"
-    0s  ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ben login ⇒ user_2 in room_1
-        room_1/2 user.joined ben → ann#2 ben#1
-    ben open_stream ⇒ done
-    ann open_stream ⇒ done; next never
-    20s ann close_stream ⇒ done; next 80s
-    80s tick ⇒ done; next 86480s
-        room_1/3 user.away ann → ann#3 ben#2
-    ben users ⇒ room_1: ann away since 0s, ben present since 0s
-    ");
-}
-
-#[test]
-fn a_partner_hears_of_the_last_stream_closing_and_of_the_return() {
-    assert_snapshot!(check("
-        0s  ann enter_queue as=ann
-            ann seen
-            ben enter_queue as=ben
-            ben seen
-            ben seen
-            ann open_stream
-        1s  ann close_stream
-        60s ann open_stream
+    a_partner_hears_of_the_grace_and_of_the_return: r#"
+        0s given ann,ben pair; ben seen; ann open_stream
+        1s  ann close_stream ⇒ done; next 61s
+            room_1/2 partner.away ann → ben#2
+        60s ann open_stream ⇒ done; next 5m
+            room_1/3 partner.reconnected ann → ben#3
         # Only within the grace is a return told.
-        61s ann send 'here I am'
-    "), @r#"
-    0s  ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found ben and ann → ann#1 ben#1
-    ben seen ⇒ done
-    ann open_stream ⇒ done
-    1s  ann close_stream ⇒ done; next 61s
-        room_1/2 partner.away ann → ben#2
-    60s ann open_stream ⇒ done; next 5m
-        room_1/3 partner.reconnected ann → ben#3
-    # Only within the grace is a return told.
-    61s ann send 'here I am' ⇒ sent room_1/4 at 61s
-        room_1/4 message.received ann: "here I am" → ben#4
-    "#);
-}
+        61s ann send 'here I am' ⇒ sent room_1/4 at 61s
+            room_1/4 message.received ann: "here I am" → ben#4
+    "#,
 
-#[test]
-fn a_pair_room_ends_when_the_grace_is_over() {
-    assert_snapshot!(check("
-        0s  ann enter_queue as=ann
-            ann seen
-            ben enter_queue as=ben
-            ben seen
-            ben open_stream
-            ann open_stream
-        1s  ann close_stream
-        61s tick
-            ben send 'hello?'
-    "), @r"
-    0s  ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    ben enter_queue as=ben ⇒ user_2 waits at 2, estimated wait unknown; next 1m
-    ben seen ⇒ done; next 5m
-        room_1/1 chatroom.found ben and ann → ann#1 ben#1
-    ben open_stream ⇒ done
-    ann open_stream ⇒ done; next never
-    1s  ann close_stream ⇒ done; next 61s
-        room_1/2 partner.away ann → ben#2
-    61s tick ⇒ done; next 86461s
-        room_1/3 partner.disconnected timeout → ann#2 ben#3
-    ben send 'hello?' ⇒ refused, chat_ended: Chat has ended: one of you was away, after no call for 5m or a lost connection
-    ");
-}
+    a_pair_room_ends_when_the_grace_is_over: "
+        0s given ann,ben pair; ben,ann open_stream
+        1s  ann close_stream ⇒ done; next 61s
+            room_1/2 partner.away ann → ben#2
+        61s tick ⇒ done; next 86461s
+            room_1/3 partner.disconnected timeout → ann#2 ben#3
+        ben send 'hello?' ⇒ refused, chat_ended: Chat has ended: one of you was away, after no call for 5m or a lost connection
+    ",
 
-#[test]
-fn a_partner_is_told_of_a_grace_that_began_before_the_match() {
-    assert_snapshot!(check("
+    a_grace_that_began_before_the_match_is_told: "
         config matching=interests interest_patience=20s
-        0s  ann enter_queue as=ann interests=tea
-            ann seen
-            ann open_stream
-        1s  ben enter_queue as=ben interests=jam
-            ben seen
-            ben open_stream
-        2s  ann close_stream
-            ben close_stream
-        21s ben typing
-        22s ann leave_chat
+        0s given ann enter_queue as=ann interests=tea; ann seen; ann open_stream
+        1s given ben enter_queue as=ben interests=jam; ben seen; ben open_stream
+        2s  ann close_stream ⇒ done
+        ben close_stream ⇒ done
+        21s ben typing ⇒ done; next 62s
+            ~ room_1 ben types
+            room_1/1 chatroom.found ben and ann → ann#1 ben#1
+            room_1/2 partner.away ann → ben#2
+            room_1/3 partner.away ben → ann#2
+            room_1/4 partner.reconnected ben → ann#3
+        22s ann leave_chat ⇒ left; next 321s
+            room_1/5 partner.reconnected ann → ben#3
+            room_1/6 partner.disconnected left → ben#4
         # One is in grace, and the other has just called.
-            ann enter_queue
-            ann open_stream
-        23s ann close_stream
-            dan enter_queue as=dan
-            dan seen
-            ann typing
-    "), @r"
-    0s  ann enter_queue as=ann interests=tea ⇒ user_1 waits at 1, estimated wait unknown; next 20s
-    ann seen ⇒ done
-    ann open_stream ⇒ done
-    1s  ben enter_queue as=ben interests=jam ⇒ user_2 waits at 2, estimated wait unknown
-    ben seen ⇒ done
-    ben open_stream ⇒ done
-    2s  ann close_stream ⇒ done
-    ben close_stream ⇒ done
-    21s ben typing ⇒ done; next 62s
-        ~ room_1 ben types
-        room_1/1 chatroom.found ben and ann → ann#1 ben#1
-        room_1/2 partner.away ann → ben#2
-        room_1/3 partner.away ben → ann#2
-        room_1/4 partner.reconnected ben → ann#3
-    22s ann leave_chat ⇒ left; next 321s
-        room_1/5 partner.reconnected ann → ben#3
-        room_1/6 partner.disconnected left → ben#4
-    # One is in grace, and the other has just called.
-    ann enter_queue ⇒ user_1 waits at 1, estimated wait 20.5s
-    ann open_stream ⇒ done
-    23s ann close_stream ⇒ done; next 83s
-    dan enter_queue as=dan ⇒ user_3 waits at 2, estimated wait 20.5s
-    dan seen ⇒ done
-        room_2/1 chatroom.found dan and ann → ann#4 dan#1
-        room_2/2 partner.away ann → dan#2
-    ann typing ⇒ done; next 321s
-        ~ room_2 ann types
-        room_2/3 partner.reconnected ann → dan#3
-    ");
-}
+        ann enter_queue ⇒ user_1 waits at 1, estimated wait 20.5s
+        ann open_stream ⇒ done
+        23s ann close_stream ⇒ done; next 83s
+        dan enter_queue as=dan ⇒ user_3 waits at 2, estimated wait 20.5s
+        dan seen ⇒ done
+            room_2/1 chatroom.found dan and ann → ann#4 dan#1
+            room_2/2 partner.away ann → dan#2
+        ann typing ⇒ done; next 321s
+            ~ room_2 ann types
+            room_2/3 partner.reconnected ann → dan#3
+    ",
 
-#[test]
-fn going_away_leaves_the_queue() {
-    assert_snapshot!(check("
-        0s   ann enter_queue
-             ann seen
-        300s ben enter_queue
-        301s ann leave_queue
-    "), @r"
-    0s   ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ann seen ⇒ done; next 5m
-    300s ben enter_queue ⇒ user_2 waits at 1, estimated wait unknown; next 6m
-    301s ann leave_queue ⇒ was not waiting
-    ");
-}
+    going_away_leaves_the_queue: "
+        0s given ann enter_queue; ann seen
+        300s ben enter_queue ⇒ user_2 waits at 1, estimated wait unknown; next 6m
+        301s ann leave_queue ⇒ was not waiting
+    ",
 
-#[test]
-fn going_away_gives_the_stick_back_and_withdraws_a_claim() {
-    assert_snapshot!(check("
+    going_away_gives_the_stick_back_and_withdraws_a_claim: "
         config stick_lease=10m
-        0s  ann login
-            ben login
-            cat login
-            cat open_stream
-            ann open_stream
-            ben open_stream
-            ann talking_stick
-            ben talking_stick
-            cat talking_stick
-        1s  ben close_stream
-            ann close_stream
-        61s tick
-    "), @r"
-    0s  ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ben login ⇒ user_2 in room_1
-        room_1/2 user.joined ben → ann#2 ben#1
-    cat login ⇒ user_3 in room_1
-        room_1/3 user.joined cat → ann#3 ben#2 cat#1
-    cat open_stream ⇒ done
-    ann open_stream ⇒ done
-    ben open_stream ⇒ done; next never
-    ann talking_stick ⇒ place 0 in room_1; ann holds epoch 1 until 10m; next 10m
-        room_1/4 stick.granted ann epoch 1 for 10m → ann#4 ben#3 cat#2
-    ben talking_stick ⇒ place 1 in room_1; ann holds epoch 1 until 10m
-        room_1/5 stick.claimed ben place 1 → ann#5 ben#4 cat#3
-    cat talking_stick ⇒ place 2 in room_1; ann holds epoch 1 until 10m
-        room_1/6 stick.claimed cat place 2 → ann#6 ben#5 cat#4
-    1s  ben close_stream ⇒ done; next 61s
-    ann close_stream ⇒ done
-    61s tick ⇒ done; next 661s
-        room_1/7 stick.released ann epoch 1 → ann#7 ben#6 cat#5
-        room_1/8 stick.granted ben epoch 2 for 10m → ann#8 ben#7 cat#6
-        room_1/9 user.away ann → ann#9 ben#8 cat#7
-        room_1/10 stick.released ben epoch 2 → ann#10 ben#9 cat#8
-        room_1/11 stick.granted cat epoch 3 for 10m → ann#11 ben#10 cat#9
-        room_1/12 user.away ben → ann#12 ben#11 cat#10
-    ");
-}
+        0s given ann,ben,cat login; cat,ann,ben open_stream; ann,ben,cat talking_stick
+        1s  ben close_stream ⇒ done; next 61s
+        ann close_stream ⇒ done
+        61s tick ⇒ done; next 661s
+            room_1/7 stick.released ann epoch 1 → ann#7 ben#6 cat#5
+            room_1/8 stick.granted ben epoch 2 for 10m → ann#8 ben#7 cat#6
+            room_1/9 user.away ann → ann#9 ben#8 cat#7
+            room_1/10 stick.released ben epoch 2 → ann#10 ben#9 cat#8
+            room_1/11 stick.granted cat epoch 3 for 10m → ann#11 ben#10 cat#9
+            room_1/12 user.away ben → ann#12 ben#11 cat#10
+    ",
 
-#[test]
-fn away_or_not_one_stays_in_named_rooms_with_draft_and_inbox() {
-    assert_snapshot!(check("
-        0s  ann login
-            ben login
-            ann talking_stick
-            ann append 'unsaid'
-            ben open_stream
-        5m  ben talking_stick
-            ben send 'anyone?'
-            ben push
-            ben reset
-        6m  ann talking_stick
-            ann push
-            ann read after=0 max=4
-    "), @r#"
-    0s  ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ben login ⇒ user_2 in room_1
-        room_1/2 user.joined ben → ann#2 ben#1
-    ann talking_stick ⇒ place 0 in room_1; ann holds epoch 1 until 2m
-        room_1/3 stick.granted ann epoch 1 for 2m → ann#3 ben#2
-    ann append 'unsaid' ⇒ draft of 6, 0 cut
-    ben open_stream ⇒ done; next 2m
-    5m  ben talking_stick ⇒ place 0 in room_1; ben holds epoch 2 until 7m; next 7m
-        room_1/4 stick.expired ann epoch 1 → ann#4 ben#3
-        room_1/5 user.away ann → ann#5 ben#4
-        room_1/6 stick.granted ben epoch 2 for 2m → ann#6 ben#5
-    ben send 'anyone?' ⇒ sent room_1/7 at 5m
-        room_1/7 message.received ben: "anyone?" under epoch 2 → ann#7
-    ben push ⇒ refused, draft_empty: Your draft is empty; append to it first
-    ben reset ⇒ draft of 0, 0 cut; next 1445m
-        room_1/8 stick.released ben epoch 2 → ann#8 ben#6
-    6m  ann talking_stick ⇒ place 0 in room_1; ann holds epoch 3 until 8m; next 8m
-        room_1/9 user.back ann → ann#9 ben#7
-        room_1/10 stick.granted ann epoch 3 for 2m → ann#10 ben#8
-    ann push ⇒ sent room_1/11 at 6m; next 11m
-        room_1/11 message.received ann: "unsaid" under epoch 3 → ben#9
-        room_1/12 stick.released ann epoch 3 → ann#11 ben#10
-    ann read after=0 max=4 ⇒ cursor 4, 7 unread
-        #1 room_1/1 user.joined ann
-        #2 room_1/2 user.joined ben
-        #3 room_1/3 stick.granted ann epoch 1 for 2m
-        #4 room_1/4 stick.expired ann epoch 1
-    "#);
-}
+    away_one_stays_in_named_rooms_with_draft_and_inbox: r#"
+        0s given ann,ben login; ann talking_stick; ann append 'unsaid'; ben open_stream
+        5m  ben talking_stick ⇒ place 0 in room_1; ben holds epoch 2 until 7m; next 7m
+            room_1/4 stick.expired ann epoch 1 → ann#4 ben#3
+            room_1/5 user.away ann → ann#5 ben#4
+            room_1/6 stick.granted ben epoch 2 for 2m → ann#6 ben#5
+        ben send 'anyone?' ⇒ sent room_1/7 at 5m
+            room_1/7 message.received ben: "anyone?" under epoch 2 → ann#7
+        ben push ⇒ refused, draft_empty: Your draft is empty; append to it first
+        ben reset ⇒ draft of 0, 0 cut; next 1445m
+            room_1/8 stick.released ben epoch 2 → ann#8 ben#6
+        6m  ann talking_stick ⇒ place 0 in room_1; ann holds epoch 3 until 8m; next 8m
+            room_1/9 user.back ann → ann#9 ben#7
+            room_1/10 stick.granted ann epoch 3 for 2m → ann#10 ben#8
+        ann push ⇒ sent room_1/11 at 6m; next 11m
+            room_1/11 message.received ann: "unsaid" under epoch 3 → ben#9
+            room_1/12 stick.released ann epoch 3 → ann#11 ben#10
+        ann read after=0 max=4 ⇒ cursor 4, 7 unread
+            #1 room_1/1 user.joined ann
+            #2 room_1/2 user.joined ben
+            #3 room_1/3 stick.granted ann epoch 1 for 2m
+            #4 room_1/4 stick.expired ann epoch 1
+    "#,
 
-#[test]
-fn any_call_brings_one_back_even_a_refused_one() {
-    assert_snapshot!(check("
-        0s ann login
-           ben login
-           ben open_stream
-           ann seen
-        6m ann send 'x'
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ben login ⇒ user_2 in room_1
-        room_1/2 user.joined ben → ann#2 ben#1
-    ben open_stream ⇒ done
-    ann seen ⇒ done; next 5m
-    6m ann send 'x' ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant; next 11m
-        room_1/3 user.away ann → ann#3 ben#2
-        room_1/4 user.back ann → ann#4 ben#3
-    ");
-}
+    any_call_brings_one_back_even_a_refused_one: "
+        0s given ann,ben login; ben open_stream; ann seen
+        6m ann send 'x' ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant; next 11m
+            room_1/3 user.away ann → ann#3 ben#2
+            room_1/4 user.back ann → ann#4 ben#3
+        # A read does so, too.
+        12m ann seen ⇒ done; next 17m
+            room_1/5 user.away ann → ann#5 ben#4
+            room_1/6 user.back ann → ann#6 ben#5
+    ",
 
-#[test]
-fn reads_bring_one_back() {
-    assert_snapshot!(check("
-        0s ann login
-           ann seen
-        6m ann seen
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ann seen ⇒ done; next 5m
-    6m ann seen ⇒ done; next 11m
-        room_1/2 user.away ann → ann#2
-        room_1/3 user.back ann → ann#3
-    ");
-}
+    one_away_for_a_day_is_forgotten_and_the_name_free: "
+        0s given ann login as=Ann; ben login; ben open_stream; ann seen
+        5m  tick ⇒ done; next 1445m
+            room_1/3 user.away Ann → Ann#3 ben#2
+        1445m ann typing ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again; next never
+            user_1 is forgotten
+            room_1/4 user.left Ann → ben#3
+        cat login as=Ann ⇒ user_3 in room_1; next 1446m
+            room_1/5 user.joined Ann → ben#4 Ann#1
+    ",
 
-#[test]
-fn one_who_stays_away_for_a_day_is_forgotten_and_the_name_is_free() {
-    assert_snapshot!(check("
-        0s  ann login as=Ann
-            ben login
-            ben open_stream
-            ann seen
-        5m  tick
-        1445m ann typing
-            cat login as=Ann
-    "), @r"
-    0s  ann login as=Ann ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined Ann → Ann#1
-    ben login ⇒ user_2 in room_1
-        room_1/2 user.joined ben → Ann#2 ben#1
-    ben open_stream ⇒ done
-    ann seen ⇒ done; next 5m
-    5m  tick ⇒ done; next 1445m
-        room_1/3 user.away Ann → Ann#3 ben#2
-    1445m ann typing ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again; next never
-        user_1 is forgotten
-        room_1/4 user.left Ann → ben#3
-    cat login as=Ann ⇒ user_3 in room_1; next 1446m
-        room_1/5 user.joined Ann → ben#4 Ann#1
-    ");
-}
+    the_last_to_be_forgotten_closes_the_room: "
+        0s given ann login den; ann seen
+        1445m tick ⇒ done; next never
+            user_1 is forgotten
+        ben login den ⇒ user_2 in room_2; next 1446m
+            room_2/1 user.joined ben → ben#1
+    ",
 
-#[test]
-fn the_last_to_be_forgotten_closes_the_room() {
-    assert_snapshot!(check("
-        0s    ann login den
-              ann seen
-        1445m tick
-              ben login den
-    "), @r"
-    0s    ann login den ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ann seen ⇒ done; next 5m
-    1445m tick ⇒ done; next never
-        user_1 is forgotten
-    ben login den ⇒ user_2 in room_2; next 1446m
-        room_2/1 user.joined ben → ben#1
-    ");
-}
-
-#[test]
-fn a_stream_too_many_is_refused() {
-    assert_snapshot!(check("
+    a_stream_too_many_is_refused: "
         config max_streams=2
-        0s ann login
-           ann open_stream
-           ann open_stream
-        1s ann open_stream
-           ann close_stream
-           ann open_stream
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ann open_stream ⇒ done; next never
-    ann open_stream ⇒ done
-    1s ann open_stream ⇒ refused, rate_limited: Too many calls; try again in 1s
-    ann close_stream ⇒ done
-    ann open_stream ⇒ done
-    ");
-}
+        0s given ann login; ann,ann open_stream
+        1s ann open_stream ⇒ refused, rate_limited: Too many calls; try again in 1s
+        ann close_stream ⇒ done
+        ann open_stream ⇒ done
+    ",
 
-#[test]
-fn a_stream_opens_for_its_participant_and_not_for_another_with_the_same_handle() {
-    assert_snapshot!(check("
-        0s ann login
-           ann unregister
-           ann login
+    a_stream_is_not_for_the_next_with_the_same_handle: "
+        0s given ann login; ann unregister; ann login
         # The first of the two is gone.
-           user_1 open_stream
-           user_1 seen
-           user_1 close_stream
-           user_1 ack 1
-        1m tick
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ann unregister ⇒ done; next never
-        user_1 is forgotten
-    ann login ⇒ user_2 in room_2; next 1m
-        room_2/1 user.joined ann → ann#1
-    # The first of the two is gone.
-    user_1 open_stream ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
-    user_1 seen ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
-    user_1 close_stream ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
-    user_1 ack 1 ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
-    1m tick ⇒ done; next never
-        user_2 is forgotten
-    ");
-}
-
-#[test]
-fn closing_a_stream_that_is_not_open_changes_nothing() {
-    assert_snapshot!(check("
-        0s ann login
-           ann close_stream
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ann close_stream ⇒ done
-    ");
+        each user_1 open_stream; user_1 seen; user_1 close_stream; user_1 ack 1 ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+        1m tick ⇒ done; next never
+            user_2 is forgotten
+    ",
 }

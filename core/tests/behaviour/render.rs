@@ -7,15 +7,6 @@ use chat_core::{
     Span, Time, UserId, WasWaiting, Who,
 };
 
-/// A line with look-alike and invisible characters escaped.
-pub(crate) fn plain(line: &str) -> String {
-    let shown = |c: char| match c.is_ascii() && !c.is_control() {
-        true => c.to_string(),
-        false => c.escape_unicode().to_string(),
-    };
-    line.chars().map(shown).collect()
-}
-
 /// An instant as the script writes it: the span since its beginning.
 pub(crate) fn time(at: Time) -> Span {
     at.since(Time(0))

@@ -13,6 +13,9 @@
 //! 5s  ann read after=3 max=2        reads change nothing: read, users, history, notices, mood
 //! 6s  resume stick_lease=8s         back after downtime, under another configuration
 //! 7s  resume lost                   back after the loss of a life
+//!     given ann,ben login; ann send 'hi'   a set-up: all is accepted, and no result is shown
+//!     given ann,ben pair            each enters the queue by its name, and uses its handle
+//!     each ann push; ann undo       all are refused alike, which is shown once
 //! ```
 
 use std::sync::Arc;
@@ -23,36 +26,6 @@ use chat_core::{
 };
 
 use crate::words::Words;
-
-/// A parsed line of a script.
-#[derive(Debug)]
-pub(crate) enum Line {
-    /// An entry for the Hub.
-    Entry(Entry),
-    /// A participant's read.
-    Read(UserId, Read),
-    /// An operator reads the reports.
-    Reports,
-    /// An operator reads mutes and bans.
-    Bans,
-}
-
-/// A read.
-#[derive(Debug)]
-pub(crate) enum Read {
-    Inbox {
-        after: Option<Seq>,
-        max: usize,
-    },
-    Users(Option<RoomId>),
-    History {
-        room: Option<RoomId>,
-        before: Option<u64>,
-        limit: usize,
-    },
-    Notices,
-    Mood,
-}
 
 /// The handle of a script's participant.
 pub(crate) fn handle(name: &str) -> SecretHash {
@@ -88,39 +61,52 @@ pub(crate) fn configured(config: &Config, words: &mut Words) -> Config {
 /// Finds the participant with this name in the script; `user_9` is the one with that id.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<UserId>;
 
-/// Parses one line without its time.
-pub(crate) fn line(words: &mut Words, config: &Config, lookup: Lookup<'_>) -> Line {
-    let actor = words.next();
-    let line = match actor.as_str() {
-        "tick" => Line::Entry(Entry::Tick),
-        "step" => Line::Entry(Entry::Stepped),
-        "resume" => Line::Entry(Entry::Resumed {
+/// The lines that one with several steps stands for.
+pub(crate) fn steps(line: &str) -> Vec<String> {
+    let keyword = ["given ", "each "]
+        .iter()
+        .find_map(|word| line.split_once(word));
+    let (_, steps) = keyword.expect("a keyword before the steps");
+    let mut lines = Vec::new();
+    for step in steps.split("; ") {
+        let (actors, act) = step.split_once(' ').expect("who does what");
+        for actor in actors.split(',') {
+            if act == "pair" {
+                lines.push(format!("{actor} enter_queue as={actor}"));
+                lines.push(format!("{actor} seen"));
+            } else {
+                lines.push(format!("{actor} {act}"));
+            }
+        }
+    }
+    lines
+}
+
+/// Parses what an actor does.
+pub(crate) fn entry(actor: &str, words: &mut Words, config: &Config, lookup: Lookup<'_>) -> Entry {
+    match actor {
+        "tick" => Entry::Tick,
+        "step" => Entry::Stepped,
+        "resume" => Entry::Resumed {
             continuity: match words.take("lost") {
                 Some(_) => Continuity::Broken,
                 None => Continuity::Whole,
             },
             config: Box::new(configured(config, words)),
             version: "test".into(),
-        }),
-        "operator" => Line::Entry(Entry::Operate {
+        },
+        "operator" => Entry::Operate {
             operator: "olga".into(),
             act: act(words, lookup),
-        }),
-        "reports" => Line::Reports,
-        "bans" => Line::Bans,
+        },
         name => of_participant(name, words, lookup),
-    };
-    words.end();
-    line
+    }
 }
 
-fn of_participant(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Line {
+fn of_participant(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Entry {
     if let Some(implied) = implied(words) {
         let user = participant(name, lookup);
-        return Line::Entry(Entry::Implied { user, implied });
-    }
-    if let Some(read) = read(words) {
-        return Line::Read(participant(name, lookup), read);
+        return Entry::Implied { user, implied };
     }
     let mints = matches!(words.peek(), "login" | "enter_queue" | "break") && lookup(name).is_none();
     let caller = if words.take("new").is_some() || mints {
@@ -132,16 +118,14 @@ fn of_participant(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Line {
     } else {
         Caller::Handle(handle(name))
     };
-    let key = words.number("key").map(RequestKey);
-    let command = command(name, words, lookup);
-    Line::Entry(Entry::Call {
+    Entry::Call {
         caller,
-        key,
-        command,
-    })
+        key: words.number("key").map(RequestKey),
+        command: command(name, words, lookup),
+    }
 }
 
-fn participant(name: &str, lookup: Lookup<'_>) -> UserId {
+pub(crate) fn participant(name: &str, lookup: Lookup<'_>) -> UserId {
     lookup(name).unwrap_or_else(|| {
         let number = name.strip_prefix("user_").and_then(|n| n.parse().ok());
         UserId(number.unwrap_or_else(|| panic!("nobody is called {name}")))
@@ -173,26 +157,6 @@ fn marks(words: &mut Words) -> Implied {
         acknowledged,
         delivered: seq,
     }
-}
-
-fn read(words: &mut Words) -> Option<Read> {
-    let read = match words.peek() {
-        "read" => Read::Inbox {
-            after: words.number("after").map(Seq),
-            max: words.number("max").unwrap_or(usize::MAX),
-        },
-        "users" => Read::Users(words.number("room").map(RoomId)),
-        "history" => Read::History {
-            room: words.number("room").map(RoomId),
-            before: words.number("before"),
-            limit: words.number("limit").unwrap_or(usize::MAX),
-        },
-        "notices" => Read::Notices,
-        "mood" => Read::Mood,
-        _ => return None,
-    };
-    words.next();
-    Some(read)
 }
 
 fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// The words of one line. Single quotes group words; `'x'*300` repeats.
+/// The words of one line. Single quotes group words, `'x'*300` repeats, and `\u{e9}` is a character.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     plain: std::collections::VecDeque<String>,
@@ -14,9 +14,10 @@ pub(crate) struct Words {
 impl Words {
     pub(crate) fn of(line: &str) -> Self {
         let mut words = Self {
-            line: line.to_owned(),
+            line: unescaped(line),
             ..Self::default()
         };
+        let line = words.line.clone();
         let mut rest = line.trim_start();
         while !rest.is_empty() {
             let (word, quoted, after) = first_word(rest);
@@ -87,6 +88,19 @@ impl Words {
             self.named
         );
     }
+}
+
+fn unescaped(line: &str) -> String {
+    let mut parts = line.split("\\u{");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let (code, rest) = part.split_once('}').expect("a closed escape");
+        let code = u32::from_str_radix(code, 16).expect("a code");
+        text + char::from_u32(code)
+            .expect("a character")
+            .encode_utf8(&mut [0; 4])
+            + rest
+    })
 }
 
 /// The first word, whether it was quoted, and the rest.

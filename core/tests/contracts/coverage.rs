@@ -114,7 +114,7 @@ fn kept(
 }
 
 #[test]
-fn random_journals_reach_every_refusal_every_event_and_every_limit() {
+fn random_journals_reach_every_refusal_event_and_limit() {
     let mut runner = TestRunner::deterministic();
     let mut reached = Reached {
         codes: NOT_FROM_ENTRIES.into(),

@@ -76,23 +76,16 @@ pub(crate) fn handles() -> impl Iterator<Item = SecretHash> {
 /// An entry with the effect of an entry's envelope alone: time advances, and a caller with a handle
 /// is seen, as is one whose stream opens.
 pub(crate) fn envelope(hub: &Hub, entry: &Entry) -> Entry {
-    let seen = match entry {
-        Entry::Call {
-            caller: Caller::Handle(handle),
-            ..
-        } => hub.user_by_handle(handle),
-        Entry::Implied {
-            user,
-            implied: Implied::OpenStream,
-        } => Some(*user),
-        Entry::Call { .. }
-        | Entry::Implied { .. }
-        | Entry::Operate { .. }
-        | Entry::Tick
-        | Entry::Started { .. }
-        | Entry::Resumed { .. }
-        | Entry::Stepped => None,
-    };
+    let mut seen = None;
+    if let Entry::Call {
+        caller: Caller::Handle(handle),
+        ..
+    } = entry
+    {
+        seen = hub.user_by_handle(handle);
+    } else if let Some((user, Implied::OpenStream)) = entry.implied() {
+        seen = Some(user);
+    }
     seen.map_or(Entry::Tick, |user| Entry::Implied {
         user,
         implied: Implied::Seen { waiting: None },
@@ -221,14 +214,8 @@ fn secret(person: u8, salt: u8) -> SecretHash {
 fn registration() -> impl Strategy<Value = Entry> {
     let speechless = Just(Command::Unregister);
     let command = prop_oneof![20 => login(), 10 => enter(), 2 => take_break(), 1 => speechless];
-    (0..PEOPLE, 0..2u64, key(), command).prop_map(|(person, from, key, command)| {
-        let caller = Caller::New {
-            handle: secret(person, 1),
-            reader: secret(person, 2),
-            from: Address(from),
-        };
-        by(person, caller, key, command)
-    })
+    (0..PEOPLE, 0..2u64, key(), command)
+        .prop_map(|(person, from, key, command)| by(person, newcomer(person, from), key, command))
 }
 
 fn entry() -> impl Strategy<Value = Entry> {
@@ -280,21 +267,21 @@ fn coming_back() -> impl Strategy<Value = Entry> {
             _ => Operate::Mute { user, reason },
         }
     });
-    let of =
-        |(person, command), caller: fn(u8) -> Caller| by(person, caller(person), None, command);
+    let newcomer = |one| newcomer(one, u64::from(one % 2));
+    let known_as = |one| Caller::Handle(secret(one, 1));
     prop_oneof![
-        3 => (0..PEOPLE, new).prop_map(move |call| of(call, newcomer)),
-        3 => (0..PEOPLE, known).prop_map(move |call| of(call, |one| Caller::Handle(secret(one, 1)))),
+        3 => (0..PEOPLE, new).prop_map(move |(one, new)| by(one, newcomer(one), None, new)),
+        3 => (0..PEOPLE, known).prop_map(move |(one, known)| by(one, known_as(one), None, known)),
         3 => act.prop_map(|act| Entry::Operate { operator: "olga".into(), act }),
         1 => entry(),
     ]
 }
 
-fn newcomer(person: u8) -> Caller {
+fn newcomer(person: u8, from: u64) -> Caller {
     Caller::New {
         handle: secret(person, 1),
         reader: secret(person, 2),
-        from: Address(u64::from(person % 2)),
+        from: Address(from),
     }
 }
 

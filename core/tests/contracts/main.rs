@@ -2,7 +2,6 @@
 //! all of them are reached.
 
 mod coverage;
-mod damage;
 mod determinism;
 mod inbox;
 mod journal;

@@ -1,4 +1,4 @@
-//! Reads change no state.
+//! Reads change no state, nor does asking for the next deadline.
 
 use chat_core::{Hub, RoomId, RoomSeq, Seq, Span};
 use proptest::prelude::*;
@@ -29,14 +29,16 @@ fn read_everything(hub: &Hub) -> usize {
 
 proptest! {
     #[test]
-    fn reads_move_nothing(journal in journal()) {
+    fn reads_and_asking_for_the_next_deadline_move_nothing(journal in journal()) {
         let (mut read, mut unread) = (journal.hub(), journal.hub());
         for (at, entry) in &journal.entries {
             let before = read.digest();
             prop_assert!(read_everything(&read) > 0);
+            prop_assert_eq!(read.poll_timeout(), read.clone().poll_timeout());
             prop_assert_eq!(read.digest(), before);
             prop_assert_eq!(step(&mut read, *at, entry), step(&mut unread, *at, entry));
         }
         prop_assert_eq!(read.digest(), unread.digest());
+        prop_assert_eq!(read.poll_timeout(), unread.poll_timeout());
     }
 }

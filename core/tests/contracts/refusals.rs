@@ -12,7 +12,7 @@ use crate::journal::{envelope, journal, step};
 
 proptest! {
     #[test]
-    fn a_refusal_leaves_what_its_envelope_alone_would_have_left(journal in journal()) {
+    fn a_refusal_leaves_what_its_envelope_alone_leaves(journal in journal()) {
         let mut hub = journal.hub();
         for (at, entry) in &journal.entries {
             let mut twin = hub.clone();

@@ -102,15 +102,13 @@ impl Model {
 }
 
 fn entry(who: u8, act: Act, epoch: Option<Epoch>) -> Entry {
-    let (user, room) = (UserId(u64::from(who) + 1), Some(ROOM));
-    let reason = || "why".into();
+    let (user, room, reason) = (UserId(u64::from(who) + 1), Some(ROOM), "why".into());
     let command = match act {
         Act::Claim => Command::TalkingStick { room, epoch },
-        Act::Send => Command::SendMessage {
-            room,
-            text: "hi".into(),
-            epoch,
-        },
+        Act::Send => {
+            let text = "hi".into();
+            Command::SendMessage { room, text, epoch }
+        }
         Act::Push => Command::Push { room, epoch },
         Act::Reset => Command::Reset { room, epoch },
         Act::Leave => Command::LeaveChat { room },
@@ -118,37 +116,26 @@ fn entry(who: u8, act: Act, epoch: Option<Epoch>) -> Entry {
             username: format!("member {who}").into(),
             room: "lobby".into(),
         },
-        Act::Mute => {
-            return operate(Operate::Mute {
-                user,
-                reason: reason(),
-            });
-        }
+        Act::Mute => return operate(Operate::Mute { user, reason }),
         Act::Unmute => return operate(Operate::Unmute { user }),
         Act::Kick => {
-            return operate(Operate::Kick {
-                user,
-                room: ROOM,
-                reason: reason(),
-            });
+            let room = ROOM;
+            return operate(Operate::Kick { user, room, reason });
         }
     };
     call(who, command)
 }
 
 fn operate(act: Operate) -> Entry {
-    Entry::Operate {
-        operator: "olga".into(),
-        act,
-    }
+    let operator = "olga".into();
+    Entry::Operate { operator, act }
 }
 
 fn call(who: u8, command: Command) -> Entry {
-    let (handle, reader) = (SecretHash([who; 16]), SecretHash([who + 100; 16]));
     Entry::Call {
         caller: Caller::New {
-            handle,
-            reader,
+            handle: SecretHash([who; 16]),
+            reader: SecretHash([who + 100; 16]),
             from: Address(0),
         },
         key: None,

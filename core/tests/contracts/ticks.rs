@@ -4,7 +4,7 @@ use chat_core::{Entry, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::journal::{journal, steady_journal, step};
+use crate::journal::{steady_journal, step};
 
 proptest! {
     /// Advancing the clock takes no position, so the digests are always equal.
@@ -57,17 +57,5 @@ proptest! {
         }
         prop_assert_eq!(plain.position(), ticked.position());
         prop_assert_eq!(plain.digest(), ticked.digest());
-    }
-
-    /// Querying the next deadline, however often, changes nothing.
-    #[test]
-    fn asking_for_the_next_deadline_changes_nothing(journal in journal()) {
-        let (mut asked, mut unasked) = (journal.hub(), journal.hub());
-        for (at, entry) in &journal.entries {
-            prop_assert_eq!(asked.poll_timeout(), asked.clone().poll_timeout());
-            prop_assert_eq!(step(&mut asked, *at, entry), step(&mut unasked, *at, entry));
-        }
-        prop_assert_eq!(asked.digest(), unasked.digest());
-        prop_assert_eq!(asked.poll_timeout(), unasked.poll_timeout());
     }
 }

@@ -1,230 +1,156 @@
 //! Admission: refusals before the journal, and its counters.
 
-use chat_core::config::RateLimit;
-use chat_core::{Address, Call, Caller, Command, Config, Continuity, Node, Operate, Span, Ticket};
+use std::sync::Arc;
 
-use crate::shell::{Shell, check, command, secret, send};
+use chat_core::{Address, Call, Command, Config, Continuity, Node, Operate, Span, Ticket, UserId};
+
+use crate::shell::{Shell, TYPING, check, command, config, login, newcomer, rate, send, text};
+
+const HERE: Address = Address(1);
+const THERE: Address = Address(2);
+
+fn register(name: &str, from: Address) -> Call {
+    Call::Command {
+        caller: newcomer(name, from),
+        key: None,
+        command: login(name),
+    }
+}
+
+impl Shell {
+    fn codes(&self, tickets: &[Ticket]) -> Vec<Option<&'static str>> {
+        tickets.iter().map(|ticket| self.code(*ticket)).collect()
+    }
+
+    /// Makes a command so many times, and commits those that are taken: their number.
+    fn flood(&mut self, times: usize, command: impl Fn() -> Call) -> usize {
+        let calls: Vec<_> = (0..times).map(|_| self.call(command())).collect();
+        self.commit();
+        self.codes(&calls)
+            .iter()
+            .filter(|code| code.is_none())
+            .count()
+    }
+
+    /// Registers participants from one address, and commits those that are taken.
+    fn register(&mut self, from: Address, names: &[&str]) -> Vec<Option<&'static str>> {
+        let register = |name: &&str| self.call_from(from, register(name, from));
+        let calls: Vec<_> = names.iter().map(register).collect();
+        self.commit();
+        self.codes(&calls)
+    }
+
+    fn operate(&mut self, act: Operate) {
+        let operator = "op".into();
+        self.done(Call::Operate { operator, act });
+    }
+}
 
 #[test]
-fn beyond_the_pending_limit_calls_are_refused_as_overloaded() {
-    let mut shell = Shell::with_pair(Config {
-        max_pending: 2,
-        ..Config::default()
-    });
-    let calls: Vec<_> = (0..3).map(|_| shell.call(send("ann", "hi"))).collect();
-    assert_eq!(calls.map_codes(&shell), [None, None, Some("overloaded")]);
+fn beyond_the_pending_limit_calls_are_refused() {
+    let mut shell = Shell::pair_with(|config| config.max_pending = 2);
+    let calls = [(); 3].map(|()| shell.call(send("ann", "hi")));
+    assert_eq!(shell.codes(&calls), [None, None, Some("overloaded")]);
     shell.commit();
     let more = shell.call(send("ann", "hi"));
     assert_eq!(shell.code(more), None);
 }
 
-trait Codes {
-    fn map_codes(&self, shell: &Shell) -> Vec<Option<&'static str>>;
-}
-
-impl Codes for Vec<Ticket> {
-    fn map_codes(&self, shell: &Shell) -> Vec<Option<&'static str>> {
-        self.iter().map(|ticket| shell.code(*ticket)).collect()
-    }
-}
-
 #[test]
 fn floods_cost_no_journal() {
-    let bucket = RateLimit::rate(1, 2);
-    let mut shell = Shell::with_pair(Config {
-        rate_limit: bucket,
-        ..Config::default()
-    });
+    let mut shell = Shell::pair_with(|config| config.rate_limit = rate(1, 2));
     shell.now += Span::secs(10);
     let before = shell.journal.len();
-    let calls: Vec<_> = (0..100).map(|_| shell.call(send("ann", "hi"))).collect();
-    shell.commit();
-    let limited = calls
-        .map_codes(&shell)
-        .iter()
-        .filter(|c| **c == Some("rate_limited"))
-        .count();
-    assert_eq!((limited, shell.journal.len() - before), (98, 2));
-    let other = shell.call(send("ben", "hi"));
-    shell.commit();
+    assert_eq!(shell.flood(100, || send("ann", "hi")), 2);
+    let limited = shell.call(send("ann", "hi"));
+    assert_eq!(shell.code(limited), Some("rate_limited"));
+    assert_eq!(shell.journal.len() - before, 2);
+    let other = shell.done(send("ben", "hi"));
     assert_eq!(shell.code(other), None, "others are not disturbed");
 }
 
-fn register(name: &str, from: Address) -> Call {
-    Call::Command {
-        caller: Caller::New {
-            handle: secret(name, 0),
-            reader: secret(name, 1),
-            from,
-        },
-        key: None,
-        command: Command::Login {
-            username: name.into(),
-            room: "lobby".into(),
-        },
-    }
-}
-
-/// At most two registrations at once, and one more each second.
-fn slow_registration() -> Config {
-    Config {
-        registration_rate_limit: RateLimit::rate(1, 2),
-        ..Config::default()
-    }
-}
-
 #[test]
-fn an_address_registers_no_faster_than_its_rate_and_others_are_not_disturbed() {
-    let mut shell = Shell::new(slow_registration());
+fn an_address_registers_no_faster_than_its_rate() {
+    let mut shell = Shell::new(config(|config| config.registration_rate_limit = rate(1, 2)));
     let before = shell.journal.len();
-    let [here, there] = [Address(1), Address(2)];
-    let calls = ["ann", "ben", "cat"].map(|name| shell.call_from(here, register(name, here)));
-    shell.commit();
-    let codes = calls.to_vec().map_codes(&shell);
-    assert_eq!(codes, [None, None, Some("rate_limited")]);
+    let limited = Some("rate_limited");
+    assert_eq!(
+        shell.register(HERE, &["ann", "ben", "cat"]),
+        [None, None, limited]
+    );
     assert_eq!(shell.journal.len() - before, 2, "a flood costs no journal");
-    let other = shell.call_from(there, register("cat", there));
-    shell.commit();
-    assert_eq!(shell.code(other), None);
+    assert_eq!(shell.register(THERE, &["cat"]), [None]);
     shell.now += Span::secs(1);
-    let calls = ["dan", "eve"].map(|name| shell.call_from(here, register(name, here)));
-    shell.commit();
-    let codes = calls.to_vec().map_codes(&shell);
-    assert_eq!(codes, [None, Some("rate_limited")]);
+    assert_eq!(shell.register(HERE, &["dan", "eve"]), [None, limited]);
 }
 
 #[test]
 fn refused_registrations_count_and_calls_by_handle_do_not() {
-    let mut shell = Shell::new(slow_registration());
-    let here = Address(1);
-    let calls: Vec<_> = ["ann", "Server", "ben"]
-        .into_iter()
-        .map(|name| {
-            let call = shell.call_from(here, register(name, here));
-            shell.commit();
-            call
-        })
-        .collect();
-    let codes = calls.map_codes(&shell);
+    let mut shell = Shell::new(config(|config| config.registration_rate_limit = rate(1, 2)));
+    assert_eq!(shell.register(HERE, &["ann"]), [None]);
     assert_eq!(
-        codes,
-        [None, Some("name_not_allowed"), Some("rate_limited")]
+        shell.register(HERE, &["Server"]),
+        [Some("name_not_allowed")]
     );
-    let typing = || command("ann", Command::Typing { room: None });
-    let calls: Vec<_> = (0..5).map(|_| shell.call_from(here, typing())).collect();
-    shell.commit();
-    assert_eq!(calls.map_codes(&shell), [None; 5]);
+    assert_eq!(shell.register(HERE, &["ben"]), [Some("rate_limited")]);
+    assert_eq!(shell.flood(5, || command("ann", TYPING)), 5);
 }
 
 #[test]
 fn typing_costs_as_much_as_a_message() {
-    let refused_after = |calls: &dyn Fn() -> Command| {
-        let mut shell = Shell::with_pair(Config {
-            rate_limit: RateLimit::rate(2, 5),
-            ..Config::default()
-        });
+    for spoken in [text("hi"), TYPING] {
+        let mut shell = Shell::pair_with(|config| config.rate_limit = rate(2, 5));
         // The bucket is full again.
         shell.now += Span::secs(10);
-        let calls: Vec<_> = (0..9)
-            .map(|_| shell.call(command("ann", calls())))
-            .collect();
-        shell.commit();
-        let codes = calls.map_codes(&shell);
-        codes.iter().filter(|code| code.is_none()).count()
-    };
-    let send = || Command::SendMessage {
-        room: None,
-        text: "hi".into(),
-        epoch: None,
-    };
-    assert_eq!(refused_after(&send), 5);
-    assert_eq!(refused_after(&|| Command::Typing { room: None }), 5);
+        assert_eq!(shell.flood(9, || command("ann", spoken.clone())), 5);
+    }
 }
 
 #[test]
 fn unknown_handles_and_banned_addresses_stop_at_the_door() {
-    let mut shell = Shell::with_pair(Config::default());
-    let before = shell.journal.len();
+    let mut shell = Shell::pair();
     let stranger = shell.call(send("eve", "hi"));
     assert_eq!(shell.code(stranger), Some("unknown_handle"));
     assert!(shell.node.poll_batch(shell.now).is_none());
-    assert_eq!(shell.journal.len(), before);
-    let act = Operate::BanAddress {
-        address: Address(1),
-        reason: "spam".into(),
-    };
-    shell.call(Call::Operate {
-        operator: "op".into(),
-        act,
-    });
-    shell.commit();
+    let (address, reason) = (HERE, "spam".into());
+    shell.operate(Operate::BanAddress { address, reason });
     let banned = shell.call(send("ann", "hi"));
     assert_eq!(shell.code(banned), Some("blocked"));
-    let act = Operate::UnbanAddress {
-        address: Address(1),
-    };
-    shell.call(Call::Operate {
-        operator: "op".into(),
-        act,
-    });
-    shell.commit();
-    let said = shell.call(send("ann", "hi"));
-    shell.commit();
-    assert_eq!(
-        shell.code(said),
-        None,
-        "operators pass a ban of their own address"
-    );
+    // Operators pass a ban of their own address.
+    shell.operate(Operate::UnbanAddress { address });
+    let said = shell.done(send("ann", "hi"));
+    assert!(shell.is_sent(said));
 }
 
 #[test]
 fn the_collections_of_a_node_keep_to_their_limits() {
-    let mut shell = Shell::with_pair(Config::default());
+    let mut shell = Shell::pair();
     shell.call(check("ben", Some(1), Span::secs(20)));
     shell.call(send("ann", "hi"));
     for size in shell.node.sizes() {
         assert!(size.size <= size.limit, "{size:?}");
     }
-    let parked = shell
-        .node
-        .sizes()
-        .into_iter()
-        .find(|s| s.name == "parked")
-        .unwrap();
-    assert_eq!(parked.size, 1);
+    assert_eq!(shell.size("parked").0, 1);
 }
 
 #[test]
-fn sizes_count_who_waits_for_a_stick_and_which_addresses_are_told_apart() {
-    let limit = RateLimit::rate(5, 50);
-    let mut shell = Shell::new(Config {
-        address_rate_limit: limit,
-        ..Config::default()
-    });
+fn sizes_count_the_stick_line_and_addresses() {
+    let mut shell = Shell::new(config(|config| config.address_rate_limit = rate(5, 50)));
+    shell.register(HERE, &["ann", "ben", "cat"]);
     for name in ["ann", "ben", "cat"] {
-        shell.call(register(name, Address(1)));
-        let claim = Command::TalkingStick {
-            room: None,
-            epoch: None,
-        };
-        shell.commit();
-        shell.call(command(name, claim));
-        shell.commit();
+        let (room, epoch) = (None, None);
+        shell.done(command(name, Command::TalkingStick { room, epoch }));
     }
-    let size = |name| {
-        let sizes = shell.node.sizes();
-        sizes.iter().find(|size| size.name == name).map(|s| s.size)
-    };
-    assert_eq!(size("stick_line"), Some(2), "Ann holds it");
-    assert_eq!(size("members"), Some(3));
-    assert_eq!(size("addresses"), Some(1));
+    assert_eq!(shell.size("stick_line").0, 2, "Ann holds it");
+    assert_eq!(shell.size("members").0, 3);
+    assert_eq!(shell.size("addresses").0, 1);
 }
 
 #[test]
 fn what_is_asked_and_what_is_in_flight_are_both_pending() {
-    let mut shell = Shell::with_pair(Config::default());
+    let mut shell = Shell::pair();
     shell.call(send("ann", "one"));
-    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.append();
     shell.call(send("ann", "two"));
     shell.call(send("ann", "three"));
     assert_eq!(shell.node.load().pending, 3);
@@ -239,93 +165,51 @@ fn the_limits_of_a_node_follow_from_its_configuration() {
         max_held: 5,
         ..Config::default()
     });
-    let sizes = shell.node.sizes();
-    let limit = |name| sizes.iter().find(|s| s.name == name).map(|s| s.limit);
-    assert_eq!(limit("open_streams"), Some(2 * 30));
-    assert_eq!(limit("parked"), Some(10));
-    assert_eq!(limit("held"), Some(5));
+    let limit = |name| shell.size(name).1;
+    assert_eq!(limit("open_streams"), 2 * 30);
+    assert_eq!(limit("parked"), 10);
+    assert_eq!(limit("held"), 5);
     // The calls, each stream closed, the notice of each waiting participant, the first entry, and a
     // tick.
-    assert_eq!(limit("pending"), Some(100 + 30 + 10 + 2));
+    assert_eq!(limit("pending"), 100 + 30 + 10 + 2);
 }
 
 #[test]
 fn a_restart_with_other_rates_charges_by_these() {
-    let limit = |burst| RateLimit::rate(1, burst);
-    let mut shell = Shell::with_pair(Config {
-        rate_limit: limit(1),
-        ..Config::default()
-    });
-    let config = Config {
-        rate_limit: limit(3),
-        ..Config::default()
-    };
+    let mut shell = Shell::pair_with(|config| config.rate_limit = rate(1, 1));
+    let config = config(|config| config.rate_limit = rate(1, 3));
     shell.node = Node::resume(shell.node.hub().clone(), config, Continuity::Whole);
     // Also before the entry of the restart is committed, because no entry fills a bucket.
-    let calls: Vec<_> = (0..2).map(|_| shell.call(send("ann", "hi"))).collect();
-    shell.commit();
-    assert_eq!(calls.map_codes(&shell), [None, None]);
-    let calls: Vec<_> = (0..2).map(|_| shell.call(send("ann", "hi"))).collect();
-    assert_eq!(calls.map_codes(&shell), [None, Some("rate_limited")]);
+    assert_eq!(shell.flood(2, || send("ann", "hi")), 2);
+    assert_eq!(shell.flood(2, || send("ann", "hi")), 1);
 }
 
 #[test]
 fn a_text_that_is_far_too_long_costs_no_journal() {
-    let mut shell = Shell::with_pair(Config {
-        max_message: 3,
-        max_draft: 5,
-        ..Config::default()
-    });
+    let mut shell = Shell::pair_with(|config| (config.max_message, config.max_draft) = (3, 5));
     let before = shell.journal.len();
-    let long = |bytes: usize| "x".repeat(bytes);
-    let text = |bytes: usize| -> std::sync::Arc<str> { long(bytes).into() };
-    let (room, epoch) = (None, None);
-    let far_too_long = [
-        (send("ann", &long(13)), "message_too_long"),
-        (
-            command(
-                "ann",
-                Command::Append {
-                    room,
-                    text: text(21),
-                    epoch,
-                },
-            ),
-            "draft_full",
-        ),
-        (
-            command(
-                "ann",
-                Command::Login {
-                    username: text(257),
-                    room: text(1),
-                },
-            ),
-            "name_not_allowed",
-        ),
-        (
-            command(
-                "ann",
-                Command::Login {
-                    username: text(1),
-                    room: text(257),
-                },
-            ),
-            "invalid_arguments",
-        ),
-        (
-            command(
-                "ann",
-                Command::ReportUser {
-                    user: chat_core::UserId(9),
-                    reason: text(2_001),
-                },
-            ),
-            "invalid_arguments",
-        ),
-    ];
-    for (call, code) in far_too_long {
-        let ticket = shell.call(call);
+    let long = |bytes: usize| -> Arc<str> { "x".repeat(bytes).into() };
+    let log_in = |username, room| Command::Login {
+        username: long(username),
+        room: long(room),
+    };
+    let append = Command::Append {
+        room: None,
+        text: long(21),
+        epoch: None,
+    };
+    let report = Command::ReportUser {
+        user: UserId(9),
+        reason: long(2_001),
+    };
+    for (far_too_long, code) in [
+        (text(&long(13)), "message_too_long"),
+        (append, "draft_full"),
+        (log_in(257, 1), "name_not_allowed"),
+        (log_in(1, 257), "invalid_arguments"),
+        (report, "invalid_arguments"),
+    ] {
+        let ticket = shell.call(command("ann", far_too_long));
         assert_eq!(shell.code(ticket), Some(code), "at once");
     }
     assert_eq!(shell.journal.len(), before);

@@ -1,79 +1,55 @@
 //! Batches and the journal: what leaves the node, and when.
 
-use std::sync::Arc;
-
 use chat_core::{
-    Call, Caller, Command, Config, Continuity, Entry, Hub, Implied, Node, Output, Position, Reply,
-    RequestKey, Response, Span, Time,
+    Attendance, Config, Continuity, Entry, Hub, Implied, Node, Output, Position, Span, Time,
 };
 
-use crate::shell::{Shell, check, handle, secret, send};
+use crate::shell::{Shell, TYPING, check, handle, keyed, secret, send, stream, text};
 
 #[test]
 fn nothing_leaves_before_its_cause_is_committed() {
-    let mut shell = Shell::with_pair(Config::default());
+    let mut shell = Shell::pair();
     let said = shell.call(send("ann", "hi"));
-    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.append();
     shell.drain();
     assert_eq!(shell.outcome(said), None);
-    let first = shell.node.hub().position().next();
-    shell.node.committed(first, shell.now, shell.now);
-    shell.drain();
-    assert!(matches!(
-        shell.outcome(said),
-        Some(Ok(Response::Done(Reply::Sent { .. })))
-    ));
+    shell.land();
+    assert!(shell.is_sent(said));
 }
 
 #[test]
-fn a_failed_append_refuses_its_calls_applies_nothing_and_heals() {
-    let mut shell = Shell::with_pair(Config::default());
+fn a_failed_append_applies_nothing_and_heals() {
+    let mut shell = Shell::pair();
     let digest = shell.node.hub().digest();
     let lost = shell.call(send("ann", "hi"));
-    assert!(shell.node.poll_batch(shell.now).is_some());
-    shell.node.append_failed(shell.now);
-    shell.drain();
+    shell.append();
+    shell.fail();
     assert_eq!(shell.code(lost), Some("storage_unavailable"));
     assert_eq!(shell.node.hub().digest(), digest);
     // During the pause after a failed append, calls are refused.
     let refused = shell.call(send("ann", "hi"));
     assert_eq!(shell.code(refused), Some("storage_unavailable"));
     shell.pass(Span::millis(100));
-    let said = shell.call(send("ann", "hi"));
-    shell.commit();
-    assert!(matches!(shell.outcome(said), Some(Ok(_))));
+    let said = shell.done(send("ann", "hi"));
+    assert!(shell.is_sent(said));
 }
 
 #[test]
 fn what_nobody_can_be_refused_survives_a_failed_append() {
-    let mut shell = Shell::with_pair(Config::default());
-    let stream = shell.call(Call::OpenStream {
-        reader: handle("ben"),
-        after: None,
-    });
-    shell.commit();
+    let mut shell = Shell::pair();
+    let stream = shell.open("ben", None);
     shell.node.close_stream(stream);
-    assert!(shell.node.poll_batch(shell.now).is_some());
-    shell.node.append_failed(shell.now);
-    shell.drain();
+    shell.append();
+    shell.fail();
     assert!(shell.node.poll_batch(shell.now).is_none(), "the disk rests");
     shell.pass(Span::millis(100));
-    let last = shell.journal.last().map(|(_, entry)| entry);
-    assert!(matches!(
-        last,
-        Some(Entry::Implied {
-            implied: Implied::CloseStream,
-            ..
-        })
-    ));
+    let (_, last) = shell.journal.last().unwrap();
+    assert_eq!(last.implied().unwrap().1, Implied::CloseStream);
 }
 
 #[test]
 fn what_reads_imply_does_not_grow_while_appends_fail() {
-    let mut shell = Shell::with_pair(Config {
-        idle_timeout: Span::secs(120),
-        ..Config::default()
-    });
+    let mut shell = Shell::pair_with(|config| config.idle_timeout = Span::secs(120));
     shell.pass(Span::secs(40));
     let mut lengths = Vec::new();
     for _ in 0..30 {
@@ -84,32 +60,22 @@ fn what_reads_imply_does_not_grow_while_appends_fail() {
         }
         if let Some(batch) = shell.node.poll_batch(shell.now) {
             lengths.push(batch.len());
-            shell.node.append_failed(shell.now);
-            shell.drain();
+            shell.fail();
         }
     }
     assert!(lengths.len() > 10, "{lengths:?}");
     assert!(lengths.iter().all(|length| *length <= 4), "{lengths:?}");
     // The reads are in the journal after all.
     shell.pass(Span::secs(1));
-    let seen = shell.journal.iter().rev().take(4).filter(|(_, entry)| {
-        matches!(
-            entry,
-            Entry::Implied {
-                implied: Implied::Seen { .. },
-                ..
-            }
-        )
-    });
+    let last = shell.journal.iter().rev().take(4);
+    let implied = last.filter_map(|(_, entry)| entry.implied());
+    let seen = implied.filter(|(_, implied)| matches!(implied, Implied::Seen { .. }));
     assert_eq!(seen.count(), 2);
 }
 
 #[test]
-fn what_a_waiting_check_implies_does_not_grow_while_appends_fail() {
-    let mut shell = Shell::with_pair(Config {
-        idle_timeout: Span::secs(2),
-        ..Config::default()
-    });
+fn a_waiting_check_implies_no_more_while_appends_fail() {
+    let mut shell = Shell::pair_with(|config| config.idle_timeout = Span::secs(2));
     shell.call(check("ann", Some(1), Span::secs(50)));
     let mut lengths = Vec::new();
     for _ in 0..40 {
@@ -129,73 +95,45 @@ fn what_a_waiting_check_implies_does_not_grow_while_appends_fail() {
 }
 
 #[test]
-fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
-    let mut shell = Shell::with_pair(Config::default());
+fn an_append_of_unknown_fate_stops_the_node() {
+    let mut shell = Shell::pair();
     let said = shell.call(send("ann", "hi"));
-    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.append();
     shell.node.append_unknown();
     let refused = shell.call(send("ann", "more"));
     assert_eq!(shell.code(refused), Some("storage_unavailable"));
     assert!(shell.node.poll_batch(shell.now).is_none());
     assert_eq!(shell.outcome(said), None);
-    let first = shell.node.hub().position().next();
-    shell.node.committed(first, shell.now, shell.now);
-    shell.drain();
-    assert!(matches!(shell.outcome(said), Some(Ok(_))));
-}
-
-#[test]
-fn a_repeated_key_is_answered_from_memory_also_after_a_refusal() {
-    let mut shell = Shell::with_pair(Config::default());
-    let keyed = |text: &str| Call::Command {
-        caller: Caller::Handle(secret("ann", 0)),
-        key: Some(RequestKey(9)),
-        command: Command::SendMessage {
-            room: None,
-            text: Arc::from(text),
-            epoch: None,
-        },
-    };
-    let (first, second) = (shell.call(keyed("hi")), shell.call(keyed("hi")));
-    shell.commit();
-    assert_eq!(shell.outcome(first), shell.outcome(second));
-    assert_eq!(shell.node.hub().counters().recalled, 1);
-    let other = shell.call(keyed("other"));
-    shell.commit();
-    assert_eq!(shell.code(other), Some("request_key_reused"));
+    shell.land();
+    assert!(shell.is_sent(said));
 }
 
 #[test]
 fn a_stop_finishes_what_was_taken_and_answers_who_waits() {
-    let mut shell = Shell::with_pair(Config::default());
-    let stream = shell.call(Call::OpenStream {
-        reader: handle("ann"),
-        after: None,
-    });
-    shell.commit();
+    let mut shell = Shell::pair();
+    assert!(!shell.node.finish(shell.now), "nobody asked it to stop");
+    let stream = shell.open("ann", None);
     let waiting = shell.call(check("ben", Some(1), Span::secs(20)));
     let said = shell.call(send("ann", "last words"));
     shell.node.shut_down();
     let late = shell.call(send("ann", "too late"));
     assert_eq!(shell.code(late), Some("shutting_down"));
-    assert!(!shell.node.finish(shell.now), "something is in flight");
-    shell.commit();
+    assert!(!shell.node.finish(shell.now), "something is to be appended");
+    shell.append();
+    assert!(!shell.node.finish(shell.now), "the batch is in flight");
+    shell.land();
     assert!(shell.node.finish(shell.now));
     shell.drain();
-    assert!(matches!(shell.outcome(said), Some(Ok(_))));
+    assert!(shell.is_sent(said));
     assert_eq!(shell.read(waiting), Some((vec!["message.received"], 2)));
     assert!(shell.outputs.contains(&Output::StreamClosed(stream)));
 }
 
 #[test]
 fn a_journal_replayed_is_the_state_it_came_from() {
-    let mut shell = Shell::with_pair(Config::default());
-    shell.call(Call::OpenStream {
-        reader: handle("ben"),
-        after: None,
-    });
-    shell.call(send("ann", "hi"));
-    shell.commit();
+    let mut shell = Shell::pair();
+    shell.call(stream(handle("ben"), None));
+    shell.done(send("ann", "hi"));
     shell.pass(Span::secs(90));
     let mut replayed = Hub::new(Config::default(), 7);
     for (at, entry) in &shell.journal {
@@ -205,43 +143,32 @@ fn a_journal_replayed_is_the_state_it_came_from() {
     assert_eq!(replayed.position(), Position(shell.journal.len() as u64));
 
     // After an hour of downtime, no participant was evicted.
-    let mut node = Node::resume(replayed, Config::default(), Continuity::Whole);
-    let back = shell.now + Span::secs(3_600);
-    assert!(matches!(
-        node.poll_batch(back),
-        Some([Entry::Resumed { .. }])
-    ));
-    let first = node.hub().position().next();
-    node.committed(first, back, back);
-    let ben = node.hub().user_by_handle(&secret("ben", 0)).unwrap();
-    assert_eq!(
-        node.hub().presence_of(ben),
-        Some(chat_core::Attendance::Reconnecting),
-        "the stream is as just closed"
-    );
+    shell.node = Node::resume(replayed, Config::default(), Continuity::Whole);
+    shell.now += Span::secs(3_600);
+    let batch = shell.node.poll_batch(shell.now);
+    assert!(matches!(batch, Some([Entry::Resumed { .. }])));
+    shell.land();
+    let hub = shell.node.hub();
+    let ben = hub.user_by_handle(&secret("ben", 0)).unwrap();
+    let closed = Some(Attendance::Reconnecting);
+    assert_eq!(hub.presence_of(ben), closed, "the stream is as just closed");
 }
 
 #[test]
 fn the_next_batch_waits_for_the_one_in_flight() {
-    let mut shell = Shell::with_pair(Config::default());
+    let mut shell = Shell::pair();
+    let batch = |shell: &mut Shell| shell.node.poll_batch(shell.now).map(<[Entry]>::len);
     shell.call(send("ann", "one"));
-    assert_eq!(
-        shell.node.poll_batch(shell.now).map(<[Entry]>::len),
-        Some(1)
-    );
+    assert_eq!(batch(&mut shell), Some(1));
     shell.call(send("ann", "two"));
-    assert_eq!(shell.node.poll_batch(shell.now), None);
-    let first = shell.node.hub().position().next();
-    shell.node.committed(first, shell.now, shell.now);
-    assert_eq!(
-        shell.node.poll_batch(shell.now).map(<[Entry]>::len),
-        Some(1)
-    );
+    assert_eq!(batch(&mut shell), None);
+    shell.land();
+    assert_eq!(batch(&mut shell), Some(1));
 }
 
 #[test]
-fn a_hub_swapped_for_its_restored_snapshot_goes_on_as_it_was() {
-    let mut shell = Shell::with_pair(Config::default());
+fn a_hub_swapped_for_its_snapshot_goes_on_as_it_was() {
+    let mut shell = Shell::pair();
     let before = (shell.node.hub().digest(), shell.node.hub().snapshot());
     assert_eq!(shell.node.swap_for_restored(), before.1.len());
     assert_eq!(shell.node.hub().digest(), before.0);
@@ -249,40 +176,27 @@ fn a_hub_swapped_for_its_restored_snapshot_goes_on_as_it_was() {
 
 #[test]
 fn answers_from_memory_are_counted_and_nothing_else_is() {
-    let mut shell = Shell::with_pair(Config::default());
-    let keyed = Call::Command {
-        caller: Caller::Handle(secret("ann", 0)),
-        key: Some(RequestKey(1)),
-        command: Command::Typing { room: None },
-    };
+    let mut shell = Shell::pair();
     for recalled in 0..4 {
-        shell.call(keyed.clone());
-        shell.commit();
+        shell.done(keyed("ann", 1, TYPING));
         assert_eq!(shell.node.hub().counters().recalled, recalled);
     }
     shell.node.swap_for_restored();
     assert_eq!(shell.node.hub().counters().recalled, 3);
+    // So is one whose repetition was in flight with it.
+    let [first, second] = [(); 2].map(|()| shell.call(keyed("ann", 9, text("hi"))));
+    shell.commit();
+    assert!(shell.is_sent(first));
+    assert_eq!(shell.outcome(first), shell.outcome(second));
+    assert_eq!(shell.node.hub().counters().recalled, 4);
 }
 
 #[test]
-fn nothing_is_finished_before_a_stop_or_while_a_batch_is_in_flight() {
-    let mut shell = Shell::with_pair(Config::default());
-    assert!(!shell.node.finish(shell.now), "nobody asked it to stop");
-    shell.call(send("ann", "one"));
-    assert!(shell.node.poll_batch(shell.now).is_some());
-    shell.node.shut_down();
-    assert!(!shell.node.finish(shell.now), "the batch is in flight");
-    let first = shell.node.hub().position().next();
-    shell.node.committed(first, shell.now, shell.now);
-    assert!(shell.node.finish(shell.now));
-}
-
-#[test]
-fn while_a_batch_is_in_flight_only_waiting_checks_have_a_deadline() {
-    let mut shell = Shell::with_pair(Config::default());
+fn in_flight_only_waiting_checks_have_a_deadline() {
+    let mut shell = Shell::pair();
     shell.call(send("ann", "one"));
     assert_eq!(shell.node.poll_timeout(), Some(Time(0)), "to be appended");
-    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.append();
     assert_eq!(shell.node.poll_timeout(), None, "the commit is awaited");
     shell.call(check("ben", Some(1), Span::secs(5)));
     assert_eq!(shell.node.poll_timeout(), Some(Time(5_000_000)));
@@ -290,29 +204,35 @@ fn while_a_batch_is_in_flight_only_waiting_checks_have_a_deadline() {
 
 #[test]
 fn a_failed_append_ends_a_halt_and_no_stop() {
-    let mut shell = Shell::with_pair(Config::default());
+    let mut shell = Shell::pair();
     shell.call(send("ann", "one"));
-    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.append();
     shell.node.append_unknown();
-    shell.node.append_failed(shell.now);
+    shell.fail();
     shell.now += Span::secs(1);
-    let again = shell.call(send("ann", "one"));
-    shell.commit();
-    assert!(matches!(shell.outcome(again), Some(Ok(_))));
-    shell.call(send("ann", "two"));
-    assert!(shell.node.poll_batch(shell.now).is_some());
-    shell.node.shut_down();
-    shell.node.append_failed(shell.now);
-    let late = shell.call(send("ann", "late"));
-    assert_eq!(shell.code(late), Some("shutting_down"));
+    let again = shell.done(send("ann", "one"));
+    assert!(shell.is_sent(again));
+    for is_unknown in [false, true] {
+        let mut shell = Shell::pair();
+        shell.call(send("ann", "two"));
+        shell.append();
+        shell.node.shut_down();
+        if is_unknown {
+            shell.node.append_unknown();
+        }
+        shell.fail();
+        let late = shell.call(send("ann", "late"));
+        assert_eq!(shell.code(late), Some("shutting_down"));
+        assert!(shell.node.finish(shell.now));
+    }
 }
 
 #[test]
 fn an_append_of_unknown_fate_ends_no_stop() {
     for stopped_first in [true, false] {
-        let mut shell = Shell::with_pair(Config::default());
+        let mut shell = Shell::pair();
         let said = shell.call(send("ann", "one"));
-        assert!(shell.node.poll_batch(shell.now).is_some());
+        shell.append();
         if stopped_first {
             shell.node.shut_down();
             shell.node.append_unknown();
@@ -323,25 +243,10 @@ fn an_append_of_unknown_fate_ends_no_stop() {
         let late = shell.call(send("ann", "two"));
         assert_eq!(shell.code(late), Some("shutting_down"));
         assert!(!shell.node.finish(shell.now), "the fate is unknown");
-        let first = shell.node.hub().position().next();
-        shell.node.committed(first, shell.now, shell.now);
-        shell.drain();
-        assert!(matches!(shell.outcome(said), Some(Ok(_))));
+        shell.land();
+        assert!(shell.is_sent(said));
         let late = shell.call(send("ann", "three"));
         assert_eq!(shell.code(late), Some("shutting_down"));
         assert!(shell.node.finish(shell.now));
     }
-}
-
-#[test]
-fn a_failed_append_of_unknown_fate_ends_no_stop() {
-    let mut shell = Shell::with_pair(Config::default());
-    shell.call(send("ann", "one"));
-    assert!(shell.node.poll_batch(shell.now).is_some());
-    shell.node.shut_down();
-    shell.node.append_unknown();
-    shell.node.append_failed(shell.now);
-    let late = shell.call(send("ann", "two"));
-    assert_eq!(shell.code(late), Some("shutting_down"));
-    assert!(shell.node.finish(shell.now));
 }

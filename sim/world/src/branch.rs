@@ -7,8 +7,6 @@
 //! Hub's own randomness, which belongs to the core, and the swaps of the Hub, which must change
 //! nothing, keep their generators.
 
-use std::sync::Arc;
-
 use chat_types::mix;
 
 use super::World;
@@ -20,9 +18,10 @@ use sim_user::arrivals::recast;
 /// The key of a world's generators, and the turns that change it.
 #[derive(Clone, Debug)]
 pub(super) struct RandomKey {
-    key: u64,
+    /// The seed of generators that are created from here on.
+    pub(super) key: u64,
     /// The turns taken, followed by those to be taken.
-    recipe: Recipe,
+    pub(super) recipe: Recipe,
     taken: usize,
     /// The step after which the next turn is taken.
     next: u64,
@@ -40,42 +39,31 @@ impl RandomKey {
         chance
     }
 
-    /// The seed of generators that are created from here on.
-    pub(super) const fn key(&self) -> u64 {
-        self.key
-    }
-
-    /// The turns taken.
-    fn so_far(&self) -> Recipe {
-        self.recipe.first(self.taken)
-    }
-
     fn look_ahead(&mut self) {
         let turn = self.recipe.turns().get(self.taken);
         self.next = turn.map_or(u64::MAX, |turn| turn.step);
     }
-
-    /// Takes the next turn: derives a new key.
-    fn turn(&mut self) {
-        if let Some(Turn { step, branch }) = self.recipe.turns().get(self.taken) {
-            self.key = mix(mix(self.key, *step), u64::from(*branch));
-            self.taken += 1;
-            self.look_ahead();
-        }
-    }
 }
 
-impl<'a> World<'a, '_> {
+impl<'o> World<'_, 'o> {
     /// Rekeys all generators if the recipe has a turn after this step.
     pub(super) fn take_turn(&mut self) {
         if self.steps < self.random_key.next {
             return;
         }
-        self.random_key.turn();
-        let key = self.random_key.key;
+        let random = &mut self.random_key;
+        if let Some(Turn { step, branch }) = random.recipe.turns().get(random.taken) {
+            random.key = mix(mix(random.key, *step), u64::from(*branch));
+            random.taken += 1;
+            random.look_ahead();
+        }
+        let key = random.key;
         let draw = |actor| Draw::new(key, actor);
-        self.server.rekey(draw(Actor::Server), draw(Actor::Cluster));
-        self.active_faults.rekey(draw(Actor::Faults));
+        self.server.draw = draw(Actor::Server);
+        if let Some(cluster) = &mut self.server.cluster {
+            cluster.rekey(draw(Actor::Cluster));
+        }
+        self.active_faults.draw = draw(Actor::Faults);
         self.network.rekey(draw);
         for client in &mut self.clients {
             client.user.rekey(key);
@@ -87,50 +75,17 @@ impl<'a> World<'a, '_> {
 
     /// A copy of the world with new randomness from here on. Branch 0 continues like the original.
     /// `observer` observes the copy.
-    pub(super) fn branch<'n>(
-        &self,
-        branch: u32,
-        observer: Option<SharedObserver<'n>>,
-    ) -> World<'a, 'n> {
-        let mut copy = World {
-            plan: self.plan,
-            seed: self.seed,
-            random_key: self.random_key.clone(),
-            events: self.events.clone(),
-            arrivals: self.arrivals.clone(),
-            next_arrival: self.next_arrival,
-            clients: self.clients.clone(),
-            busy: self.busy,
-            by_persona: self.by_persona.clone(),
-            server: self.server.clone(),
-            in_flight: self.in_flight.clone(),
-            active_faults: self.active_faults.clone(),
-            faults: Arc::clone(&self.faults),
-            mishaps: self.mishaps.clone(),
-            network: self.network.clone(),
-            observers: self.observers.with(observer),
-            timeline: self.timeline.clone(),
-            swaps: self.swaps.clone(),
-            swap_every: self.swap_every,
-            next_swap: self.next_swap,
-            steps: self.steps,
-            hash: self.hash,
-            phase: self.phase,
-            drains: self.drains,
-            ends_at: self.ends_at,
-        };
+    pub(super) fn branch(&self, branch: u32, observer: SharedObserver<'o>) -> Self {
+        let mut copy = self.clone();
+        copy.observers.observer = Some(observer);
         if branch > 0 {
             let step = self.steps;
-            copy.random_key.recipe = self.random_key.so_far().then(Turn { step, branch });
+            let taken = copy.random_key.recipe.first(copy.random_key.taken);
+            copy.random_key.recipe = taken.then(Turn { step, branch });
             copy.random_key.look_ahead();
             copy.take_turn();
         }
         copy
-    }
-
-    /// The turns that this run took.
-    pub(super) const fn recipe(&self) -> &Recipe {
-        &self.random_key.recipe
     }
 }
 
@@ -221,7 +176,7 @@ faults:
             first.world.step();
         }
         let second = first.branch(1);
-        let recipe = second.world.recipe().clone();
+        let recipe = second.world.random_key.recipe.clone();
         assert_eq!(recipe.to_string(), "s300:2,s900:1");
         let (hash, said) = to_the_end(second);
         plan.recipe = recipe;

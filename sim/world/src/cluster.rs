@@ -26,7 +26,7 @@ use chat_journal::{Identity, Origin};
 use chat_types::{Config, Span, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::draw::{Actor, Draw, DrawAt};
-use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
+use sim_model::history::{ClusterEvent, WorldRecord};
 use sim_model::outcome::START;
 use sim_model::plan::{LEASE_DRIFT, OwnerReads, Plan};
 use sim_model::server::ServerRecord;
@@ -66,7 +66,7 @@ pub(super) struct Cluster {
     epoch: u64,
     witness: Witness,
     /// What is on its way, by the number of its event.
-    packets: Vec<Option<Packet>>,
+    packets: Vec<Option<(Process, Packet)>>,
     free_packets: Vec<u32>,
     /// Whether the judges know that the owner has its lease.
     shown_lease: bool,
@@ -103,6 +103,13 @@ pub(super) struct Site {
     stopping: Option<Span>,
     /// The latest instant at which something went wrong with it or with the log, or was mended.
     well_since: Time,
+}
+
+impl Site {
+    /// Until when it is cut off from the log and from other servers, in one direction at least.
+    fn cut_until(&self) -> Time {
+        self.mute_until.max(self.deaf_until)
+    }
 }
 
 /// One process of a member.
@@ -166,10 +173,6 @@ impl Cluster {
         self.draw = DrawAt::new(draw);
     }
 
-    pub(super) const fn owner(&self) -> Option<usize> {
-        self.owner
-    }
-
     /// The owner's node.
     pub(super) fn node(&self) -> Option<&Node> {
         self.sites[self.owner?].member.as_ref()?.owned_node()
@@ -192,10 +195,7 @@ impl Cluster {
     /// Whether something is wrong with the log, with the server, or between them.
     fn is_hindered(&self, site: usize, now: Time) -> bool {
         let place = &self.sites[site];
-        let until = place
-            .paused_until
-            .max(place.mute_until)
-            .max(place.deaf_until);
+        let until = place.paused_until.max(place.cut_until());
         // Who needs a record that is purged must come upon a snapshot first.
         let is_behind = |member: &Member| self.log.is_purged(member.sequence() + 1);
         !self.log.has_leader(now)
@@ -212,8 +212,7 @@ impl Cluster {
 
     /// Whether the log has no leader, or a server is away or cut off.
     pub(super) fn has_trouble(&self, now: Time) -> bool {
-        let is_away =
-            |site: &Site| site.member.is_none() || site.mute_until.max(site.deaf_until) > now;
+        let is_away = |site: &Site| site.member.is_none() || site.cut_until() > now;
         !self.log.has_leader(now) || self.sites.iter().any(is_away)
     }
 
@@ -297,18 +296,15 @@ impl World<'_, '_> {
         };
         let well = |site: &Site| now >= site.well_since + FOLLOWS_WITHIN;
         let is_calm = cluster.sites.iter().all(well);
-        let sites = cluster.sites.iter().enumerate();
-        let members = sites
-            .filter(|(_, site)| well(site))
-            .filter_map(|(number, site)| {
-                let member = site.member.as_ref()?;
-                Some((number as u64, member.sequence()))
-            });
+        let sites = (0..).zip(&cluster.sites).filter(|(_, site)| well(site));
+        let members = sites.filter_map(|(number, site)| {
+            let member = site.member.as_ref()?;
+            Some((number, member.sequence()))
+        });
+        let due_at = Time(now.0.saturating_sub(FOLLOWS_WITHIN.0));
         let ended = ClusterFact::Ended {
             members: members.collect(),
-            due: cluster
-                .log
-                .last_at(Time(now.0.saturating_sub(FOLLOWS_WITHIN.0))),
+            due: cluster.log.last_at(due_at),
             is_calm,
             starved: Vec::new(),
             unanswered: Vec::new(),
@@ -321,9 +317,8 @@ impl World<'_, '_> {
         if self.server.cluster.is_none() {
             return;
         }
-        let at = self.server_now();
         // Until then there is no server.
-        self.observers.observe_server(&ServerRecord::Crashed { at });
+        self.tell_server(|at| ServerRecord::Crashed { at });
         for site in 0..self.cluster().sites.len() {
             let now = self.member_now(site);
             let up = if site == 0 { UP_BEFORE } else { Span::ZERO };
@@ -348,8 +343,7 @@ impl World<'_, '_> {
     /// Lets a member look at its timers.
     fn wake_member(&mut self, site: usize) {
         if self.cluster().owner == Some(site) {
-            let at = self.server_now();
-            self.observers.observe_server(&ServerRecord::Woken { at });
+            self.tell_server(|at| ServerRecord::Woken { at });
         }
         self.member_turn(site, Member::handle_timeout);
     }
@@ -377,10 +371,8 @@ impl World<'_, '_> {
 
     /// Records what happens to a server, or to the log.
     fn tell(&mut self, site: Option<usize>, what: ClusterEvent) {
-        let at = self.now();
         let server = site.map(number);
-        self.observers
-            .observe_world(&WorldRecord::Cluster { at, server, what });
+        self.tell_world(|at| WorldRecord::Cluster { at, server, what });
         if !matches!(
             what,
             ClusterEvent::BecameOwner { .. } | ClusterEvent::LostOwnership

@@ -68,7 +68,7 @@ impl<'a, O: Observer + Clone + 'static> Split<'a, O> {
     /// The turns that the run took.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
-        self.world.recipe()
+        &self.world.random_key.recipe
     }
 
     /// Adds the facets that the state has entered since the last look. States after the heal are
@@ -101,7 +101,7 @@ impl<'a, O: Observer + Clone + 'static> Split<'a, O> {
     pub fn branch(&self, branch: u32) -> Self {
         let observer = Rc::new(RefCell::new(self.observer.borrow().clone()));
         Self {
-            world: self.world.branch(branch, Some(observer.clone())),
+            world: self.world.branch(branch, observer.clone()),
             observer,
             last_look: self.last_look.clone(),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chat_cluster::Member;
 use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
-use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
+use sim_model::history::{ClusterEvent, WorldRecord};
 use sim_model::plan::{LogHarm, MemberHarm, Outage, Which};
 use sim_model::server::ServerRecord;
 
@@ -15,7 +15,6 @@ use super::number;
 use super::turns::Deferred;
 use crate::World;
 use crate::event_queue::Event;
-use crate::in_flight::InFlight;
 
 /// How late a replica is that is behind.
 const BEHIND: Span = Span::secs(5);
@@ -26,9 +25,8 @@ const NEXT_RECORDS: u64 = 8;
 impl World<'_, '_> {
     /// All servers go down, and start again.
     pub(crate) fn cluster_goes_down(&mut self, how: Outage, down_for: Span) {
-        let at = self.now();
         self.cluster_mut().is_down = true;
-        self.observers.observe_world(&WorldRecord::Down { at, how });
+        self.tell_world(|at| WorldRecord::Down { at, how });
         for site in 0..self.cluster().sites.len() {
             match how {
                 Outage::Stop => self.stop_member(site, down_for),
@@ -78,18 +76,21 @@ impl World<'_, '_> {
                     place.deaf_until = place.deaf_until.max(until);
                 }
                 self.tell(Some(site), ClusterEvent::CutOff);
-                let server = number(site);
-                self.events.schedule(until, Event::MemberContinues(server));
+                self.continues_at(site, until);
             }
         }
     }
 
     /// The server's clock has another rate from now on, until an instant.
     fn clock_turned(&mut self, site: usize, until: Time) {
-        self.events
-            .schedule(until, Event::MemberContinues(number(site)));
+        self.continues_at(site, until);
         self.cluster_mut().sites[site].due_at = Time::MAX;
         self.schedule_member(site);
+    }
+
+    fn continues_at(&mut self, site: usize, at: Time) {
+        self.events
+            .schedule(at, Event::MemberContinues(number(site)));
     }
 
     /// The server that a fault strikes, if there is one.
@@ -102,7 +103,7 @@ impl World<'_, '_> {
                     Some(*site) != cluster.owner && cluster.sites[*site].member.is_some()
                 };
                 let standbys: Vec<usize> = (0..cluster.sites.len()).filter(is_standby).collect();
-                let chosen = cluster.below(now, Purpose::Struck, standbys.len() as u64);
+                let chosen = cluster.below(now, (Purpose::Struck, 0), standbys.len() as u64);
                 standbys.get(usize::try_from(chosen).ok()?).copied()
             }
         }
@@ -112,7 +113,7 @@ impl World<'_, '_> {
         if self.cluster().sites[site].member.is_none() {
             return;
         }
-        let is_owner = self.cluster().owner() == Some(site);
+        let is_owner = self.cluster().owner == Some(site);
         if is_owner {
             self.report_collections();
         }
@@ -124,7 +125,6 @@ impl World<'_, '_> {
     }
 
     fn end_member(&mut self, site: usize, down_for: Span, how: ClusterEvent) {
-        let at = self.now() + down_for;
         let place = &mut self.cluster_mut().sites[site];
         place.member = None;
         place.stopping = None;
@@ -132,7 +132,7 @@ impl World<'_, '_> {
         self.tell(Some(site), how);
         self.tell_fact(&ClusterFact::AppendEnded(site as u64));
         self.tell_fact(&ClusterFact::ProcessEnded(site as u64));
-        self.events.schedule(at, Event::MemberStarts(number(site)));
+        self.schedule_in(down_for, Event::MemberStarts(number(site)));
     }
 
     /// The server finishes its calls and hands over, if it is the owner. Then its process ends.
@@ -141,16 +141,15 @@ impl World<'_, '_> {
             let deferred = Deferred::Stop { site, down_for };
             return self.cluster_mut().deferred.push_back(deferred);
         }
-        let (at, now) = (self.server_now(), self.now());
-        let is_owner = self.cluster().owner() == Some(site);
+        let now = self.now();
+        let is_owner = self.cluster().owner == Some(site);
         let place = &mut self.cluster_mut().sites[site];
         if place.member.is_none() || place.stopping.is_some() || place.paused_until > now {
             return;
         }
         place.stopping = Some(down_for);
         if is_owner {
-            self.observers
-                .observe_server(&ServerRecord::Stopping { at });
+            self.tell_server(|at| ServerRecord::Stopping { at });
         }
         self.member_turn(site, Member::resign);
     }
@@ -158,12 +157,10 @@ impl World<'_, '_> {
     /// Ends the process of a member that shuts down, once it owns the log no more.
     pub(super) fn end_if_stopped(&mut self, site: usize) {
         let place = &self.cluster().sites[site];
-        let is_over = place
-            .member
-            .as_ref()
-            .is_some_and(|member| member.owned_node().is_none());
+        let is_passive = |member: &Member| member.owned_node().is_none();
+        let is_over = place.member.as_ref().is_some_and(is_passive);
         if let Some(down_for) = place.stopping.filter(|_| is_over) {
-            if self.cluster().owner() == Some(site) {
+            if self.cluster().owner == Some(site) {
                 self.owner_lost(&BTreeMap::new());
             }
             self.end_member(site, down_for, ClusterEvent::Stopped);
@@ -172,19 +169,16 @@ impl World<'_, '_> {
     }
 
     fn pause_member(&mut self, site: usize, until: Time) {
-        let now = self.now();
         let place = &mut self.cluster_mut().sites[site];
         if place.member.is_none() {
             return;
         }
         place.paused_until = place.paused_until.max(until);
-        if self.cluster().owner() == Some(site) {
-            self.observers.pause(true);
+        if self.cluster().owner == Some(site) {
+            self.observers.is_paused = true;
         }
         self.tell(Some(site), ClusterEvent::Paused);
-        let at = until.max(now);
-        self.events
-            .schedule(at, Event::MemberContinues(number(site)));
+        self.continues_at(site, until);
         self.schedule_member(site);
     }
 
@@ -196,7 +190,7 @@ impl World<'_, '_> {
         if was_paused {
             place.paused_until = Time(0);
         }
-        let was_cut = place.mute_until.max(place.deaf_until) == now;
+        let was_cut = place.cut_until() == now;
         if was_cut {
             self.tell(Some(site), ClusterEvent::Connected);
         }
@@ -216,16 +210,12 @@ impl World<'_, '_> {
 
     /// What the owner should have done while it was suspended is due from now on.
     fn continue_owner(&mut self, site: usize) {
-        if self.cluster().owner() != Some(site) {
+        if self.cluster().owner != Some(site) {
             return;
         }
-        let at = self.server_now();
-        self.observers.pause(false);
-        self.observers.observe_server(&ServerRecord::Excused { at });
-        for slot in self
-            .in_flight
-            .find(|entry| matches!(entry, InFlight::Stream { .. }))
-        {
+        self.observers.is_paused = false;
+        self.tell_server(|at| ServerRecord::Excused { at });
+        for slot in self.in_flight.streams() {
             self.push(slot);
         }
     }
@@ -235,9 +225,9 @@ impl World<'_, '_> {
         let now = self.now();
         let until = now + duration;
         let cluster = self.cluster_mut();
-        let replica = cluster.below(now, Purpose::Replica, REPLICAS as u64);
+        let replica = cluster.below(now, (Purpose::Replica, 0), REPLICAS as u64);
         let replica = usize::try_from(replica).unwrap_or_default();
-        let ahead = cluster.below(now, Purpose::Record, NEXT_RECORDS);
+        let ahead = cluster.below(now, (Purpose::Record, 0), NEXT_RECORDS);
         let sequence = cluster.log.last() + 1 + ahead;
         match what {
             LogHarm::NoLeader => {

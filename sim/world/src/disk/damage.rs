@@ -56,10 +56,7 @@ impl Damaged {
 
 /// Draws damage to one file or record.
 fn damage(files: &Files<Vec<u8>>, draw: &mut Draw) -> Damage {
-    let mut below = |limit: usize| {
-        let drawn = draw.below(limit.max(1) as u64);
-        usize::try_from(drawn).unwrap_or(usize::MAX)
-    };
+    let mut below = |limit: usize| draw.index(limit.max(1));
     let records = files.records.len();
     let snapshots = files.snapshots.len();
     // What was written last has the most to lose.

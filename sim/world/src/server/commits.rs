@@ -34,8 +34,7 @@ impl World<'_, '_> {
         let (life, append) = (self.server.life, self.server.appends);
         let took = self.plan.capacity.commit.draw(&mut self.server.draw);
         let took = self.slowed(took);
-        self.events
-            .schedule(now + took, Event::Committed { life, append });
+        self.schedule_in(took, Event::Committed { life, append });
     }
 
     /// The time of an append that takes so many microseconds on a fast disk.
@@ -57,8 +56,8 @@ impl World<'_, '_> {
         if append != self.server.appends || !self.server.appending {
             return;
         }
-        let (now, at) = (self.now(), self.server_now());
-        let failure = self.active_faults.disk_fails(now);
+        let at = self.server_now();
+        let failure = self.active_faults.disk_fails(self.now());
         let is_lost =
             self.server.append_is_unknown && mix(self.seed, append.into()).is_multiple_of(2);
         let (observer, tells_posted) = (&mut self.observers, self.server.tells_posted);
@@ -82,8 +81,6 @@ impl World<'_, '_> {
                 self.server.reported = node.hub().position();
                 self.server.disk.compact(node.hub());
                 self.count_commit();
-                self.observers
-                    .observe(RunEvent::Committed(now.since(self.server.append_began)));
             }
         }
         self.server.appending = false;
@@ -92,21 +89,19 @@ impl World<'_, '_> {
         self.pump();
     }
 
-    /// Counts what the core did for a batch.
+    /// Counts what the core did for a batch, and reports how long its append took.
     pub(crate) fn count_commit(&mut self) {
-        let Some(node) = self.server.node() else {
-            return;
-        };
-        let counters = node.hub().counters();
-        if self.server.counters == *counters {
-            return;
+        let counters = self.server.node().map(|node| node.hub().counters());
+        if let Some(counters) = counters.filter(|now| **now != self.server.counters) {
+            let counters = counters.clone();
+            for _ in self.server.counters.recalled()..counters.recalled() {
+                self.observers.reach(Point::RetryDeduplicated);
+            }
+            count_core_work(self.observers.coverage(), &self.server.counters, &counters);
+            self.server.counters = counters;
         }
-        let counters = counters.clone();
-        for _ in self.server.counters.recalled()..counters.recalled() {
-            self.observers.reach(Point::RetryDeduplicated);
-        }
-        count_core_work(self.observers.coverage(), &self.server.counters, &counters);
-        self.server.counters = counters;
+        let took = self.now().since(self.server.append_began);
+        self.observers.observe(RunEvent::Committed(took));
     }
 
     /// Settles an append whose outcome was unknown.

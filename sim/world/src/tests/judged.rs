@@ -25,7 +25,7 @@ impl<'p> Judged<'p> {
 
     pub(crate) fn branch(&self, branch: u32) -> Self {
         let judge = Rc::new(RefCell::new(self.judge.borrow().clone()));
-        let world = self.world.branch(branch, Some(judge.clone()));
+        let world = self.world.branch(branch, judge.clone());
         Self { world, judge }
     }
 

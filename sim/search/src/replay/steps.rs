@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use chat_core::{Hub, RoomId, UserId};
 use chat_types::{Address, Config, Span, Time};
-use sim_model::draw::{Quantiles, Shape};
 use sim_model::history::{ClientEvent, NetworkRecord, Observer as _, Record, RequestKey, RunEvent};
 use sim_model::plan::{
     Capacity, Fault, FaultKind, Network, OperatorAct, OperatorVerb, Outage, Plan,
@@ -19,7 +18,7 @@ use sim_model::protocol::{Agent, CallId, Command, EnterQueue, Op, Refusal, Reply
 use sim_model::run_log::RunLog;
 use sim_model::server::{Caller, Entry, Implied, Operate, SecretHash};
 
-use crate::shrink::record::{Fidelity, Names, StepWriter};
+use crate::shrink::record::{Fidelity, Names, StepWriter, fixed};
 
 /// The time between the last entry before a restart and the crash.
 const BEFORE_CRASH: Span = Span::millis(1);
@@ -145,7 +144,7 @@ impl Steps {
         for (agent, since) in std::mem::take(&mut self.closed) {
             self.record_disconnect(agent, since, end);
         }
-        let at_once = Arc::new(Quantiles::new(Shape::Fixed(1)));
+        let at_once = fixed(1);
         let plan = Plan {
             duration: end.since(self.start),
             server: self.config,

@@ -19,12 +19,16 @@ impl Shrinker<'_> {
         self.remove_faults(plan);
         self.default_environment(plan);
         self.remove_personas(plan);
-        self.attempt(plan, |plan| {
-            each(plan, |persona| persona.habits = Habits::default())
-        });
-        self.attempt(plan, |plan| {
-            each(plan, |persona| persona.profile = ClientProfile::default());
-        });
+        let changes: [fn(&mut Persona); 2] = [
+            |persona| persona.habits = Habits::default(),
+            |persona| persona.profile = ClientProfile::default(),
+        ];
+        for change in changes {
+            self.attempt(plan, |plan| {
+                let personas = personas_mut(plan).into_iter().flatten();
+                personas.for_each(|one| change(Arc::make_mut(one)));
+            });
+        }
         for index in 0..personas(plan).len() {
             self.remove_flow_steps(plan, index);
         }
@@ -32,39 +36,31 @@ impl Shrinker<'_> {
 
     /// Removes this part of the users, as often as possible.
     fn remove_flow_users(&mut self, plan: &mut Plan, part: u32) {
-        loop {
-            let mut probe = plan.clone();
-            if !fewer_users(&mut probe, part) || !self.still_fails(&probe) {
-                return;
-            }
-            *plan = probe;
-        }
+        while self.attempt_change(plan, |plan| fewer_users(plan, part)) {}
     }
 
     fn remove_personas(&mut self, plan: &mut Plan) {
-        let whole = plan.clone();
-        let kept = ddmin(personas(&whole), &mut |some| {
-            !some.is_empty() && self.still_fails(&with_personas(&whole, some))
-        });
-        if !kept.is_empty() {
-            *plan = with_personas(&whole, &kept);
-        }
+        let all = personas(plan).to_vec();
+        let with = |plan: &Plan, some: &[Arc<Persona>]| {
+            let mut smaller = plan.clone();
+            if let Some(personas) = personas_mut(&mut smaller) {
+                *personas = some.to_vec();
+            }
+            smaller
+        };
+        self.reduce(plan, &all, &with, &ddmin);
     }
 
     fn remove_flow_steps(&mut self, plan: &mut Plan, index: usize) {
-        let whole = plan.clone();
-        let all = Arc::clone(&personas(&whole)[index].flow);
-        let with = |some: &[Step]| {
-            let mut smaller = personas(&whole).to_vec();
-            Arc::make_mut(&mut smaller[index]).flow = some.into();
-            with_personas(&whole, &smaller)
+        let all = Arc::clone(&personas(plan)[index].flow);
+        let with = |plan: &Plan, some: &[Step]| {
+            let mut smaller = plan.clone();
+            if let Some(personas) = personas_mut(&mut smaller) {
+                Arc::make_mut(&mut personas[index]).flow = some.into();
+            }
+            smaller
         };
-        let kept = ddmin(&all, &mut |some| {
-            !some.is_empty() && self.still_fails(&with(some))
-        });
-        if !kept.is_empty() {
-            *plan = with(&kept);
-        }
+        self.reduce(plan, &all, &with, &ddmin);
     }
 }
 
@@ -76,19 +72,10 @@ fn personas(plan: &Plan) -> &[Arc<Persona>] {
     }
 }
 
-fn with_personas(plan: &Plan, some: &[Arc<Persona>]) -> Plan {
-    let mut changed = plan.clone();
-    if let Workload::Phases { personas, .. } = &mut changed.workload {
-        *personas = some.to_vec();
-    }
-    changed
-}
-
-fn each(plan: &mut Plan, change: impl Fn(&mut Persona)) {
-    if let Workload::Phases { personas, .. } = &mut plan.workload {
-        personas
-            .iter_mut()
-            .for_each(|one| change(Arc::make_mut(one)));
+fn personas_mut(plan: &mut Plan) -> Option<&mut Vec<Arc<Persona>>> {
+    match &mut plan.workload {
+        Workload::Phases { personas, .. } => Some(personas),
+        Workload::Steps { .. } => None,
     }
 }
 

@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 
-pub(crate) use super::attempts::Fidelity;
+pub(crate) use super::attempts::{Fidelity, fixed};
 use super::attempts::{capacity, net};
-use super::faults::{named, until_healed};
 use super::recorded_call::{left_out, verb, whom};
-use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::draw::Ratio;
 use sim_model::history::{FaultRecord, NetworkRecord, RequestKey, Retry};
 use sim_model::plan::{
-    Argument, Delivery, Fault, Net, Network, Opening, Plan, Schedule, ScriptStep, ScriptUser, Step,
-    Text, Verb, Workload,
+    Argument, Delivery, Fault, FaultKind, Net, Network, Opening, Plan, Schedule, ScriptStep,
+    ScriptUser, Step, Strikes, Text, Verb, Victims, Workload,
 };
 use sim_model::protocol::{Agent, CallId, ReadBy};
 use sim_model::recipe::Recipe;
@@ -96,8 +95,11 @@ impl<'l> StepWriter<'l> {
         let mishaps = std::mem::take(&mut self.mishaps);
         for (index, fault) in plan.faults.iter().chain(&mishaps).enumerate() {
             let (struck, room) = (self.struck.remove(&index), self.rooms.remove(&index));
-            faults
-                .extend(named(fault, struck, room).map(|fault| until_healed(fault, plan.duration)));
+            faults.extend(named(fault, struck, room));
+        }
+        for fault in &mut faults {
+            // In the steps form, the safety phase continues after the heal.
+            fault.shorten(plan.duration - fault.at);
         }
         faults.sort_by_key(|fault| fault.at);
         for step in &mut self.steps {
@@ -110,7 +112,6 @@ impl<'l> StepWriter<'l> {
             }
         }
         let last = self.steps.last().map_or(Span::ZERO, |step| step.at);
-        let usual = Shape::Fixed(plan.network.latency.usual());
         Plan {
             // No step is taken in the waiting time at the end.
             duration: plan.duration.max(last + Span::millis(1)),
@@ -120,7 +121,7 @@ impl<'l> StepWriter<'l> {
             },
             network: Network {
                 // Of packets without a record.
-                latency: Arc::new(Quantiles::new(usual)),
+                latency: fixed(plan.network.latency.usual()),
                 loss: Ratio::NEVER,
                 duplicate: Ratio::NEVER,
                 stream_break: Ratio::NEVER,
@@ -357,4 +358,19 @@ impl<'l> StepWriter<'l> {
             }
         }
     }
+}
+
+/// The fault with named victims; none if it had none, or if recorded packets state it. An operator
+/// named this room.
+fn named(fault: &Fault, struck: Option<Vec<u32>>, room: Option<u64>) -> Option<Fault> {
+    let mut fault = fault.clone();
+    let struck = struck.unwrap_or_default();
+    if let Some(victims) = fault.kind.victims_mut() {
+        struck.first()?;
+        *victims = Victims::Users(struck);
+    } else if let FaultKind::Operator(act) = &mut fault.kind {
+        act.user = Some(*struck.first()?);
+        act.room = room;
+    }
+    (fault.kind.row().strikes != Strikes::Packets).then_some(fault)
 }

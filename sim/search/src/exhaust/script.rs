@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use chat_types::Span;
 
-use super::tiny::Tiny;
 use super::worlds::{begin, plan};
 use crate::panics::catch_panic;
 use sim_model::outcome::{Action, TinyCall, TinyWorld, user_letter};
@@ -49,18 +48,13 @@ pub(super) fn script(world: TinyWorld, users: u8, path: &[Action], called: &str)
     let base = plan();
     let mut tiny = begin(world, &base, users);
     for action in path {
-        let before = tiny.now();
+        let before = tiny.now;
         // At its last step the server may panic.
-        let passed =
-            catch_panic(|| apply(&mut tiny, *action)).map_or(Span::ZERO, |now| now.since(before));
+        let ended = catch_panic(|| tiny.apply(*action));
+        let passed = ended.map_or(Span::ZERO, |_| tiny.now.since(before));
         writer.act(*action, passed);
     }
     writer.into_plan(base, called)
-}
-
-fn apply(tiny: &mut Tiny, action: Action) -> chat_types::Time {
-    tiny.apply(action);
-    tiny.now()
 }
 
 /// Writes the steps.
@@ -217,16 +211,8 @@ fn verb(ask: TinyCall) -> Verb {
 
 /// Only a push names a grant.
 fn left_out(ask: TinyCall) -> Vec<Argument> {
-    match ask {
-        TinyCall::Append | TinyCall::Send => vec![Argument::Epoch],
-        TinyCall::Enter
-        | TinyCall::LeaveQueue
-        | TinyCall::Login
-        | TinyCall::Leave
-        | TinyCall::Claim
-        | TinyCall::Push
-        | TinyCall::Reset
-        | TinyCall::Block
-        | TinyCall::Check => Vec::new(),
+    match matches!(ask, TinyCall::Append | TinyCall::Send) {
+        true => vec![Argument::Epoch],
+        false => Vec::new(),
     }
 }

@@ -65,15 +65,15 @@ pub(super) fn begin(world: TinyWorld, plan: &Plan, users: u8) -> Tiny {
     for user in 0..users {
         match world {
             TinyWorld::Line => {
-                tiny.set_up(user, TinyCall::Enter);
-                tiny.set_up(user, TinyCall::LeaveQueue);
+                tiny.apply(Action::Call(user, TinyCall::Enter));
+                tiny.apply(Action::Call(user, TinyCall::LeaveQueue));
             }
-            TinyWorld::Room => tiny.set_up(user, TinyCall::Login),
+            TinyWorld::Room => drop(tiny.apply(Action::Call(user, TinyCall::Login))),
         }
         tiny.apply(Action::Reconnect(user));
     }
     for user in 0..users {
-        tiny.set_up(user, TinyCall::Check);
+        tiny.apply(Action::Call(user, TinyCall::Check));
     }
     tiny
 }
@@ -81,15 +81,11 @@ pub(super) fn begin(world: TinyWorld, plan: &Plan, users: u8) -> Tiny {
 /// The possible actions, in a fixed order. `faults` is the largest number of faults on one path.
 pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> {
     let mut actions = Vec::new();
-    for client in tiny.clients().iter().filter(|client| client.user.is_some()) {
+    for client in tiny.clients.iter().filter(|client| client.user.is_some()) {
         let user = client.number;
         let may = |ask: &&TinyCall| may_ask(client, **ask);
-        actions.extend(
-            asks(world)
-                .iter()
-                .filter(may)
-                .map(|ask| Action::Call(user, *ask)),
-        );
+        let asks = asks(world).iter().filter(may);
+        actions.extend(asks.map(|ask| Action::Call(user, *ask)));
         if client.unanswered.is_some() {
             actions.push(Action::Retry(user));
         } else {
@@ -105,7 +101,7 @@ pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> 
         actions.push(Action::Deadline);
     }
     actions.push(Action::Crash);
-    actions.retain(|action| !action.is_fault() || tiny.faults() < faults);
+    actions.retain(|action| !action.is_fault() || tiny.faults < faults);
     actions
 }
 

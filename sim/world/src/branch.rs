@@ -92,10 +92,10 @@ impl<'o> World<'_, 'o> {
 #[cfg(test)]
 mod tests {
     use super::super::Phase;
-    use super::super::tests::judged::{Judged, run};
+    use super::super::tests::judged::{Judged, run, watched};
     use super::*;
     use chat_types::Span;
-    use sim_model::outcome::Progress;
+    use sim_model::history::{FaultRecord, RunEvent};
     use sim_model::plan::{Plan, Race, Schedule};
     use sim_scenario::parse;
 
@@ -180,42 +180,36 @@ faults:
         assert_eq!(recipe.to_string(), "s300:2,s900:1");
         let (hash, said) = to_the_end(second);
         plan.recipe = recipe;
-        let again = run(&plan, 9, &Progress::default(), None);
+        let again = run(&plan, 9);
         assert_eq!((again.trace_hash, format!("{again:?}")), (hash, said));
         plan.recipe = "s300:2,s900:2".parse().unwrap();
-        assert_ne!(run(&plan, 9, &Progress::default(), None).trace_hash, hash);
+        assert_ne!(run(&plan, 9).trace_hash, hash);
     }
 
     #[test]
     fn a_turn_after_the_end_of_a_run_changes_nothing() {
         let mut plan = crowd();
-        let plain = run(&plan, 3, &Progress::default(), None).trace_hash;
+        let plain = run(&plan, 3).trace_hash;
         plan.recipe = "s99999999:1".parse().unwrap();
-        assert_eq!(run(&plan, 3, &Progress::default(), None).trace_hash, plain);
+        assert_eq!(run(&plan, 3).trace_hash, plain);
     }
 
     /// The plan has no faults, so all that go wrong are mishaps after turns.
     #[test]
     fn a_mishap_may_follow_a_turn() {
-        #[derive(Default)]
-        struct Mishaps(Vec<String>);
-        impl sim_model::history::Observer for Mishaps {
-            fn observe(&mut self, event: sim_model::history::RunEvent<'_>) {
-                use sim_model::history::{FaultRecord, RunEvent};
-                if let RunEvent::Fault(_, FaultRecord::Mishap(fault)) = event {
-                    assert!(fault.at < Span::secs(6), "{fault:?}");
-                    self.0.push(format!("{:?}", fault.kind));
-                }
-            }
-        }
         let mut plan = crowd();
         plan.faults.clear();
         let mut of = |recipe: &str| {
             plan.recipe = recipe.parse().unwrap();
-            let mut seen = Mishaps::default();
-            let outcome = run(&plan, 7, &Progress::default(), Some(&mut seen));
+            let mut mishaps = Vec::new();
+            let outcome = watched(&plan, 7, |event| {
+                if let RunEvent::Fault(_, FaultRecord::Mishap(fault)) = event {
+                    assert!(fault.at < Span::secs(6), "{fault:?}");
+                    mishaps.push(format!("{:?}", fault.kind));
+                }
+            });
             assert_eq!(outcome.violations, [], "{recipe}");
-            seen.0
+            mishaps
         };
         assert!(of("").is_empty());
         let drawn: Vec<_> = (1..60)
@@ -224,14 +218,7 @@ faults:
         let with = drawn.iter().filter(|one| !one.is_empty()).count();
         assert!((15..45).contains(&with), "{with}");
         let all = format!("{drawn:?}");
-        for kind in [
-            "Kick",
-            "Mute",
-            "Ban",
-            "Partition",
-            "LoseReplies",
-            "FailDisk",
-        ] {
+        for kind in "Kick Mute Ban Partition LoseReplies FailDisk".split(' ') {
             assert!(all.contains(kind), "{kind}");
         }
         // The journal was not kept, so the server cannot crash.

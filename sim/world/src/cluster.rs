@@ -22,8 +22,8 @@ use std::collections::VecDeque;
 
 use chat_cluster::{LogSnapshot, Member, MemberId, Now, Reads, Settings};
 use chat_core::{Node, Ticket};
-use chat_journal::{Identity, Origin};
-use chat_types::{Config, Span, Time};
+use chat_journal::Identity;
+use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::draw::{Actor, Draw, DrawAt};
 use sim_model::history::{ClusterEvent, WorldRecord};
@@ -49,10 +49,8 @@ const FOLLOWS_WITHIN: Span = Span::secs(30);
 /// Several servers, and their log.
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
-    origin: Origin,
-    config: Config,
-    reads: Reads,
-    snapshot_every: u64,
+    /// The settings of every server, but for its id and address.
+    settings: Settings,
     pub(super) sites: Vec<Site>,
     log: SharedLog,
     /// Reports and records come twice until then.
@@ -144,13 +142,20 @@ impl Cluster {
         };
         let servers = usize::try_from(plan.servers).expect("a plan has few servers");
         Self {
-            origin,
-            config: plan.server.clone(),
-            reads: match plan.reads {
-                OwnerReads::Lease => Reads::Leased,
-                OwnerReads::Strict => Reads::Strict,
+            settings: Settings {
+                id: MemberId {
+                    number: 0,
+                    incarnation: 0,
+                },
+                address: "".into(),
+                origin,
+                config: plan.server.clone(),
+                snapshot_every: u64::from(plan.capacity.snapshot_every),
+                reads: match plan.reads {
+                    OwnerReads::Lease => Reads::Leased,
+                    OwnerReads::Strict => Reads::Strict,
+                },
             },
-            snapshot_every: u64::from(plan.capacity.snapshot_every),
             sites: (0..servers).map(site).collect(),
             log: SharedLog::default(),
             doubled_until: START,
@@ -228,7 +233,7 @@ impl Cluster {
 
     fn newest_snapshot(&self) -> Option<LogSnapshot> {
         let bytes = self.log.newest_snapshot()?;
-        Some(LogSnapshot::read(&self.origin, bytes).expect("a member wrote it"))
+        Some(LogSnapshot::read(&self.settings.origin, bytes).expect("a member wrote it"))
     }
 
     /// Starts a process, whose machine has been up for `up` already.
@@ -242,10 +247,7 @@ impl Cluster {
                 incarnation: place.incarnation,
             },
             address: site.to_string().into(),
-            origin: self.origin,
-            config: self.config.clone(),
-            snapshot_every: self.snapshot_every,
-            reads: self.reads,
+            ..self.settings.clone()
         };
         let started = Now {
             boot: Time(now.boot.0 - up.0),

@@ -104,9 +104,13 @@ impl World<'_, '_> {
         if self.active_faults.armed.is_empty() || self.phase != Phase::Safety {
             return;
         }
+        let is_due = |(_, what, count): &(u32, Reached, u64)| self.reached(*what) >= *count;
+        // Mostly none is, and then nothing is copied.
+        if !self.active_faults.armed.iter().any(is_due) {
+            return;
+        }
         let armed = self.active_faults.armed.iter().copied();
-        let (due, armed): (Vec<_>, Vec<_>) =
-            armed.partition(|(_, what, count)| self.reached(*what) >= *count);
+        let (due, armed): (Vec<_>, Vec<_>) = armed.partition(is_due);
         self.active_faults.armed = armed;
         for (fault, ..) in due {
             self.start_fault(fault);

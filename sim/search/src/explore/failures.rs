@@ -10,10 +10,8 @@ impl Failures {
     /// Adds a violation. A failure counts once for each trial.
     pub(super) fn add(&mut self, trial: &Trial, trace_hash: Option<u64>, violation: &Violation) {
         let (property, cause) = (&violation.property, &violation.subject.cause);
-        let known = self.0.iter_mut().find(|(known, _)| {
-            let same = (&known.property, &known.cause);
-            same == (property, cause)
-        });
+        let mut all = self.0.iter_mut();
+        let known = all.find(|(it, _)| (&it.property, &it.cause) == (property, cause));
         if let Some((known, last)) = known {
             known.trials += u64::from(*last != trial.index);
             *last = trial.index;

@@ -51,12 +51,7 @@ pub(super) struct Steps {
     /// Since when a user has no stream.
     closed: BTreeMap<Agent, Time>,
     faults: Vec<Fault>,
-    left_out: OmittedEntries,
-}
-
-/// The entries without a form in steps.
-#[derive(Clone, Copy, Debug, Default)]
-struct OmittedEntries {
+    /// The numbers of retries and of operators' acts, which have no form in steps.
     retries: u64,
     acts: u64,
 }
@@ -82,11 +77,12 @@ impl Steps {
             ahead: Span::ZERO,
             closed: BTreeMap::new(),
             faults: Vec::new(),
-            left_out: OmittedEntries::default(),
+            retries: 0,
+            acts: 0,
         };
-        for (user, handle) in callers.iter().map(|(handle, user)| (*user, *handle)) {
-            let agent = steps.agent(handle);
-            steps.users.insert(user, agent);
+        for (handle, user) in callers {
+            let agent = steps.agent(*handle);
+            steps.users.insert(*user, agent);
         }
         for (number, (user, op)) in entered.into_iter().enumerate() {
             let agent = steps.agent_of(user);
@@ -115,7 +111,7 @@ impl Steps {
                     self.users.insert(UserId(user), agent);
                 }
                 if key.is_some_and(|key| !self.keys.insert((handle, key))) {
-                    self.left_out.retries += 1;
+                    self.retries += 1;
                     return;
                 }
                 let key = key.map_or(RequestKey::None, |_| RequestKey::Own);
@@ -160,16 +156,13 @@ impl Steps {
             },
             ..base.clone()
         };
-        let OmittedEntries { retries, acts } = self.left_out;
         let counted = [
-            (retries, "calls repeated an earlier one with its key"),
-            (acts, "acts of operators have no form in steps"),
+            (self.retries, "calls repeated an earlier one with its key"),
+            (self.acts, "acts of operators have no form in steps"),
         ];
-        let left_out = counted
-            .iter()
-            .filter(|(times, _)| *times > 0)
-            .map(|(times, what)| format!("Left out: {times} {what}."));
-        let notes = left_out.collect();
+        let left_out = counted.iter().filter(|(times, _)| *times > 0);
+        let notes = left_out.map(|(times, what)| format!("Left out: {times} {what}."));
+        let notes = notes.collect();
         let mut steps = StepWriter::read(&self.log, self.start, Names::Others, Fidelity::Packets);
         for agent in self.streams {
             steps.has_stream(agent);
@@ -261,14 +254,10 @@ impl Steps {
             | Operate::Unban { .. }
             | Operate::MuteAddress { .. }
             | Operate::BanAddress { .. }
-            | Operate::UnbanAddress { .. } => {
-                self.left_out.acts += 1;
-                return;
-            }
+            | Operate::UnbanAddress { .. } => return self.acts += 1,
         };
         let Some(Agent(user)) = self.users.get(user).copied() else {
-            self.left_out.acts += 1;
-            return;
+            return self.acts += 1;
         };
         let act = OperatorAct {
             verb,
@@ -290,13 +279,11 @@ fn entered(hub: &Hub, callers: &BTreeMap<SecretHash, UserId>) -> Vec<(UserId, Op
             rooms.entry(*room).or_default().push(*user);
         }
     }
-    let enter = || {
-        Op::Command(Command::EnterQueue(EnterQueue {
-            user_id: None,
-            display_name: None,
-            interests: Arc::default(),
-        }))
-    };
+    let enter = Op::Command(Command::EnterQueue(EnterQueue {
+        user_id: None,
+        display_name: None,
+        interests: Arc::default(),
+    }));
     for (room, users) in rooms {
         match hub.room_name(room) {
             Some(name) => calls.extend(users.into_iter().map(|user| {
@@ -306,14 +293,14 @@ fn entered(hub: &Hub, callers: &BTreeMap<SecretHash, UserId>) -> Vec<(UserId, Op
                 });
                 (user, login)
             })),
-            None => calls.extend(hub.members_of(room).map(|user| (user, enter()))),
+            None => calls.extend(hub.members_of(room).map(|user| (user, enter.clone()))),
         }
     }
     let waiting = callers.values().filter(|user| {
         let view = hub.participant_view(**user);
         view.is_some_and(|view| view.waiting_since.is_some())
     });
-    calls.extend(waiting.map(|user| (*user, enter())));
+    calls.extend(waiting.map(|user| (*user, enter.clone())));
     calls
 }
 
@@ -321,13 +308,10 @@ fn entered(hub: &Hub, callers: &BTreeMap<SecretHash, UserId>) -> Vec<(UserId, Op
 fn plain(op: &Op, number: u32) -> Op {
     let text = |text: &Arc<str>| -> Arc<str> {
         let letter = if text.is_ascii() { 'x' } else { 'ä' };
-        let mut words = number.to_string();
-        let length = text.chars().count();
-        words.extend(std::iter::repeat_n(
-            letter,
-            length.saturating_sub(words.len()),
-        ));
-        words.chars().take(length.max(1)).collect::<String>().into()
+        let number = number.to_string();
+        let letters = number.chars().chain(std::iter::repeat(letter));
+        let length = text.chars().count().max(1);
+        letters.take(length).collect::<String>().into()
     };
     let mut op = op.clone();
     if let Op::Command(

@@ -37,13 +37,22 @@ impl<'p> Judged<'p> {
 }
 
 /// Runs one seed to its end, judged.
-pub(crate) fn run(
-    plan: &Plan,
-    seed: u64,
-    progress: &Progress,
-    also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome {
-    let observers = (RunJudge::new(plan), also);
-    let (ran, (judge, _)) = super::super::run(plan, seed, progress, observers);
+pub(crate) fn run(plan: &Plan, seed: u64) -> SeedOutcome {
+    watched(plan, seed, |_| {})
+}
+
+struct Watcher<F>(F);
+
+impl<F: FnMut(RunEvent<'_>)> Observer for Watcher<F> {
+    fn observe(&mut self, event: RunEvent<'_>) {
+        (self.0)(event);
+    }
+}
+
+/// Runs one seed to its end, judged, and shows each event.
+pub(crate) fn watched(plan: &Plan, seed: u64, show: impl FnMut(RunEvent<'_>)) -> SeedOutcome {
+    let observers = (RunJudge::new(plan), Watcher(show));
+    let progress = Progress::default();
+    let (ran, (judge, _)) = super::super::run(plan, seed, &progress, observers);
     judge.finish(plan, ran)
 }

@@ -4,7 +4,6 @@
 //! the seed of its world, which is equal unless a search chooses another. Trials run in parallel,
 //! and their results are merged in order, so that the findings depend on the seeds alone.
 
-mod failures;
 mod guided;
 mod vary;
 mod worst_search;
@@ -23,7 +22,6 @@ use sim_model::recipe::Recipe;
 
 use crate::runner::{Ended, RunSeed, in_order};
 
-pub use failures::Failures;
 pub use guided::{Corpus, Entry};
 pub use vary::{DrawnPlan, EVERYDAY, blank, vary};
 pub use worst_search::{Guide, WorstSearch};
@@ -346,5 +344,45 @@ impl Exploration {
         } else {
             0
         }
+    }
+}
+
+/// All failures, in order of discovery, each with the number of the last trial with it.
+#[derive(Clone, Debug, Default)]
+pub struct Failures(Vec<(FailureResult, u64)>);
+
+impl Failures {
+    /// Adds a violation. A failure counts once for each trial.
+    fn add(&mut self, trial: &Trial, trace_hash: Option<u64>, violation: &Violation) {
+        let (property, cause) = (&violation.property, &violation.subject.cause);
+        let mut all = self.0.iter_mut();
+        let known = all.find(|(it, _)| (&it.property, &it.cause) == (property, cause));
+        if let Some((known, last)) = known {
+            known.trials += u64::from(*last != trial.index);
+            *last = trial.index;
+            return;
+        }
+        let failure = FailureResult {
+            property: property.clone(),
+            class: Class::of(property),
+            cause: cause.clone(),
+            detail: violation.detail.clone(),
+            trial: trial.clone(),
+            drew: Vec::new(),
+            trace_hash,
+            trials: 1,
+        };
+        self.0.push((failure, trial.index));
+    }
+
+    /// The failures in order, without the drawn values of their trials.
+    pub fn iter(&self) -> impl Iterator<Item = &FailureResult> {
+        self.0.iter().map(|(failure, _)| failure)
+    }
+
+    /// The number of failures.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
     }
 }

@@ -91,10 +91,10 @@ impl<'o> World<'_, 'o> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Phase;
-    use super::super::tests::judged::{Judged, run, watched};
-    use super::*;
+    use super::super::tests::judged::{begin, finish, run, watched};
+    use crate::Split;
     use chat_types::Span;
+    use sim_judge::RunJudge;
     use sim_model::history::{FaultRecord, RunEvent};
     use sim_model::plan::{Plan, Race, Schedule};
     use sim_scenario::parse;
@@ -122,20 +122,18 @@ faults:
         parse("crowd.yaml", CROWD).unwrap()
     }
 
-    fn begun(plan: &Plan, seed: u64, steps: u64) -> Judged<'_> {
-        let mut judged = Judged::begin(plan, seed, Actor::Swaps);
-        while judged.world.steps < steps {
-            judged.world.step();
+    fn begun(plan: &Plan, seed: u64, steps: u64) -> Split<'_, RunJudge> {
+        let mut judged = begin(plan, seed);
+        while judged.steps() < steps {
+            judged.step();
         }
         judged
     }
 
     /// The hash of the whole run, and the findings of judges and metrics.
-    fn to_the_end(mut judged: Judged<'_>) -> (u64, String) {
-        while judged.world.phase != Phase::Over {
-            judged.world.step();
-        }
-        let outcome = judged.finish();
+    fn to_the_end(mut judged: Split<'_, RunJudge>) -> (u64, String) {
+        while judged.step() {}
+        let outcome = finish(judged);
         (outcome.trace_hash, format!("{outcome:?}"))
     }
 
@@ -172,11 +170,11 @@ faults:
         let mut plan = crowd();
         plan.schedule = Schedule::Race(Race::default());
         let mut first = begun(&plan, 9, 300).branch(2);
-        while first.world.steps < 900 {
-            first.world.step();
+        while first.steps() < 900 {
+            first.step();
         }
         let second = first.branch(1);
-        let recipe = second.world.random_key.recipe.clone();
+        let recipe = second.recipe().clone();
         assert_eq!(recipe.to_string(), "s300:2,s900:1");
         let (hash, said) = to_the_end(second);
         plan.recipe = recipe;

@@ -8,7 +8,6 @@
 //! and repeats them at the next owner (`doors.rs`). `turns.rs` lets a member act and reports what it
 //! did, `packets.rs` is the network between members and log, `harm.rs` is what goes wrong.
 
-mod applied;
 mod chance;
 mod doors;
 mod harm;
@@ -33,12 +32,12 @@ use sim_model::server::ServerRecord;
 
 use crate::World;
 use crate::event_queue::Event;
-pub use applied::applied;
 use log::SharedLog;
 use machine_clock::MachineClock;
 use packets::Packet;
 use turns::Deferred;
 use witness::Witness;
+pub use witness::applied;
 
 /// How long the first server has been up when the run starts, so that it claims the log at once.
 const UP_BEFORE: Span = Span::secs(10);

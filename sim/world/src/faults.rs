@@ -239,22 +239,15 @@ impl World<'_, '_> {
 
     /// Ends a fault. Most faults end by the clock alone; the others need an action.
     pub(super) fn fault_ends(&mut self, index: u32) {
-        match self.fault(index).kind {
-            FaultKind::Clients {
-                what: ClientHarm::SlowReaders,
-                ..
-            } => self.resume_all_readers(),
-            FaultKind::FailDisk { .. } => self.resolve_unknown_append(),
-            FaultKind::Log { what, .. } => self.heal_log(what),
-            FaultKind::Down { .. }
-            | FaultKind::Configure(_)
-            | FaultKind::Clients { .. }
-            | FaultKind::SlowDisk { .. }
-            | FaultKind::DamageDisk { .. }
-            | FaultKind::Member { .. }
-            | FaultKind::ClockJump { .. }
-            | FaultKind::LoseReplies
-            | FaultKind::Operator(_) => {}
+        let kind = &self.fault(index).kind;
+        if let FaultKind::Clients { what, .. } = kind
+            && *what == ClientHarm::SlowReaders
+        {
+            self.resume_all_readers();
+        } else if let FaultKind::FailDisk { .. } = kind {
+            self.resolve_unknown_append();
+        } else if let FaultKind::Log { what, .. } = *kind {
+            self.heal_log(what);
         }
     }
 

@@ -15,7 +15,6 @@ pub mod abstraction;
 mod branch;
 mod clients;
 mod cluster;
-mod core_coverage;
 mod disk;
 mod event_queue;
 mod faults;

@@ -29,16 +29,11 @@ impl World<'_, '_> {
     /// named.
     pub(super) fn operate(&mut self, index: u32, act: &OperatorAct) {
         let verb = act.verb;
-        match verb {
-            OperatorVerb::Unban => return self.unban(index, act.user),
-            OperatorVerb::UnbanAddress => return self.unban_address(index, act.user),
-            OperatorVerb::Mute
-            | OperatorVerb::Unmute
-            | OperatorVerb::Kick
-            | OperatorVerb::Close
-            | OperatorVerb::Ban
-            | OperatorVerb::MuteAddress
-            | OperatorVerb::BanAddress => {}
+        if verb == OperatorVerb::Unban {
+            return self.unban(index, act.user);
+        }
+        if verb == OperatorVerb::UnbanAddress {
+            return self.unban_address(index, act.user);
         }
         let was_muted = verb == OperatorVerb::Unmute;
         let muted = was_muted.then(|| self.active_faults.muted.pop()).flatten();

@@ -212,7 +212,7 @@ impl<'o> World<'_, 'o> {
                 retry_after: OVERLOAD_RETRY,
                 earlier: request.map_or(Earlier::Unasked, |request| request.unasked()),
             };
-            return self.answer(slot, translate::outcome(Err(reject)));
+            return self.answer(slot, Err(translate::refusal(&reject)));
         }
         if let Some(request) = self.in_flight.request(slot) {
             request.stage = RequestStage::AtServer;

@@ -17,7 +17,7 @@ use super::{Phase, World};
 
 /// A run that is stepped, and can be copied with its observer.
 pub struct Split<'a, O> {
-    world: World<'a, 'static>,
+    pub(super) world: World<'a, 'static>,
     observer: Rc<RefCell<O>>,
     last_look: LastLook,
 }

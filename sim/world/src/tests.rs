@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
-use judged::{Judged, run, watched};
+use judged::{begin, finish, run, watched};
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, DeliveryPath, Record};
 use sim_model::outcome::{Point, Stuck};
@@ -76,7 +76,7 @@ fn an_observer_changes_nothing() {
 fn twins_that_swap_at_different_steps_agree_at_every_step() {
     let plan = storm();
     for seed in 0..8 {
-        let mut judged = Judged::begin(&plan, seed, Actor::Swaps);
+        let mut judged = begin(&plan, seed);
         let world = &mut judged.world;
         let mut twin = World::new(&plan, seed, Observers::new(None), Actor::TwinSwaps);
         twin.begin();
@@ -89,7 +89,7 @@ fn twins_that_swap_at_different_steps_agree_at_every_step() {
             twin.next_swap = twin.next_swap.min(twin.steps + 170);
         }
         assert!(world.steps > 1_000, "{}", world.steps);
-        assert_eq!(judged.finish().violations, []);
+        assert_eq!(finish(judged).violations, []);
     }
 }
 

@@ -6,16 +6,17 @@
 use std::ops::ControlFlow;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use rustc_hash::FxHashMap;
 
 use super::tiny::Tiny;
 use super::worlds::{actions, begin, plan};
 use super::{Options, look};
+use crate::runner::{Ended, in_order};
 use sim_judge::Judgement;
-use sim_model::outcome::{Action, Class, Judged, SearchProgress, Searched, TinyWorld};
+use sim_model::outcome::{
+    Action, Class, Interrupt, Judged, Progress, SearchProgress, Searched, TinyWorld,
+};
 
 /// The number of states that are expanded before their results are merged.
 const BATCH: usize = 2_048;
@@ -128,28 +129,19 @@ impl Search<'_> {
 
     /// Expands each of these states, on all threads; the results are in the order of the states.
     fn expand_all(&self, depth: u32, states: &[Option<usize>]) -> Vec<Expansion> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(state) = states.get(index) else {
-                    return done;
-                };
-                done.push((index, self.expand(depth, *state)));
-            }
+        let count = states.len() as u64;
+        let expand = |index: u64, _: &Progress| {
+            let index = usize::try_from(index).expect("it is below their number");
+            self.expand(depth, states[index])
         };
-        let jobs = self.options.jobs.get().min(states.len());
-        let mut all: Vec<(usize, Expansion)> = thread::scope(|scope| {
-            let workers: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
-            let mut all = work();
-            for worker in workers {
-                all.extend(worker.join().expect("a worker catches what panics in it"));
-            }
-            all
-        });
-        all.sort_unstable_by_key(|(index, _)| *index);
-        all.into_iter().map(|(_, expansion)| expansion).collect()
+        let mut all = Vec::new();
+        let mut take = |_, ended: Ended<Expansion>| {
+            all.push(ended.expect("an expansion catches what panics in it"));
+            ControlFlow::Continue(())
+        };
+        let jobs = (self.options.jobs, &Interrupt::default());
+        in_order(count, jobs, &expand, &mut take, &mut |_| {});
+        all
     }
 
     fn expand(&self, depth: u32, state: Option<usize>) -> Expansion {

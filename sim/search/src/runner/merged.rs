@@ -206,7 +206,7 @@ impl Merged {
 
     /// The judged result of all seeds. The caller adds the command that repeats it.
     #[must_use]
-    pub fn finish(mut self, plan: &Plan, wall: Duration) -> Summary {
+    pub fn finish(self, plan: &Plan, wall: Duration) -> Summary {
         let points = Point::ALL.iter();
         let sometimes: BTreeMap<String, u64> = points
             .map(|point| (point.name().to_owned(), self.tally.count(*point)))

@@ -3,10 +3,11 @@
 use super::ShrinkContext;
 use crate::panics::catch_panic;
 use crate::runner::Ended;
+use crate::workload::{flows, script, script_mut, single_steps};
 use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_model::outcome::{PANIC, Progress, Violation};
-use sim_model::plan::{Plan, ScriptStep, ScriptUser, Step, Workload};
+use sim_model::plan::{Plan, ScriptStep};
 
 /// The result of a candidate's run.
 #[derive(Clone, Debug)]
@@ -145,42 +146,13 @@ impl Shrinker<'_> {
     }
 }
 
-/// The users and the steps of the steps form; none of another plan.
-pub(super) fn script(plan: &Plan) -> (&[ScriptUser], &[ScriptStep]) {
-    match &plan.workload {
-        Workload::Steps { users, steps } => (users, steps),
-        Workload::Phases { .. } => (&[], &[]),
-    }
-}
-
-/// The users and the steps of the steps form.
-pub(super) fn script_mut(plan: &mut Plan) -> Option<(&mut Vec<ScriptUser>, &mut Vec<ScriptStep>)> {
-    match &mut plan.workload {
-        Workload::Steps { users, steps } => Some((users, steps)),
-        Workload::Phases { .. } => None,
-    }
-}
-
 pub(super) fn step_mut(plan: &mut Plan, index: usize) -> Option<&mut ScriptStep> {
     script_mut(plan)?.1.get_mut(index)
 }
 
 /// The number of steps of a plan: in the steps form, or in the flows of its personas.
 pub(super) fn steps(plan: &Plan) -> usize {
-    match &plan.workload {
-        Workload::Steps { steps, .. } => steps.len(),
-        Workload::Phases { personas, .. } => {
-            let flows = personas.iter().map(|persona| in_flow(&persona.flow));
-            flows.sum()
-        }
-    }
-}
-
-fn in_flow(flow: &[Step]) -> usize {
-    let count = |step: &Step| match step {
-        Step::Loop { steps, .. } => in_flow(steps),
-        Step::Choose(choices) => choices.iter().map(|choice| in_flow(&choice.steps)).sum(),
-        Step::Call(_) | Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => 1,
-    };
-    flow.iter().map(count).sum()
+    let flows = flows(plan).1.iter().map(|persona| &persona.flow);
+    let in_flows = flows.map(|flow| single_steps(flow).len());
+    script(plan).1.len() + in_flows.sum::<usize>()
 }

@@ -3,8 +3,9 @@
 use chat_types::Span;
 use serde_json::Value as Json;
 
-use super::candidates::{Shrinker, script, script_mut, step_mut, steps};
+use super::candidates::{Shrinker, step_mut, steps};
 use super::simplify::{entries, set};
+use crate::workload::{script, script_mut};
 use sim_model::plan::{Delivery, Plan, Step, Verb};
 
 /// Round times, the shortest first. A pause of zero would be no pause.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::candidates::Shrinker;
 use super::ddmin::ddmin;
-use sim_model::plan::{Arrivals, ClientProfile, Habits, Persona, Plan, Step, Workload};
+use crate::workload::{flows, flows_mut};
+use sim_model::plan::{Arrivals, ClientProfile, Habits, Persona, Plan, Step};
 
 impl Shrinker<'_> {
     /// Removes users, faults, personas, and steps of their flows. Called again as long as that changes
@@ -25,11 +26,11 @@ impl Shrinker<'_> {
         ];
         for change in changes {
             self.attempt(plan, |plan| {
-                let personas = personas_mut(plan).into_iter().flatten();
+                let personas = flows_mut(plan).into_iter().flat_map(|flows| flows.1);
                 personas.for_each(|one| change(Arc::make_mut(one)));
             });
         }
-        for index in 0..personas(plan).len() {
+        for index in 0..flows(plan).1.len() {
             self.remove_flow_steps(plan, index);
         }
     }
@@ -40,10 +41,10 @@ impl Shrinker<'_> {
     }
 
     fn remove_personas(&mut self, plan: &mut Plan) {
-        let all = personas(plan).to_vec();
+        let all = flows(plan).1.to_vec();
         let with = |plan: &Plan, some: &[Arc<Persona>]| {
             let mut smaller = plan.clone();
-            if let Some(personas) = personas_mut(&mut smaller) {
+            if let Some((_, personas)) = flows_mut(&mut smaller) {
                 *personas = some.to_vec();
             }
             smaller
@@ -52,10 +53,10 @@ impl Shrinker<'_> {
     }
 
     fn remove_flow_steps(&mut self, plan: &mut Plan, index: usize) {
-        let all = Arc::clone(&personas(plan)[index].flow);
+        let all = Arc::clone(&flows(plan).1[index].flow);
         let with = |plan: &Plan, some: &[Step]| {
             let mut smaller = plan.clone();
-            if let Some(personas) = personas_mut(&mut smaller) {
+            if let Some((_, personas)) = flows_mut(&mut smaller) {
                 Arc::make_mut(&mut personas[index]).flow = some.into();
             }
             smaller
@@ -64,29 +65,11 @@ impl Shrinker<'_> {
     }
 }
 
-/// The personas; none of a plan in the steps form.
-fn personas(plan: &Plan) -> &[Arc<Persona>] {
-    match &plan.workload {
-        Workload::Phases { personas, .. } => personas,
-        Workload::Steps { .. } => &[],
-    }
-}
-
-fn personas_mut(plan: &mut Plan) -> Option<&mut Vec<Arc<Persona>>> {
-    match &mut plan.workload {
-        Workload::Phases { personas, .. } => Some(personas),
-        Workload::Steps { .. } => None,
-    }
-}
-
 /// Limits each phase to fewer users, by this part of them; at least one stays. Returns whether any
 /// phase changed.
 fn fewer_users(plan: &mut Plan, part: u32) -> bool {
-    let Workload::Phases { phases, .. } = &mut plan.workload else {
-        return false;
-    };
     let mut changed = false;
-    for phase in phases {
+    for phase in flows_mut(plan).into_iter().flat_map(|flows| flows.0) {
         let before = u32::try_from(phase.users()).unwrap_or(u32::MAX);
         let fewer = before - before.div_ceil(part);
         if fewer > 0 {

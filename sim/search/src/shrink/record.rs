@@ -248,109 +248,87 @@ impl<'l> StepWriter<'l> {
 
     fn read_entry(&mut self, entry: &'l Entry) {
         let (at, log) = (entry.at, self.log);
-        match &entry.what {
-            Logged::Called(call) => self.record_call(&log.calls[*call]),
+        if let Logged::Called(call) = &entry.what {
+            self.record_call(&log.calls[*call]);
+        } else if let Logged::Retried(call, Retry::Silence) = &entry.what {
             // An attempt of the call timed out, and another follows.
-            Logged::Retried(call, Retry::Silence) => {
-                let call = &log.calls[*call];
-                let left_out = &mut self.step_of(call).leave_out;
-                if at < call.at + call.op.hold() && !left_out.contains(&Argument::Patience) {
-                    left_out.push(Argument::Patience);
-                }
+            let call = &log.calls[*call];
+            let left_out = &mut self.step_of(call).leave_out;
+            if at < call.at + call.op.hold() && !left_out.contains(&Argument::Patience) {
+                left_out.push(Argument::Patience);
             }
-            Logged::Abandoned(call) => {
-                let call = &log.calls[*call];
-                if !call.sent.contains_key(&1) {
-                    self.step_of(call).leave_out.push(Argument::Retries);
-                }
+        } else if let Logged::Abandoned(call) = &entry.what {
+            let call = &log.calls[*call];
+            if !call.sent.contains_key(&1) {
+                self.step_of(call).leave_out.push(Argument::Retries);
             }
-            Logged::Network(record) => {
-                if let Some(agent) = entry.agent {
-                    self.record_traffic(agent, entry, record);
-                }
+        } else if let Logged::Fault(record) = &entry.what {
+            self.record_fault(record);
+        } else if let Some(agent) = entry.agent {
+            match &entry.what {
+                Logged::Network(record) => self.record_traffic(agent, entry, record),
+                what => self.record_end(at, agent, what),
             }
-            Logged::Fault(FaultRecord::Mishap(fault)) => self.mishaps.push((**fault).clone()),
-            Logged::Fault(FaultRecord::Applied { fault, victims }) => {
-                let victims = victims.iter();
-                let users = victims
-                    .map(|agent| self.client(Agent(*agent)).user)
-                    .collect();
+        }
+    }
+
+    fn record_fault(&mut self, record: &FaultRecord) {
+        match record {
+            FaultRecord::Mishap(fault) => self.mishaps.push((**fault).clone()),
+            FaultRecord::Applied { fault, victims } => {
+                let users = victims.iter();
+                let users = users.map(|agent| self.client(Agent(*agent)).user).collect();
                 self.struck.insert(*fault, users);
             }
-            Logged::Fault(FaultRecord::RoomNamed { fault, room }) => {
+            FaultRecord::RoomNamed { fault, room } => {
                 self.rooms.insert(*fault, room.0);
             }
-            Logged::Forgot { .. } | Logged::Vanished | Logged::Finished => {
-                if let Some(agent) = entry.agent {
-                    self.record_end(at, agent, &entry.what);
-                }
-            }
-            Logged::Retried(..)
-            | Logged::Answered { .. }
-            | Logged::Received { .. }
-            | Logged::Said
-            | Logged::Down(_)
-            | Logged::Restarted
-            | Logged::ClockJumped(_)
-            | Logged::Cluster(..)
-            | Logged::Healed
-            | Logged::Ended => {}
         }
     }
 
     fn record_traffic(&mut self, agent: Agent, entry: &Entry, record: &NetworkRecord) {
-        match *record {
-            NetworkRecord::Served {
-                call, attempt: 0, ..
-            } => self.served = self.calls.get(&(agent, call)).copied(),
-            NetworkRecord::Opening { opening, .. } => {
-                let Net { request, reply, .. } = net(self.log, entry, self.to, false);
-                let number = self.client(agent).user;
-                let user = &mut self.users[number as usize];
-                user.stream = true;
-                if user.opens.is_empty() {
-                    user.stream_by = opening.by.unwrap_or_default();
-                }
-                let usual = Some(user.stream_by);
-                user.opens.push(Opening {
-                    by: opening.by.filter(|_| opening.by != usual),
-                    request,
-                    reply,
-                    ..opening
-                });
+        let user = self.client(agent).user;
+        if let NetworkRecord::Served { call, attempt, .. } = *record {
+            if attempt == 0 {
+                self.served = self.calls.get(&(agent, call)).copied();
             }
+        } else if let NetworkRecord::Opening { opening, .. } = *record {
+            let Net { request, reply, .. } = net(self.log, entry, self.to, false);
+            let user = &mut self.users[user as usize];
+            user.stream = true;
+            if user.opens.is_empty() {
+                user.stream_by = opening.by.unwrap_or_default();
+            }
+            let usual = Some(user.stream_by);
+            user.opens.push(Opening {
+                by: opening.by.filter(|_| opening.by != usual),
+                request,
+                reply,
+                ..opening
+            });
+        } else if let NetworkRecord::Pushed { fate, .. } = *record
+            && let Some(step) = self.served
+        {
             // A push is an effect of the step that the server handled last.
-            NetworkRecord::Pushed { fate, .. } => {
-                let user = self.client(agent).user;
-                if let Some(step) = self.served {
-                    let push = &mut self.steps[step].net.push;
-                    if !push.iter().any(|(to, _)| *to == user) {
-                        push.push((user, fate));
-                    }
-                }
+            let push = &mut self.steps[step].net.push;
+            if !push.iter().any(|(to, _)| *to == user) {
+                push.push((user, fate));
             }
-            NetworkRecord::Disconnected {
-                length: Some(length),
-            } => {
-                self.step(entry.at, agent, Step::Disconnect(Some(length)));
-            }
-            NetworkRecord::Sent { .. }
-            | NetworkRecord::Served { .. }
-            | NetworkRecord::Replied { .. }
-            | NetworkRecord::Opened { .. }
-            | NetworkRecord::StreamBroke
-            | NetworkRecord::Disconnected { length: None } => {}
+        } else if let NetworkRecord::Disconnected { length } = *record
+            && length.is_some()
+        {
+            self.step(entry.at, agent, Step::Disconnect(length));
         }
     }
 
-    /// The client forgot its participant, vanished, or finished its flow.
+    /// Perhaps the client forgot its participant, vanished, or finished its flow.
     fn record_end(&mut self, at: Time, agent: Agent, what: &Logged) {
         if let Logged::Forgot { returns: true } = what {
             let user = self.client(agent).user as usize;
             self.users[user].keeps_handle = true;
         } else if let Logged::Finished = what {
             self.client(agent).finished = true;
-        } else {
+        } else if let Logged::Vanished | Logged::Forgot { .. } = what {
             self.step(at, agent, Step::Disconnect(None));
             if let Logged::Forgot { .. } = what {
                 let user = self.add_user();

@@ -8,7 +8,7 @@ use sim_model::protocol::{Command, EnterQueue, Epoch, Op, OpKind, Plain, Read};
 
 /// Returns the operation as a step. The step omits the client's own name; without `own_name`, it
 /// contains the name of the call.
-pub(super) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
+pub(crate) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
     let drawn = |text: &Arc<str>| {
         if !text.is_ascii() {
             return Text::Words(text.clone());

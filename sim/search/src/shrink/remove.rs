@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use chat_types::config::Matching;
 
 use super::attempts::{Fidelity, capacity};
-use super::candidates::{Shrinker, script, script_mut, steps};
+use super::candidates::{Shrinker, steps};
 use super::compress_time::{long_pauses, move_earlier};
 use super::ddmin::{ddmin, ddmin_by, without_pairs};
+use crate::workload::{script, script_mut};
 use sim_model::plan::{Fault, FaultKind, Plan, ScriptStep, Step, Verb, Victims};
 
 /// Up to this number of steps, pairs of them are tried, too.

@@ -4,8 +4,9 @@ use chat_types::{Config, Span};
 use serde_json::{Map, Value as Json};
 
 use super::attempts::fixed;
-use super::candidates::{Shrinker, script, script_mut, step_mut, steps};
+use super::candidates::{Shrinker, step_mut, steps};
 use super::compress_time::moments;
+use crate::workload::{script, script_mut};
 use sim_model::names::properties_of;
 use sim_model::plan::{
     FaultKind, Grant, Milestone, Net, Opening, OperatorAct, OwnerReads, Plan, Schedule, ScriptStep,

@@ -128,7 +128,7 @@ impl World<'_, '_> {
             retry_after: RETRY,
             earlier: known.unwrap_or_else(|| request.unasked()),
         };
-        self.answer(slot, translate::outcome(Err(reject)));
+        self.answer(slot, Err(translate::refusal(&reject)));
     }
 
     /// Submits a call to the owner, or lets its door try again.

@@ -12,7 +12,7 @@ use sim_model::outcome::Point;
 use sim_model::plan::OwnerReads;
 use sim_model::server::ServerRecord;
 
-use super::applied::applied;
+use super::applied;
 use crate::World;
 use crate::host;
 use crate::in_flight::Slot;

@@ -1,11 +1,11 @@
 //! Batches of the journal: from the node to the disk, and their outcomes back.
 
+use chat_core::{Counters, StickMove, TimerKind};
 use chat_types::{Span, mix};
 use sim_model::history::{Observer as _, RunEvent};
-use sim_model::outcome::Point;
+use sim_model::outcome::{Coverage, Point};
 
 use crate::World;
-use crate::core_coverage::count_core_work;
 use crate::disk::Unsynced;
 use crate::event_queue::Event;
 use crate::host::ServerHost;
@@ -109,5 +109,36 @@ impl World<'_, '_> {
         if self.server.appending && self.server.alone.is_some() {
             self.handle_commit(self.server.appends);
         }
+    }
+}
+
+/// Counts the differences between these counters. Mostly there are none, and then nothing is looked
+/// up.
+fn count_core_work(coverage: &mut Coverage, before: &Counters, now: &Counters) {
+    for kind in TimerKind::ALL {
+        let fired = now.fired(*kind).saturating_sub(before.fired(*kind));
+        if fired > 0 {
+            *coverage.timers.entry(kind.name().into()).or_default() += fired;
+        }
+    }
+    for how in StickMove::ALL {
+        let moved = now.moved(*how).saturating_sub(before.moved(*how));
+        if moved > 0 {
+            *coverage.stick.entry(how.name().into()).or_default() += moved;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim_model::names::{STICK_MOVES, TIMERS};
+
+    #[test]
+    fn the_model_and_the_core_have_the_same_names() {
+        let timers: Vec<&str> = TimerKind::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(TIMERS, timers[..]);
+        let moves: Vec<&str> = StickMove::ALL.iter().map(|how| how.name()).collect();
+        assert_eq!(STICK_MOVES, moves[..]);
     }
 }

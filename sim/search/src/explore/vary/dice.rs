@@ -55,17 +55,16 @@ impl Dice {
 
     /// An index below `length`, which must not be 0.
     pub(super) fn index(&mut self, length: usize) -> usize {
-        usize::try_from(self.draw.below(length as u64)).unwrap_or(0)
+        self.draw.index(length)
     }
 
     /// One of these durations, or a slightly different one: races lie at the edges.
     pub(super) fn around(&mut self, those: &[Span]) -> Span {
         let about = self.pick(those).0;
         let off = self.draw.below(about / 8 + 2_000);
-        let near = if self.coin() {
-            about.saturating_add(off)
-        } else {
-            about.saturating_sub(off)
+        let near = match self.coin() {
+            true => about.saturating_add(off),
+            false => about.saturating_sub(off),
         };
         // Scenarios are written in whole milliseconds.
         Span(match self.draw.below(3) {

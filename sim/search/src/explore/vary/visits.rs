@@ -238,10 +238,9 @@ fn turn(again: Option<Step>, steps: &mut Vec<Step>, server: &Config, dice: &mut 
 /// The grant that a call names one time in `one_in`. A user that lost the stick then names a past
 /// grant.
 fn grant(one_in: u64, dice: &mut Dice) -> Grant {
-    if dice.one_in(one_in) {
-        Grant::Latest
-    } else {
-        Grant::Unnamed
+    match dice.one_in(one_in) {
+        true => Grant::Latest,
+        false => Grant::Unnamed,
     }
 }
 
@@ -406,13 +405,7 @@ fn maybe_look_up(steps: &mut Vec<Step>, dice: &mut Dice) {
 
 fn maybe_read(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     if dice.coin() {
-        let wait = dice.pick(&[
-            Span::ZERO,
-            Span::ZERO,
-            Span::millis(500),
-            Span::secs(5),
-            LONG,
-        ]);
+        let wait = dice.ms(&[0, 0, 500, 5_000, LONG.as_millis()]);
         let by = dice.pick(&[ReadBy::Handle, ReadBy::Handle, ReadBy::ReaderId]);
         steps.push(check(wait, by, server));
     }

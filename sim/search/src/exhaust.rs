@@ -84,17 +84,16 @@ pub struct Options {
 #[must_use]
 pub fn together(options: &Options, worlds: Vec<Searched>, took: Duration) -> Exhausted {
     let broken = worlds.iter().any(|world| world.counterexample.is_some());
-    let (verdict, exit_code) = if broken {
-        (Verdict::Safety, 1)
-    } else {
-        (Verdict::Pass, 0)
+    let verdict = match broken {
+        true => Verdict::Safety,
+        false => Verdict::Pass,
     };
     Exhausted {
         users: options.users,
         depth: options.depth,
         faults: options.faults,
         verdict,
-        exit_code,
+        exit_code: verdict.exit_code(),
         wall_ms: took.as_secs_f64() * 1_000.0,
         worlds,
     }

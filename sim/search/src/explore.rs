@@ -86,8 +86,11 @@ pub struct Exploration {
     pub steps: u64,
     /// The `sometimes` points that were reached.
     pub tally: Tally,
-    /// The failures that were found.
-    pub failures: Failures,
+    /// The failures that were found, in order: one for each property and cause, without the drawn values
+    /// of their trials.
+    pub failures: Vec<FailureResult>,
+    /// The number of the last trial with each failure.
+    last_trials: Vec<u64>,
     /// The worst trials, if a search was requested.
     pub hunted: Option<WorstSearch>,
     /// The effort until the first failure, including that trial or family.
@@ -189,13 +192,8 @@ pub fn explore(
             what.judge(&plan.recipe, &mut outcome);
             outcome
         };
-        flow = all.round(
-            (count, &trial_of),
-            what,
-            &attempt,
-            Exploration::take,
-            listener,
-        );
+        let take = Exploration::take;
+        flow = all.round((count, &trial_of), what, &attempt, take, listener);
     }
     all
 }
@@ -221,10 +219,9 @@ impl Exploration {
                 self.first_failure = Some(self.effort());
             }
             listener.on_trial(&trial);
-            flow = if failed && what.on_failure == OnFailure::Stop {
-                ControlFlow::Break(())
-            } else {
-                listener.tick(self)
+            flow = match failed && what.on_failure == OnFailure::Stop {
+                true => ControlFlow::Break(()),
+                false => listener.tick(self),
             };
             flow
         };
@@ -267,17 +264,38 @@ impl Exploration {
         };
         self.tally.add(&outcome.tally);
         for violation in &outcome.violations {
-            let hash = Some(outcome.trace_hash);
-            self.failures.add(trial, hash, violation);
+            self.add_failure(trial, Some(outcome.trace_hash), violation);
         }
         !outcome.violations.is_empty()
     }
 
     /// Adds a run that panicked, which is a failure.
     fn take_panic(&mut self, trial: &Trial, words: &str) -> bool {
-        let violation = Violation::of_panic(words, trial.seed);
-        self.failures.add(trial, None, &violation);
+        self.add_failure(trial, None, &Violation::of_panic(words, trial.seed));
         true
+    }
+
+    /// Adds a violation. A failure counts once for each trial.
+    fn add_failure(&mut self, trial: &Trial, trace_hash: Option<u64>, violation: &Violation) {
+        let (property, cause) = (&violation.property, &violation.subject.cause);
+        let mut all = self.failures.iter_mut().zip(&mut self.last_trials);
+        let known = all.find(|(it, _)| (&it.property, &it.cause) == (property, cause));
+        if let Some((known, last)) = known {
+            known.trials += u64::from(*last != trial.index);
+            *last = trial.index;
+            return;
+        }
+        self.last_trials.push(trial.index);
+        self.failures.push(FailureResult {
+            property: property.clone(),
+            class: Class::of(property),
+            cause: cause.clone(),
+            detail: violation.detail.clone(),
+            trial: trial.clone(),
+            drew: Vec::new(),
+            trace_hash,
+            trials: 1,
+        });
     }
 
     /// The `sometimes` points that no trial reached.
@@ -337,52 +355,10 @@ impl Exploration {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         let any = |class| self.failures.iter().any(|failure| failure.class == class);
-        if any(Class::Safety) {
-            1
-        } else if any(Class::Liveness) {
-            3
-        } else {
-            0
+        match (any(Class::Safety), any(Class::Liveness)) {
+            (true, _) => 1,
+            (false, true) => 3,
+            (false, false) => 0,
         }
-    }
-}
-
-/// All failures, in order of discovery, each with the number of the last trial with it.
-#[derive(Clone, Debug, Default)]
-pub struct Failures(Vec<(FailureResult, u64)>);
-
-impl Failures {
-    /// Adds a violation. A failure counts once for each trial.
-    fn add(&mut self, trial: &Trial, trace_hash: Option<u64>, violation: &Violation) {
-        let (property, cause) = (&violation.property, &violation.subject.cause);
-        let mut all = self.0.iter_mut();
-        let known = all.find(|(it, _)| (&it.property, &it.cause) == (property, cause));
-        if let Some((known, last)) = known {
-            known.trials += u64::from(*last != trial.index);
-            *last = trial.index;
-            return;
-        }
-        let failure = FailureResult {
-            property: property.clone(),
-            class: Class::of(property),
-            cause: cause.clone(),
-            detail: violation.detail.clone(),
-            trial: trial.clone(),
-            drew: Vec::new(),
-            trace_hash,
-            trials: 1,
-        };
-        self.0.push((failure, trial.index));
-    }
-
-    /// The failures in order, without the drawn values of their trials.
-    pub fn iter(&self) -> impl Iterator<Item = &FailureResult> {
-        self.0.iter().map(|(failure, _)| failure)
-    }
-
-    /// The number of failures.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.0.len()
     }
 }

@@ -275,7 +275,7 @@ impl Listener for ProgressListener<'_, '_> {
             (self.console.live)(Some(&exploring_line(
                 so_far.tried,
                 so_far.steps,
-                so_far.failures.count() as u64,
+                so_far.failures.len() as u64,
                 wall,
             )));
         }

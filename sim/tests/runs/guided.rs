@@ -92,7 +92,7 @@ fn a_corpus_goes_on_where_it_ended() {
     let rest = begun_with(&plans, 32, read);
     assert_eq!(recipes(&rest), recipes(&whole));
     let corpora = [&rest, &whole].map(|found| found.guided.as_ref().expect("guided"));
-    let said = corpora.map(|corpus| (corpus.facets(), corpus.families()));
+    let said = corpora.map(|corpus| (corpus.covered().facets, corpus.covered().families));
     assert_eq!(said[0], said[1]);
     assert_eq!(half.steps + rest.steps, whole.steps);
     std::fs::write(folder.path().join("coverage.txt"), "abstraction 0\n").expect("a file");

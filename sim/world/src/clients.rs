@@ -8,7 +8,7 @@ use chat_types::{Span, Time, mix};
 
 use super::World;
 use super::event_queue::Event;
-use super::in_flight::{InFlight, RequestOrigin, Slot};
+use super::in_flight::{Attempt, InFlight, RequestOrigin, Slot};
 use super::race_schedule::Direction;
 use super::streams::CUT_NOTICED;
 use crate::translate;
@@ -91,9 +91,9 @@ impl Client {
     }
 
     /// Whether the client still holds the connection for this attempt's answer.
-    fn awaits(&self, call: CallId, attempt: u32, drops: u32) -> bool {
-        let is_newer = self.newest_cancelled < Some(call);
-        drops == self.drops && (is_newer || !self.cancelled.contains(&(call, attempt)))
+    fn awaits(&self, it: Attempt) -> bool {
+        let is_newer = self.newest_cancelled < Some(it.call);
+        it.drops == self.drops && (is_newer || !self.cancelled.contains(&(it.call, it.attempt)))
     }
 
     /// The scripted network of the next attempt of a call, if there is one.
@@ -184,14 +184,13 @@ impl World<'_, '_> {
                 if attempt > 0 {
                     client.net = client.net_of_retry(call);
                 }
-                let drops = client.drops;
-                let origin = RequestOrigin::Call {
+                let origin = RequestOrigin::Call(Attempt {
                     agent,
                     call,
                     attempt,
-                    drops,
+                    drops: client.drops,
                     copy: false,
-                };
+                });
                 let from = self.address_of(agent);
                 let (fate, copy) = self.send(origin, translate::call(who, from, key, op));
                 let sent = NetworkRecord::Sent {
@@ -325,13 +324,8 @@ impl World<'_, '_> {
         let Some(InFlight::Answer(origin, outcome)) = self.in_flight.remove(slot) else {
             return;
         };
-        if let RequestOrigin::Call {
-            call,
-            attempt,
-            drops,
-            ..
-        } = origin
-            && !self.clients[agent as usize].awaits(call, attempt, drops)
+        if let RequestOrigin::Call(attempt) = origin
+            && !self.clients[agent as usize].awaits(attempt)
         {
             return;
         }
@@ -343,7 +337,7 @@ impl World<'_, '_> {
         let (client, observers) = (&mut self.clients[agent as usize], &mut self.observers);
         let user = &mut client.user;
         match origin {
-            RequestOrigin::Call { call, attempt, .. } => {
+            RequestOrigin::Call(Attempt { call, attempt, .. }) => {
                 user.handle_answer(now, call, attempt, &outcome, observers);
             }
             RequestOrigin::Stream { stream, .. } => {

@@ -11,7 +11,7 @@
 mod chance;
 mod doors;
 mod harm;
-pub mod log;
+mod log;
 mod machine_clock;
 mod packets;
 mod turns;
@@ -202,7 +202,7 @@ impl Cluster {
         let until = place.paused_until.max(place.cut_until());
         // Who needs a record that is purged must come upon a snapshot first.
         let is_behind = |member: &Member| self.log.is_purged(member.sequence() + 1);
-        !self.log.has_leader(now)
+        !self.has_leader(now)
             || until > now
             || place.clock.is_slower_by(LEASE_DRIFT)
             || place.member.as_ref().is_some_and(is_behind)
@@ -214,10 +214,15 @@ impl Cluster {
         (until > now).then_some(until)
     }
 
+    /// Whether the log takes appends.
+    fn has_leader(&self, now: Time) -> bool {
+        now >= self.log.leaderless_until
+    }
+
     /// Whether the log has no leader, or a server is away or cut off.
     pub(super) fn has_trouble(&self, now: Time) -> bool {
         let is_away = |site: &Site| site.member.is_none() || site.cut_until() > now;
-        !self.log.has_leader(now) || self.sites.iter().any(is_away)
+        !self.has_leader(now) || self.sites.iter().any(is_away)
     }
 
     fn process(&self, site: usize) -> Process {

@@ -71,11 +71,7 @@ struct Batch {
 }
 
 /// The outcomes of an entry before a crash, if it was applied, and in the recovery.
-#[derive(Clone, Copy)]
-pub(crate) struct Decisions<'d> {
-    pub(crate) before: Option<&'d Result<Reply, Reject>>,
-    pub(crate) now: &'d Result<Reply, Reject>,
-}
+pub(crate) type Decisions<'d> = (Option<&'d Result<Reply, Reject>>, &'d Result<Reply, Reject>);
 
 /// The fate of an append in progress at a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,7 +302,7 @@ impl Disk {
         let mut each = |hub: &Hub, at, entry: &Entry, now: &_| {
             let position = hub.position();
             let before = self.decided[distance(base, position) - 1].as_ref();
-            look((position, at), entry, Decisions { before, now });
+            look((position, at), entry, (before, now));
         };
         recover(files, &self.origin, config, Loss::Refused, &mut each)
             .unwrap_or_else(|error| panic!("an undamaged journal was refused: {error}"))

@@ -140,16 +140,12 @@ impl World<'_, '_> {
         let now = self.now();
         let (at, label) = (now.since(START), kind.row().label);
         self.timeline.mark(at, label, Some(index as usize));
-        let lasting = match kind {
-            FaultKind::Down { down_for, how } if *how == Outage::Stop => {
-                return self.stop(*down_for);
-            }
-            FaultKind::Down { down_for, how } => return self.crash(*how, *down_for),
-            FaultKind::Configure(config) => {
-                self.server.config = Arc::from(config.clone());
-                return;
-            }
-            FaultKind::ClockJump { by } => return self.jump_clock(*by),
+        let until = now + kind.length();
+        match kind {
+            FaultKind::Down { down_for, how } if *how == Outage::Stop => self.stop(*down_for),
+            FaultKind::Down { down_for, how } => self.crash(*how, *down_for),
+            FaultKind::Configure(config) => self.server.config = Arc::from(config.clone()),
+            FaultKind::ClockJump { by } => self.jump_clock(*by),
             FaultKind::DamageDisk {
                 what,
                 of,
@@ -157,45 +153,36 @@ impl World<'_, '_> {
             } => {
                 self.server.restore_after = *restore_after;
                 self.damage_disk(*what, *of);
-                return;
             }
             FaultKind::Member {
                 what,
                 which,
                 duration,
                 percent,
-            } => return self.strike_member((*what, *percent), *which, *duration),
-            FaultKind::Log { what, duration } => {
-                self.strike_log(*what, *duration);
-                *duration
+            } => self.strike_member((*what, *percent), *which, *duration),
+            FaultKind::Log { what, duration } => self.strike_log(*what, *duration),
+            FaultKind::LoseReplies => self.active_faults.answer_fault = AnswerFault::LoseNextTurn,
+            FaultKind::Operator(act) => self.operate(index, act),
+            FaultKind::Clients { what, victims, .. } => {
+                self.strike_clients(index, *what, victims, until);
             }
-            FaultKind::LoseReplies => {
-                self.active_faults.answer_fault = AnswerFault::LoseNextTurn;
-                return;
-            }
-            FaultKind::Operator(act) => return self.operate(index, act),
-            FaultKind::Clients {
-                what,
-                victims,
-                duration,
-            } => {
-                self.strike_clients(index, *what, victims, now + *duration);
-                *duration
-            }
-            FaultKind::SlowDisk { factor, duration } => {
-                self.active_faults.slow_disk = (now + *duration, *factor);
-                *duration
-            }
-            FaultKind::FailDisk { duration, unknown } => {
+            FaultKind::SlowDisk { factor, .. } => self.active_faults.slow_disk = (until, *factor),
+            FaultKind::FailDisk { unknown, .. } => {
                 let how = match unknown {
                     true => Unsynced::Written,
                     false => Unsynced::Lost,
                 };
-                self.active_faults.fail_disk = (now + *duration, how);
-                *duration
+                self.active_faults.fail_disk = (until, how);
             }
-        };
-        self.schedule_in(lasting, Event::FaultEnds(index));
+        }
+        // The ends of the others are events of their own.
+        if let FaultKind::Log { .. }
+        | FaultKind::Clients { .. }
+        | FaultKind::SlowDisk { .. }
+        | FaultKind::FailDisk { .. } = kind
+        {
+            self.events.schedule(until, Event::FaultEnds(index));
+        }
     }
 
     fn strike_clients(&mut self, fault: u32, what: ClientHarm, victims: &Victims, until: Time) {

@@ -117,34 +117,41 @@ pub(super) enum StreamState {
     Broken,
 }
 
+/// An attempt of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Attempt {
+    pub(super) agent: u32,
+    pub(super) call: CallId,
+    pub(super) attempt: u32,
+    /// The number of times that all connections were dropped before it.
+    pub(super) drops: u32,
+    /// Whether it is the network's duplicate.
+    pub(super) copy: bool,
+}
+
 /// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestOrigin {
-    /// An attempt of a call, with the number of times that all connections were dropped before it.
-    Call {
-        agent: u32,
-        call: CallId,
-        attempt: u32,
-        drops: u32,
-        /// Whether it is the network's duplicate.
-        copy: bool,
-    },
+    Call(Attempt),
     /// The opening of a stream.
-    Stream { agent: u32, stream: u32 },
+    Stream {
+        agent: u32,
+        stream: u32,
+    },
 }
 
 impl RequestOrigin {
     /// The origin of the network's duplicate.
     pub(super) const fn duplicate(mut self) -> Self {
-        if let Self::Call { copy, .. } = &mut self {
-            *copy = true;
+        if let Self::Call(attempt) = &mut self {
+            attempt.copy = true;
         }
         self
     }
 
     pub(super) const fn agent(self) -> u32 {
         match self {
-            Self::Call { agent, .. } | Self::Stream { agent, .. } => agent,
+            Self::Call(Attempt { agent, .. }) | Self::Stream { agent, .. } => agent,
         }
     }
 }

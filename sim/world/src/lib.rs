@@ -51,7 +51,7 @@ use sim_user::{Script, VirtualUser};
 
 use branch::RandomKey;
 use clients::Client;
-pub use cluster::{applied, log};
+pub use cluster::applied;
 use event_queue::{Event, EventQueue};
 use faults::ActiveFaults;
 use in_flight::InFlightTable;
@@ -142,28 +142,26 @@ pub fn run<O: Observer>(
         twin.begin();
     }
     let (mut told_steps, mut told_users) = (0, 0);
+    let mut tell = |world: &World<'_, '_>| {
+        let (steps, users) = (world.steps, world.clients.len() as u64);
+        let time = world.now().since(START);
+        progress.advance(time, users - told_users, steps - told_steps);
+        (told_steps, told_users) = (steps, users);
+    };
     while world.phase != Phase::Over {
         world.step();
         if let Some(twin) = &mut twin {
             twin.step();
             world.compare(twin);
         }
-        if world.steps - told_steps >= PROGRESS_STEPS {
-            let users = world.clients.len() as u64;
-            let steps = world.steps - told_steps;
-            progress.advance(world.events.now().since(START), users - told_users, steps);
-            (told_steps, told_users) = (world.steps, users);
+        if world.steps.is_multiple_of(PROGRESS_STEPS) {
+            tell(&world);
             if progress.is_interrupted() {
                 break;
             }
         }
     }
-    let users = world.clients.len() as u64;
-    progress.advance(
-        world.events.now().since(START),
-        users - told_users,
-        world.steps - told_steps,
-    );
+    tell(&world);
     (world.ran(), alone(observer))
 }
 
@@ -225,8 +223,7 @@ impl<'a, 'o> World<'a, 'o> {
     /// Handles the next event.
     fn step(&mut self) {
         let Some((at, event)) = self.events.pop() else {
-            self.end();
-            return;
+            return self.end();
         };
         if self.is_stale(at, event) {
             return;
@@ -282,18 +279,16 @@ impl<'a, 'o> World<'a, 'o> {
     /// # Panics
     /// At the first step at which it is not.
     fn compare(&self, twin: &World<'_, '_>) {
-        let (here, there) = (
-            (self.steps, self.now(), self.hash),
-            (twin.steps, twin.now(), twin.hash),
-        );
+        let here = (self.steps, self.now().since(START), self.hash);
+        let there = (twin.steps, twin.now().since(START), twin.hash);
         assert!(
             here == there,
             "seed {} has two histories: step {} at {} here, step {} at {} there",
             self.seed,
             here.0,
-            here.1.since(START),
+            here.1,
             there.0,
-            there.1.since(START),
+            there.1,
         );
     }
 

@@ -20,12 +20,7 @@ use sim_model::plan::{
 const SOON: [Span; 3] = [Span::millis(1), Span::millis(30), Span::millis(300)];
 
 /// Its approximate duration.
-const LONG: [Span; 4] = [
-    Span::millis(50),
-    Span::millis(300),
-    Span::secs(1),
-    Span::secs(3),
-];
+const LONG_MS: [u64; 4] = [50, 300, 1_000, 3_000];
 
 /// The operators' acts: mostly those that take away the stick, the room or the place in the queue.
 const VERBS: [OperatorVerb; 11] = [
@@ -56,7 +51,7 @@ impl World<'_, '_> {
         if draw.below(2) == 0 || self.phase != Phase::Safety || left < Span::millis(2) {
             return;
         }
-        let long = LONG[draw.index(LONG.len())].min(left - Span::millis(1));
+        let long = Span::millis(LONG_MS[draw.index(LONG_MS.len())]).min(left - Span::millis(1));
         let kind = self.mishap(long, draw);
         let fault = Fault::once(at.since(START), kind);
         let index = self.faults.len() + self.mishaps.len();

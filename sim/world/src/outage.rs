@@ -119,9 +119,9 @@ impl World<'_, '_> {
         }
         let observers = &mut self.observers;
         let reported = self.server.reported;
-        let look = |place: (Position, Time), entry: &Entry, decisions: Decisions<'_>| {
+        let look = |place: (Position, Time), entry: &Entry, (before, now): Decisions<'_>| {
             let (Position(position), at) = place;
-            let after = translate::decided(decisions.now);
+            let after = translate::decided(now);
             if place.0 > reported {
                 observers.observe_server(&ServerRecord::Committed {
                     position,
@@ -132,8 +132,7 @@ impl World<'_, '_> {
                     said: after,
                     posted: None,
                 });
-            } else if let Some(before) = decisions.before.filter(|before| *before != decisions.now)
-            {
+            } else if let Some(before) = before.filter(|before| *before != now) {
                 observers.observe_server(&ServerRecord::Redecided {
                     at: server_now,
                     position,

@@ -141,19 +141,16 @@ impl RaceSchedule {
     /// How long a packet takes. `due` is the next deadline where it goes.
     pub(super) fn delay(
         &mut self,
-        Leg {
-            agent,
-            direction,
-            at: now,
-        }: Leg,
+        leg: Leg,
         latency: &Quantiles,
         due: impl FnOnce() -> Option<Time>,
     ) -> Span {
+        let (agent, now) = (leg.agent, leg.at);
         let mut delay = None;
         if self.draw.chance(self.race.hug) {
             let others = self.recent_deliveries.iter().filter(|(of, _)| *of != agent);
             let mut moments: Vec<Time> = others.map(|(_, at)| *at).collect();
-            let (weight, lead) = match direction {
+            let (weight, lead) = match leg.direction {
                 // One deadline weighs as much as all deliveries together.
                 Direction::Server => (moments.len().max(1), self.lead),
                 Direction::Client => (1, 0),

@@ -20,9 +20,8 @@ impl World<'_, '_> {
             }
         }
         for (index, step) in (0..).zip(steps) {
-            // A step follows all arrivals of its instant, because it may react to them.
             let script = Event::Script(index);
-            self.events.schedule_last(START + step.at, script);
+            self.events.schedule(START + step.at, script);
         }
     }
 

@@ -259,20 +259,13 @@ impl<'o> World<'_, 'o> {
         for (agent, delivery) in request.net.iter_mut().flat_map(|net| net.push.drain(..)) {
             self.clients[agent as usize].next_push = Some(delivery);
         }
-        if let RequestOrigin::Call {
-            agent,
-            call,
-            attempt,
-            copy,
-            ..
-        } = origin
-        {
+        if let RequestOrigin::Call(it) = origin {
             let served = NetworkRecord::Served {
-                call,
-                attempt,
-                copy,
+                call: it.call,
+                attempt: it.attempt,
+                copy: it.copy,
             };
-            self.tell_traffic(agent, served);
+            self.tell_traffic(it.agent, served);
         }
         self.server.queued = self.server.queued.saturating_sub(1);
         let from = self.address_of(origin.agent());

@@ -65,7 +65,7 @@ impl World<'_, '_> {
             .as_ref()
             .map_or((None, None), |net| (net.request, net.duplicate));
         let doubled = copied.is_some()
-            || matches!(origin, RequestOrigin::Call { .. })
+            || matches!(origin, RequestOrigin::Call(_))
                 && scripted.is_none()
                 && self.network.doubles(agent);
         let of_copy = net.as_ref().filter(|_| doubled).map(|net| {
@@ -105,9 +105,7 @@ impl World<'_, '_> {
         }));
         let client = &mut self.clients[agent as usize];
         match origin {
-            RequestOrigin::Call { call, attempt, .. } => {
-                client.in_flight.push((call, attempt, slot));
-            }
+            RequestOrigin::Call(it) => client.in_flight.push((it.call, it.attempt, slot)),
             RequestOrigin::Stream { .. } => client.stream_slot = Some(slot),
         }
         self.schedule_in(latency, Event::AtServer(slot));
@@ -153,7 +151,7 @@ impl World<'_, '_> {
         let agent = origin.agent();
         let client = &mut self.clients[agent as usize];
         match origin {
-            RequestOrigin::Call { .. } => {
+            RequestOrigin::Call(_) => {
                 if let Some(at) = client.in_flight.iter().position(|entry| entry.2 == slot) {
                     client.in_flight.swap_remove(at);
                 }
@@ -163,24 +161,15 @@ impl World<'_, '_> {
         let by_fault = self.active_faults.answer_fate();
         let scripted = by_fault.or(request.scripted_reply());
         let fate = self.fate(agent, Direction::Client, scripted);
-        if let RequestOrigin::Call {
-            call,
-            attempt,
-            copy,
-            ..
-        } = origin
-        {
-            let refused = outcome.as_ref().err().map(|refusal| refusal.code);
-            self.tell_traffic(
-                agent,
-                NetworkRecord::Replied {
-                    call,
-                    attempt,
-                    copy,
-                    refused,
-                    fate,
-                },
-            );
+        if let RequestOrigin::Call(it) = origin {
+            let replied = NetworkRecord::Replied {
+                call: it.call,
+                attempt: it.attempt,
+                copy: it.copy,
+                refused: outcome.as_ref().err().map(|refusal| refusal.code),
+                fate,
+            };
+            self.tell_traffic(agent, replied);
         }
         match self.through_door(agent, fate) {
             Delivery::After(latency) => {

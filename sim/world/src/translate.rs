@@ -97,9 +97,8 @@ fn number(reject: &Reject) -> Option<u64> {
     {
         return Some((*number).into());
     }
-    if let Reject::NameTaken {
-        holder: NameHolder::SameAddress(silence) | NameHolder::Other(silence),
-    } = reject
+    if let Reject::NameTaken { holder } = reject
+        && let NameHolder::SameAddress(silence) | NameHolder::Other(silence) = holder
     {
         return Some(silence.0);
     }

@@ -9,7 +9,7 @@
 //! the same future as one without.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Display};
 
 use chat_types::{mix, mix_bytes};
 use serde::ser::{self, Serialize};
@@ -85,19 +85,7 @@ pub(super) fn fingerprint(state: &impl Serialize, base: &Base, readers: &[Reader
 
 /// The fingerprint of a formatted value.
 pub(super) fn fingerprint_shown(state: u64, value: fmt::Arguments<'_>) -> u64 {
-    let mut text = Text(state);
-    // Folding cannot fail.
-    let _ = text.write_fmt(value);
-    mix(text.0, 0xff)
-}
-
-struct Text(u64);
-
-impl Write for Text {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0 = mix_bytes(self.0, text.as_bytes());
-        Ok(())
-    }
+    mix(mix_bytes(state, value.to_string().as_bytes()), 0xff)
 }
 
 /// Folds all serialised data into one word.
@@ -266,13 +254,13 @@ type Part<T> = Result<T, Failure>;
 
 /// The parts of a composite value are folded one after another.
 macro_rules! parts {
-    ($($kind:ident $method:ident),*) => {
+    ($($kind:ident: $($method:ident),*;)*) => {
         $(impl ser::$kind for &mut Fold<'_> {
             type Ok = ();
             type Error = Failure;
-            fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Failure> {
+            $(fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Failure> {
                 value.serialize(&mut **self)
-            }
+            })*
             fn end(self) -> Result<(), Failure> {
                 Ok(())
             }
@@ -280,21 +268,12 @@ macro_rules! parts {
     };
 }
 
-parts!(SerializeSeq serialize_element, SerializeTuple serialize_element,
-    SerializeTupleStruct serialize_field, SerializeTupleVariant serialize_field);
-
-impl ser::SerializeMap for &mut Fold<'_> {
-    type Ok = ();
-    type Error = Failure;
-    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), Failure> {
-        key.serialize(&mut **self)
-    }
-    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Failure> {
-        value.serialize(&mut **self)
-    }
-    fn end(self) -> Result<(), Failure> {
-        Ok(())
-    }
+parts! {
+    SerializeSeq: serialize_element;
+    SerializeTuple: serialize_element;
+    SerializeTupleStruct: serialize_field;
+    SerializeTupleVariant: serialize_field;
+    SerializeMap: serialize_key, serialize_value;
 }
 
 impl ser::SerializeStruct for &mut Fold<'_> {

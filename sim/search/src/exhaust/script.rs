@@ -21,7 +21,6 @@ use sim_model::plan::{
     Argument, Client, Delivery, Fault, FaultKind, Net, Outage, Plan, ScriptStep, ScriptUser, Step,
     Text, Verb, Workload,
 };
-use sim_model::protocol::ReadBy;
 
 /// The duration of a step.
 const STEP: Span = Span::millis(10);
@@ -58,6 +57,7 @@ pub(super) fn script(world: TinyWorld, users: u8, path: &[Action], called: &str)
 }
 
 /// Writes the steps.
+#[derive(Default)]
 struct Writer {
     at: Span,
     users: Vec<ScriptUser>,
@@ -76,18 +76,13 @@ impl Writer {
         let user = |number| ScriptUser {
             name: user_letter(number).to_string(),
             stream: true,
-            stream_by: ReadBy::Handle,
-            opens: Vec::new(),
-            keeps_handle: false,
+            ..ScriptUser::default()
         };
         Self {
-            at: Span::ZERO,
             users: (0..users).map(user).collect(),
-            steps: Vec::new(),
-            faults: Vec::new(),
             away: vec![None; usize::from(users)],
             lost: vec![None; usize::from(users)],
-            timeout: None,
+            ..Self::default()
         }
     }
 

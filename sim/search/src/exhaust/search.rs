@@ -5,13 +5,13 @@
 
 use std::ops::ControlFlow;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rustc_hash::FxHashMap;
 
 use super::tiny::Tiny;
 use super::worlds::{actions, begin, plan};
 use super::{Options, look};
+use crate::panics::catch_panic;
 use crate::runner::{Ended, in_order};
 use sim_judge::Judgement;
 use sim_model::outcome::{
@@ -147,9 +147,7 @@ impl Search<'_> {
     fn expand(&self, depth: u32, state: Option<usize>) -> Expansion {
         let mut expansion = Expansion::default();
         let mut tried = None;
-        let ended = catch_unwind(AssertUnwindSafe(|| {
-            self.expand_state(depth, state, &mut tried, &mut expansion);
-        }));
+        let ended = catch_panic(|| self.expand_state(depth, state, &mut tried, &mut expansion));
         if ended.is_err() {
             expansion.broken = Some(tried);
         }

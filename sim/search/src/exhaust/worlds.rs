@@ -26,35 +26,20 @@ users: [a]
 steps: [{ at: 0s, user: a, do: check }]
 ";
 
-/// The calls of a world.
-const fn asks(world: TinyWorld) -> &'static [TinyCall] {
+/// The calls of a world, and those whose answers may be lost: whose repetition could show an error.
+const fn asks(world: TinyWorld) -> (&'static [TinyCall], &'static [TinyCall]) {
+    use TinyCall::{
+        Append, Block, Check, Claim, Enter, Leave, LeaveQueue, Login, Push, Reset, Send,
+    };
     match world {
-        TinyWorld::Line => &[
-            TinyCall::Enter,
-            TinyCall::LeaveQueue,
-            TinyCall::Send,
-            TinyCall::Leave,
-            TinyCall::Block,
-            TinyCall::Check,
-        ],
-        TinyWorld::Room => &[
-            TinyCall::Claim,
-            TinyCall::Append,
-            TinyCall::Push,
-            TinyCall::Send,
-            TinyCall::Reset,
-            TinyCall::Leave,
-            TinyCall::Login,
-            TinyCall::Check,
-        ],
-    }
-}
-
-/// The calls whose answers may be lost: those whose repetition could show an error.
-const fn losable(world: TinyWorld) -> &'static [TinyCall] {
-    match world {
-        TinyWorld::Line => &[TinyCall::Enter, TinyCall::Send, TinyCall::Leave],
-        TinyWorld::Room => &[TinyCall::Claim, TinyCall::Append, TinyCall::Push],
+        TinyWorld::Line => (
+            &[Enter, LeaveQueue, Send, Leave, Block, Check],
+            &[Enter, Send, Leave],
+        ),
+        TinyWorld::Room => (
+            &[Claim, Append, Push, Send, Reset, Leave, Login, Check],
+            &[Claim, Append, Push],
+        ),
     }
 }
 
@@ -84,12 +69,13 @@ pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> 
     for client in tiny.clients.iter().filter(|client| client.user.is_some()) {
         let user = client.number;
         let may = |ask: &&TinyCall| may_ask(client, **ask);
-        let asks = asks(world).iter().filter(may);
+        let (asks, losable) = asks(world);
+        let asks = asks.iter().filter(may);
         actions.extend(asks.map(|ask| Action::Call(user, *ask)));
         if client.unanswered.is_some() {
             actions.push(Action::Retry(user));
         } else {
-            let losable = losable(world).iter().filter(may);
+            let losable = losable.iter().filter(may);
             actions.extend(losable.map(|ask| Action::Lost(user, *ask)));
         }
         actions.push(match client.stream {

@@ -94,7 +94,7 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> DrawnPlan {
     }
     DrawnPlan {
         plan,
-        drew: dice.into_drew(),
+        drew: dice.drew,
     }
 }
 

@@ -31,6 +31,7 @@ const APART: Span = Span::micros(50);
 const AFTER: Span = Span::secs(1);
 
 /// Writes the scenario.
+#[derive(Default)]
 pub(super) struct Steps {
     log: RunLog,
     /// The clients that open a stream, as soon as they can.
@@ -64,21 +65,10 @@ impl Steps {
         let before = Span(ENTERING.0 * (entered.len() as u64 + 1));
         let start = Time(at.0.saturating_sub(before.0));
         let mut steps = Self {
-            log: RunLog::default(),
-            streams: BTreeSet::new(),
             config: hub.config().clone(),
             start,
             last_at: start,
-            agents: BTreeMap::new(),
-            users: BTreeMap::new(),
-            calls: 0,
-            addresses: BTreeSet::new(),
-            keys: BTreeSet::new(),
-            ahead: Span::ZERO,
-            closed: BTreeMap::new(),
-            faults: Vec::new(),
-            retries: 0,
-            acts: 0,
+            ..Self::default()
         };
         for (handle, user) in callers {
             let agent = steps.agent(*handle);

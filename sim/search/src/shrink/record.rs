@@ -15,7 +15,7 @@ use sim_model::plan::{
     Argument, Delivery, Fault, FaultKind, Net, Network, Opening, Plan, Schedule, ScriptStep,
     ScriptUser, Step, Strikes, Text, Verb, Victims, Workload,
 };
-use sim_model::protocol::{Agent, CallId, ReadBy};
+use sim_model::protocol::{Agent, CallId};
 use sim_model::recipe::Recipe;
 use sim_model::run_log::{Call, Entry, Logged, RunLog};
 
@@ -156,10 +156,7 @@ impl<'l> StepWriter<'l> {
         let index = u32::try_from(self.users.len()).expect("the plan limits users");
         self.users.push(ScriptUser {
             name: format!("u{index}"),
-            stream: false,
-            stream_by: ReadBy::Handle,
-            opens: Vec::new(),
-            keeps_handle: false,
+            ..ScriptUser::default()
         });
         index
     }
@@ -178,13 +175,7 @@ impl<'l> StepWriter<'l> {
     }
 
     fn record_call(&mut self, call: &'l Call) {
-        let Call {
-            at,
-            agent,
-            key,
-            ref op,
-            ..
-        } = *call;
+        let (at, agent, op) = (call.at, call.agent, &call.op);
         let name = &*self.log.clients[&agent].name;
         let own_name = (self.names == Names::Others).then_some(name);
         let index = self.step(at, agent, Step::Call(verb(op, own_name)));
@@ -195,7 +186,7 @@ impl<'l> StepWriter<'l> {
         step.leave_out = left_out(op);
         // The numbers in a server's journal, whose clients have no names, are not those of the run.
         step.whom = whom(op).filter(|_| !name.is_empty());
-        match key {
+        match call.key {
             RequestKey::None if !op.is_read() => step.leave_out.push(Argument::Key),
             RequestKey::Previous => step.leave_out.push(Argument::FreshKey),
             RequestKey::None | RequestKey::Own => {}

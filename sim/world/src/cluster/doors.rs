@@ -134,8 +134,7 @@ impl World<'_, '_> {
     /// Submits a call to the owner, or lets its door try again.
     pub(crate) fn submit_to_owner(&mut self, slot: Slot, from: Address, ask: &Arc<Call>) {
         if self.cluster().is_turning {
-            let ask = Arc::clone(ask);
-            let deferred = Deferred::Submit { slot, from, ask };
+            let deferred = Deferred::Submit(slot, from, Arc::clone(ask));
             return self.cluster_mut().deferred.push_back(deferred);
         }
         let agent = self.in_flight.request(slot).map(|it| it.origin.agent());
@@ -186,10 +185,8 @@ impl World<'_, '_> {
         };
         let at = self.now() + PAUSE;
         if let Some(ask) = &mut request.ask
-            && let Call::Read {
-                read: Read::Check { wait, .. },
-                ..
-            } = Arc::make_mut(ask)
+            && let Call::Read { read, .. } = Arc::make_mut(ask)
+            && let Read::Check { wait, .. } = read
         {
             let until = request.tried_until;
             let left = until.map_or(*wait, |until| until.since(at + CALL_PATIENCE));

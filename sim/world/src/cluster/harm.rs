@@ -11,6 +11,7 @@ use sim_model::server::ServerRecord;
 
 use super::chance::Purpose;
 use super::log::{Harm, REPLICAS, USUAL_LAG};
+use super::machine_clock::RIGHT;
 use super::number;
 use super::turns::Deferred;
 use crate::World;
@@ -58,11 +59,11 @@ impl World<'_, '_> {
             MemberHarm::Fast | MemberHarm::Slow => {
                 let now = self.now();
                 let place = &mut self.cluster_mut().sites[site];
-                if what == MemberHarm::Fast {
-                    place.clock.speed_up(now, percent);
-                } else {
-                    place.clock.slow_down(now, percent);
-                }
+                let rate = match what == MemberHarm::Fast {
+                    true => RIGHT + percent,
+                    false => RIGHT - percent,
+                };
+                place.clock.turn(now, rate);
                 place.drifts_until = place.drifts_until.max(until);
                 self.tell(Some(site), ClusterEvent::ClockDrifts);
                 self.clock_turned(site, until);
@@ -138,7 +139,7 @@ impl World<'_, '_> {
     /// The server finishes its calls and hands over, if it is the owner. Then its process ends.
     pub(super) fn stop_member(&mut self, site: usize, down_for: Span) {
         if self.cluster().is_turning {
-            let deferred = Deferred::Stop { site, down_for };
+            let deferred = Deferred::Stop(site, down_for);
             return self.cluster_mut().deferred.push_back(deferred);
         }
         let now = self.now();
@@ -196,7 +197,7 @@ impl World<'_, '_> {
         }
         let place = &mut self.cluster_mut().sites[site];
         if place.drifts_until == now {
-            place.clock.correct(now);
+            place.clock.turn(now, RIGHT);
             place.due_at = Time::MAX;
             self.tell(Some(site), ClusterEvent::ClockRuns);
             self.schedule_member(site);
@@ -231,22 +232,24 @@ impl World<'_, '_> {
         let sequence = cluster.log.last() + 1 + ahead;
         match what {
             LogHarm::NoLeader => {
-                cluster.log.elect(replica, until);
+                // The leader ends, and this replica follows it after a while.
+                cluster.log.leader = replica;
+                let leaderless_until = &mut cluster.log.leaderless_until;
+                *leaderless_until = until.max(*leaderless_until);
                 self.tell(None, ClusterEvent::NoLeader);
             }
             LogHarm::Lag => {
-                cluster.log.set_lag(replica, BEHIND);
+                cluster.log.replicas[replica].lag = BEHIND;
                 self.not_well(None);
             }
             // One replica's disk is bad, so that the others have every record.
-            LogHarm::Lose => {
-                cluster.log.harm(0, sequence, Harm::Lost);
-                self.tell(None, ClusterEvent::RecordLost);
-                self.tell_fact(&ClusterFact::Harmed);
-            }
-            LogHarm::Flip => {
-                cluster.log.harm(0, sequence, Harm::Flipped);
-                self.tell(None, ClusterEvent::RecordFlipped);
+            LogHarm::Lose | LogHarm::Flip => {
+                let (harm, event) = match what == LogHarm::Lose {
+                    true => (Harm::Lost, ClusterEvent::RecordLost),
+                    false => (Harm::Flipped, ClusterEvent::RecordFlipped),
+                };
+                cluster.log.replicas[0].harm.insert(sequence, harm);
+                self.tell(None, event);
                 self.tell_fact(&ClusterFact::Harmed);
             }
             LogHarm::Double => {
@@ -261,11 +264,10 @@ impl World<'_, '_> {
         match what {
             LogHarm::NoLeader => self.tell(None, ClusterEvent::Leader),
             LogHarm::Lag => {
-                let log = &mut self.cluster_mut().log;
-                if (0..REPLICAS).any(|replica| log.lag(replica) != USUAL_LAG) {
-                    for replica in 0..REPLICAS {
-                        log.set_lag(replica, USUAL_LAG);
-                    }
+                let replicas = self.cluster_mut().log.replicas.iter_mut();
+                let lags = replicas.map(|replica| std::mem::replace(&mut replica.lag, USUAL_LAG));
+                // All are mended, not only those up to the first.
+                if lags.filter(|lag| *lag != USUAL_LAG).count() > 0 {
                     self.not_well(None);
                 }
             }
@@ -290,7 +292,8 @@ impl World<'_, '_> {
             self.cluster_mut().doubled_until = now;
             self.heal_log(LogHarm::Double);
         }
-        self.cluster_mut().log.elect_now(now);
+        let leaderless_until = &mut self.cluster_mut().log.leaderless_until;
+        *leaderless_until = now.min(*leaderless_until);
         for site in 0..self.cluster().sites.len() {
             let place = &mut self.cluster_mut().sites[site];
             place.mute_until = place.mute_until.min(now);

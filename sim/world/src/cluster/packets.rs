@@ -179,7 +179,7 @@ impl World<'_, '_> {
         let (now, of) = (self.now(), from.site as u64);
         let fails = self.active_faults.disk_fails(now);
         let cluster = self.cluster_mut();
-        let outcome = if !cluster.log.has_leader(now) {
+        let outcome = if !cluster.has_leader(now) {
             if cluster.below(now, (Purpose::Silence, of), 2) == 0 {
                 return;
             }
@@ -225,11 +225,13 @@ impl World<'_, '_> {
         let now = self.now();
         let cluster = self.cluster_mut();
         let bytes = match source {
-            Source::Leader if cluster.log.has_leader(now) => cluster.log.read_leader(sequence),
+            Source::Leader if cluster.has_leader(now) => {
+                cluster.log.stored(cluster.log.leader, sequence)
+            }
             Source::Leader => return,
             Source::Replica(number) => {
                 let replica = usize::try_from(number).unwrap_or_default() % super::log::REPLICAS;
-                cluster.log.read_replica(now, replica, sequence)
+                cluster.log.read(now, replica, sequence)
             }
         };
         let at = now + cluster.hop(now, (Purpose::Found, from.site as u64));
@@ -241,7 +243,7 @@ impl World<'_, '_> {
         let now = self.now();
         let cluster = self.cluster();
         let hop = cluster.hop(now, (Purpose::Records, site as u64));
-        let at = now + cluster.log.lag(cluster.sites[site].replica) + hop;
+        let at = now + cluster.log.replicas[cluster.sites[site].replica].lag + hop;
         let to = cluster.process(site);
         self.send_packet(at, to, Packet::Records);
     }
@@ -260,7 +262,7 @@ impl World<'_, '_> {
             }
             let sequence = place.next_record;
             place.next_record += 1;
-            if let Some(bytes) = cluster.log.read_replica(now, replica, sequence) {
+            if let Some(bytes) = cluster.log.read(now, replica, sequence) {
                 self.member_turn(site, |member, now| member.record(now, sequence, &bytes));
                 let of = (sequence << 8) | site as u64;
                 if let Some(late) = self.draw_second((Purpose::SecondRecord, of)) {

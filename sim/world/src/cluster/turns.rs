@@ -59,13 +59,9 @@ const fn is_push(output: &Output) -> bool {
 #[derive(Clone, Debug)]
 pub(super) enum Deferred {
     /// An operator acts.
-    Submit {
-        slot: Slot,
-        from: Address,
-        ask: Arc<Call>,
-    },
-    /// A server shuts down.
-    Stop { site: usize, down_for: Span },
+    Submit(Slot, Address, Arc<Call>),
+    /// A server shuts down for this time.
+    Stop(usize, Span),
     /// The owner looks at its timers.
     Wake,
     /// The servers' clocks are set forward.
@@ -82,8 +78,8 @@ impl World<'_, '_> {
         self.cluster_mut().is_turning = false;
         while let Some(deferred) = self.cluster_mut().deferred.pop_front() {
             match deferred {
-                Deferred::Submit { slot, from, ask } => self.submit_to_owner(slot, from, &ask),
-                Deferred::Stop { site, down_for } => self.stop_member(site, down_for),
+                Deferred::Submit(slot, from, ask) => self.submit_to_owner(slot, from, &ask),
+                Deferred::Stop(site, down_for) => self.stop_member(site, down_for),
                 Deferred::Wake => self.wake_owner(),
                 Deferred::JumpClock(by) => self.jump_clock(by),
             }

@@ -4,7 +4,7 @@
 use std::collections::btree_map::Keys;
 use std::convert::Infallible;
 
-use chat_core::{Hub, LastNumbers, Node, Position};
+use chat_core::{Hub, Node, Position};
 use chat_journal::{Damage, Files, Loss, Mark, Recovered, RecoveryError, recover};
 use chat_types::{Config, Continuity, Time, mix};
 use sim_model::draw::{Actor, Draw};
@@ -51,7 +51,7 @@ impl Disk {
         };
         let back = draw.index(among.max(1));
         let file = *files.get(files.len().checked_sub(back + 1)?)?;
-        let place = draw.index(1 << 32);
+        let place = usize::try_from(draw.below(1 << 32)).unwrap_or(usize::MAX);
         let strike = Strike {
             what,
             of,
@@ -254,20 +254,14 @@ fn state_of(hub: &Hub) -> JournalState {
 }
 
 fn numbers_of(hub: &Hub) -> NextNumbers {
-    let LastNumbers {
-        user,
-        room,
-        inboxes,
-        places,
-    } = hub.last_numbers();
-    let inboxes = inboxes.into_iter().map(|(user, end)| (user, end.0));
-    let places = places.into_iter();
+    let last = hub.last_numbers();
+    let inboxes = last.inboxes.into_iter();
+    let places = last.places.into_iter();
+    let places = places.map(|(room, (place, epoch))| (room, [place.0, epoch.0]));
     NextNumbers {
-        user,
-        room,
-        inboxes: inboxes.collect(),
-        places: places
-            .map(|(room, (place, epoch))| (room, [place.0, epoch.0]))
-            .collect(),
+        user: last.user,
+        room: last.room,
+        inboxes: inboxes.map(|(user, end)| (user, end.0)).collect(),
+        places: places.collect(),
     }
 }

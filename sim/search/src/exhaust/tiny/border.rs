@@ -121,10 +121,8 @@ impl Tiny {
                 self.highest.epoch = self.highest.epoch.max(epoch.0);
             }
             event.place()
-        } else if let ClientEvent::Answered {
-            outcome: Ok(Response::Done(reply)),
-            ..
-        } = what
+        } else if let ClientEvent::Answered { outcome, .. } = what
+            && let Ok(Response::Done(reply)) = outcome
         {
             reply.place().map(|(room, seq)| (room, seq.0))
         } else {

@@ -10,7 +10,7 @@ use sim_model::draw::{Actor, Draw, Quantiles, Ratio, Shape};
 /// A generator, and the record of its draws.
 pub(super) struct Dice {
     draw: Draw,
-    drew: Vec<String>,
+    pub(super) drew: Vec<String>,
 }
 
 impl Dice {
@@ -83,11 +83,6 @@ impl Dice {
     /// Records what was drawn.
     pub(super) fn say(&mut self, what: impl Into<String>) {
         self.drew.push(what.into());
-    }
-
-    /// The record, in order.
-    pub(super) fn into_drew(self) -> Vec<String> {
-        self.drew
     }
 }
 

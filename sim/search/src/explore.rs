@@ -216,7 +216,11 @@ impl Exploration {
             self.tried += 1;
             let failed = take(self, &trial, ended, what);
             if failed && self.first_failure.is_none() {
-                self.first_failure = Some(self.effort());
+                self.first_failure = Some(Effort {
+                    seeds: self.tried,
+                    runs: self.runs,
+                    steps: self.steps,
+                });
             }
             listener.on_trial(&trial);
             flow = match failed && what.on_failure == OnFailure::Stop {
@@ -304,15 +308,6 @@ impl Exploration {
         let never = |point: &&Point| self.tally.count(**point) == 0;
         let points = Point::ALL.iter().filter(never);
         points.map(|point| point.name()).collect()
-    }
-
-    /// The effort so far.
-    const fn effort(&self) -> Effort {
-        Effort {
-            seeds: self.tried,
-            runs: self.runs,
-            steps: self.steps,
-        }
     }
 
     /// The result for reports.

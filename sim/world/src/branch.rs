@@ -11,7 +11,7 @@ use chat_types::mix;
 
 use super::World;
 use super::observers::SharedObserver;
-use sim_model::draw::{Actor, Draw};
+use sim_model::draw::{Actor, Draw, DrawAt};
 use sim_model::recipe::{Recipe, Turn};
 use sim_user::arrivals::recast;
 
@@ -61,7 +61,7 @@ impl<'o> World<'_, 'o> {
         let draw = |actor| Draw::new(key, actor);
         self.server.draw = draw(Actor::Server);
         if let Some(cluster) = &mut self.server.cluster {
-            cluster.rekey(draw(Actor::Cluster));
+            cluster.draw = DrawAt::new(draw(Actor::Cluster));
         }
         self.active_faults.draw = draw(Actor::Faults);
         self.network.rekey(draw);

@@ -165,9 +165,8 @@ impl World<'_, '_> {
 
     pub(super) fn user_timer(&mut self, agent: u32) {
         let now = self.now();
-        self.clients[agent as usize]
-            .user
-            .handle_timeout(now, &mut self.observers);
+        let user = &mut self.clients[agent as usize].user;
+        user.handle_timeout(now, &mut self.observers);
         self.settle(agent);
     }
 
@@ -352,7 +351,7 @@ impl World<'_, '_> {
     /// Passes the events of a page to the user, one by one.
     pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: DeliveryPath) {
         let now = self.now();
-        let client = &mut self.clients[agent as usize];
+        let user = &mut self.clients[agent as usize].user;
         for item in page.items() {
             let (seq, sent_at, event) = match item {
                 Item::Gap(gap) => (gap.to, now, InboxEvent::Gap(gap)),
@@ -362,9 +361,7 @@ impl World<'_, '_> {
                     (seq, event.at, InboxEvent::Event(event))
                 }
             };
-            client
-                .user
-                .handle_event(now, seq.0, sent_at, event, path, &mut self.observers);
+            user.handle_event(now, seq.0, sent_at, event, path, &mut self.observers);
         }
     }
 

@@ -54,7 +54,7 @@ pub(super) struct Cluster {
     log: SharedLog,
     /// Reports and records come twice until then.
     doubled_until: Time,
-    draw: DrawAt,
+    pub(super) draw: DrawAt,
     /// The number of request keys that doors have given to calls.
     keys_given: u64,
     /// The server that owns the chat, and that clients' calls reach.
@@ -170,11 +170,6 @@ impl Cluster {
             deferred: VecDeque::new(),
             is_down: false,
         }
-    }
-
-    /// Draws the times of packets from another generator from here on.
-    pub(super) fn rekey(&mut self, draw: Draw) {
-        self.draw = DrawAt::new(draw);
     }
 
     /// The owner's node.

@@ -14,7 +14,7 @@ use chat_core::{Entry, Hub, Node, Position, Reject, Reply};
 use chat_journal::{Chain, Files, Identity, Loss, Mark, Origin, Recovered, Snapshot, recover};
 use chat_types::{Config, Continuity, Time};
 
-pub(crate) use damage::Damaged;
+use damage::recover_damaged;
 use strikes::Strike;
 
 /// The largest number of entries that are kept in place of a snapshot.
@@ -72,6 +72,10 @@ struct Batch {
 
 /// The outcomes of an entry before a crash, if it was applied, and in the recovery.
 pub(crate) type Decisions<'d> = (Option<&'d Result<Reply, Reject>>, &'d Result<Reply, Reject>);
+
+/// A second recovery, from damaged files: the damage, the digests of the last acknowledged state and of
+/// the last one in the undamaged files, and that of the recovered state; none if it was refused.
+pub(crate) type Damaged = (String, [u64; 2], Option<u64>);
 
 /// The fate of an append in progress at a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,19 +266,18 @@ impl Disk {
         let recovered = self.read(&mut files, config, &mut look);
         let digest = recovered.hub.digest();
         // The record behind the mark may be lost: no answer to it has left.
-        let acknowledged = if self.marked == self.end() {
-            digest
-        } else {
+        let mut acknowledged = digest;
+        if self.marked != self.end() {
             let mut before = self.cut_to(self.marked);
             let recovered = self.read(&mut before, config, &mut |_, _, _| {});
-            recovered.hub.digest()
-        };
-        let damaged = Damaged::draw(&self.origin, config, files, [acknowledged, digest]);
+            acknowledged = recovered.hub.digest();
+        }
+        let (what, state) = recover_damaged(&self.origin, config, files, digest);
         // A server that starts marks all that it has recovered.
         self.marked = self.end();
         let (seed, continuity) = (self.origin.seed, self.continuity());
         let node = Node::with_journal(recovered.hub, config.clone(), seed, continuity);
-        (node, damaged)
+        (node, (what, [acknowledged, digest], state))
     }
 
     /// Makes the files as a server of this history would have written them.

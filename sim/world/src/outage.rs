@@ -143,7 +143,7 @@ impl World<'_, '_> {
         };
         let config = &self.server.config;
         let continuity = self.server.disk.continuity();
-        let (node, damaged) = self.server.disk.recover(config, look);
+        let (node, (damage, owed, state)) = self.server.disk.recover(config, look);
         self.server.reported = node.hub().position();
         // The counters restart from zero, so that work before the crash is not counted twice.
         self.server.counters = node.hub().counters().clone();
@@ -151,9 +151,9 @@ impl World<'_, '_> {
         self.server.collect_posted();
         self.tell_server(|at| ServerRecord::RecoveredDamaged {
             at,
-            damage: &damaged.what,
-            owed: damaged.owed,
-            state: damaged.recovered,
+            damage: &damage,
+            owed,
+            state,
         });
         let config = &Arc::clone(&self.server.config);
         self.tell_server(|at| ServerRecord::Restarted {

@@ -4,6 +4,7 @@ use sim_model::outcome::{Action, TinyCall, TinyWorld};
 
 use super::client::Client;
 use super::tiny::Tiny;
+use TinyCall::{Append, Block, Check, Claim, Enter, Leave, LeaveQueue, Login, Push, Reset, Send};
 use sim_model::plan::Plan;
 
 /// The server of both worlds. Spans are whole seconds and differ from one another, so that lease,
@@ -28,9 +29,6 @@ steps: [{ at: 0s, user: a, do: check }]
 
 /// The calls of a world, and those whose answers may be lost: whose repetition could show an error.
 const fn asks(world: TinyWorld) -> (&'static [TinyCall], &'static [TinyCall]) {
-    use TinyCall::{
-        Append, Block, Check, Claim, Enter, Leave, LeaveQueue, Login, Push, Reset, Send,
-    };
     match world {
         TinyWorld::Line => (
             &[Enter, LeaveQueue, Send, Leave, Block, Check],
@@ -50,15 +48,15 @@ pub(super) fn begin(world: TinyWorld, plan: &Plan, users: u8) -> Tiny {
     for user in 0..users {
         match world {
             TinyWorld::Line => {
-                tiny.apply(Action::Call(user, TinyCall::Enter));
-                tiny.apply(Action::Call(user, TinyCall::LeaveQueue));
+                tiny.apply(Action::Call(user, Enter));
+                tiny.apply(Action::Call(user, LeaveQueue));
             }
-            TinyWorld::Room => drop(tiny.apply(Action::Call(user, TinyCall::Login))),
+            TinyWorld::Room => drop(tiny.apply(Action::Call(user, Login))),
         }
         tiny.apply(Action::Reconnect(user));
     }
     for user in 0..users {
-        tiny.apply(Action::Call(user, TinyCall::Check));
+        tiny.apply(Action::Call(user, Check));
     }
     tiny
 }
@@ -95,16 +93,11 @@ pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> 
 /// that will probably be refused is possible.
 fn may_ask(client: &Client, ask: TinyCall) -> bool {
     match ask {
-        TinyCall::Enter | TinyCall::LeaveQueue | TinyCall::Block => true,
+        Enter | LeaveQueue | Block => true,
         // A client with a stream has received all that a check could return.
-        TinyCall::Check => client.stream.is_none(),
-        TinyCall::Login => !client.in_room,
-        TinyCall::Leave
-        | TinyCall::Claim
-        | TinyCall::Append
-        | TinyCall::Push
-        | TinyCall::Reset
-        | TinyCall::Send => client.room.is_some(),
+        Check => client.stream.is_none(),
+        Login => !client.in_room,
+        Leave | Claim | Append | Push | Reset | Send => client.room.is_some(),
     }
 }
 

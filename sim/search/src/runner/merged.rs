@@ -129,7 +129,7 @@ impl Merged {
             self.stuck.push(Stuck { seed, ..stuck });
         }
         self.add_thresholds(seed, outcome.thresholds);
-        add_counts(&mut self.counts, &outcome.counts);
+        self.counts = sums(&self.counts, &outcome.counts);
         match &mut self.metrics {
             None => self.metrics = Some(outcome.metrics),
             Some(metrics) => metrics.merge(&outcome.metrics),
@@ -295,30 +295,19 @@ fn scenario_hash(plan: &Plan) -> String {
     format!("{:016x}", fold(HASH_OFFSET, text.as_bytes()))
 }
 
-fn add_counts(mine: &mut Counts, theirs: &Counts) {
-    // Destructured, so that a new count cannot be forgotten here.
-    let Counts {
-        attempted,
-        accepted,
-        refused,
-        unanswered,
-        delivered,
-        lost,
-        gapped,
-        duplicated,
-        reordered,
-        phantom,
-        skipped,
-    } = *theirs;
-    mine.attempted += attempted;
-    mine.accepted += accepted;
-    mine.refused += refused;
-    mine.unanswered += unanswered;
-    mine.delivered += delivered;
-    mine.lost += lost;
-    mine.gapped += gapped;
-    mine.duplicated += duplicated;
-    mine.reordered += reordered;
-    mine.phantom += phantom;
-    mine.skipped += skipped;
+/// The sums of all counts. Every field is named, so that a new count cannot be forgotten here.
+const fn sums(one: &Counts, other: &Counts) -> Counts {
+    Counts {
+        attempted: one.attempted + other.attempted,
+        accepted: one.accepted + other.accepted,
+        refused: one.refused + other.refused,
+        unanswered: one.unanswered + other.unanswered,
+        delivered: one.delivered + other.delivered,
+        lost: one.lost + other.lost,
+        gapped: one.gapped + other.gapped,
+        duplicated: one.duplicated + other.duplicated,
+        reordered: one.reordered + other.reordered,
+        phantom: one.phantom + other.phantom,
+        skipped: one.skipped + other.skipped,
+    }
 }

@@ -331,7 +331,7 @@ fn failures_are_told_once_for_each_property_and_cause() {
     );
     assert_eq!(found.exit_code(), 1);
     assert_eq!(
-        found.failures.iter().next().map(|one| &*one.cause),
+        found.failures.first().map(|one| &*one.cause),
         Some("a message that nobody said")
     );
 }

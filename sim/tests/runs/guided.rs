@@ -129,7 +129,7 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
         ..guided(&plans, 400, 2, Corpus::default())
     };
     let found = explore(&what, &run_seed, &mut NoListener);
-    let failure = found.failures.iter().next().expect("a planted failure");
+    let failure = found.failures.first().expect("a planted failure");
     let effort = found.first_failure.expect("what it cost");
     assert_eq!((effort.seeds, effort.steps), (found.tried, found.steps));
     assert!(!failure.trial.recipe.is_plain());

@@ -1,7 +1,7 @@
 //! Checks candidates: whether a plan still violates the property.
 
 use super::ShrinkContext;
-use super::ddmin::Check;
+use super::ddmin::Find;
 use crate::panics::catch_panic;
 use crate::runner::Ended;
 use crate::workload::{flows, script, script_mut, single_steps};
@@ -135,7 +135,7 @@ impl Shrinker<'_> {
         plan: &mut Plan,
         parts: &[T],
         with: &dyn Fn(&Plan, &[T]) -> Plan,
-        find: &dyn Fn(&[T], Check<'_, T>) -> Vec<T>,
+        find: Find<'_, T>,
     ) {
         let whole = plan.clone();
         let kept = find(parts, &mut |some| {

@@ -3,6 +3,9 @@
 /// Whether a part of the list still shows it.
 pub(super) type Check<'c, T> = &'c mut dyn FnMut(&[T]) -> bool;
 
+/// Finds a smaller part of a list that still shows it.
+pub(super) type Find<'f, T> = &'f dyn Fn(&[T], Check<'_, T>) -> Vec<T>;
+
 /// Removes elements, first many at once and then one by one, while the rest still shows it (Zeller
 /// and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002, with complements
 /// only: a part alone seldom makes sense in a conversation). At the end no single element can be

@@ -256,9 +256,10 @@ impl<'l> StepWriter<'l> {
         } else if let Logged::Fault(record) = &entry.what {
             self.record_fault(record);
         } else if let Some(agent) = entry.agent {
-            match &entry.what {
-                Logged::Network(record) => self.record_traffic(agent, entry, record),
-                what => self.record_end(at, agent, what),
+            if let Logged::Network(record) = &entry.what {
+                self.record_traffic(agent, entry, record);
+            } else {
+                self.record_end(at, agent, &entry.what);
             }
         }
     }

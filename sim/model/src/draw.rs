@@ -84,6 +84,16 @@ impl Draw {
         (wide >> 64) as u64
     }
 
+    /// A uniform index below `length`; 0 if that is 0.
+    pub fn index(&mut self, length: usize) -> usize {
+        usize::try_from(self.below(length as u64)).unwrap_or(0)
+    }
+
+    /// One of these, with equal probability. An empty list takes a draw, too.
+    pub fn pick<T: Copy>(&mut self, those: &[T]) -> Option<T> {
+        those.get(self.index(those.len())).copied()
+    }
+
     /// Draws whether something with this probability happens. Probability 0 draws nothing.
     pub fn chance(&mut self, ratio: Ratio) -> bool {
         ratio.threshold > 0 && u64::from(self.0.next_u32()) < ratio.threshold

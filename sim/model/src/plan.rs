@@ -190,7 +190,7 @@ pub struct Choice {
 }
 
 /// A user of the steps form.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptUser {
     /// Its name.
     pub name: String,

@@ -53,16 +53,15 @@ mod tiny;
 mod worlds;
 
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 pub use self::cluster::{ClusterSearch, Step, cluster};
+pub use self::search::search;
 
 use self::tiny::Tiny;
 use sim_model::outcome::{
-    Action, Counterexample, Exhausted, Judged, Notes, PathStep, SearchProgress, Searched,
-    TinyWorld, Verdict,
+    Action, Counterexample, Exhausted, Notes, PathStep, Searched, TinyWorld, Verdict,
 };
 use sim_model::plan::Plan;
 use sim_model::protocol::Outcome;
@@ -85,37 +84,18 @@ pub struct Options {
 #[must_use]
 pub fn together(options: &Options, worlds: Vec<Searched>, took: Duration) -> Exhausted {
     let broken = worlds.iter().any(|world| world.counterexample.is_some());
-    let (verdict, exit_code) = if broken {
-        (Verdict::Safety, 1)
-    } else {
-        (Verdict::Pass, 0)
+    let verdict = match broken {
+        true => Verdict::Safety,
+        false => Verdict::Pass,
     };
     Exhausted {
         users: options.users,
         depth: options.depth,
         faults: options.faults,
         verdict,
-        exit_code,
+        exit_code: verdict.exit_code(),
         wall_ms: took.as_secs_f64() * 1_000.0,
         worlds,
-    }
-}
-
-/// The result of a search that has only visited the first state.
-fn begun(world: TinyWorld, options: &Options) -> Searched {
-    Searched {
-        world,
-        users: options.users,
-        depth: options.depth,
-        faults: options.faults,
-        states: 1,
-        by_depth: Vec::new(),
-        transitions: 0,
-        merged: 0,
-        unchanged: 0,
-        tally: Judged::default(),
-        counterexample: None,
-        wall_ms: 0.0,
     }
 }
 
@@ -129,14 +109,12 @@ fn words(outcome: &Outcome) -> String {
 
 /// Runs a path again, and records its steps and its violation.
 fn look(root: &Tiny, path: &[Action]) -> Counterexample {
+    let users = root.clients.iter().map(|client| client.user);
+    let names = users.map(|user| user.map(|user| format!("user_{}", user.0)));
     let mut found = Counterexample {
         steps: Vec::new(),
         violations: Vec::new(),
-        users: root
-            .users()
-            .into_iter()
-            .map(|user| user.map(|user| format!("user_{}", user.0)))
-            .collect(),
+        users: names.collect(),
         shows_at_drain: false,
         scenario: None,
     };
@@ -175,17 +153,6 @@ pub fn to_plan(found: &Counterexample, world: TinyWorld) -> (Plan, Notes) {
         ..Notes::default()
     };
     (plan, notes)
-}
-
-/// Searches one world, and reports progress now and then. The counts do not depend on the number of
-/// threads.
-#[must_use]
-pub fn search(
-    world: TinyWorld,
-    options: &Options,
-    watch: &mut dyn FnMut(SearchProgress) -> ControlFlow<()>,
-) -> Searched {
-    search::search(world, options, watch)
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! the seed of its world, which is equal unless a search chooses another. Trials run in parallel,
 //! and their results are merged in order, so that the findings depend on the seeds alone.
 
-mod failures;
 mod guided;
 mod vary;
 mod worst_search;
@@ -23,7 +22,6 @@ use sim_model::recipe::Recipe;
 
 use crate::runner::{Ended, RunSeed, in_order};
 
-pub use failures::Failures;
 pub use guided::{Corpus, Entry};
 pub use vary::{DrawnPlan, EVERYDAY, blank, vary};
 pub use worst_search::{Guide, WorstSearch};
@@ -88,8 +86,11 @@ pub struct Exploration {
     pub steps: u64,
     /// The `sometimes` points that were reached.
     pub tally: Tally,
-    /// The failures that were found.
-    pub failures: Failures,
+    /// The failures that were found, in order: one for each property and cause, without the drawn values
+    /// of their trials.
+    pub failures: Vec<FailureResult>,
+    /// The number of the last trial with each failure.
+    last_trials: Vec<u64>,
     /// The worst trials, if a search was requested.
     pub hunted: Option<WorstSearch>,
     /// The effort until the first failure, including that trial or family.
@@ -191,13 +192,8 @@ pub fn explore(
             what.judge(&plan.recipe, &mut outcome);
             outcome
         };
-        flow = all.round(
-            (count, &trial_of),
-            what,
-            &attempt,
-            Exploration::take,
-            listener,
-        );
+        let take = Exploration::take;
+        flow = all.round((count, &trial_of), what, &attempt, take, listener);
     }
     all
 }
@@ -220,13 +216,16 @@ impl Exploration {
             self.tried += 1;
             let failed = take(self, &trial, ended, what);
             if failed && self.first_failure.is_none() {
-                self.first_failure = Some(self.effort());
+                self.first_failure = Some(Effort {
+                    seeds: self.tried,
+                    runs: self.runs,
+                    steps: self.steps,
+                });
             }
             listener.on_trial(&trial);
-            flow = if failed && what.on_failure == OnFailure::Stop {
-                ControlFlow::Break(())
-            } else {
-                listener.tick(self)
+            flow = match failed && what.on_failure == OnFailure::Stop {
+                true => ControlFlow::Break(()),
+                false => listener.tick(self),
             };
             flow
         };
@@ -269,17 +268,38 @@ impl Exploration {
         };
         self.tally.add(&outcome.tally);
         for violation in &outcome.violations {
-            let hash = Some(outcome.trace_hash);
-            self.failures.add(trial, hash, violation);
+            self.add_failure(trial, Some(outcome.trace_hash), violation);
         }
         !outcome.violations.is_empty()
     }
 
     /// Adds a run that panicked, which is a failure.
     fn take_panic(&mut self, trial: &Trial, words: &str) -> bool {
-        let violation = Violation::of_panic(words, trial.seed);
-        self.failures.add(trial, None, &violation);
+        self.add_failure(trial, None, &Violation::of_panic(words, trial.seed));
         true
+    }
+
+    /// Adds a violation. A failure counts once for each trial.
+    fn add_failure(&mut self, trial: &Trial, trace_hash: Option<u64>, violation: &Violation) {
+        let (property, cause) = (&violation.property, &violation.subject.cause);
+        let mut all = self.failures.iter_mut().zip(&mut self.last_trials);
+        let known = all.find(|(it, _)| (&it.property, &it.cause) == (property, cause));
+        if let Some((known, last)) = known {
+            known.trials += u64::from(*last != trial.index);
+            *last = trial.index;
+            return;
+        }
+        self.last_trials.push(trial.index);
+        self.failures.push(FailureResult {
+            property: property.clone(),
+            class: Class::of(property),
+            cause: cause.clone(),
+            detail: violation.detail.clone(),
+            trial: trial.clone(),
+            drew: Vec::new(),
+            trace_hash,
+            trials: 1,
+        });
     }
 
     /// The `sometimes` points that no trial reached.
@@ -288,15 +308,6 @@ impl Exploration {
         let never = |point: &&Point| self.tally.count(**point) == 0;
         let points = Point::ALL.iter().filter(never);
         points.map(|point| point.name()).collect()
-    }
-
-    /// The effort so far.
-    const fn effort(&self) -> Effort {
-        Effort {
-            seeds: self.tried,
-            runs: self.runs,
-            steps: self.steps,
-        }
     }
 
     /// The result for reports.
@@ -339,12 +350,10 @@ impl Exploration {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         let any = |class| self.failures.iter().any(|failure| failure.class == class);
-        if any(Class::Safety) {
-            1
-        } else if any(Class::Liveness) {
-            3
-        } else {
-            0
+        match (any(Class::Safety), any(Class::Liveness)) {
+            (true, _) => 1,
+            (false, true) => 3,
+            (false, false) => 0,
         }
     }
 }

@@ -8,3 +8,4 @@ pub mod replay;
 pub mod runner;
 pub mod seed;
 pub mod shrink;
+mod workload;

@@ -15,9 +15,7 @@ use chat_journal::{Bundle, Checkpoint, Look, Loss, Origin, Recovered, RecoveryEr
 use chat_types::{Config, Time};
 use sim_judge::Judge;
 use sim_model::history::Observer;
-use sim_model::outcome::{
-    BrokenInvariant, JournalRestart, JournalViolation, Notes, PropertyResult, Replayed, Violation,
-};
+use sim_model::outcome::{BrokenInvariant, JournalRestart, JournalViolation, Notes, Replayed};
 use sim_model::plan::Plan;
 use sim_model::protocol::Refusal;
 use sim_model::server::ServerRecord;
@@ -47,7 +45,7 @@ pub fn replay(
 ) -> Result<Replayed, RecoveryError<Infallible>> {
     let origin = bundle.origin;
     let checkpoints = bundle.checkpoints.clone();
-    let mut replay = Replay::new(options, origin, &checkpoints, show);
+    let mut replay = Replay::new(options, origin, checkpoints, show);
     let recovered = walk(bundle, &mut |hub, at, entry, outcome| {
         replay.entry(hub, at, entry, outcome);
     })?;
@@ -55,9 +53,8 @@ pub fn replay(
         replay.validate(&recovered.hub);
     }
     let mut found = replay.finish();
-    found
-        .warnings
-        .extend(recovered.warnings.iter().map(ToString::to_string));
+    let warnings = recovered.warnings.iter();
+    found.warnings.extend(warnings.map(ToString::to_string));
     Ok(found)
 }
 
@@ -85,21 +82,31 @@ pub fn observe(
             observer.observe_server(&ServerRecord::Seeded { at, seed });
         }
         if is_whole {
-            observer.observe_server(&ServerRecord::Committed {
-                position,
-                at,
-                since: at,
-                entry,
-                ticket: None,
-                said: translate::decided(outcome),
-                posted: None,
-            });
+            observer.observe_server(&committed(position, at, entry, translate::decided(outcome)));
         }
     };
     let recovered = walk(bundle, &mut look)?;
     let entries = recovered.hub.position().0;
     // A server answers before its first record is on the disk.
     Ok((is_whole || entries == 0).then_some(entries))
+}
+
+/// The record of a journal's entry.
+fn committed<'e>(
+    position: u64,
+    at: Time,
+    entry: &'e Entry,
+    said: Result<&'e Reply, Refusal>,
+) -> ServerRecord<'e> {
+    ServerRecord::Committed {
+        position,
+        at,
+        since: at,
+        entry,
+        ticket: None,
+        said,
+        posted: None,
+    }
 }
 
 /// The last calls of a journal, up to the position `until`, as a scenario in the steps form.
@@ -174,7 +181,7 @@ pub fn to_scenario(
 /// The replay so far.
 struct Replay<'r> {
     until: u64,
-    checkpoints: &'r [Checkpoint],
+    checkpoints: Vec<Checkpoint>,
     followed: Option<FollowedParticipant>,
     show: &'r mut dyn FnMut(&str),
     seed: u64,
@@ -193,7 +200,7 @@ impl<'r> Replay<'r> {
     fn new(
         options: &ReplayOptions,
         origin: Origin,
-        checkpoints: &'r [Checkpoint],
+        checkpoints: Vec<Checkpoint>,
         show: &'r mut dyn FnMut(&str),
     ) -> Self {
         Self {
@@ -279,15 +286,7 @@ impl<'r> Replay<'r> {
         if judge.violated() {
             return;
         }
-        judge.observe_server(&ServerRecord::Committed {
-            position,
-            at,
-            since: at,
-            entry,
-            ticket: None,
-            said,
-            posted: None,
-        });
+        judge.observe_server(&committed(position, at, entry, said));
         if judge.violated() {
             self.violated = Some((position, at));
         }
@@ -325,12 +324,11 @@ impl<'r> Replay<'r> {
         if let Some(judge) = self.judge {
             let judgement = judge.finish(self.last_at);
             found.properties = judgement.properties;
-            let was_judged = |result: &PropertyResult| result.checks > 0;
-            found.properties.retain(|_, result| was_judged(result));
+            found.properties.retain(|_, result| result.checks > 0);
             let first = judgement.violations.into_iter().next();
-            found.violation = self.violated.zip(first).map(|((position, at), found)| {
-                let at = at.since(self.began);
-                let violation = Violation { at, ..found };
+            let violated = self.violated.zip(first);
+            found.violation = violated.map(|((position, at), mut violation)| {
+                violation.at = at.since(self.began);
                 JournalViolation {
                     position,
                     violation,

@@ -13,11 +13,10 @@ mod attempts;
 mod candidates;
 mod compress_time;
 mod ddmin;
-mod faults;
 mod flows;
 mod notes;
 pub(crate) mod record;
-mod recorded_call;
+pub(crate) mod recorded_call;
 mod remove;
 mod simplify;
 
@@ -28,10 +27,10 @@ use chat_types::Span;
 
 use crate::panics::catch_panic;
 use crate::runner::RunSeed;
-use attempts::Fidelity;
+use crate::workload::script_mut;
+use attempts::{Fidelity, fixed};
 use candidates::{CandidateRun, Shrinker, steps};
 use record::{Names, StepWriter};
-use sim_model::draw::{Quantiles, Shape};
 use sim_model::outcome::Progress;
 use sim_model::plan::{Plan, Schedule, Workload};
 use sim_model::run_log::RunLog;
@@ -76,89 +75,81 @@ pub struct ShrinkContext<'a> {
 /// # Errors
 /// The run does not fail, or does not fail again.
 pub fn shrink(failure: &FailedRun<'_>, context: ShrinkContext<'_>) -> Result<Shrunk, ShrinkError> {
-    let FailedRun { seed, property, .. } = *failure;
+    let seed = failure.seed;
     let plan = &failure.plan.of_seed(seed);
-    let (run, time_left) = (context.run, context.time_left);
-    let mut shrinker = Shrinker::new(run, seed, property, time_left, context.tell);
-    let seen = shrinker
-        .run_candidate(plan)
-        .ok_or(ShrinkError::NotViolated)?;
-    let before = size_of_run(plan, &seen);
-    let steps = in_steps(plan, seen.violation.at, &mut shrinker);
-    let mut smallest = match steps {
+    let mut shrinker = Shrinker {
+        context,
+        seed,
+        property: failure.property.to_owned(),
+        panic: None,
+        runs: 0,
+    };
+    let seen = shrinker.run_candidate(plan);
+    let seen = seen.ok_or(ShrinkError::NotViolated)?;
+    let mut before = size_in_file(plan, &seen);
+    if matches!(plan.workload, Workload::Phases { .. }) {
+        before.steps = seen.steps;
+    }
+    let at = seen.violation.at;
+    let mut smallest = match in_steps(plan, at, &mut shrinker) {
         Some(steps) => steps,
-        None => flows(plan, seen.violation.at, &mut shrinker),
+        None => flows(plan, at, &mut shrinker),
     };
     if matches!(smallest.workload, Workload::Steps { .. }) {
         shrink_steps(&mut smallest, &mut shrinker);
     }
     rename(&mut smallest, failure, shrinker.seed);
-    let seen = shrinker
-        .run_candidate(&smallest)
-        .ok_or(ShrinkError::NotRepeated)?;
-    let runs = shrinker.runs;
-    let stop = if seen.violation.detail.ends_with('.') {
-        ""
-    } else {
-        "."
-    };
-    smallest.about = format!(
-        "{}{stop} Shrunk from {}, seed {seed}.",
-        seen.violation.detail, plan.name
-    );
+    let seen = shrinker.run_candidate(&smallest);
+    let seen = seen.ok_or(ShrinkError::NotRepeated)?;
+    let detail = &seen.violation.detail;
+    let stop = if detail.ends_with('.') { "" } else { "." };
+    smallest.about = format!("{detail}{stop} Shrunk from {}, seed {seed}.", plan.name);
     Ok(Shrunk {
-        notes: notes::of(&smallest, &seen.violation, run),
+        notes: notes::of(&smallest, &seen.violation, shrinker.context.run),
         before,
         after: size_in_file(&smallest, &seen),
         violation: seen.violation,
         trace_hash: seen.trace_hash,
         plan: smallest,
-        runs,
-        cut_short: !time_left(),
+        runs: shrinker.runs,
+        cut_short: !(shrinker.context.time_left)(),
     })
 }
 
 /// The smallest plan with flows that still fails, or one in steps, if it fails as such.
 fn flows(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Plan {
     let mut smallest = plan.clone();
-    for _ in 0..ROUNDS {
-        let so_far = format!("{smallest:?}");
-        shrinker.shrink_flows(&mut smallest);
-        if let Some(steps) = in_steps(&smallest, at, shrinker) {
-            return steps;
-        }
-        if format!("{smallest:?}") == so_far || !(shrinker.time_left)() {
-            break;
-        }
-    }
-    smallest
+    let mut steps = None;
+    shrinker.rounds(&mut smallest, |shrinker, smallest| {
+        shrinker.shrink_flows(smallest);
+        steps = in_steps(smallest, at, shrinker);
+        steps.is_none()
+    });
+    steps.unwrap_or(smallest)
 }
 
 fn shrink_steps(smallest: &mut Plan, shrinker: &mut Shrinker<'_>) {
     shrinker.cut_after_violation(smallest);
     shrinker.rough_cut(smallest);
-    for _ in 0..ROUNDS {
-        let so_far = format!("{smallest:?}");
+    shrinker.rounds(smallest, |shrinker, smallest| {
         shrinker.remove_parts(smallest);
         shrinker.lengthen(smallest);
         shrinker.simplify(smallest);
         shrinker.compress_time(smallest);
         shrinker.lower_limits(smallest);
-        if format!("{smallest:?}") == so_far || !(shrinker.time_left)() {
-            break;
-        }
-    }
+        true
+    });
 }
 
-/// The size of a run before shrinking.
-fn size_of_run(plan: &Plan, seen: &CandidateRun) -> Size {
-    let size = size_in_file(plan, seen);
-    match plan.workload {
-        Workload::Steps { .. } => size,
-        Workload::Phases { .. } => Size {
-            steps: seen.steps,
-            ..size
-        },
+impl Shrinker<'_> {
+    /// Repeats a pass while it returns that it goes on, and changes the plan.
+    fn rounds(&mut self, plan: &mut Plan, mut pass: impl FnMut(&mut Self, &mut Plan) -> bool) {
+        for _ in 0..ROUNDS {
+            let so_far = format!("{plan:?}");
+            if !pass(self, plan) || format!("{plan:?}") == so_far || !(self.context.time_left)() {
+                return;
+            }
+        }
     }
 }
 
@@ -175,9 +166,6 @@ fn size_in_file(plan: &Plan, seen: &CandidateRun) -> Size {
     }
 }
 
-/// A way to record a run, with a change to the resulting plan.
-type Variant<'a> = (Fidelity, &'a dyn Fn(&mut Plan));
-
 /// The failing run as steps; none if it does not fail in that form. Steps under a race schedule are
 /// recorded, too: without one step, the schedule orders the others in another way.
 ///
@@ -189,33 +177,27 @@ fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> 
     if written && plan.schedule == Schedule::Plain {
         return Some(plan.clone());
     }
-    let (run, seed) = (shrinker.run, shrinker.seed);
+    let (run, seed) = (shrinker.context.run, shrinker.seed);
     let mut log = RunLog::default();
     // A run that panics has been recorded up to there, which is enough.
     let _ = catch_panic(|| run(plan, seed, &Progress::default(), Some(&mut log)));
-    let quick = Arc::new(Quantiles::new(Shape::Fixed(1_000)));
+    let (quick, own) = (&fixed(1_000), &plan.network.latency);
     // Packets without a record take the usual time, or the shortest.
-    let variants: [Variant<'_>; 6] = [
-        (Fidelity::Packets, &|_| {}),
-        (Fidelity::Packets, &|steps| {
-            steps.network.latency = Arc::clone(&quick);
-        }),
-        (Fidelity::Packets, &|steps| {
-            steps.network.latency = Arc::clone(&plan.network.latency);
-        }),
-        (Fidelity::Order, &|steps| {
-            steps.network.latency = Arc::clone(&quick);
-        }),
-        (Fidelity::Service, &|steps| {
-            steps.network.latency = Arc::clone(&quick);
-        }),
-        (Fidelity::Service, &|_| {}),
+    let variants = [
+        (Fidelity::Packets, None),
+        (Fidelity::Packets, Some(quick)),
+        (Fidelity::Packets, Some(own)),
+        (Fidelity::Order, Some(quick)),
+        (Fidelity::Service, Some(quick)),
+        (Fidelity::Service, None),
     ];
     let recorded = |names: Names| {
         let log = &log;
-        variants.iter().map(move |(to, change)| {
-            let mut steps = StepWriter::read(log, START, names, *to).into_plan(plan);
-            change(&mut steps);
+        variants.into_iter().map(move |(to, latency)| {
+            let mut steps = StepWriter::read(log, START, names, to).into_plan(plan);
+            if let Some(latency) = latency {
+                steps.network.latency = Arc::clone(latency);
+            }
             steps
         })
     };
@@ -240,10 +222,9 @@ fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> 
 fn rename(plan: &mut Plan, failure: &FailedRun<'_>, seed: u64) {
     plan.name = format!("{}_{}", failure.property, failure.seed);
     plan.seed = seed;
-    if let Workload::Steps { users, .. } = &mut plan.workload {
-        for (index, user) in users.iter_mut().enumerate() {
-            user.name = short_name(index);
-        }
+    let users = script_mut(plan).into_iter().flat_map(|script| script.0);
+    for (index, user) in users.enumerate() {
+        user.name = short_name(index);
     }
 }
 

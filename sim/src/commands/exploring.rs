@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     let found = explore(&what, run, &mut listener);
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
-    let of_one = what.count == 1 && found.failures.iter().next().is_none();
+    let of_one = what.count == 1 && found.failures.is_empty();
     if let Some(problem) = unreached_turn(&what.recipe, found.steps).filter(|_| of_one) {
         console.complain(&format!("error: {problem}\n"));
         return WRONG;
@@ -115,7 +115,7 @@ fn are_written(
         return false;
     }
     if let Some(path) = &arguments.trace
-        && let Some(failure) = found.failures.iter().next()
+        && let Some(failure) = found.failures.first()
     {
         return console.after(path, trace(path, what, failure, console.run), 0) == 0;
     }
@@ -275,7 +275,7 @@ impl Listener for ProgressListener<'_, '_> {
             (self.console.live)(Some(&exploring_line(
                 so_far.tried,
                 so_far.steps,
-                so_far.failures.count() as u64,
+                so_far.failures.len() as u64,
                 wall,
             )));
         }

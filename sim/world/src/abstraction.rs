@@ -221,7 +221,10 @@ fn wrong(world: &World<'_, '_>) -> u64 {
     let any = |is: &dyn Fn(&super::Client) -> bool| world.clients.iter().any(is);
     let cluster = world.server.cluster.as_ref();
     let has_trouble = cluster.is_some_and(|cluster| cluster.has_trouble(now));
-    let others = [
+    let active = [
+        world.server.node().is_none(),
+        world.active_faults.disk_factor(now) > 1,
+        world.active_faults.disk_fails(now).is_some(),
         world.network.is_any_cut(now),
         any(&|client| client.asleep_until > now),
         any(&|client| client.slow_until > now),
@@ -229,9 +232,7 @@ fn wrong(world: &World<'_, '_>) -> u64 {
         world.server.is_paused(now),
         has_trouble,
     ];
-    let of_server = [world.server.node().is_none()].into_iter();
-    let of_server = of_server.chain(world.active_faults.active(now));
-    let bits = (0..).zip(of_server.chain(others));
+    let bits = (0..).zip(active);
     bits.fold(0, |bits, (place, is)| bits | (u64::from(is) << place))
 }
 

@@ -7,22 +7,21 @@
 //! Hub's own randomness, which belongs to the core, and the swaps of the Hub, which must change
 //! nothing, keep their generators.
 
-use std::sync::Arc;
-
 use chat_types::mix;
 
 use super::World;
 use super::observers::SharedObserver;
-use sim_model::draw::{Actor, Draw};
+use sim_model::draw::{Actor, Draw, DrawAt};
 use sim_model::recipe::{Recipe, Turn};
 use sim_user::arrivals::recast;
 
 /// The key of a world's generators, and the turns that change it.
 #[derive(Clone, Debug)]
 pub(super) struct RandomKey {
-    key: u64,
+    /// The seed of generators that are created from here on.
+    pub(super) key: u64,
     /// The turns taken, followed by those to be taken.
-    recipe: Recipe,
+    pub(super) recipe: Recipe,
     taken: usize,
     /// The step after which the next turn is taken.
     next: u64,
@@ -40,42 +39,31 @@ impl RandomKey {
         chance
     }
 
-    /// The seed of generators that are created from here on.
-    pub(super) const fn key(&self) -> u64 {
-        self.key
-    }
-
-    /// The turns taken.
-    fn so_far(&self) -> Recipe {
-        self.recipe.first(self.taken)
-    }
-
     fn look_ahead(&mut self) {
         let turn = self.recipe.turns().get(self.taken);
         self.next = turn.map_or(u64::MAX, |turn| turn.step);
     }
-
-    /// Takes the next turn: derives a new key.
-    fn turn(&mut self) {
-        if let Some(Turn { step, branch }) = self.recipe.turns().get(self.taken) {
-            self.key = mix(mix(self.key, *step), u64::from(*branch));
-            self.taken += 1;
-            self.look_ahead();
-        }
-    }
 }
 
-impl<'a> World<'a, '_> {
+impl<'o> World<'_, 'o> {
     /// Rekeys all generators if the recipe has a turn after this step.
     pub(super) fn take_turn(&mut self) {
         if self.steps < self.random_key.next {
             return;
         }
-        self.random_key.turn();
-        let key = self.random_key.key;
+        let random = &mut self.random_key;
+        if let Some(Turn { step, branch }) = random.recipe.turns().get(random.taken) {
+            random.key = mix(mix(random.key, *step), u64::from(*branch));
+            random.taken += 1;
+            random.look_ahead();
+        }
+        let key = random.key;
         let draw = |actor| Draw::new(key, actor);
-        self.server.rekey(draw(Actor::Server), draw(Actor::Cluster));
-        self.active_faults.rekey(draw(Actor::Faults));
+        self.server.draw = draw(Actor::Server);
+        if let Some(cluster) = &mut self.server.cluster {
+            cluster.draw = DrawAt::new(draw(Actor::Cluster));
+        }
+        self.active_faults.draw = draw(Actor::Faults);
         self.network.rekey(draw);
         for client in &mut self.clients {
             client.user.rekey(key);
@@ -87,60 +75,27 @@ impl<'a> World<'a, '_> {
 
     /// A copy of the world with new randomness from here on. Branch 0 continues like the original.
     /// `observer` observes the copy.
-    pub(super) fn branch<'n>(
-        &self,
-        branch: u32,
-        observer: Option<SharedObserver<'n>>,
-    ) -> World<'a, 'n> {
-        let mut copy = World {
-            plan: self.plan,
-            seed: self.seed,
-            random_key: self.random_key.clone(),
-            events: self.events.clone(),
-            arrivals: self.arrivals.clone(),
-            next_arrival: self.next_arrival,
-            clients: self.clients.clone(),
-            busy: self.busy,
-            by_persona: self.by_persona.clone(),
-            server: self.server.clone(),
-            in_flight: self.in_flight.clone(),
-            active_faults: self.active_faults.clone(),
-            faults: Arc::clone(&self.faults),
-            mishaps: self.mishaps.clone(),
-            network: self.network.clone(),
-            observers: self.observers.with(observer),
-            timeline: self.timeline.clone(),
-            swaps: self.swaps.clone(),
-            swap_every: self.swap_every,
-            next_swap: self.next_swap,
-            steps: self.steps,
-            hash: self.hash,
-            phase: self.phase,
-            drains: self.drains,
-            ends_at: self.ends_at,
-        };
+    pub(super) fn branch(&self, branch: u32, observer: SharedObserver<'o>) -> Self {
+        let mut copy = self.clone();
+        copy.observers.observer = Some(observer);
         if branch > 0 {
             let step = self.steps;
-            copy.random_key.recipe = self.random_key.so_far().then(Turn { step, branch });
+            let taken = copy.random_key.recipe.first(copy.random_key.taken);
+            copy.random_key.recipe = taken.then(Turn { step, branch });
             copy.random_key.look_ahead();
             copy.take_turn();
         }
         copy
     }
-
-    /// The turns that this run took.
-    pub(super) const fn recipe(&self) -> &Recipe {
-        &self.random_key.recipe
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Phase;
-    use super::super::tests::judged::{Judged, run};
-    use super::*;
+    use super::super::tests::judged::{begin, finish, run, watched};
+    use crate::Split;
     use chat_types::Span;
-    use sim_model::outcome::Progress;
+    use sim_judge::RunJudge;
+    use sim_model::history::{FaultRecord, RunEvent};
     use sim_model::plan::{Plan, Race, Schedule};
     use sim_scenario::parse;
 
@@ -167,20 +122,18 @@ faults:
         parse("crowd.yaml", CROWD).unwrap()
     }
 
-    fn begun(plan: &Plan, seed: u64, steps: u64) -> Judged<'_> {
-        let mut judged = Judged::begin(plan, seed, Actor::Swaps);
-        while judged.world.steps < steps {
-            judged.world.step();
+    fn begun(plan: &Plan, seed: u64, steps: u64) -> Split<'_, RunJudge> {
+        let mut judged = begin(plan, seed);
+        while judged.steps() < steps {
+            judged.step();
         }
         judged
     }
 
     /// The hash of the whole run, and the findings of judges and metrics.
-    fn to_the_end(mut judged: Judged<'_>) -> (u64, String) {
-        while judged.world.phase != Phase::Over {
-            judged.world.step();
-        }
-        let outcome = judged.finish();
+    fn to_the_end(mut judged: Split<'_, RunJudge>) -> (u64, String) {
+        while judged.step() {}
+        let outcome = finish(judged);
         (outcome.trace_hash, format!("{outcome:?}"))
     }
 
@@ -217,50 +170,44 @@ faults:
         let mut plan = crowd();
         plan.schedule = Schedule::Race(Race::default());
         let mut first = begun(&plan, 9, 300).branch(2);
-        while first.world.steps < 900 {
-            first.world.step();
+        while first.steps() < 900 {
+            first.step();
         }
         let second = first.branch(1);
-        let recipe = second.world.recipe().clone();
+        let recipe = second.recipe().clone();
         assert_eq!(recipe.to_string(), "s300:2,s900:1");
         let (hash, said) = to_the_end(second);
         plan.recipe = recipe;
-        let again = run(&plan, 9, &Progress::default(), None);
+        let again = run(&plan, 9);
         assert_eq!((again.trace_hash, format!("{again:?}")), (hash, said));
         plan.recipe = "s300:2,s900:2".parse().unwrap();
-        assert_ne!(run(&plan, 9, &Progress::default(), None).trace_hash, hash);
+        assert_ne!(run(&plan, 9).trace_hash, hash);
     }
 
     #[test]
     fn a_turn_after_the_end_of_a_run_changes_nothing() {
         let mut plan = crowd();
-        let plain = run(&plan, 3, &Progress::default(), None).trace_hash;
+        let plain = run(&plan, 3).trace_hash;
         plan.recipe = "s99999999:1".parse().unwrap();
-        assert_eq!(run(&plan, 3, &Progress::default(), None).trace_hash, plain);
+        assert_eq!(run(&plan, 3).trace_hash, plain);
     }
 
     /// The plan has no faults, so all that go wrong are mishaps after turns.
     #[test]
     fn a_mishap_may_follow_a_turn() {
-        #[derive(Default)]
-        struct Mishaps(Vec<String>);
-        impl sim_model::history::Observer for Mishaps {
-            fn observe(&mut self, event: sim_model::history::RunEvent<'_>) {
-                use sim_model::history::{FaultRecord, RunEvent};
-                if let RunEvent::Fault(_, FaultRecord::Mishap(fault)) = event {
-                    assert!(fault.at < Span::secs(6), "{fault:?}");
-                    self.0.push(format!("{:?}", fault.kind));
-                }
-            }
-        }
         let mut plan = crowd();
         plan.faults.clear();
         let mut of = |recipe: &str| {
             plan.recipe = recipe.parse().unwrap();
-            let mut seen = Mishaps::default();
-            let outcome = run(&plan, 7, &Progress::default(), Some(&mut seen));
+            let mut mishaps = Vec::new();
+            let outcome = watched(&plan, 7, |event| {
+                if let RunEvent::Fault(_, FaultRecord::Mishap(fault)) = event {
+                    assert!(fault.at < Span::secs(6), "{fault:?}");
+                    mishaps.push(format!("{:?}", fault.kind));
+                }
+            });
             assert_eq!(outcome.violations, [], "{recipe}");
-            seen.0
+            mishaps
         };
         assert!(of("").is_empty());
         let drawn: Vec<_> = (1..60)
@@ -269,14 +216,7 @@ faults:
         let with = drawn.iter().filter(|one| !one.is_empty()).count();
         assert!((15..45).contains(&with), "{with}");
         let all = format!("{drawn:?}");
-        for kind in [
-            "Kick",
-            "Mute",
-            "Ban",
-            "Partition",
-            "LoseReplies",
-            "FailDisk",
-        ] {
+        for kind in "Kick Mute Ban Partition LoseReplies FailDisk".split(' ') {
             assert!(all.contains(kind), "{kind}");
         }
         // The journal was not kept, so the server cannot crash.

@@ -8,14 +8,14 @@ use chat_types::{Span, Time, mix};
 
 use super::World;
 use super::event_queue::Event;
-use super::in_flight::{InFlight, RequestOrigin, Slot};
+use super::in_flight::{Attempt, InFlight, RequestOrigin, Slot};
 use super::race_schedule::Direction;
 use super::streams::CUT_NOTICED;
 use crate::translate;
-use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
+use sim_model::history::{DeliveryPath, NetworkRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net, Opening};
-use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Outcome, Reply, Response};
+use sim_model::protocol::{Answer, CallId, InboxEvent, Outcome, Reply, Response};
 use sim_model::server::Call;
 use sim_user::{Action, VirtualUser};
 
@@ -91,9 +91,9 @@ impl Client {
     }
 
     /// Whether the client still holds the connection for this attempt's answer.
-    fn awaits(&self, call: CallId, attempt: u32, drops: u32) -> bool {
-        let is_newer = self.newest_cancelled < Some(call);
-        drops == self.drops && (is_newer || !self.cancelled.contains(&(call, attempt)))
+    fn awaits(&self, it: Attempt) -> bool {
+        let is_newer = self.newest_cancelled < Some(it.call);
+        it.drops == self.drops && (is_newer || !self.cancelled.contains(&(it.call, it.attempt)))
     }
 
     /// The scripted network of the next attempt of a call, if there is one.
@@ -111,6 +111,12 @@ impl Client {
     /// Whether it reads from this stream.
     pub(super) fn reads_from(&self, stream: u32) -> bool {
         self.stream == Some(stream) || self.older.iter().any(|old| old.0 == stream)
+    }
+
+    /// The server's ends of its streams, the current one first.
+    pub(super) fn stream_slots(&self) -> Vec<Slot> {
+        let older = self.older.iter().map(|old| old.1);
+        self.stream_slot.into_iter().chain(older).collect()
     }
 
     /// Whether the user is not done.
@@ -159,9 +165,8 @@ impl World<'_, '_> {
 
     pub(super) fn user_timer(&mut self, agent: u32) {
         let now = self.now();
-        self.clients[agent as usize]
-            .user
-            .handle_timeout(now, &mut self.observers);
+        let user = &mut self.clients[agent as usize].user;
+        user.handle_timeout(now, &mut self.observers);
         self.settle(agent);
     }
 
@@ -178,14 +183,13 @@ impl World<'_, '_> {
                 if attempt > 0 {
                     client.net = client.net_of_retry(call);
                 }
-                let drops = client.drops;
-                let origin = RequestOrigin::Call {
+                let origin = RequestOrigin::Call(Attempt {
                     agent,
                     call,
                     attempt,
-                    drops,
+                    drops: client.drops,
                     copy: false,
-                };
+                });
                 let from = self.address_of(agent);
                 let (fate, copy) = self.send(origin, translate::call(who, from, key, op));
                 let sent = NetworkRecord::Sent {
@@ -194,8 +198,7 @@ impl World<'_, '_> {
                     fate,
                     copy,
                 };
-                let now = self.now();
-                self.observers.observe_network(now, Agent(agent), &sent);
+                self.tell_traffic(agent, sent);
             }
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             Action::OpenStream {
@@ -235,21 +238,18 @@ impl World<'_, '_> {
         client.stream = Some(stream);
         client.net = opening.net().map(Box::new);
         let (fate, _) = self.send(RequestOrigin::Stream { agent, stream }, ask);
-        let (now, opened) = (self.now(), NetworkRecord::Opening { opening, fate });
-        self.observers.observe_network(now, Agent(agent), &opened);
+        self.tell_traffic(agent, NetworkRecord::Opening { opening, fate });
     }
 
     fn drop_all(&mut self, agent: u32, length: Option<Span>) {
-        let (now, dropped) = (self.now(), NetworkRecord::Disconnected { length });
-        self.observers.observe_network(now, Agent(agent), &dropped);
+        self.tell_traffic(agent, NetworkRecord::Disconnected { length });
         let client = &mut self.clients[agent as usize];
         client.drops += 1;
         client.moves += u32::from(length.is_some());
         client.stream = None;
-        let older = std::mem::take(&mut client.older).into_iter();
-        let stream = client.stream_slot.take().into_iter();
-        let streams = stream.chain(older.map(|old| old.1));
-        let streams: Vec<Slot> = streams.collect();
+        let streams = client.stream_slots();
+        client.stream_slot = None;
+        client.older.clear();
         let requests = std::mem::take(&mut client.in_flight);
         for slot in requests.into_iter().map(|entry| entry.2).chain(streams) {
             self.drop_connection(agent, slot);
@@ -263,31 +263,20 @@ impl World<'_, '_> {
         }
         client.cancelled.push_back((call, attempt));
         client.newest_cancelled = client.newest_cancelled.max(Some(call));
-        let gone = |entry: &&(CallId, u32, Slot)| (entry.0, entry.1) == (call, attempt);
-        let slots: Vec<Slot> = client
-            .in_flight
-            .iter()
-            .filter(gone)
-            .map(|entry| entry.2)
-            .collect();
-        client
-            .in_flight
-            .retain(|entry| (entry.0, entry.1) != (call, attempt));
-        for slot in slots {
+        let is_gone = |entry: &mut (CallId, u32, Slot)| (entry.0, entry.1) == (call, attempt);
+        let gone: Vec<_> = client.in_flight.extract_if(.., is_gone).collect();
+        for (.., slot) in gone {
             self.drop_connection(agent, slot);
         }
     }
 
     /// Lets the server notice a closed connection: soon, or after the silence of a cut link.
     fn drop_connection(&mut self, agent: u32, slot: Slot) {
-        let latency = self.latency(agent, Direction::Server);
-        let now = self.events.now();
-        let cut = match self.network.is_cut(agent, now) {
-            true => CUT_NOTICED,
-            false => Span::ZERO,
-        };
-        self.events
-            .schedule(now + latency + cut, Event::GoneAtServer(slot));
+        let mut time = self.latency(agent, Direction::Server);
+        if self.network.is_cut(agent, self.now()) {
+            time = time + CUT_NOTICED;
+        }
+        self.schedule_in(time, Event::GoneAtServer(slot));
     }
 
     /// Whether an arriving event must wait, because the process is stopped or has not read earlier
@@ -324,23 +313,18 @@ impl World<'_, '_> {
     }
 
     pub(super) fn answer_arrives(&mut self, slot: Slot) {
-        let Some(InFlight::Answer { origin, .. }) = self.in_flight.get_mut(slot) else {
+        let Some(InFlight::Answer(origin, _)) = self.in_flight.get_mut(slot) else {
             return;
         };
         let agent = origin.agent();
         if self.defer(agent, Event::AtClient(slot)) {
             return;
         }
-        let Some(InFlight::Answer { origin, outcome }) = self.in_flight.remove(slot) else {
+        let Some(InFlight::Answer(origin, outcome)) = self.in_flight.remove(slot) else {
             return;
         };
-        if let RequestOrigin::Call {
-            call,
-            attempt,
-            drops,
-            ..
-        } = origin
-            && !self.clients[agent as usize].awaits(call, attempt, drops)
+        if let RequestOrigin::Call(attempt) = origin
+            && !self.clients[agent as usize].awaits(attempt)
         {
             return;
         }
@@ -349,19 +333,15 @@ impl World<'_, '_> {
             self.deliver(agent, page, DeliveryPath::Check);
         }
         self.hash = mix(self.hash, outcome_word(&outcome));
-        let user = &mut self.clients[agent as usize].user;
+        let (client, observers) = (&mut self.clients[agent as usize], &mut self.observers);
+        let user = &mut client.user;
         match origin {
-            RequestOrigin::Call { call, attempt, .. } => {
-                user.handle_answer(now, call, attempt, &outcome, &mut self.observers);
+            RequestOrigin::Call(Attempt { call, attempt, .. }) => {
+                user.handle_answer(now, call, attempt, &outcome, observers);
             }
             RequestOrigin::Stream { stream, .. } => {
-                let client = &mut self.clients[agent as usize];
-                if client.stream == Some(stream) {
-                    client.stream = None;
-                    let refusal = outcome.err();
-                    client
-                        .user
-                        .handle_stream_closed(now, stream, refusal, &mut self.observers);
+                if client.stream.take_if(|open| *open == stream).is_some() {
+                    user.handle_stream_closed(now, stream, outcome.err(), observers);
                 }
             }
         }
@@ -371,7 +351,7 @@ impl World<'_, '_> {
     /// Passes the events of a page to the user, one by one.
     pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: DeliveryPath) {
         let now = self.now();
-        let client = &mut self.clients[agent as usize];
+        let user = &mut self.clients[agent as usize].user;
         for item in page.items() {
             let (seq, sent_at, event) = match item {
                 Item::Gap(gap) => (gap.to, now, InboxEvent::Gap(gap)),
@@ -381,9 +361,7 @@ impl World<'_, '_> {
                     (seq, event.at, InboxEvent::Event(event))
                 }
             };
-            client
-                .user
-                .handle_event(now, seq.0, sent_at, event, path, &mut self.observers);
+            user.handle_event(now, seq.0, sent_at, event, path, &mut self.observers);
         }
     }
 

@@ -8,11 +8,10 @@
 //! and repeats them at the next owner (`doors.rs`). `turns.rs` lets a member act and reports what it
 //! did, `packets.rs` is the network between members and log, `harm.rs` is what goes wrong.
 
-mod applied;
 mod chance;
 mod doors;
 mod harm;
-pub mod log;
+mod log;
 mod machine_clock;
 mod packets;
 mod turns;
@@ -22,23 +21,23 @@ use std::collections::VecDeque;
 
 use chat_cluster::{LogSnapshot, Member, MemberId, Now, Reads, Settings};
 use chat_core::{Node, Ticket};
-use chat_journal::{Identity, Origin};
-use chat_types::{Config, Span, Time};
+use chat_journal::Identity;
+use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::draw::{Actor, Draw, DrawAt};
-use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
+use sim_model::history::{ClusterEvent, WorldRecord};
 use sim_model::outcome::START;
 use sim_model::plan::{LEASE_DRIFT, OwnerReads, Plan};
 use sim_model::server::ServerRecord;
 
 use crate::World;
 use crate::event_queue::Event;
-pub use applied::applied;
 use log::SharedLog;
 use machine_clock::MachineClock;
 use packets::Packet;
 use turns::Deferred;
 use witness::Witness;
+pub use witness::applied;
 
 /// How long the first server has been up when the run starts, so that it claims the log at once.
 const UP_BEFORE: Span = Span::secs(10);
@@ -49,15 +48,13 @@ const FOLLOWS_WITHIN: Span = Span::secs(30);
 /// Several servers, and their log.
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
-    origin: Origin,
-    config: Config,
-    reads: Reads,
-    snapshot_every: u64,
+    /// The settings of every server, but for its id and address.
+    settings: Settings,
     pub(super) sites: Vec<Site>,
     log: SharedLog,
     /// Reports and records come twice until then.
     doubled_until: Time,
-    draw: DrawAt,
+    pub(super) draw: DrawAt,
     /// The number of request keys that doors have given to calls.
     keys_given: u64,
     /// The server that owns the chat, and that clients' calls reach.
@@ -66,7 +63,7 @@ pub(super) struct Cluster {
     epoch: u64,
     witness: Witness,
     /// What is on its way, by the number of its event.
-    packets: Vec<Option<Packet>>,
+    packets: Vec<Option<(Process, Packet)>>,
     free_packets: Vec<u32>,
     /// Whether the judges know that the owner has its lease.
     shown_lease: bool,
@@ -105,6 +102,13 @@ pub(super) struct Site {
     well_since: Time,
 }
 
+impl Site {
+    /// Until when it is cut off from the log and from other servers, in one direction at least.
+    fn cut_until(&self) -> Time {
+        self.mute_until.max(self.deaf_until)
+    }
+}
+
 /// One process of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
@@ -137,13 +141,20 @@ impl Cluster {
         };
         let servers = usize::try_from(plan.servers).expect("a plan has few servers");
         Self {
-            origin,
-            config: plan.server.clone(),
-            reads: match plan.reads {
-                OwnerReads::Lease => Reads::Leased,
-                OwnerReads::Strict => Reads::Strict,
+            settings: Settings {
+                id: MemberId {
+                    number: 0,
+                    incarnation: 0,
+                },
+                address: "".into(),
+                origin,
+                config: plan.server.clone(),
+                snapshot_every: u64::from(plan.capacity.snapshot_every),
+                reads: match plan.reads {
+                    OwnerReads::Lease => Reads::Leased,
+                    OwnerReads::Strict => Reads::Strict,
+                },
             },
-            snapshot_every: u64::from(plan.capacity.snapshot_every),
             sites: (0..servers).map(site).collect(),
             log: SharedLog::default(),
             doubled_until: START,
@@ -159,15 +170,6 @@ impl Cluster {
             deferred: VecDeque::new(),
             is_down: false,
         }
-    }
-
-    /// Draws the times of packets from another generator from here on.
-    pub(super) fn rekey(&mut self, draw: Draw) {
-        self.draw = DrawAt::new(draw);
-    }
-
-    pub(super) const fn owner(&self) -> Option<usize> {
-        self.owner
     }
 
     /// The owner's node.
@@ -192,13 +194,10 @@ impl Cluster {
     /// Whether something is wrong with the log, with the server, or between them.
     fn is_hindered(&self, site: usize, now: Time) -> bool {
         let place = &self.sites[site];
-        let until = place
-            .paused_until
-            .max(place.mute_until)
-            .max(place.deaf_until);
+        let until = place.paused_until.max(place.cut_until());
         // Who needs a record that is purged must come upon a snapshot first.
         let is_behind = |member: &Member| self.log.is_purged(member.sequence() + 1);
-        !self.log.has_leader(now)
+        !self.has_leader(now)
             || until > now
             || place.clock.is_slower_by(LEASE_DRIFT)
             || place.member.as_ref().is_some_and(is_behind)
@@ -210,11 +209,15 @@ impl Cluster {
         (until > now).then_some(until)
     }
 
+    /// Whether the log takes appends.
+    fn has_leader(&self, now: Time) -> bool {
+        now >= self.log.leaderless_until
+    }
+
     /// Whether the log has no leader, or a server is away or cut off.
     pub(super) fn has_trouble(&self, now: Time) -> bool {
-        let is_away =
-            |site: &Site| site.member.is_none() || site.mute_until.max(site.deaf_until) > now;
-        !self.log.has_leader(now) || self.sites.iter().any(is_away)
+        let is_away = |site: &Site| site.member.is_none() || site.cut_until() > now;
+        !self.has_leader(now) || self.sites.iter().any(is_away)
     }
 
     fn process(&self, site: usize) -> Process {
@@ -229,7 +232,7 @@ impl Cluster {
 
     fn newest_snapshot(&self) -> Option<LogSnapshot> {
         let bytes = self.log.newest_snapshot()?;
-        Some(LogSnapshot::read(&self.origin, bytes).expect("a member wrote it"))
+        Some(LogSnapshot::read(&self.settings.origin, bytes).expect("a member wrote it"))
     }
 
     /// Starts a process, whose machine has been up for `up` already.
@@ -243,10 +246,7 @@ impl Cluster {
                 incarnation: place.incarnation,
             },
             address: site.to_string().into(),
-            origin: self.origin,
-            config: self.config.clone(),
-            snapshot_every: self.snapshot_every,
-            reads: self.reads,
+            ..self.settings.clone()
         };
         let started = Now {
             boot: Time(now.boot.0 - up.0),
@@ -297,18 +297,15 @@ impl World<'_, '_> {
         };
         let well = |site: &Site| now >= site.well_since + FOLLOWS_WITHIN;
         let is_calm = cluster.sites.iter().all(well);
-        let sites = cluster.sites.iter().enumerate();
-        let members = sites
-            .filter(|(_, site)| well(site))
-            .filter_map(|(number, site)| {
-                let member = site.member.as_ref()?;
-                Some((number as u64, member.sequence()))
-            });
+        let sites = (0..).zip(&cluster.sites).filter(|(_, site)| well(site));
+        let members = sites.filter_map(|(number, site)| {
+            let member = site.member.as_ref()?;
+            Some((number, member.sequence()))
+        });
+        let due_at = Time(now.0.saturating_sub(FOLLOWS_WITHIN.0));
         let ended = ClusterFact::Ended {
             members: members.collect(),
-            due: cluster
-                .log
-                .last_at(Time(now.0.saturating_sub(FOLLOWS_WITHIN.0))),
+            due: cluster.log.last_at(due_at),
             is_calm,
             starved: Vec::new(),
             unanswered: Vec::new(),
@@ -321,9 +318,8 @@ impl World<'_, '_> {
         if self.server.cluster.is_none() {
             return;
         }
-        let at = self.server_now();
         // Until then there is no server.
-        self.observers.observe_server(&ServerRecord::Crashed { at });
+        self.tell_server(|at| ServerRecord::Crashed { at });
         for site in 0..self.cluster().sites.len() {
             let now = self.member_now(site);
             let up = if site == 0 { UP_BEFORE } else { Span::ZERO };
@@ -348,8 +344,7 @@ impl World<'_, '_> {
     /// Lets a member look at its timers.
     fn wake_member(&mut self, site: usize) {
         if self.cluster().owner == Some(site) {
-            let at = self.server_now();
-            self.observers.observe_server(&ServerRecord::Woken { at });
+            self.tell_server(|at| ServerRecord::Woken { at });
         }
         self.member_turn(site, Member::handle_timeout);
     }
@@ -377,10 +372,8 @@ impl World<'_, '_> {
 
     /// Records what happens to a server, or to the log.
     fn tell(&mut self, site: Option<usize>, what: ClusterEvent) {
-        let at = self.now();
         let server = site.map(number);
-        self.observers
-            .observe_world(&WorldRecord::Cluster { at, server, what });
+        self.tell_world(|at| WorldRecord::Cluster { at, server, what });
         if !matches!(
             what,
             ClusterEvent::BecameOwner { .. } | ClusterEvent::LostOwnership

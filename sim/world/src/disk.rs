@@ -14,9 +14,8 @@ use chat_core::{Entry, Hub, Node, Position, Reject, Reply};
 use chat_journal::{Chain, Files, Identity, Loss, Mark, Origin, Recovered, Snapshot, recover};
 use chat_types::{Config, Continuity, Time};
 
-pub(crate) use damage::Damaged;
+use damage::recover_damaged;
 use strikes::Strike;
-pub(crate) use strikes::{DamagedStart, Refusal};
 
 /// The largest number of entries that are kept in place of a snapshot.
 const LONG_TAIL: usize = 1_000;
@@ -31,7 +30,8 @@ const OLDER_MARK: usize = 0;
 /// The data that survives a crash.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
-    keep: Keep,
+    /// Whether entries are kept for a recovery, because a crash is possible.
+    pub(crate) keeps_entries: bool,
     origin: Origin,
     /// The number of entries after which a server makes a snapshot.
     snapshot_every: usize,
@@ -53,7 +53,7 @@ pub(crate) struct Disk {
     /// The entries of the append in progress.
     pending: VecDeque<Entry>,
     /// The number of those entries, also when they are not kept.
-    in_flight: usize,
+    pub(crate) in_flight: usize,
     /// The damage that files have suffered.
     strikes: Vec<Strike>,
     /// The end of the journal that an operator restored last.
@@ -70,21 +70,12 @@ struct Batch {
     after: Option<Chain>,
 }
 
-/// Whether entries are kept for a recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keep {
-    /// A crash is possible.
-    Entries,
-    /// No crash is possible.
-    Nothing,
-}
-
 /// The outcomes of an entry before a crash, if it was applied, and in the recovery.
-#[derive(Clone, Copy)]
-pub(crate) struct Decisions<'d> {
-    pub(crate) before: Option<&'d Result<Reply, Reject>>,
-    pub(crate) now: &'d Result<Reply, Reject>,
-}
+pub(crate) type Decisions<'d> = (Option<&'d Result<Reply, Reject>>, &'d Result<Reply, Reject>);
+
+/// A second recovery, from damaged files: the damage, the digests of the last acknowledged state and of
+/// the last one in the undamaged files, and that of the recovered state; none if it was refused.
+pub(crate) type Damaged = (String, [u64; 2], Option<u64>);
 
 /// The fate of an append in progress at a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +87,7 @@ pub(crate) enum Unsynced {
 }
 
 impl Disk {
-    pub(crate) fn new(keep: Keep, snapshot_every: u32, seed: u64) -> Self {
+    pub(crate) fn new(snapshot_every: u32, seed: u64) -> Self {
         let identity = Identity {
             realm: 1,
             seed,
@@ -104,7 +95,7 @@ impl Disk {
         };
         let origin = identity.origin();
         Self {
-            keep,
+            keeps_entries: false,
             origin,
             snapshot_every: usize::try_from(snapshot_every).unwrap_or(usize::MAX),
             files: Files::default(),
@@ -132,7 +123,7 @@ impl Disk {
 
     /// Starts an append.
     pub(crate) fn begin(&mut self, batch: &[Entry]) {
-        if self.keep == Keep::Entries {
+        if self.keeps_entries {
             self.pending.extend(batch.iter().cloned());
         }
         self.in_flight = batch.len();
@@ -244,19 +235,9 @@ impl Disk {
             .unwrap_or(self.base)
     }
 
-    /// Whether a crash is possible.
-    pub(crate) fn keeps_entries(&self) -> bool {
-        self.keep == Keep::Entries
-    }
-
     /// Whether a recovery starts from a snapshot.
     pub(crate) fn has_snapshot(&self) -> bool {
         self.covered > Position(0)
-    }
-
-    /// The number of entries in the append in progress.
-    pub(crate) const fn unsynced(&self) -> u64 {
-        self.in_flight as u64
     }
 
     /// Crashes. `at` is the time at which an append in progress would have been written.
@@ -285,19 +266,18 @@ impl Disk {
         let recovered = self.read(&mut files, config, &mut look);
         let digest = recovered.hub.digest();
         // The record behind the mark may be lost: no answer to it has left.
-        let acknowledged = if self.marked == self.end() {
-            digest
-        } else {
+        let mut acknowledged = digest;
+        if self.marked != self.end() {
             let mut before = self.cut_to(self.marked);
             let recovered = self.read(&mut before, config, &mut |_, _, _| {});
-            recovered.hub.digest()
-        };
-        let damaged = Damaged::draw(&self.origin, config, files, [acknowledged, digest]);
+            acknowledged = recovered.hub.digest();
+        }
+        let (what, state) = recover_damaged(&self.origin, config, files, digest);
         // A server that starts marks all that it has recovered.
         self.marked = self.end();
         let (seed, continuity) = (self.origin.seed, self.continuity());
         let node = Node::with_journal(recovered.hub, config.clone(), seed, continuity);
-        (node, damaged)
+        (node, (what, [acknowledged, digest], state))
     }
 
     /// Makes the files as a server of this history would have written them.
@@ -325,7 +305,7 @@ impl Disk {
         let mut each = |hub: &Hub, at, entry: &Entry, now: &_| {
             let position = hub.position();
             let before = self.decided[distance(base, position) - 1].as_ref();
-            look((position, at), entry, Decisions { before, now });
+            look((position, at), entry, (before, now));
         };
         recover(files, &self.origin, config, Loss::Refused, &mut each)
             .unwrap_or_else(|error| panic!("an undamaged journal was refused: {error}"))

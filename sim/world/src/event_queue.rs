@@ -121,26 +121,9 @@ pub(super) struct EventQueue {
     due: VecDeque<Event>,
     due_last: VecDeque<Event>,
     /// Later events, by the highest digit in which their time differs from now, and by its value.
-    later: [[Vec<Entry>; VALUES]; DIGITS],
+    later: [[Vec<(Time, Event)>; VALUES]; DIGITS],
     /// For each digit, a bit for each value with events.
     filled: [u16; DIGITS],
-}
-
-/// A scheduled event.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    at: Time,
-    rank: Rank,
-    event: Event,
-}
-
-/// The order among events of the same time.
-#[derive(Clone, Copy, Debug)]
-enum Rank {
-    /// In the order of scheduling.
-    Scheduled,
-    /// After all others.
-    Last,
 }
 
 impl EventQueue {
@@ -158,41 +141,28 @@ impl EventQueue {
         self.now
     }
 
-    /// Schedules an event. An event of the past is scheduled for now.
+    /// Schedules an event. An event of the past is scheduled for now. A step of a script comes after all
+    /// others of its time.
     pub(super) fn schedule(&mut self, at: Time, event: Event) {
-        self.schedule_as(at, Rank::Scheduled, event);
-    }
-
-    /// Schedules an event after all others of its time.
-    pub(super) fn schedule_last(&mut self, at: Time, event: Event) {
-        self.schedule_as(at, Rank::Last, event);
-    }
-
-    fn schedule_as(&mut self, at: Time, rank: Rank, event: Event) {
         let at = at.max(self.now);
-        self.insert(Entry { at, rank, event });
-    }
-
-    fn insert(&mut self, entry: Entry) {
-        match ((entry.at.0 ^ self.now.0).checked_ilog2(), entry.rank) {
-            (Some(bit), _) => {
-                let digit = bit / DIGIT;
-                #[expect(clippy::cast_possible_truncation, reason = "one digit of it is used")]
-                let value = (entry.at.0 >> (digit * DIGIT)) as usize % VALUES;
-                self.filled[digit as usize] |= 1 << value;
-                self.later[digit as usize][value].push(entry);
-            }
-            (None, Rank::Scheduled) => self.due.push_back(entry.event),
-            (None, Rank::Last) => self.due_last.push_back(entry.event),
+        if let Some(bit) = (at.0 ^ self.now.0).checked_ilog2() {
+            let digit = bit / DIGIT;
+            #[expect(clippy::cast_possible_truncation, reason = "one digit of it is used")]
+            let value = (at.0 >> (digit * DIGIT)) as usize % VALUES;
+            self.filled[digit as usize] |= 1 << value;
+            self.later[digit as usize][value].push((at, event));
+        } else if let Event::Script(_) = event {
+            // A step follows all arrivals of its instant, because it may react to them.
+            self.due_last.push_back(event);
+        } else {
+            self.due.push_back(event);
         }
     }
 
     /// Removes the next event, and advances the clock to it.
     pub(super) fn pop(&mut self) -> Option<(Time, Event)> {
-        if self.due.is_empty() && self.due_last.is_empty() {
-            return self.advance().map(|event| (self.now, event));
-        }
-        let event = self.due.pop_front().or_else(|| self.due_last.pop_front())?;
+        let due = self.due.pop_front().or_else(|| self.due_last.pop_front());
+        let event = due.or_else(|| self.advance())?;
         Some((self.now, event))
     }
 
@@ -202,16 +172,16 @@ impl EventQueue {
         let digit = self.filled.iter().position(|values| *values != 0)?;
         let value = self.filled[digit].trailing_zeros() as usize;
         self.filled[digit] ^= 1 << value;
-        if let [only] = self.later[digit][value][..] {
+        if let [(at, event)] = self.later[digit][value][..] {
             self.later[digit][value].clear();
-            self.now = only.at;
-            return Some(only.event);
+            self.now = at;
+            return Some(event);
         }
         let mut entries = std::mem::take(&mut self.later[digit][value]);
-        let next = entries.iter().map(|entry| entry.at).min();
+        let next = entries.iter().map(|(at, _)| *at).min();
         self.now = next.unwrap_or(self.now);
-        for entry in entries.drain(..) {
-            self.insert(entry);
+        for (at, event) in entries.drain(..) {
+            self.schedule(at, event);
         }
         // The empty vector keeps its memory.
         self.later[digit][value] = entries;
@@ -235,10 +205,10 @@ mod tests {
     }
 
     #[test]
-    fn last_events_come_after_events_scheduled_later_for_the_same_instant() {
+    fn steps_of_a_script_come_after_events_scheduled_later_for_the_same_instant() {
         let mut events = EventQueue::new(Time(0));
-        events.schedule_last(Time(7), Event::Script(0));
-        events.schedule_last(Time(7), Event::Script(1));
+        events.schedule(Time(7), Event::Script(0));
+        events.schedule(Time(7), Event::Script(1));
         events.schedule(Time(8), Event::Heal);
         events.schedule(Time(7), Event::Timer(2));
         let order: Vec<_> = std::iter::from_fn(|| events.pop().map(|(_, event)| event)).collect();

@@ -10,7 +10,7 @@ use super::{Phase, START, World};
 use crate::disk::Unsynced;
 use crate::event_queue::Event;
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{FaultRecord, Observer, RunEvent, WorldRecord};
+use sim_model::history::{FaultRecord, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::{ClientHarm, Delivery, FaultKind, Milestone, Outage, Reached, Victims};
 use sim_model::protocol::User;
@@ -22,26 +22,17 @@ const STEP: Span = Span::secs(1);
 #[derive(Clone, Debug)]
 pub(super) struct ActiveFaults {
     pub(super) draw: Draw,
-    /// Faults that wait for their milestones.
-    armed: Vec<ArmedFault>,
+    /// Faults that wait for their milestones: the fault, the milestone, and its count by then.
+    armed: Vec<(u32, Reached, u64)>,
     answer_fault: AnswerFault,
     slow_disk: (Time, u32),
     fail_disk: (Time, Unsynced),
     /// The muted users, the latest last.
     pub(super) muted: Vec<u32>,
     /// The users that were banned or muted, with their names at the time, the latest last.
-    pub(super) barred: Vec<(u32, User, Arc<str>)>,
+    pub(super) barred: Vec<(u32, (User, Arc<str>))>,
     /// The users whose addresses were banned or muted, with these addresses, the latest last.
     pub(super) address_banned: Vec<(u32, Address)>,
-}
-
-/// A fault that waits for its milestone.
-#[derive(Clone, Copy, Debug)]
-struct ArmedFault {
-    fault: u32,
-    milestone: Milestone,
-    /// The count of the milestone when the wait began.
-    before: u64,
 }
 
 /// How faults affect answers.
@@ -69,11 +60,6 @@ impl ActiveFaults {
         }
     }
 
-    /// Draws victims from another generator from here on.
-    pub(super) fn rekey(&mut self, draw: Draw) {
-        self.draw = draw;
-    }
-
     /// The fate of an answer that leaves now, if a fault decides it.
     pub(super) fn answer_fate(&mut self) -> Option<Delivery> {
         if self.answer_fault == AnswerFault::None {
@@ -88,11 +74,6 @@ impl ActiveFaults {
         if self.answer_fault == AnswerFault::LoseThisTurn {
             self.answer_fault = AnswerFault::None;
         }
-    }
-
-    /// Which of the faults that are known here alone are active at `now`.
-    pub(super) fn active(&self, now: Time) -> [bool; 2] {
-        [self.disk_factor(now) > 1, self.disk_fails(now).is_some()]
     }
 
     /// The current slowdown of commits.
@@ -111,17 +92,11 @@ impl ActiveFaults {
 impl World<'_, '_> {
     /// Starts a fault. A fault with a milestone waits for it.
     pub(super) fn fault_begins(&mut self, index: u32) {
-        match self.fault(index).milestone {
-            None => self.start_fault(index),
-            Some(milestone) => {
-                let before = self.reached(milestone.reached);
-                self.active_faults.armed.push(ArmedFault {
-                    fault: index,
-                    milestone,
-                    before,
-                });
-            }
-        }
+        let Some(Milestone { reached, count }) = self.fault(index).milestone else {
+            return self.start_fault(index);
+        };
+        let due = self.reached(reached) + u64::from(count);
+        self.active_faults.armed.push((index, reached, due));
     }
 
     /// Starts the faults whose milestones are reached.
@@ -129,14 +104,16 @@ impl World<'_, '_> {
         if self.active_faults.armed.is_empty() || self.phase != Phase::Safety {
             return;
         }
-        let is_reached = |one: &ArmedFault| {
-            self.reached(one.milestone.reached) >= one.before + u64::from(one.milestone.count)
-        };
+        let is_due = |(_, what, count): &(u32, Reached, u64)| self.reached(*what) >= *count;
+        // Mostly none is, and then nothing is copied.
+        if !self.active_faults.armed.iter().any(is_due) {
+            return;
+        }
         let armed = self.active_faults.armed.iter().copied();
-        let (due, armed): (Vec<ArmedFault>, Vec<ArmedFault>) = armed.partition(is_reached);
+        let (due, armed): (Vec<_>, Vec<_>) = armed.partition(is_due);
         self.active_faults.armed = armed;
-        for one in due {
-            self.start_fault(one.fault);
+        for (fault, ..) in due {
+            self.start_fault(fault);
         }
     }
 
@@ -161,20 +138,14 @@ impl World<'_, '_> {
     fn apply_fault(&mut self, index: u32) {
         let kind = &self.fault(index).kind.clone();
         let now = self.now();
-        self.timeline
-            .mark(now.since(START), kind.row().label, Some(index as usize));
-        let lasting = match kind {
-            FaultKind::Down { down_for, how } => {
-                return match how {
-                    Outage::Stop => self.stop(*down_for),
-                    Outage::Crash | Outage::CrashUnsynced => self.crash(*how, *down_for),
-                };
-            }
-            FaultKind::Configure(config) => {
-                self.server.config = Some(config.clone());
-                return;
-            }
-            FaultKind::ClockJump { by } => return self.jump_clock(*by),
+        let (at, label) = (now.since(START), kind.row().label);
+        self.timeline.mark(at, label, Some(index as usize));
+        let until = now + kind.length();
+        match kind {
+            FaultKind::Down { down_for, how } if *how == Outage::Stop => self.stop(*down_for),
+            FaultKind::Down { down_for, how } => self.crash(*how, *down_for),
+            FaultKind::Configure(config) => self.server.config = Arc::from(config.clone()),
+            FaultKind::ClockJump { by } => self.jump_clock(*by),
             FaultKind::DamageDisk {
                 what,
                 of,
@@ -182,46 +153,36 @@ impl World<'_, '_> {
             } => {
                 self.server.restore_after = *restore_after;
                 self.damage_disk(*what, *of);
-                return;
             }
             FaultKind::Member {
                 what,
                 which,
                 duration,
                 percent,
-            } => return self.strike_member((*what, *percent), *which, *duration),
-            FaultKind::Log { what, duration } => {
-                self.strike_log(*what, *duration);
-                *duration
+            } => self.strike_member((*what, *percent), *which, *duration),
+            FaultKind::Log { what, duration } => self.strike_log(*what, *duration),
+            FaultKind::LoseReplies => self.active_faults.answer_fault = AnswerFault::LoseNextTurn,
+            FaultKind::Operator(act) => self.operate(index, act),
+            FaultKind::Clients { what, victims, .. } => {
+                self.strike_clients(index, *what, victims, until);
             }
-            FaultKind::LoseReplies => {
-                self.active_faults.answer_fault = AnswerFault::LoseNextTurn;
-                return;
-            }
-            FaultKind::Operator(act) => return self.operate(index, act),
-            FaultKind::Clients {
-                what,
-                victims,
-                duration,
-            } => {
-                self.strike_clients(index, *what, victims, now + *duration);
-                *duration
-            }
-            FaultKind::SlowDisk { factor, duration } => {
-                self.active_faults.slow_disk = (now + *duration, *factor);
-                *duration
-            }
-            FaultKind::FailDisk { duration, unknown } => {
-                let how = if *unknown {
-                    Unsynced::Written
-                } else {
-                    Unsynced::Lost
+            FaultKind::SlowDisk { factor, .. } => self.active_faults.slow_disk = (until, *factor),
+            FaultKind::FailDisk { unknown, .. } => {
+                let how = match unknown {
+                    true => Unsynced::Written,
+                    false => Unsynced::Lost,
                 };
-                self.active_faults.fail_disk = (now + *duration, how);
-                *duration
+                self.active_faults.fail_disk = (until, how);
             }
-        };
-        self.events.schedule(now + lasting, Event::FaultEnds(index));
+        }
+        // The ends of the others are events of their own.
+        if let FaultKind::Log { .. }
+        | FaultKind::Clients { .. }
+        | FaultKind::SlowDisk { .. }
+        | FaultKind::FailDisk { .. } = kind
+        {
+            self.events.schedule(until, Event::FaultEnds(index));
+        }
     }
 
     fn strike_clients(&mut self, fault: u32, what: ClientHarm, victims: &Victims, until: Time) {
@@ -249,17 +210,13 @@ impl World<'_, '_> {
             self.server.batch_at.get_or_insert(before);
         }
         self.server.clock_ahead = self.server.clock_ahead + by;
-        let at = self.now();
-        self.observers
-            .observe_world(&WorldRecord::ClockJumped { at, by });
-        let at = self.server_now();
-        self.observers.observe_server(&ServerRecord::Excused { at });
+        self.tell_world(|at| WorldRecord::ClockJumped { at, by });
+        self.tell_server(|at| ServerRecord::Excused { at });
         if by >= STEP
             && let Some(node) = self.server.node_mut()
         {
             node.clock_stepped();
-            self.observers
-                .observe_server(&ServerRecord::ClockStepped { at });
+            self.tell_server(|at| ServerRecord::ClockStepped { at });
         }
         match self.server.cluster {
             Some(_) => self.wake_owner(),
@@ -269,22 +226,15 @@ impl World<'_, '_> {
 
     /// Ends a fault. Most faults end by the clock alone; the others need an action.
     pub(super) fn fault_ends(&mut self, index: u32) {
-        match self.fault(index).kind {
-            FaultKind::Clients {
-                what: ClientHarm::SlowReaders,
-                ..
-            } => self.resume_all_readers(),
-            FaultKind::FailDisk { .. } => self.resolve_unknown_append(),
-            FaultKind::Log { what, .. } => self.heal_log(what),
-            FaultKind::Down { .. }
-            | FaultKind::Configure(_)
-            | FaultKind::Clients { .. }
-            | FaultKind::SlowDisk { .. }
-            | FaultKind::DamageDisk { .. }
-            | FaultKind::Member { .. }
-            | FaultKind::ClockJump { .. }
-            | FaultKind::LoseReplies
-            | FaultKind::Operator(_) => {}
+        let kind = &self.fault(index).kind;
+        if let FaultKind::Clients { what, .. } = kind
+            && *what == ClientHarm::SlowReaders
+        {
+            self.resume_all_readers();
+        } else if let FaultKind::FailDisk { .. } = kind {
+            self.resolve_unknown_append();
+        } else if let FaultKind::Log { what, .. } = *kind {
+            self.heal_log(what);
         }
     }
 
@@ -315,15 +265,10 @@ impl World<'_, '_> {
         self.resume_all_readers();
     }
 
-    pub(super) fn client_count(&self) -> u32 {
-        u32::try_from(self.clients.len()).unwrap_or(u32::MAX)
-    }
-
     /// The victims of the fault, in order.
     fn victims(&mut self, fault: u32, victims: &Victims) -> Vec<u32> {
-        let there = (0..)
-            .zip(&self.clients)
-            .filter(|(_, client)| client.is_there());
+        let clients = (0..).zip(&self.clients);
+        let there = clients.filter(|(_, client)| client.is_there());
         let there = there.map(|(agent, _)| agent);
         let struck = victims.strike(there, &mut self.active_faults.draw);
         self.record_victims(fault, &struck);
@@ -332,7 +277,6 @@ impl World<'_, '_> {
 
     pub(super) fn record_victims(&mut self, fault: u32, victims: &[u32]) {
         let (fault, victims) = (fault as usize, victims.to_vec());
-        let (now, applied) = (self.now(), FaultRecord::Applied { fault, victims });
-        self.observers.observe(RunEvent::Fault(now, &applied));
+        self.tell_fault(&FaultRecord::Applied { fault, victims });
     }
 }

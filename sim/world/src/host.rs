@@ -164,7 +164,7 @@ pub(crate) fn sent(
 ) -> Sent {
     match output {
         Output::Reply { ticket, outcome } => {
-            let outcome = translate::outcome(outcome);
+            let outcome = outcome.map_err(|reject| translate::refusal(&reject));
             observer.observe_server(&if let Ok(Response::Streaming) = outcome {
                 let cursor = cursor(ticket).map(|cursor| cursor.0);
                 ServerRecord::StreamOpened { at, ticket, cursor }

@@ -37,38 +37,61 @@ impl Slot {
 /// An entry of the in-flight table.
 #[derive(Clone, Debug)]
 pub(super) enum InFlight {
-    /// A request. Its call is taken when it is submitted.
-    Request {
-        origin: RequestOrigin,
-        ask: Option<Arc<Call>>,
-        net: Option<Box<Net>>,
-        stage: RequestStage,
-        /// At a door: until when it tries the call.
-        tried_until: Option<Time>,
-        /// At a door: what is known of earlier attempts.
-        earlier: Option<Earlier>,
-    },
+    Request(Request),
     /// An answer on its way to the client.
-    Answer {
-        origin: RequestOrigin,
-        outcome: Outcome,
-    },
-    /// The server's end of a stream. `up_at` is the time at which all sent events have arrived.
-    Stream {
+    Answer(RequestOrigin, Outcome),
+    Stream(Stream),
+    /// Events on their way to a client.
+    Push {
         agent: u32,
         stream: u32,
-        up_at: Time,
-        state: StreamState,
+        page: Page,
     },
-    /// Events on their way to a client.
-    Push { agent: u32, stream: u32, page: Page },
     /// An operator's call.
-    Operator {
-        verb: &'static str,
-        user: Option<User>,
-        room: Option<Room>,
-    },
+    Operator(Act),
 }
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) origin: RequestOrigin,
+    /// Its call, which is taken when it is submitted.
+    pub(super) ask: Option<Arc<Call>>,
+    pub(super) net: Option<Box<Net>>,
+    pub(super) stage: RequestStage,
+    /// At a door: until when it tries the call.
+    pub(super) tried_until: Option<Time>,
+    /// At a door: what is known of earlier attempts.
+    pub(super) earlier: Option<Earlier>,
+}
+
+impl Request {
+    /// What is known of earlier attempts of a call that the server has not read.
+    pub(super) fn unasked(&self) -> Earlier {
+        match self.ask.as_deref() {
+            Some(Call::Command { key: Some(_), .. }) => Earlier::Unknown,
+            Some(_) | None => Earlier::Unasked,
+        }
+    }
+
+    /// The scripted fate of its answer.
+    pub(super) fn scripted_reply(&self) -> Option<Delivery> {
+        self.net.as_ref().and_then(|net| net.reply)
+    }
+}
+
+/// The server's end of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream {
+    pub(super) agent: u32,
+    pub(super) stream: u32,
+    /// The time at which all sent events have arrived.
+    pub(super) up_at: Time,
+    pub(super) state: StreamState,
+}
+
+/// An operator's act: its verb, its user and its room.
+pub(super) type Act = (&'static str, Option<User>, Option<Room>);
 
 /// How far a request has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,53 +117,43 @@ pub(super) enum StreamState {
     Broken,
 }
 
+/// An attempt of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Attempt {
+    pub(super) agent: u32,
+    pub(super) call: CallId,
+    pub(super) attempt: u32,
+    /// The number of times that all connections were dropped before it.
+    pub(super) drops: u32,
+    /// Whether it is the network's duplicate.
+    pub(super) copy: bool,
+}
+
 /// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestOrigin {
-    /// An attempt of a call, with the number of times that all connections were dropped before it.
-    Call {
-        agent: u32,
-        call: CallId,
-        attempt: u32,
-        drops: u32,
-        /// Whether it is the network's duplicate.
-        copy: bool,
-    },
+    Call(Attempt),
     /// The opening of a stream.
-    Stream { agent: u32, stream: u32 },
+    Stream {
+        agent: u32,
+        stream: u32,
+    },
 }
 
 impl RequestOrigin {
     /// The origin of the network's duplicate.
-    pub(super) const fn duplicate(self) -> Self {
-        match self {
-            Self::Call {
-                agent,
-                call,
-                attempt,
-                drops,
-                ..
-            } => Self::Call {
-                agent,
-                call,
-                attempt,
-                drops,
-                copy: true,
-            },
-            Self::Stream { .. } => self,
+    pub(super) const fn duplicate(mut self) -> Self {
+        if let Self::Call(attempt) = &mut self {
+            attempt.copy = true;
         }
+        self
     }
 
     pub(super) const fn agent(self) -> u32 {
         match self {
-            Self::Call { agent, .. } | Self::Stream { agent, .. } => agent,
+            Self::Call(Attempt { agent, .. }) | Self::Stream { agent, .. } => agent,
         }
     }
-}
-
-/// The scripted fate of an answer, given by its request.
-pub(super) fn scripted_reply(net: Option<&Net>) -> Option<Delivery> {
-    net.and_then(|net| net.reply)
 }
 
 /// The in-flight table.
@@ -152,36 +165,46 @@ pub(super) struct InFlightTable {
 
 impl InFlightTable {
     pub(super) fn insert(&mut self, entry: InFlight) -> Slot {
-        if let Some(index) = self.free.pop() {
-            let (generation, cell) = &mut self.entries[index as usize];
-            *cell = Some(entry);
-            return Slot {
-                index,
-                generation: *generation,
-            };
-        }
-        let index = u32::try_from(self.entries.len()).expect("fewer entries than fit in memory");
-        self.entries.push((0, Some(entry)));
-        Slot {
-            index,
-            generation: 0,
-        }
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.entries.push((0, None));
+            u32::try_from(self.entries.len() - 1).expect("fewer entries than fit in memory")
+        });
+        let (generation, cell) = &mut self.entries[index as usize];
+        *cell = Some(entry);
+        let generation = *generation;
+        Slot { index, generation }
+    }
+
+    fn cell(&mut self, slot: Slot) -> Option<&mut (u32, Option<InFlight>)> {
+        let cell = self.entries.get_mut(slot.index as usize)?;
+        (cell.0 == slot.generation).then_some(cell)
     }
 
     pub(super) fn get_mut(&mut self, slot: Slot) -> Option<&mut InFlight> {
-        let (generation, entry) = self.entries.get_mut(slot.index as usize)?;
-        if *generation == slot.generation {
-            entry.as_mut()
-        } else {
-            None
+        self.cell(slot)?.1.as_mut()
+    }
+
+    pub(super) fn request(&mut self, slot: Slot) -> Option<&mut Request> {
+        if let InFlight::Request(request) = self.get_mut(slot)? {
+            return Some(request);
         }
+        None
+    }
+
+    /// Whether a request has come so far.
+    pub(super) fn is_at(&mut self, slot: Slot, stage: RequestStage) -> bool {
+        self.request(slot).is_some_and(|it| it.stage == stage)
+    }
+
+    pub(super) fn stream(&mut self, slot: Slot) -> Option<&mut Stream> {
+        if let InFlight::Stream(stream) = self.get_mut(slot)? {
+            return Some(stream);
+        }
+        None
     }
 
     pub(super) fn remove(&mut self, slot: Slot) -> Option<InFlight> {
-        let (generation, cell) = self.entries.get_mut(slot.index as usize)?;
-        if *generation != slot.generation {
-            return None;
-        }
+        let (generation, cell) = self.cell(slot)?;
         let entry = cell.take()?;
         *generation = generation.wrapping_add(1);
         self.free.push(slot.index);
@@ -190,17 +213,19 @@ impl InFlightTable {
 
     /// The slots whose entries match, in order.
     pub(super) fn find(&self, which: impl Fn(&InFlight) -> bool) -> Vec<Slot> {
-        let slots = self
-            .entries
-            .iter()
-            .enumerate()
-            .filter_map(|(index, (generation, entry))| {
-                let index = u32::try_from(index).ok()?;
-                entry.as_ref().filter(|t| which(t)).map(|_| Slot {
-                    index,
-                    generation: *generation,
-                })
-            });
+        let entries = (0..).zip(&self.entries);
+        let found = entries.filter(|(_, (_, entry))| entry.as_ref().is_some_and(&which));
+        let slots = found.map(|(index, &(generation, _))| Slot { index, generation });
         slots.collect()
+    }
+
+    /// The slots of all streams, in order.
+    pub(super) fn streams(&self) -> Vec<Slot> {
+        self.find(|entry| matches!(entry, InFlight::Stream(_)))
+    }
+
+    /// The slots of the requests that have come as far as one of these stages, in order.
+    pub(super) fn requests_at(&self, stages: &[RequestStage]) -> Vec<Slot> {
+        self.find(|entry| matches!(entry, InFlight::Request(it) if stages.contains(&it.stage)))
     }
 }

@@ -15,7 +15,6 @@ pub mod abstraction;
 mod branch;
 mod clients;
 mod cluster;
-mod core_coverage;
 mod disk;
 mod event_queue;
 mod faults;
@@ -42,16 +41,17 @@ use std::sync::Arc;
 use chat_types::{Span, Time, mix};
 
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{Observer, RunEvent, WorldRecord};
+use sim_model::history::{FaultRecord, NetworkRecord, Observer, RunEvent, WorldRecord};
 use sim_model::outcome::{Progress, START, Timeline, UserOutcome, WorldOutcome};
 use sim_model::plan::{Fault, Plan, Workload};
+use sim_model::protocol::Agent;
 use sim_model::server::ServerRecord;
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
 
 use branch::RandomKey;
 use clients::Client;
-pub use cluster::{applied, log};
+pub use cluster::applied;
 use event_queue::{Event, EventQueue};
 use faults::ActiveFaults;
 use in_flight::InFlightTable;
@@ -72,6 +72,7 @@ const OWED_WITHIN: Span = Span::secs(6);
 const BUCKETS: u64 = 64;
 
 /// One run of one seed.
+#[derive(Clone)]
 struct World<'a, 'o> {
     plan: &'a Plan,
     seed: u64,
@@ -141,28 +142,26 @@ pub fn run<O: Observer>(
         twin.begin();
     }
     let (mut told_steps, mut told_users) = (0, 0);
+    let mut tell = |world: &World<'_, '_>| {
+        let (steps, users) = (world.steps, world.clients.len() as u64);
+        let time = world.now().since(START);
+        progress.advance(time, users - told_users, steps - told_steps);
+        (told_steps, told_users) = (steps, users);
+    };
     while world.phase != Phase::Over {
         world.step();
         if let Some(twin) = &mut twin {
             twin.step();
             world.compare(twin);
         }
-        if world.steps - told_steps >= PROGRESS_STEPS {
-            let users = world.clients.len() as u64;
-            let steps = world.steps - told_steps;
-            progress.advance(world.events.now().since(START), users - told_users, steps);
-            (told_steps, told_users) = (world.steps, users);
+        if world.steps.is_multiple_of(PROGRESS_STEPS) {
+            tell(&world);
             if progress.is_interrupted() {
                 break;
             }
         }
     }
-    let users = world.clients.len() as u64;
-    progress.advance(
-        world.events.now().since(START),
-        users - told_users,
-        world.steps - told_steps,
-    );
+    tell(&world);
     (world.ran(), alone(observer))
 }
 
@@ -205,17 +204,15 @@ impl<'a, 'o> World<'a, 'o> {
 
     /// Schedules the first events.
     fn begin(&mut self) {
-        for (index, fault) in self.faults.iter().enumerate() {
-            let index = u32::try_from(index).expect("a scenario has few faults");
-            self.events
-                .schedule(START + fault.at, Event::FaultBegins(index));
+        for (index, fault) in (0..).zip(&*self.faults) {
+            let begins = Event::FaultBegins(index);
+            self.events.schedule(START + fault.at, begins);
         }
-        self.events
-            .schedule(START + self.plan.duration, Event::Heal);
+        let healed_at = START + self.plan.duration;
+        self.events.schedule(healed_at, Event::Heal);
         self.events.schedule(self.ends_at, Event::End);
-        let (at, seed) = (self.server_now(), self.seed);
-        self.observers
-            .observe_server(&ServerRecord::Seeded { at, seed });
+        let seed = self.seed;
+        self.tell_server(|at| ServerRecord::Seeded { at, seed });
         self.begin_script();
         self.schedule_arrival();
         self.begin_cluster();
@@ -226,8 +223,7 @@ impl<'a, 'o> World<'a, 'o> {
     /// Handles the next event.
     fn step(&mut self) {
         let Some((at, event)) = self.events.pop() else {
-            self.end();
-            return;
+            return self.end();
         };
         if self.is_stale(at, event) {
             return;
@@ -283,18 +279,16 @@ impl<'a, 'o> World<'a, 'o> {
     /// # Panics
     /// At the first step at which it is not.
     fn compare(&self, twin: &World<'_, '_>) {
-        let (here, there) = (
-            (self.steps, self.now(), self.hash),
-            (twin.steps, twin.now(), twin.hash),
-        );
+        let here = (self.steps, self.now().since(START), self.hash);
+        let there = (twin.steps, twin.now().since(START), twin.hash);
         assert!(
             here == there,
             "seed {} has two histories: step {} at {} here, step {} at {} there",
             self.seed,
             here.0,
-            here.1.since(START),
+            here.1,
             there.0,
-            there.1.since(START),
+            there.1,
         );
     }
 
@@ -312,6 +306,35 @@ impl<'a, 'o> World<'a, 'o> {
 
     fn now(&self) -> Time {
         self.events.now()
+    }
+
+    /// Schedules an event this long after now.
+    fn schedule_in(&mut self, time: Span, event: Event) {
+        self.events.schedule(self.now() + time, event);
+    }
+
+    /// Reports an act of the server at the present instant of its clock.
+    fn tell_server<'r>(&mut self, record: impl FnOnce(Time) -> ServerRecord<'r>) {
+        let record = record(self.server_now());
+        self.observers.observe_server(&record);
+    }
+
+    /// Reports what the world does at the present instant.
+    fn tell_world<'r>(&mut self, record: impl FnOnce(Time) -> WorldRecord<'r>) {
+        let record = record(self.now());
+        self.observers.observe_world(&record);
+    }
+
+    /// Reports traffic of a client at the present instant.
+    fn tell_traffic(&mut self, agent: u32, record: NetworkRecord) {
+        let now = self.now();
+        self.observers.observe_network(now, Agent(agent), &record);
+    }
+
+    /// Reports what a fault does at the present instant.
+    fn tell_fault(&mut self, record: &FaultRecord) {
+        let now = self.now();
+        self.observers.observe(RunEvent::Fault(now, record));
     }
 
     fn schedule_arrival(&mut self) {
@@ -332,10 +355,9 @@ impl<'a, 'o> World<'a, 'o> {
         if let Workload::Phases { personas, .. } = &self.plan.workload {
             let persona = Arc::clone(&personas[arrival.persona]);
             self.by_persona[arrival.persona] += 1;
-            let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
-            let agent = sim_model::protocol::Agent(agent);
-            self.observers
-                .observe(RunEvent::Arrived(agent, arrival.persona));
+            let agent = Agent(self.client_count());
+            let arrived = RunEvent::Arrived(agent, arrival.persona);
+            self.observers.observe(arrived);
             let name = format!("{}#{}", persona.name, agent.0).into();
             self.add_client(Script::Flow(persona), name);
         }
@@ -343,34 +365,22 @@ impl<'a, 'o> World<'a, 'o> {
 
     fn add_client(&mut self, script: Script, name: Arc<str>) {
         let now = self.now();
-        let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
+        let (agent, key) = (self.client_count(), self.random_key.key);
         self.timeline.arrive(now.since(START));
-        let agent_id = sim_model::protocol::Agent(agent);
-        let link = Draw::new(self.random_key.key(), Actor::Link(agent));
-        let user = VirtualUser::new(
-            agent_id,
-            script,
-            self.plan.client,
-            self.random_key.key(),
-            name,
-        );
-        self.network.connect(link);
+        self.network.connect(Draw::new(key, Actor::Link(agent)));
+        let mut user = VirtualUser::new(Agent(agent), script, self.plan.client, key, name);
+        user.start(now, &mut self.observers);
         self.clients.push(Client::new(user, agent as usize));
         self.busy += 1;
-        self.clients[agent as usize]
-            .user
-            .start(now, &mut self.observers);
         self.settle(agent);
     }
 
     /// Ends the safety phase: arrivals, faults and losses stop, and all users drain.
     fn heal(&mut self) {
-        let now = self.now();
         self.phase = Phase::Liveness;
-        self.timeline.healed_at = Some(now.since(START));
+        self.timeline.healed_at = Some(self.now().since(START));
         self.end_all_faults();
-        self.observers
-            .observe_world(&WorldRecord::Healed { at: now });
+        self.tell_world(|at| WorldRecord::Healed { at });
         self.drain_all();
     }
 
@@ -383,7 +393,7 @@ impl<'a, 'o> World<'a, 'o> {
             client.user.begin_drain(now, &mut self.observers);
             self.busy += u64::from(client.update_done());
         }
-        for agent in 0..u32::try_from(self.clients.len()).unwrap_or(u32::MAX) {
+        for agent in 0..self.client_count() {
             self.settle(agent);
         }
         self.end_if_quiet();
@@ -426,15 +436,17 @@ impl<'a, 'o> World<'a, 'o> {
         self.phase = Phase::Over;
         self.report_collections();
         self.end_cluster();
-        let now = self.now();
-        self.timeline.ended_at = now.since(START);
+        self.timeline.ended_at = self.now().since(START);
         if let Some(node) = self.server.node()
             && let Err(broken) = node.hub().validate()
         {
             panic!("broken invariant: {broken}");
         }
-        self.observers
-            .observe_world(&WorldRecord::Ended { at: now });
+        self.tell_world(|at| WorldRecord::Ended { at });
+    }
+
+    fn client_count(&self) -> u32 {
+        u32::try_from(self.clients.len()).expect("the plan limits users")
     }
 
     /// The results of the run, which is over.

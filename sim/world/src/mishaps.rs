@@ -10,7 +10,7 @@ use chat_types::Span;
 use super::event_queue::Event;
 use super::{Phase, START, World};
 use sim_model::draw::{Draw, Ratio};
-use sim_model::history::{FaultRecord, Observer as _, RunEvent};
+use sim_model::history::FaultRecord;
 use sim_model::plan::{
     ClientHarm, Fault, FaultKind, LEASE_DRIFT, MemberHarm, OperatorAct, OperatorVerb, Outage,
     Victims, Which,
@@ -20,12 +20,7 @@ use sim_model::plan::{
 const SOON: [Span; 3] = [Span::millis(1), Span::millis(30), Span::millis(300)];
 
 /// Its approximate duration.
-const LONG: [Span; 4] = [
-    Span::millis(50),
-    Span::millis(300),
-    Span::secs(1),
-    Span::secs(3),
-];
+const LONG_MS: [u64; 4] = [50, 300, 1_000, 3_000];
 
 /// The operators' acts: mostly those that take away the stick, the room or the place in the queue.
 const VERBS: [OperatorVerb; 11] = [
@@ -49,21 +44,19 @@ impl World<'_, '_> {
     /// Draws whether a mishap follows soon, and which.
     pub(super) fn draw_mishap(&mut self, draw: &mut Draw) {
         let end = START + self.plan.duration;
-        let soon = SOON[below(draw, SOON.len())];
+        let soon = SOON[draw.index(SOON.len())];
         let at = self.now() + Span(draw.below(soon.0));
         // In whole milliseconds, as scenarios are written.
         let left = Span::millis(end.since(at).as_millis());
         if draw.below(2) == 0 || self.phase != Phase::Safety || left < Span::millis(2) {
             return;
         }
-        let long = LONG[below(draw, LONG.len())].min(left - Span::millis(1));
+        let long = Span::millis(LONG_MS[draw.index(LONG_MS.len())]).min(left - Span::millis(1));
         let kind = self.mishap(long, draw);
         let fault = Fault::once(at.since(START), kind);
         let index = self.faults.len() + self.mishaps.len();
         let index = u32::try_from(index).expect("a recipe has few turns");
-        let now = self.now();
-        let mishap = FaultRecord::Mishap(Box::new(fault.clone()));
-        self.observers.observe(RunEvent::Fault(now, &mishap));
+        self.tell_fault(&FaultRecord::Mishap(Box::new(fault.clone())));
         self.mishaps.push(fault);
         self.events.schedule(at, Event::FaultBegins(index));
     }
@@ -72,7 +65,7 @@ impl World<'_, '_> {
         let third = Ratio::new(1, 3).unwrap_or_default();
         let victims = Victims::Share(third);
         match draw.below(14) {
-            0..=6 => FaultKind::Operator(OperatorAct::drawn(VERBS[below(draw, VERBS.len())])),
+            0..=6 => FaultKind::Operator(OperatorAct::drawn(VERBS[draw.index(VERBS.len())])),
             7 => FaultKind::Clients {
                 what: ClientHarm::Suspend,
                 victims,
@@ -83,15 +76,15 @@ impl World<'_, '_> {
                 unknown: draw.below(2) == 0,
             },
             9..=11 if self.server.cluster.is_some() => FaultKind::Member {
-                what: MemberHarm::ALL[below(draw, MemberHarm::ALL.len())].within(self.plan.reads),
-                which: Which::ALL[below(draw, Which::ALL.len())],
+                what: MemberHarm::ALL[draw.index(MemberHarm::ALL.len())].within(self.plan.reads),
+                which: Which::ALL[draw.index(Which::ALL.len())],
                 duration,
                 percent: LEASE_DRIFT,
             },
             // A long journal is not kept if the plan has no crash, so the server cannot recover.
             9 | 10 if self.server.can_crash() => FaultKind::Down {
                 down_for: duration,
-                how: OUTAGES[below(draw, OUTAGES.len())],
+                how: OUTAGES[draw.index(OUTAGES.len())],
             },
             9..=11 => FaultKind::Clients {
                 what: ClientHarm::Partition,
@@ -104,13 +97,7 @@ impl World<'_, '_> {
 
     /// A fault of the plan, or a mishap; their numbers follow those of the plan.
     pub(super) fn fault(&self, index: u32) -> &Fault {
-        let (index, planned) = (index as usize, &self.faults);
-        planned
-            .get(index)
-            .unwrap_or_else(|| &self.mishaps[index - planned.len()])
+        let mut all = self.faults.iter().chain(&self.mishaps);
+        all.nth(index as usize).expect("a fault has a number")
     }
-}
-
-fn below(draw: &mut Draw, length: usize) -> usize {
-    usize::try_from(draw.below(length as u64)).unwrap_or(0)
 }

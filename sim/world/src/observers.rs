@@ -20,11 +20,13 @@ pub(crate) fn alone<O>(observer: Rc<RefCell<O>>) -> O {
 }
 
 /// Receives every record. It does not change the world.
+#[derive(Clone)]
 pub(crate) struct Observers<'o> {
     pub(super) points: PointCounter,
-    observer: Option<SharedObserver<'o>>,
-    /// Whether the process of the server is suspended.
-    is_paused: bool,
+    pub(super) observer: Option<SharedObserver<'o>>,
+    /// Whether the process of the server is suspended. What happens at its border meanwhile comes
+    /// with the news that its deadlines cannot be met.
+    pub(super) is_paused: bool,
 }
 
 impl<'o> Observers<'o> {
@@ -33,21 +35,6 @@ impl<'o> Observers<'o> {
             points: PointCounter::new(),
             observer,
             is_paused: false,
-        }
-    }
-
-    /// Sets whether the process of the server is suspended. What happens at its border meanwhile
-    /// comes with the news that its deadlines cannot be met.
-    pub(super) fn pause(&mut self, is_paused: bool) {
-        self.is_paused = is_paused;
-    }
-
-    /// A copy that continues from here with another observer.
-    pub(super) fn with<'n>(&self, observer: Option<SharedObserver<'n>>) -> Observers<'n> {
-        Observers {
-            points: self.points.clone(),
-            observer,
-            is_paused: self.is_paused,
         }
     }
 

@@ -1,6 +1,8 @@
 //! Outages of the server: a shutdown or a crash, and the restart.
 
-use chat_core::{Counters, Entry, Position};
+use std::sync::Arc;
+
+use chat_core::{Entry, Position};
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
@@ -8,7 +10,7 @@ use super::event_queue::Event;
 use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
 use super::race_schedule::Direction;
 use super::{START, World};
-use crate::disk::{DamagedStart, Decisions, Refusal, Unsynced};
+use crate::disk::{Decisions, Unsynced};
 use crate::translate;
 use sim_model::history::{Observer as _, WorldRecord};
 use sim_model::outcome::Point;
@@ -21,14 +23,12 @@ impl World<'_, '_> {
         if self.server.cluster.is_some() {
             return self.cluster_goes_down(Outage::Stop, down_for);
         }
-        let at = self.server_now();
         let Some(node) = self.server.node_mut() else {
             return;
         };
         node.shut_down();
         self.server.stopping = Some(down_for);
-        self.observers
-            .observe_server(&ServerRecord::Stopping { at });
+        self.tell_server(|at| ServerRecord::Stopping { at });
         self.pump();
     }
 
@@ -42,8 +42,7 @@ impl World<'_, '_> {
             return;
         }
         self.server.stopping = None;
-        self.observers
-            .observe_server(&ServerRecord::Finished { at });
+        self.tell_server(|at| ServerRecord::Finished { at });
         self.hand_out();
         self.crash(Outage::Stop, down_for);
     }
@@ -56,49 +55,33 @@ impl World<'_, '_> {
         let now = self.now();
         // The next life may have other limits.
         self.report_collections();
-        if !self.server.end() {
+        if self.server.alone.take().is_none() {
             return;
         }
         self.server.stopping = None;
-        self.events.schedule(now + down_for, Event::Restart);
+        self.schedule_in(down_for, Event::Restart);
         let unsynced = match how {
             Outage::Stop | Outage::Crash => Unsynced::Written,
             Outage::CrashUnsynced => Unsynced::Lost,
         };
-        if self.server.disk.unsynced() > 0 && unsynced == Unsynced::Lost {
+        if self.server.disk.in_flight > 0 && unsynced == Unsynced::Lost {
             self.observers.reach(Point::UnsyncedLost);
         }
         let at = self.server_now();
         self.server.disk.crash(unsynced, at);
         self.server.life += 1;
         self.server.appending = false;
-        self.server.queued = 0;
-        self.server.line.clear();
-        self.server.turns.clear();
-        self.server.busy_until = now;
         self.server.due_at = Time::MAX;
-        self.observers.observe_server(&ServerRecord::Crashed { at });
-        self.observers
-            .observe_world(&WorldRecord::Down { at: now, how });
-        for slot in self
-            .in_flight
-            .find(|entry| matches!(entry, InFlight::Stream { .. }))
-        {
+        self.server.lose_queue(now);
+        self.tell_server(|at| ServerRecord::Crashed { at });
+        self.tell_world(|at| WorldRecord::Down { at, how });
+        for slot in self.in_flight.streams() {
             self.break_stream(slot);
             self.in_flight.remove(slot);
         }
         // Requests at the server are lost with it. Those in the network reach no server, or the
         // next one.
-        let held = |t: &InFlight| {
-            matches!(
-                t,
-                InFlight::Request {
-                    stage: RequestStage::AtServer,
-                    ..
-                }
-            )
-        };
-        for slot in self.in_flight.find(held) {
+        for slot in self.in_flight.requests_at(&[RequestStage::AtServer]) {
             self.lose_request(slot);
         }
         self.lose_acts();
@@ -106,24 +89,20 @@ impl World<'_, '_> {
 
     /// The answers to operators' acts are lost.
     pub(super) fn lose_acts(&mut self) {
-        for slot in self
-            .in_flight
-            .find(|t| matches!(t, InFlight::Operator { .. }))
-        {
-            if let Some(InFlight::Operator { verb, user, room }) = self.in_flight.remove(slot) {
-                self.record_possible_act(verb, user, room);
+        let is_act = |entry: &InFlight| matches!(entry, InFlight::Operator(_));
+        for slot in self.in_flight.find(is_act) {
+            if let Some(InFlight::Operator(act)) = self.in_flight.remove(slot) {
+                self.record_possible_act(act);
             }
         }
     }
 
     pub(super) fn lose_request(&mut self, slot: Slot) {
-        let Some(InFlight::Request { origin, .. }) = self.in_flight.remove(slot) else {
-            return;
-        };
-        if let RequestOrigin::Stream { agent, stream } = origin {
-            let at = self.now() + self.latency(agent, Direction::Client);
-            self.events
-                .schedule(at, Event::StreamDown { agent, stream });
+        if let Some(InFlight::Request(request)) = self.in_flight.remove(slot)
+            && let RequestOrigin::Stream { agent, stream } = request.origin
+        {
+            let latency = self.latency(agent, Direction::Client);
+            self.schedule_in(latency, Event::StreamDown { agent, stream });
         }
     }
 
@@ -134,15 +113,15 @@ impl World<'_, '_> {
         if self.is_refused() {
             return;
         }
-        let (now, server_now) = (self.now(), self.server_now());
+        let server_now = self.server_now();
         if self.server.disk.has_snapshot() {
             self.observers.reach(Point::FromSnapshot);
         }
         let observers = &mut self.observers;
         let reported = self.server.reported;
-        let look = |place: (Position, Time), entry: &Entry, decisions: Decisions<'_>| {
+        let look = |place: (Position, Time), entry: &Entry, (before, now): Decisions<'_>| {
             let (Position(position), at) = place;
-            let after = translate::decided(decisions.now);
+            let after = translate::decided(now);
             if place.0 > reported {
                 observers.observe_server(&ServerRecord::Committed {
                     position,
@@ -153,8 +132,7 @@ impl World<'_, '_> {
                     said: after,
                     posted: None,
                 });
-            } else if let Some(before) = decisions.before.filter(|before| *before != decisions.now)
-            {
+            } else if let Some(before) = before.filter(|before| *before != now) {
                 observers.observe_server(&ServerRecord::Redecided {
                     at: server_now,
                     position,
@@ -163,91 +141,78 @@ impl World<'_, '_> {
                 });
             }
         };
-        let config = self.server.config.as_deref();
-        let config = config.unwrap_or(&self.plan.server);
+        let config = &self.server.config;
         let continuity = self.server.disk.continuity();
-        let (node, damaged) = self.server.disk.recover(config, look);
+        let (node, (damage, owed, state)) = self.server.disk.recover(config, look);
         self.server.reported = node.hub().position();
-        self.server.start(node);
-        let at = self.server_now();
-        self.observers
-            .observe_server(&ServerRecord::RecoveredDamaged {
-                at,
-                damage: &damaged.what,
-                owed: damaged.owed,
-                state: damaged.recovered,
-            });
-        let config = self.server.config.as_deref();
-        let config = config.unwrap_or(&self.plan.server);
-        self.observers.observe_server(&ServerRecord::Restarted {
+        // The counters restart from zero, so that work before the crash is not counted twice.
+        self.server.counters = node.hub().counters().clone();
+        self.server.alone = Some(node);
+        self.server.collect_posted();
+        self.tell_server(|at| ServerRecord::RecoveredDamaged {
+            at,
+            damage: &damage,
+            owed,
+            state,
+        });
+        let config = &Arc::clone(&self.server.config);
+        self.tell_server(|at| ServerRecord::Restarted {
             at,
             config,
             continuity,
         });
         self.report_collections();
-        // The counters restart from zero, so that work before the crash is not counted twice.
-        let node = self.server.node();
-        self.server.counters = node.map_or_else(Counters::default, |n| n.hub().counters().clone());
-        self.observers
-            .observe_world(&WorldRecord::Restarted { at: now });
+        self.tell_world(|at| WorldRecord::Restarted { at });
         self.pump();
     }
 
     /// Damages a stored file, if there is one of this kind.
     pub(super) fn damage_disk(&mut self, what: Harm, of: Stored) {
-        let at = self.now();
         if let Some(damage) = &self.server.disk.damage(self.seed, what, of) {
-            self.observers
-                .observe_world(&WorldRecord::DiskDamaged { at, damage });
+            self.tell_world(|at| WorldRecord::DiskDamaged { at, damage });
         }
     }
 
     /// Starts the server from damaged files, if there are any. If that is refused, an operator
     /// brings a sound copy later.
     fn is_refused(&mut self) -> bool {
-        let config = self.server.config.as_deref();
-        let config = config.unwrap_or(&self.plan.server);
-        let (now, at) = (self.now(), self.server_now());
+        let at = self.server_now();
+        let config = &self.server.config;
         let Some((damage, owed, start)) = self.server.disk.start_damaged(at, config) else {
             return false;
         };
         let damage = &damage;
-        match start {
-            DamagedStart::Started(state) => {
-                self.observers
-                    .observe_server(&ServerRecord::RecoveredDamaged {
-                        at,
-                        damage,
-                        owed,
-                        state: Some(state),
-                    });
+        let refusal = match start {
+            Ok(state) => {
+                self.tell_server(|at| ServerRecord::RecoveredDamaged {
+                    at,
+                    damage,
+                    owed,
+                    state: Some(state),
+                });
                 self.observers.reach(Point::DamageSurvived);
                 if state == owed[0] && state != owed[1] {
                     self.server.disk.drop_unmarked();
                 }
-                false
+                return false;
             }
-            DamagedStart::Refused(Refusal {
-                why,
-                whole,
-                accepted,
-            }) => {
-                self.observers.observe_server(&ServerRecord::StartRefused {
-                    at,
-                    damage,
-                    whole,
-                    accepted: accepted.as_ref().map(|(state, _)| *state),
-                    next: accepted.as_ref().map(|(_, next)| next),
-                });
-                self.observers.reach(Point::StartRefused);
-                self.timeline.mark(now.since(START), "start refused", None);
-                self.observers
-                    .observe_world(&WorldRecord::StartRefused { at: now, why: &why });
-                self.server.disk.restore();
-                let restored = now + self.server.restore_after;
-                self.events.schedule(restored, Event::Restart);
-                true
-            }
-        }
+            Err(refusal) => refusal,
+        };
+        let accepted = refusal.accepted.as_ref();
+        self.tell_server(|at| ServerRecord::StartRefused {
+            at,
+            damage,
+            whole: refusal.whole,
+            accepted: accepted.map(|(state, _)| *state),
+            next: accepted.map(|(_, next)| next),
+        });
+        self.observers.reach(Point::StartRefused);
+        let at = self.now().since(START);
+        self.timeline.mark(at, "start refused", None);
+        let why = &refusal.why;
+        self.tell_world(|at| WorldRecord::StartRefused { at, why });
+        self.server.disk.restore();
+        self.schedule_in(self.server.restore_after, Event::Restart);
+        true
     }
 }

@@ -120,13 +120,9 @@ impl RaceSchedule {
         lead: u64,
     ) -> Option<Span> {
         let (least, most) = (now + Span(latency.at(0)), now + Span(latency.max()));
-        let near: Vec<Time> = moments
-            .iter()
-            .copied()
-            .filter(|at| (least..=most).contains(at))
-            .collect();
-        let chosen = self.draw.below(near.len() as u64);
-        let moment = *near.get(usize::try_from(chosen).ok()?)?;
+        let near = moments.iter().copied();
+        let near: Vec<Time> = near.filter(|at| (least..=most).contains(at)).collect();
+        let moment = self.draw.pick(&near)?;
         let at = match self.draw.below(4) {
             0 => moment,
             1 => Time(moment.0 - 1),
@@ -139,25 +135,22 @@ impl RaceSchedule {
 
     /// Draws which of the waiting requests is next.
     pub(super) fn next_of(&mut self, waiting: usize) -> usize {
-        usize::try_from(self.draw.below(waiting as u64)).unwrap_or(0)
+        self.draw.index(waiting)
     }
 
     /// How long a packet takes. `due` is the next deadline where it goes.
     pub(super) fn delay(
         &mut self,
-        Leg {
-            agent,
-            direction,
-            at: now,
-        }: Leg,
+        leg: Leg,
         latency: &Quantiles,
         due: impl FnOnce() -> Option<Time>,
     ) -> Span {
+        let (agent, now) = (leg.agent, leg.at);
         let mut delay = None;
         if self.draw.chance(self.race.hug) {
             let others = self.recent_deliveries.iter().filter(|(of, _)| *of != agent);
             let mut moments: Vec<Time> = others.map(|(_, at)| *at).collect();
-            let (weight, lead) = match direction {
+            let (weight, lead) = match leg.direction {
                 // One deadline weighs as much as all deliveries together.
                 Direction::Server => (moments.len().max(1), self.lead),
                 Direction::Client => (1, 0),

@@ -19,11 +19,9 @@ impl World<'_, '_> {
                 client.user.as_written(user);
             }
         }
-        for (index, step) in steps.iter().enumerate() {
-            let index = u32::try_from(index).expect("the plan limits steps");
-            // A step follows all arrivals of its instant, because it may react to them.
-            self.events
-                .schedule_last(START + step.at, Event::Script(index));
+        for (index, step) in (0..).zip(steps) {
+            let script = Event::Script(index);
+            self.events.schedule(START + step.at, script);
         }
     }
 
@@ -39,9 +37,8 @@ impl World<'_, '_> {
         let scripted = step.net != Net::default();
         client.net = scripted.then(|| Box::new(step.net.clone()));
         let whom = step.whom.map(User);
-        let call = client
-            .user
-            .manual(now, &step.what, &step.leave_out, whom, &mut self.observers);
+        let (user, observers) = (&mut client.user, &mut self.observers);
+        let call = user.manual(now, &step.what, &step.leave_out, whom, observers);
         if let Some(call) = call
             && !step.net.retries.is_empty()
         {

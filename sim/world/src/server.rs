@@ -13,14 +13,13 @@ use super::event_queue::Event;
 use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
 use super::{START, World};
 use crate::cluster::Cluster;
-use crate::disk::{Disk, Keep};
+use crate::disk::Disk;
 use crate::host::{Sent, ServerHost};
 use crate::observers::Observers;
 use crate::translate;
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{NetworkRecord, Observer};
-use sim_model::plan::{FaultKind, Plan, Workload};
-use sim_model::protocol::Agent;
+use sim_model::history::NetworkRecord;
+use sim_model::plan::{Fault, FaultKind, Plan, Workload};
 
 /// How long a stream's writes may stall before the server closes it.
 pub(super) const WRITE_STALL: Span = Span::secs(30);
@@ -32,14 +31,14 @@ const OVERLOAD_RETRY: Span = Span::millis(250);
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     /// The node of a server that is alone; none while it is down.
-    alone: Option<Node>,
+    pub(super) alone: Option<Node>,
     /// Whether the judges are told of what an archive takes: the events that each entry posts, and the
     /// rooms with what they keep.
     pub(super) tells_posted: bool,
     pub(super) disk: Disk,
     /// Several servers, in place of one with a disk.
     pub(super) cluster: Option<Box<Cluster>>,
-    draw: Draw,
+    pub(super) draw: Draw,
     /// The number of its life: an append of an earlier life has no effect in a later one.
     pub(super) life: u32,
     /// When the last waiting request will be served.
@@ -68,8 +67,8 @@ pub(super) struct Server {
     pub(super) reported: Position,
     /// The downtime after a shutdown in progress.
     pub(super) stopping: Option<Span>,
-    /// The configuration of its next start, if it differs from the plan's.
-    pub(super) config: Option<Box<Config>>,
+    /// The configuration of its next start.
+    pub(super) config: Arc<Config>,
     /// The time from a refused start to a sound copy of the files.
     pub(super) restore_after: Span,
 }
@@ -83,25 +82,13 @@ const SHORT_JOURNAL: u32 = 1_000;
 impl Server {
     pub(super) fn new(plan: &Plan, seed: u64) -> Self {
         // If snapshots keep the journal short anyway, a mishap may be a crash.
-        let crashes = plan.capacity.snapshot_every < SHORT_JOURNAL
-            || plan
-                .faults
-                .iter()
-                .any(|f| matches!(f.kind, FaultKind::Down { .. }));
+        let is_outage = |fault: &Fault| matches!(fault.kind, FaultKind::Down { .. });
         let is_alone = plan.servers == 1;
         let mut server = Self {
             alone: is_alone.then(|| Node::start(plan.server.clone(), seed)),
             tells_posted: !is_alone || tells_posted(plan, seed),
             cluster: (!is_alone).then(|| Box::new(Cluster::new(plan, seed))),
-            disk: Disk::new(
-                if crashes {
-                    Keep::Entries
-                } else {
-                    Keep::Nothing
-                },
-                plan.capacity.snapshot_every,
-                seed,
-            ),
+            disk: Disk::new(plan.capacity.snapshot_every, seed),
             draw: Draw::new(seed, Actor::Server),
             life: 0,
             busy_until: START,
@@ -118,9 +105,11 @@ impl Server {
             counters: Counters::default(),
             reported: Position(0),
             stopping: None,
-            config: None,
+            config: Arc::new(plan.server.clone()),
             restore_after: Span::ZERO,
         };
+        server.disk.keeps_entries =
+            plan.capacity.snapshot_every < SHORT_JOURNAL || plan.faults.iter().any(is_outage);
         server.collect_posted();
         server
     }
@@ -150,17 +139,6 @@ impl Server {
         self.paused_until(now).is_some()
     }
 
-    /// Ends the node of a server that is alone. Returns whether it was up.
-    pub(super) fn end(&mut self) -> bool {
-        self.alone.take().is_some()
-    }
-
-    /// Starts a server that is alone.
-    pub(super) fn start(&mut self, node: Node) {
-        self.alone = Some(node);
-        self.collect_posted();
-    }
-
     /// Lets the state collect the events of all rooms, if the judges are told of them.
     pub(super) fn collect_posted(&mut self) {
         if let Some(node) = self.alone.as_mut().filter(|_| self.tells_posted) {
@@ -170,7 +148,7 @@ impl Server {
 
     /// Whether the server could recover from a crash.
     pub(super) fn can_crash(&self) -> bool {
-        self.cluster.is_some() || self.disk.keeps_entries()
+        self.cluster.is_some() || self.disk.keeps_entries
     }
 
     /// The number of its lives, capped at the classes of facets.
@@ -178,12 +156,12 @@ impl Server {
         u64::from(self.life.min(3))
     }
 
-    /// Draws service and commit times from another generator from here on.
-    pub(super) fn rekey(&mut self, draw: Draw, between_servers: Draw) {
-        self.draw = draw;
-        if let Some(cluster) = &mut self.cluster {
-            cluster.rekey(between_servers);
-        }
+    /// All that waits for service is lost.
+    pub(super) fn lose_queue(&mut self, now: Time) {
+        self.queued = 0;
+        self.line.clear();
+        self.turns.clear();
+        self.busy_until = now;
     }
 
     /// Whether the node's timer has moved since it was scheduled. It is scheduled again whenever it
@@ -222,39 +200,22 @@ impl<'o> World<'_, 'o> {
         }
         if self.server.node().is_none() {
             // The server is down: the client will time out.
-            if let Some(InFlight::Request {
-                origin: RequestOrigin::Stream { agent, stream },
-                ..
-            }) = self.in_flight.remove(slot)
-            {
-                let at = self.now() + self.plan.client.timeout;
-                self.events
-                    .schedule(at, Event::StreamDown { agent, stream });
+            if let Some(InFlight::Request(request)) = self.in_flight.remove(slot) {
+                self.time_out(request.origin);
             }
             return;
         }
         if self.server.queued >= self.plan.capacity.queue {
             // The call is refused unread, so nothing is known of its earlier attempts.
-            let keyed = match self.in_flight.get_mut(slot) {
-                Some(InFlight::Request { ask: Some(ask), .. }) => {
-                    matches!(**ask, Call::Command { key: Some(_), .. })
-                }
-                _ => false,
-            };
-            let earlier = if keyed {
-                Earlier::Unknown
-            } else {
-                Earlier::Unasked
-            };
+            let request = self.in_flight.request(slot);
             let reject = Reject::Overloaded {
                 retry_after: OVERLOAD_RETRY,
-                earlier,
+                earlier: request.map_or(Earlier::Unasked, |request| request.unasked()),
             };
-            self.answer(slot, translate::outcome(Err(reject)));
-            return;
+            return self.answer(slot, Err(translate::refusal(&reject)));
         }
-        if let Some(InFlight::Request { stage, .. }) = self.in_flight.get_mut(slot) {
-            *stage = RequestStage::AtServer;
+        if let Some(request) = self.in_flight.request(slot) {
+            request.stage = RequestStage::AtServer;
         }
         let took = Span(self.plan.capacity.service.draw(&mut self.server.draw));
         self.server.busy_until = self.server.busy_until.max(self.now() + hop) + took;
@@ -263,8 +224,8 @@ impl<'o> World<'_, 'o> {
             self.server.line.push(slot);
             self.server.turns.push(slot);
         }
-        self.events
-            .schedule(self.server.busy_until, Event::Served(slot));
+        let served_at = self.server.busy_until;
+        self.events.schedule(served_at, Event::Served(slot));
     }
 
     /// The request to serve at the end of this turn: under a race schedule, any waiting one.
@@ -286,39 +247,25 @@ impl<'o> World<'_, 'o> {
         let Some(slot) = self.whose_turn(slot) else {
             return;
         };
-        let Some(InFlight::Request {
-            origin, ask, net, ..
-        }) = self.in_flight.get_mut(slot)
-        else {
+        let Some(request) = self.in_flight.request(slot) else {
             return; // a crash took it
         };
         // A door may have to repeat the call.
         let ask = match self.server.cluster {
-            Some(_) => ask.clone(),
-            None => ask.take(),
+            Some(_) => request.ask.clone(),
+            None => request.ask.take(),
         };
-        let origin = *origin;
-        if let Some(net) = net {
-            let pushes = std::mem::take(&mut net.push);
-            for (agent, delivery) in pushes {
-                self.clients[agent as usize].next_push = Some(delivery);
-            }
+        let origin = request.origin;
+        for (agent, delivery) in request.net.iter_mut().flat_map(|net| net.push.drain(..)) {
+            self.clients[agent as usize].next_push = Some(delivery);
         }
-        if let RequestOrigin::Call {
-            agent,
-            call,
-            attempt,
-            copy,
-            ..
-        } = origin
-        {
+        if let RequestOrigin::Call(it) = origin {
             let served = NetworkRecord::Served {
-                call,
-                attempt,
-                copy,
+                call: it.call,
+                attempt: it.attempt,
+                copy: it.copy,
             };
-            let now = self.now();
-            self.observers.observe_network(now, Agent(agent), &served);
+            self.tell_traffic(it.agent, served);
         }
         self.server.queued = self.server.queued.saturating_sub(1);
         let from = self.address_of(origin.agent());
@@ -355,32 +302,25 @@ impl<'o> World<'_, 'o> {
     /// Handles a dropped connection at the server.
     pub(super) fn gone_at_server(&mut self, slot: Slot) {
         let ticket = slot.ticket();
-        if self.is_at_door(slot) {
+        if self.in_flight.is_at(slot, RequestStage::AtDoor) {
             self.in_flight.remove(slot);
             return;
         }
         if let Some(mut host) = self.host() {
             host.gone(ticket);
         }
-        match self.in_flight.get_mut(slot) {
-            Some(InFlight::Stream { .. }) => {
-                self.in_flight.remove(slot);
-                if let Some(node) = self.server.node_mut() {
-                    node.close_stream(ticket);
-                }
+        if self.in_flight.stream(slot).is_some() {
+            self.in_flight.remove(slot);
+            if let Some(node) = self.server.node_mut() {
+                node.close_stream(ticket);
             }
-            Some(InFlight::Request { .. }) => {
-                if let Some(cluster) = &mut self.server.cluster {
-                    cluster.cancel(ticket);
-                    self.tell_fact(&ClusterFact::CallerGone(ticket.0));
-                } else if let Some(node) = self.server.node_mut() {
-                    node.cancel(ticket);
-                }
-            }
-            Some(InFlight::Answer { .. } | InFlight::Push { .. } | InFlight::Operator { .. })
-            | None => {
-                return;
-            }
+        } else if self.in_flight.request(slot).is_none() {
+            return;
+        } else if let Some(cluster) = &mut self.server.cluster {
+            cluster.cancel(ticket);
+            self.tell_fact(&ClusterFact::CallerGone(ticket.0));
+        } else if let Some(node) = self.server.node_mut() {
+            node.cancel(ticket);
         }
         self.pump();
     }

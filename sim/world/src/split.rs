@@ -17,17 +17,11 @@ use super::{Phase, World};
 
 /// A run that is stepped, and can be copied with its observer.
 pub struct Split<'a, O> {
-    world: World<'a, 'static>,
+    pub(super) world: World<'a, 'static>,
     observer: Rc<RefCell<O>>,
-    last_look: LastLook,
-}
-
-/// The state at the last look.
-#[derive(Clone)]
-struct LastLook {
+    /// The state at the last look, with its points and the counts of the core's coverage.
     position: Option<Position>,
     points: [u64; Point::ALL.len()],
-    /// The counts of the core's coverage.
     activity: Vec<u64>,
     here: FacetSet,
 }
@@ -40,16 +34,13 @@ impl<'a, O: Observer + Clone + 'static> Split<'a, O> {
         let observers = Observers::new(Some(observer.clone()));
         let mut world = World::new(plan, seed, observers, Actor::Swaps);
         world.begin();
-        let last_look = LastLook {
+        Self {
+            world,
+            observer,
             position: None,
             points: [0; Point::ALL.len()],
             activity: Vec::new(),
             here: FacetSet::default(),
-        };
-        Self {
-            world,
-            observer,
-            last_look,
         }
     }
 
@@ -68,7 +59,7 @@ impl<'a, O: Observer + Clone + 'static> Split<'a, O> {
     /// The turns that the run took.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
-        self.world.recipe()
+        &self.world.random_key.recipe
     }
 
     /// Adds the facets that the state has entered since the last look. States after the heal are
@@ -80,20 +71,20 @@ impl<'a, O: Observer + Clone + 'static> Split<'a, O> {
         let node = self.world.server.node();
         let position = node.map(|node| node.hub().position());
         let tally = self.world.observers.points.tally();
-        if *tally.points() != self.last_look.points {
-            points(&self.last_look.points, tally, entered);
-            self.last_look.points = *tally.points();
+        if *tally.points() != self.points {
+            points(&self.points, tally, entered);
+            self.points = *tally.points();
         }
-        if position == self.last_look.position {
+        if position == self.position {
             return;
         }
-        activity(&mut self.last_look.activity, tally, entered);
-        self.last_look.position = position;
+        activity(&mut self.activity, tally, entered);
+        self.position = position;
         let mut here = FacetSet::default();
         facets(&self.world, &mut here);
-        let is_new = |facet: &&Facet| !self.last_look.here.has(**facet);
+        let is_new = |facet: &&Facet| !self.here.has(**facet);
         entered.extend(here.iter().filter(is_new));
-        self.last_look.here = here;
+        self.here = here;
     }
 
     /// A copy of the run with new randomness from here on. Branch 0 continues like the original.
@@ -101,9 +92,12 @@ impl<'a, O: Observer + Clone + 'static> Split<'a, O> {
     pub fn branch(&self, branch: u32) -> Self {
         let observer = Rc::new(RefCell::new(self.observer.borrow().clone()));
         Self {
-            world: self.world.branch(branch, Some(observer.clone())),
+            world: self.world.branch(branch, observer.clone()),
             observer,
-            last_look: self.last_look.clone(),
+            position: self.position,
+            points: self.points,
+            activity: self.activity.clone(),
+            here: self.here.clone(),
         }
     }
 

@@ -5,13 +5,12 @@ use sim_model::server::ServerRecord;
 
 use super::World;
 use super::event_queue::Event;
-use super::in_flight::{InFlight, Slot, StreamState};
+use super::in_flight::{InFlight, Slot, Stream, StreamState};
 use super::race_schedule::Direction;
 use super::server::WRITE_STALL;
-use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
+use sim_model::history::{DeliveryPath, NetworkRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::Delivery;
-use sim_model::protocol::Agent;
 
 /// The time after which the server notices a cut link.
 pub(super) const CUT_NOTICED: Span = Span::secs(1);
@@ -29,49 +28,43 @@ impl World<'_, '_> {
             Some(Delivery::Lost) | None => self.latency(agent, Direction::Client),
         };
         let now = self.now();
-        let up_at = now + latency;
         if let Some(entry) = self.in_flight.get_mut(slot) {
-            *entry = InFlight::Stream {
+            *entry = InFlight::Stream(Stream {
                 agent,
                 stream,
-                up_at,
+                up_at: now + latency,
                 state: StreamState::Reading,
-            };
+            });
         }
         let client = &self.clients[agent as usize];
         if client.stream_slot != Some(slot) || self.network.is_cut(agent, now) {
-            self.break_stream(slot);
-            return;
+            return self.break_stream(slot);
         }
         let fate = Delivery::After(latency);
-        self.observers
-            .observe_network(now, Agent(agent), &NetworkRecord::Opened { fate });
-        self.events.schedule(up_at, Event::StreamUp(slot));
+        self.tell_traffic(agent, NetworkRecord::Opened { fate });
+        self.schedule_in(latency, Event::StreamUp(slot));
     }
 
     pub(super) fn stream_up(&mut self, slot: Slot) {
-        let Some(InFlight::Stream { agent, stream, .. }) = self.in_flight.get_mut(slot) else {
+        let Some(&mut Stream { agent, stream, .. }) = self.in_flight.stream(slot) else {
             return;
         };
-        let (agent, stream) = (*agent, *stream);
         if self.defer(agent, Event::StreamUp(slot)) {
             return;
         }
         let now = self.now();
         let client = &mut self.clients[agent as usize];
         if client.stream == Some(stream) {
-            client
-                .user
-                .handle_stream_opened(now, stream, &mut self.observers);
+            let user = &mut client.user;
+            user.handle_stream_opened(now, stream, &mut self.observers);
             self.settle(agent);
         }
     }
 
     pub(super) fn push_arrives(&mut self, slot: Slot) {
-        let Some(InFlight::Push { agent, .. }) = self.in_flight.get_mut(slot) else {
+        let Some(&mut InFlight::Push { agent, .. }) = self.in_flight.get_mut(slot) else {
             return;
         };
-        let agent = *agent;
         if self.defer(agent, Event::Pushed(slot)) {
             return;
         }
@@ -91,11 +84,9 @@ impl World<'_, '_> {
         let now = self.now();
         let client = &mut self.clients[agent as usize];
         client.older.retain(|old| old.0 != stream);
-        if client.stream == Some(stream) {
-            client.stream = None;
-            client
-                .user
-                .handle_stream_closed(now, stream, None, &mut self.observers);
+        if client.stream.take_if(|open| *open == stream).is_some() {
+            let user = &mut client.user;
+            user.handle_stream_closed(now, stream, None, &mut self.observers);
             self.settle(agent);
         }
     }
@@ -103,43 +94,32 @@ impl World<'_, '_> {
     /// Breaks the stream's connection. Both ends notice after a while, and nothing that is sent on
     /// it later arrives.
     pub(super) fn break_stream(&mut self, slot: Slot) {
-        let Some(InFlight::Stream {
+        let Some(end) = self.in_flight.stream(slot) else {
+            return;
+        };
+        end.state = StreamState::Broken;
+        let Stream {
             agent,
             stream,
             up_at,
-            state,
-        }) = self.in_flight.get_mut(slot)
-        else {
-            return;
-        };
-        *state = StreamState::Broken;
-        let (agent, stream, up_at) = (*agent, *stream, *up_at);
+            ..
+        } = *end;
         self.writable(slot, false);
         self.observers.reach(Point::StreamBroken);
-        let latency = self.latency(agent, Direction::Client);
-        let now = self.now();
-        self.observers
-            .observe_network(now, Agent(agent), &NetworkRecord::StreamBroke);
-        self.events.schedule(
-            (now + latency).max(up_at),
-            Event::StreamDown { agent, stream },
-        );
+        let down_at = self.now() + self.latency(agent, Direction::Client);
+        self.tell_traffic(agent, NetworkRecord::StreamBroke);
         self.events
-            .schedule(now + CUT_NOTICED, Event::GoneAtServer(slot));
+            .schedule(down_at.max(up_at), Event::StreamDown { agent, stream });
+        self.schedule_in(CUT_NOTICED, Event::GoneAtServer(slot));
         let client = &mut self.clients[agent as usize];
         client.older.retain(|old| old.1 != slot);
-        if client.stream_slot == Some(slot) {
-            client.stream_slot = None;
-        }
+        client.stream_slot.take_if(|known| *known == slot);
     }
 
     /// Closes the stream of a reader that has read nothing for too long.
     pub(super) fn handle_stall(&mut self, slot: Slot) {
-        if let Some(InFlight::Stream {
-            state: StreamState::Stalled,
-            ..
-        }) = self.in_flight.get_mut(slot)
-        {
+        let stream = self.in_flight.stream(slot);
+        if stream.is_some_and(|stream| stream.state == StreamState::Stalled) {
             self.observers.reach(Point::SlowReaderCut);
             self.break_stream(slot);
         }
@@ -147,14 +127,11 @@ impl World<'_, '_> {
 
     /// Lets a slow reader read again.
     pub(super) fn resume_reader(&mut self, agent: u32) {
-        let client = &self.clients[agent as usize];
-        let older = client.older.iter().map(|old| old.1);
-        let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
-        for slot in streams {
-            if let Some(InFlight::Stream { state, .. }) = self.in_flight.get_mut(slot)
-                && *state == StreamState::Stalled
+        for slot in self.clients[agent as usize].stream_slots() {
+            if let Some(stream) = self.in_flight.stream(slot)
+                && stream.state == StreamState::Stalled
             {
-                *state = StreamState::Reading;
+                stream.state = StreamState::Reading;
                 self.writable(slot, true);
                 self.push(slot);
             }
@@ -162,23 +139,19 @@ impl World<'_, '_> {
     }
 
     /// Records whether a stream's connection accepts writes from now on.
-    pub(super) fn writable(&mut self, slot: Slot, writable: bool) {
-        let at = self.server_now();
-        self.observers
-            .observe_server(&ServerRecord::StreamWritable {
-                at,
-                ticket: slot.ticket(),
-                writable,
-            });
+    fn writable(&mut self, slot: Slot, writable: bool) {
+        let ticket = slot.ticket();
+        self.tell_server(|at| ServerRecord::StreamWritable {
+            at,
+            ticket,
+            writable,
+        });
     }
 
     /// Cuts the network between a client and the server.
     pub(super) fn cut(&mut self, agent: u32, until: Time) {
         self.network.cut(agent, until);
-        let client = &self.clients[agent as usize];
-        let older = client.older.iter().map(|old| old.1);
-        let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
-        for slot in streams {
+        for slot in self.clients[agent as usize].stream_slots() {
             self.break_stream(slot);
         }
     }
@@ -196,28 +169,21 @@ impl World<'_, '_> {
 
     /// Sends new events to the stream's client, if it reads.
     pub(super) fn push(&mut self, slot: Slot) {
+        let now = self.now();
         loop {
-            let Some(InFlight::Stream {
-                agent,
-                stream,
-                up_at,
-                state,
-            }) = self.in_flight.get_mut(slot)
-            else {
+            let Some(end) = self.in_flight.stream(slot) else {
                 return;
             };
-            let (agent, stream, up_at) = (*agent, *stream, *up_at);
-            if *state != StreamState::Reading {
+            let Stream { agent, stream, .. } = *end;
+            if end.state != StreamState::Reading {
                 return;
             }
-            if self.clients[agent as usize].slow_until > self.events.now() {
-                *state = StreamState::Stalled;
+            if self.clients[agent as usize].slow_until > now {
+                end.state = StreamState::Stalled;
                 self.writable(slot, false);
-                let at = self.events.now() + WRITE_STALL;
-                self.events.schedule(at, Event::Stalled(slot));
-                return;
+                return self.schedule_in(WRITE_STALL, Event::Stalled(slot));
             }
-            if self.server.is_paused(self.events.now()) {
+            if self.server.is_paused(now) {
                 return;
             }
             let page = self
@@ -228,27 +194,31 @@ impl World<'_, '_> {
             };
             let more = page.unread > 0;
             let fate = self.fate_of_push(agent);
-            let pushed = NetworkRecord::Pushed {
-                first_seq: page.first().0,
-                events: u32::try_from(page.events.len()).unwrap_or(u32::MAX),
-                fate,
-            };
-            let now = self.now();
-            self.observers.observe_network(now, Agent(agent), &pushed);
+            let first_seq = page.first().0;
+            let events = u32::try_from(page.events.len()).unwrap_or(u32::MAX);
+            self.tell_traffic(
+                agent,
+                NetworkRecord::Pushed {
+                    first_seq,
+                    events,
+                    fate,
+                },
+            );
             let Delivery::After(latency) = fate else {
-                self.break_stream(slot);
-                return;
+                return self.break_stream(slot);
             };
-            // A stream keeps its order: no push arrives before an earlier one.
-            let at = (self.now() + latency).max(up_at);
-            if let Some(InFlight::Stream { up_at, .. }) = self.in_flight.get_mut(slot) {
-                *up_at = at;
+            let mut at = now + latency;
+            if let Some(end) = self.in_flight.stream(slot) {
+                // A stream keeps its order: no push arrives before an earlier one.
+                at = at.max(end.up_at);
+                end.up_at = at;
             }
-            let push = self.in_flight.insert(InFlight::Push {
+            let push = InFlight::Push {
                 agent,
                 stream,
                 page,
-            });
+            };
+            let push = self.in_flight.insert(push);
             self.events.schedule(at, Event::Pushed(push));
             if !more {
                 return;

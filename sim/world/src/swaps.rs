@@ -1,7 +1,7 @@
 //! Swaps of the Hub for its restored snapshot, which must change nothing, and the sizes of its
 //! collections.
 
-use sim_model::history::{Observer as _, WorldRecord};
+use sim_model::history::WorldRecord;
 use sim_model::listing::Listed;
 use sim_model::outcome::Point;
 use sim_model::plan::{Plan, Workload};
@@ -50,10 +50,9 @@ impl World<'_, '_> {
                 panic!("broken invariant: {broken}");
             }
             let size = node.swap_for_restored() as u64;
-            gap = gap.max(if gap == SWAP_STEPS {
-                size
-            } else {
-                size / SWAP_BYTES
+            gap = gap.max(match gap {
+                SWAP_STEPS => size,
+                _ => size / SWAP_BYTES,
             });
             self.server.collect_posted();
             self.observers.reach(Point::Swapped);
@@ -71,21 +70,17 @@ impl World<'_, '_> {
 
     /// Reports the size of every collection, and these lists, to the judges.
     fn report_sizes(&mut self, lists: Option<&[Listed]>) {
-        let at = self.now();
         let Some(node) = self.server.node() else {
             return;
         };
-        let sizes: Vec<_> = node
-            .sizes()
-            .iter()
-            .map(|s| (s.name, s.size, s.limit))
-            .collect();
-        let sizes = &sizes;
-        self.observers.observe_world(&WorldRecord::Sizes {
+        let sizes = node.sizes();
+        let sizes: Vec<_> = sizes.iter().map(|s| (s.name, s.size, s.limit)).collect();
+        let (sizes, archived) = (&sizes, self.server.tells_posted);
+        self.tell_world(|at| WorldRecord::Sizes {
             at,
             sizes,
             lists,
-            archived: self.server.tells_posted,
+            archived,
         });
     }
 }

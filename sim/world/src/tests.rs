@@ -6,13 +6,16 @@ mod milestones;
 mod order;
 mod servers;
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
-use judged::{Judged, run};
-use sim_model::outcome::Point;
-use sim_model::outcome::Stuck;
-use sim_model::plan::{Race, Schedule};
+use judged::{begin, finish, run, watched};
+use sim_judge::SeedOutcome;
+use sim_model::history::{ClientEvent, DeliveryPath, Record};
+use sim_model::outcome::{Point, Stuck};
+use sim_model::plan::{Delivery, Race, Schedule};
+use sim_model::protocol::{Body, EndReason};
 use sim_scenario::parse;
 
 const STORM: &str = "
@@ -42,23 +45,12 @@ faults:
   - { at: 5s, partition: { share: 1/3, for: 700ms } }
 ";
 
-/// Counts records.
-#[derive(Default)]
-struct Counter(u64);
-
-impl Observer for Counter {
-    fn observe(&mut self, event: RunEvent<'_>) {
-        let counts = matches!(event, RunEvent::Client(_) | RunEvent::World(_));
-        self.0 += u64::from(counts);
-    }
-}
-
 fn storm() -> Plan {
     parse("storm.yaml", STORM).unwrap()
 }
 
 fn hash(plan: &Plan, seed: u64) -> u64 {
-    run(plan, seed, &Progress::default(), None).trace_hash
+    run(plan, seed).trace_hash
 }
 
 #[test]
@@ -71,17 +63,20 @@ fn a_seed_determines_its_history() {
 #[test]
 fn an_observer_changes_nothing() {
     let plan = storm();
-    let mut counter = Counter::default();
-    let watched = run(&plan, 3, &Progress::default(), Some(&mut counter)).trace_hash;
-    assert_eq!(watched, hash(&plan, 3));
-    assert!(counter.0 > 500, "{}", counter.0);
+    let mut records = 0;
+    let watched = watched(&plan, 3, |event| {
+        let counts = matches!(event, RunEvent::Client(_) | RunEvent::World(_));
+        records += u64::from(counts);
+    });
+    assert_eq!(watched.trace_hash, hash(&plan, 3));
+    assert!(records > 500, "{records}");
 }
 
 #[test]
 fn twins_that_swap_at_different_steps_agree_at_every_step() {
     let plan = storm();
     for seed in 0..8 {
-        let mut judged = Judged::begin(&plan, seed, Actor::Swaps);
+        let mut judged = begin(&plan, seed);
         let world = &mut judged.world;
         let mut twin = World::new(&plan, seed, Observers::new(None), Actor::TwinSwaps);
         twin.begin();
@@ -94,7 +89,7 @@ fn twins_that_swap_at_different_steps_agree_at_every_step() {
             twin.next_swap = twin.next_swap.min(twin.steps + 170);
         }
         assert!(world.steps > 1_000, "{}", world.steps);
-        assert_eq!(judged.finish().violations, []);
+        assert_eq!(finish(judged).violations, []);
     }
 }
 
@@ -111,8 +106,8 @@ fn the_first_step_at_which_twins_differ_is_named() {
     world.compare(&other);
 }
 
-/// Runs a world and its twin in lock step. `plant` may change the twin at one step.
-fn in_lock_step(plan: &Plan, seed: u64, plant_at: u64, plant: impl Fn(&mut World<'_, '_>)) {
+/// Runs a world and its twin in lock step. The network of the twin is disturbed at one step.
+fn in_lock_step(plan: &Plan, seed: u64, disturbed_at: u64) {
     let mut world = World::new(plan, seed, Observers::new(None), Actor::Swaps);
     let mut twin = World::new(plan, seed, Observers::new(None), Actor::TwinSwaps);
     world.begin();
@@ -121,8 +116,8 @@ fn in_lock_step(plan: &Plan, seed: u64, plant_at: u64, plant: impl Fn(&mut World
         world.step();
         twin.step();
         world.compare(&twin);
-        if twin.steps == plant_at {
-            plant(&mut twin);
+        if twin.steps == disturbed_at {
+            twin.network.disturb();
         }
     }
 }
@@ -131,12 +126,8 @@ fn in_lock_step(plan: &Plan, seed: u64, plant_at: u64, plant: impl Fn(&mut World
 fn a_planted_difference_is_reported_at_its_first_step() {
     let mut plan = storm();
     plan.schedule = Schedule::Race(Race::default());
-    in_lock_step(&plan, 5, u64::MAX, |_| {});
-    let broken = catch_unwind(AssertUnwindSafe(|| {
-        in_lock_step(&plan, 5, 300, |twin| {
-            twin.network.disturb();
-        });
-    }));
+    in_lock_step(&plan, 5, u64::MAX);
+    let broken = catch_unwind(AssertUnwindSafe(|| in_lock_step(&plan, 5, 300)));
     let panic = broken.unwrap_err();
     let words = panic.downcast_ref::<String>().expect("words");
     let step: u64 = words
@@ -147,40 +138,37 @@ fn a_planted_difference_is_reported_at_its_first_step() {
     assert!((301..=340).contains(&step), "{words}");
 }
 
-/// Records the latency of each packet, and violations of a stream's order.
-#[derive(Default)]
-struct Delays {
-    spans: Vec<u64>,
-    streams: std::collections::BTreeMap<u32, u64>,
-    disorder: u64,
+/// The outcome of a run with the latency of each packet, whose streams keep their order.
+fn delays(plan: &Plan) -> (SeedOutcome, Vec<u64>) {
+    let (mut spans, mut streams) = (Vec::new(), BTreeMap::new());
+    let outcome = watched(plan, 3, |event| {
+        if let RunEvent::Client(record) = event
+            && let Some(seq) = first_by_stream(record)
+        {
+            let last = streams.insert(record.agent, seq);
+            assert!(last < Some(seq), "{last:?} before {seq}");
+        }
+        if let RunEvent::Network(.., what) = event
+            && let NetworkRecord::Sent { fate, .. }
+            | NetworkRecord::Replied { fate, .. }
+            | NetworkRecord::Pushed { fate, .. } = what
+            && let Delivery::After(span) = fate
+        {
+            spans.push(span.0);
+        }
+    });
+    (outcome, spans)
 }
 
-impl Observer for Delays {
-    fn observe(&mut self, event: RunEvent<'_>) {
-        use sim_model::history::NetworkRecord;
-        if let RunEvent::Client(record) = event
-            && let sim_model::history::ClientEvent::Received {
-                seq,
-                path: sim_model::history::DeliveryPath::Stream,
-                first: true,
-                ..
-            } = record.what
-        {
-            let last = self.streams.insert(record.agent.0, seq);
-            self.disorder += u64::from(last.is_some_and(|last| last > seq));
-        }
-        if let RunEvent::Network(
-            _,
-            _,
-            NetworkRecord::Sent { fate, .. }
-            | NetworkRecord::Replied { fate, .. }
-            | NetworkRecord::Pushed { fate, .. },
-        ) = event
-            && let sim_model::plan::Delivery::After(span) = fate
-        {
-            self.spans.push(span.0);
-        }
-    }
+/// The place of an event that its client received for the first time, by a stream.
+fn first_by_stream(record: &Record<'_>) -> Option<u64> {
+    let ClientEvent::Received {
+        seq, path, first, ..
+    } = record.what
+    else {
+        return None;
+    };
+    (first && path == DeliveryPath::Stream).then_some(seq)
 }
 
 #[test]
@@ -189,54 +177,41 @@ fn a_race_schedule_stays_within_the_latency_distribution() {
     let plain = hash(&plan, 3);
     plan.schedule = Schedule::Race(Race::default());
     let latency = Arc::clone(&plan.network.latency);
-    let mut delays = Delays::default();
-    let raced = run(&plan, 3, &Progress::default(), Some(&mut delays));
+    let (raced, spans) = delays(&plan);
     assert_ne!(raced.trace_hash, plain);
     assert_eq!(raced.violations, []);
-    assert_eq!(delays.disorder, 0);
-    assert!(delays.spans.len() > 500, "{}", delays.spans.len());
-    let (least, most) = (delays.spans.iter().min(), delays.spans.iter().max());
+    assert!(spans.len() > 500, "{}", spans.len());
+    let (least, most) = (spans.iter().min(), spans.iter().max());
     assert!(*least.unwrap() >= latency.at(0), "{least:?}");
     assert!(*most.unwrap() <= latency.max(), "{most:?}");
     // It reaches the ends of the distribution far more often than a plain run.
     let slow = |spans: &[u64]| spans.iter().filter(|span| **span > 80_000).count();
-    let mut usual = Delays::default();
-    run(&storm(), 3, &Progress::default(), Some(&mut usual));
-    assert!(slow(&delays.spans) > 3 * slow(&usual.spans));
+    assert!(slow(&spans) > 3 * slow(&delays(&storm()).1));
 }
 
 #[test]
 fn a_run_with_all_faults_reaches_their_points() {
-    let outcome = run(&storm(), 1, &Progress::default(), None);
+    let outcome = run(&storm(), 1);
     assert_eq!(outcome.violations, []);
     assert!(outcome.stuck.len() <= 2, "{:?}", outcome.stuck);
-    for point in [
-        Point::Match,
-        Point::Crash,
-        Point::StorageUnavailable,
-        Point::StreamBroken,
-    ] {
+    use Point::{Crash, Match, StorageUnavailable, StreamBroken};
+    for point in [Match, Crash, StorageUnavailable, StreamBroken] {
         assert!(outcome.tally.count(point) > 0, "{}", point.name());
     }
-    for property in [
-        "no_lost_messages",
-        "durability",
-        "stick_exclusion",
-        "idempotent_requests",
-    ] {
+    for property in "no_lost_messages durability stick_exclusion idempotent_requests".split(' ') {
         assert_eq!(outcome.properties[property].held, Some(true), "{property}");
     }
 }
 
 #[test]
 fn a_recovery_from_a_snapshot_equals_one_from_the_whole_journal() {
-    let whole = run(&storm(), 5, &Progress::default(), None);
+    let whole = run(&storm(), 5);
     assert!(whole.tally.count(Point::Crash) > 0);
     assert_eq!(whole.tally.count(Point::FromSnapshot), 0);
     for snapshot_every in [1, 7, 50] {
         let mut plan = storm();
         plan.capacity.snapshot_every = snapshot_every;
-        let snapped = run(&plan, 5, &Progress::default(), None);
+        let snapped = run(&plan, 5);
         assert!(snapped.tally.count(Point::FromSnapshot) > 0);
         assert_eq!(snapped.trace_hash, whole.trace_hash, "{snapshot_every}");
     }
@@ -250,7 +225,7 @@ fn stuck_of(users: u32, server: &str, flow: &str) -> Vec<String> {
          scenarios: [{{ name: a, flow: {flow} }}]\n"
     );
     let plan = parse("s.yaml", &text).unwrap();
-    let stuck = run(&plan, 1, &Progress::default(), None).stuck;
+    let stuck = run(&plan, 1).stuck;
     let told = |s: &Stuck| {
         format!(
             "{} at {}: {}, since {}",
@@ -306,7 +281,7 @@ scenarios:
     )
     .unwrap();
     // The grace of the holder is over after the `await`, and before the end of the run.
-    let stuck = run(&plan, 1, &Progress::default(), None).stuck;
+    let stuck = run(&plan, 1).stuck;
     let [one] = stuck.as_slice() else {
         panic!("{stuck:?}")
     };
@@ -317,23 +292,6 @@ scenarios:
     let holder = one.holder.as_ref().expect("it disconnected");
     assert_eq!(holder.who.name, "vanisher#1");
     assert!(holder.since_ms < one.since_ms, "{one:?}");
-}
-
-/// Records the reasons of `partner.disconnected`.
-#[derive(Default)]
-struct Ends(Vec<sim_model::protocol::EndReason>);
-
-impl Observer for Ends {
-    fn observe(&mut self, event: RunEvent<'_>) {
-        if let RunEvent::Client(record) = event
-            && let sim_model::history::ClientEvent::Received {
-                event, first: true, ..
-            } = record.what
-            && let Some(sim_model::protocol::Body::PartnerDisconnected(reason)) = event.body()
-        {
-            self.0.push(*reason);
-        }
-    }
 }
 
 /// Found by exploring `crash_restart`, seed 68490: the journal contained the act, but its answer
@@ -355,8 +313,15 @@ faults:
 ",
     )
     .unwrap();
-    let mut ends = Ends::default();
-    let outcome = run(&plan, 1, &Progress::default(), Some(&mut ends));
-    assert_eq!(ends.0, [sim_model::protocol::EndReason::Closed; 2]);
+    let mut ends = Vec::new();
+    let outcome = watched(&plan, 1, |event| {
+        if let RunEvent::Client(record) = event
+            && let ClientEvent::Received { event, first, .. } = record.what
+            && let Some(Body::PartnerDisconnected(reason)) = event.body().filter(|_| first)
+        {
+            ends.push(*reason);
+        }
+    });
+    assert_eq!(ends, [EndReason::Closed; 2]);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
 }

@@ -7,13 +7,13 @@ use chat_types::{Span, Time};
 
 use super::World;
 use super::event_queue::Event;
-use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot, scripted_reply};
+use super::in_flight::{InFlight, Request, RequestOrigin, RequestStage, Slot};
 use super::network::Network;
 use super::race_schedule::{Direction, Leg};
-use sim_model::history::{NetworkRecord, Observer as _};
+use sim_model::history::NetworkRecord;
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net};
-use sim_model::protocol::{Agent, Outcome, Refusal};
+use sim_model::protocol::Outcome;
 use sim_model::server::Call;
 
 impl World<'_, '_> {
@@ -65,7 +65,7 @@ impl World<'_, '_> {
             .as_ref()
             .map_or((None, None), |net| (net.request, net.duplicate));
         let doubled = copied.is_some()
-            || matches!(origin, RequestOrigin::Call { .. })
+            || matches!(origin, RequestOrigin::Call(_))
                 && scripted.is_none()
                 && self.network.doubles(agent);
         let of_copy = net.as_ref().filter(|_| doubled).map(|net| {
@@ -90,76 +90,68 @@ impl World<'_, '_> {
     ) -> Delivery {
         let agent = origin.agent();
         let fate = self.fate(agent, Direction::Server, scripted);
-        match fate {
-            Delivery::Lost => {
-                if let RequestOrigin::Stream { agent, stream } = origin {
-                    // A connection that cannot be opened is noticed as late as a lost answer.
-                    let at = self.now() + self.plan.client.timeout;
-                    self.events
-                        .schedule(at, Event::StreamDown { agent, stream });
-                }
-            }
-            Delivery::After(latency) => {
-                let slot = self.in_flight.insert(InFlight::Request {
-                    origin,
-                    ask: Some(ask),
-                    net,
-                    stage: RequestStage::InNetwork,
-                    tried_until: None,
-                    earlier: None,
-                });
-                let client = &mut self.clients[agent as usize];
-                match origin {
-                    RequestOrigin::Call { call, attempt, .. } => {
-                        client.in_flight.push((call, attempt, slot));
-                    }
-                    RequestOrigin::Stream { .. } => client.stream_slot = Some(slot),
-                }
-                self.events
-                    .schedule(self.events.now() + latency, Event::AtServer(slot));
-            }
+        let Delivery::After(latency) = fate else {
+            // A connection that cannot be opened is noticed as late as a lost answer.
+            self.time_out(origin);
+            return fate;
+        };
+        let slot = self.in_flight.insert(InFlight::Request(Request {
+            origin,
+            ask: Some(ask),
+            net,
+            stage: RequestStage::InNetwork,
+            tried_until: None,
+            earlier: None,
+        }));
+        let client = &mut self.clients[agent as usize];
+        match origin {
+            RequestOrigin::Call(it) => client.in_flight.push((it.call, it.attempt, slot)),
+            RequestOrigin::Stream { .. } => client.stream_slot = Some(slot),
         }
+        self.schedule_in(latency, Event::AtServer(slot));
         fate
+    }
+
+    /// The client gets no answer: an opening of a stream ends after its timeout. Calls have timers
+    /// of their own.
+    pub(super) fn time_out(&mut self, origin: RequestOrigin) {
+        if let RequestOrigin::Stream { agent, stream } = origin {
+            let timeout = self.plan.client.timeout;
+            self.schedule_in(timeout, Event::StreamDown { agent, stream });
+        }
     }
 
     /// Sends the server's answer to a request.
     pub(super) fn answer(&mut self, slot: Slot, outcome: Outcome) {
-        if let (
-            Some(InFlight::Request {
-                origin: RequestOrigin::Stream { agent, stream },
-                net,
-                ..
-            }),
-            Ok(_),
-        ) = (self.in_flight.get_mut(slot), &outcome)
+        if let Some(request) = self.in_flight.request(slot)
+            && let RequestOrigin::Stream { agent, stream } = request.origin
+            && outcome.is_ok()
         {
-            let (agent, stream) = (*agent, *stream);
-            let scripted = scripted_reply(net.as_deref());
-            self.stream_opened(slot, (agent, stream), scripted);
-            return;
+            let scripted = request.scripted_reply();
+            return self.stream_opened(slot, (agent, stream), scripted);
         }
         if let Err(refusal) = &outcome {
             self.observers.coverage().record_refusal(refusal.code);
-            self.reach_refusal_point(refusal);
+            self.reach_refusal_point(refusal.code);
         }
         if self.is_for_next_owner(slot, &outcome) {
             return self.back_to_door(slot, Earlier::Unasked);
         }
-        let (origin, net) = match self.in_flight.remove(slot) {
-            Some(InFlight::Request { origin, net, .. }) => (origin, net),
-            Some(InFlight::Operator { verb, user, room }) => {
-                if outcome.is_ok() {
-                    self.record_act(verb, user, room);
-                    self.report_collections();
-                }
-                return;
-            }
-            _ => return,
+        let entry = self.in_flight.remove(slot);
+        if let Some(InFlight::Operator(act)) = entry
+            && outcome.is_ok()
+        {
+            self.record_act(act);
+            self.report_collections();
+        }
+        let Some(InFlight::Request(request)) = entry else {
+            return;
         };
+        let origin = request.origin;
         let agent = origin.agent();
         let client = &mut self.clients[agent as usize];
         match origin {
-            RequestOrigin::Call { .. } => {
+            RequestOrigin::Call(_) => {
                 if let Some(at) = client.in_flight.iter().position(|entry| entry.2 == slot) {
                     client.in_flight.swap_remove(at);
                 }
@@ -167,48 +159,30 @@ impl World<'_, '_> {
             RequestOrigin::Stream { .. } => client.stream_slot = None,
         }
         let by_fault = self.active_faults.answer_fate();
-        let scripted = by_fault.or(scripted_reply(net.as_deref()));
+        let scripted = by_fault.or(request.scripted_reply());
         let fate = self.fate(agent, Direction::Client, scripted);
-        if let RequestOrigin::Call {
-            call,
-            attempt,
-            copy,
-            ..
-        } = origin
-        {
+        if let RequestOrigin::Call(it) = origin {
             let replied = NetworkRecord::Replied {
-                call,
-                attempt,
-                copy,
+                call: it.call,
+                attempt: it.attempt,
+                copy: it.copy,
                 refused: outcome.as_ref().err().map(|refusal| refusal.code),
                 fate,
             };
-            let now = self.now();
-            self.observers.observe_network(now, Agent(agent), &replied);
+            self.tell_traffic(agent, replied);
         }
-        self.send_answer(origin, fate, outcome);
-    }
-
-    fn send_answer(&mut self, origin: RequestOrigin, fate: Delivery, outcome: Outcome) {
-        match self.through_door(origin.agent(), fate) {
+        match self.through_door(agent, fate) {
             Delivery::After(latency) => {
-                let slot = self.in_flight.insert(InFlight::Answer { origin, outcome });
-                let at = self.now() + latency;
-                self.events.schedule(at, Event::AtClient(slot));
+                let slot = self.in_flight.insert(InFlight::Answer(origin, outcome));
+                self.schedule_in(latency, Event::AtClient(slot));
             }
-            Delivery::Lost => {
-                if let RequestOrigin::Stream { agent, stream } = origin {
-                    let at = self.now() + self.plan.client.timeout;
-                    self.events
-                        .schedule(at, Event::StreamDown { agent, stream });
-                }
-            }
+            Delivery::Lost => self.time_out(origin),
         }
     }
 
     /// Counts a refusal that clients retry without recording it in their history.
-    pub(super) fn reach_refusal_point(&mut self, refusal: &Refusal) {
-        match refusal.code {
+    fn reach_refusal_point(&mut self, code: &str) {
+        match code {
             "rate_limited" => self.observers.reach(Point::RateLimited),
             "overloaded" => self.observers.reach(Point::Overloaded),
             "storage_unavailable" => self.observers.reach(Point::StorageUnavailable),

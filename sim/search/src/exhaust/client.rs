@@ -12,16 +12,8 @@ use sim_model::protocol::{
     Room, User,
 };
 
-/// A call whose answer was lost.
-#[derive(Clone, Debug)]
-pub(super) struct Unanswered {
-    pub(super) call: CallId,
-    pub(super) op: Op,
-    pub(super) called_at: Time,
-}
-
 /// One client.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Client {
     pub(super) number: u8,
     /// Its participant; none before it is registered, and after its registration ended.
@@ -35,7 +27,8 @@ pub(super) struct Client {
     /// The epoch of its latest grant of the stick.
     pub(super) epoch: Option<u64>,
     pub(super) calls: u32,
-    pub(super) unanswered: Option<Unanswered>,
+    /// A call whose answer was lost, and when it was made.
+    pub(super) unanswered: Option<(CallId, Op, Time)>,
     /// Whether it waits for a partner or for the stick, as far as it knows.
     pub(super) waits: bool,
     /// The partners of its last two matches, the last first.
@@ -46,29 +39,13 @@ impl Client {
     pub(super) fn new(number: u8) -> Self {
         Self {
             number,
-            user: None,
-            cursor: 0,
-            stream: None,
-            room: None,
-            in_room: false,
-            epoch: None,
-            calls: 0,
-            unanswered: None,
-            waits: false,
-            partners: [None; 2],
+            ..Self::default()
         }
     }
 
     /// The number that determines its handle.
     pub(super) fn secret(&self) -> u64 {
         1 + u64::from(self.number)
-    }
-
-    /// The number of the next call.
-    pub(super) fn next_call(&mut self) -> CallId {
-        let call = CallId(self.calls);
-        self.calls += 1;
-        call
     }
 
     /// The operation of a call. `other` is the user that the client would block.
@@ -120,7 +97,7 @@ impl Client {
             Reply::Matched { room, partner, .. } => self.meet(*room, partner.id),
             Reply::LoggedIn { room, .. } => self.enter(*room),
             Reply::LeftQueue { .. } => self.waits = false,
-            Reply::LeftChat => self.leave(),
+            Reply::LeftChat => (self.in_room, self.waits) = (false, false),
             Reply::Stick { place, epoch, .. } => {
                 self.waits = *place > 0;
                 if *place == 0 {
@@ -177,19 +154,13 @@ impl Client {
         self.waits = false;
     }
 
-    fn leave(&mut self) {
-        self.in_room = false;
-        self.waits = false;
-    }
-
     /// The fingerprint of its knowledge, as far as it affects its requests.
     pub(super) fn fingerprint(&self, state: u64, base: &Base) -> u64 {
         let room = self.room.map(|room| base.room_behind(room.0));
         // A past grant stays past. Differences of two and more are equivalent.
-        let epoch = self
-            .epoch
-            .map(|epoch| base.epoch.saturating_sub(epoch).min(2));
-        let unanswered = self.unanswered.as_ref().map(|one| asked(&one.op, base));
+        let grants_since = |epoch| base.epoch.saturating_sub(epoch).min(2);
+        let epoch = self.epoch.map(grants_since);
+        let unanswered = self.unanswered.as_ref().map(|(_, op, _)| asked(op, base));
         let has_stream = self.stream.is_some();
         let known = (
             self.user,
@@ -202,13 +173,9 @@ impl Client {
         fingerprint_shown(state, format_args!("{known:?} {has_stream} {unanswered:?}"))
     }
 
-    /// The part of the client that the fingerprint of the server's state needs.
+    /// Its participant, and whether it may repeat a request.
     pub(super) fn reader(&self) -> Option<Reader> {
-        let user = self.user?;
-        Some(Reader {
-            user: user.0,
-            may_retry: self.unanswered.is_some(),
-        })
+        Some((self.user?.0, self.unanswered.is_some()))
     }
 }
 

@@ -22,7 +22,7 @@ use chat_core::{
 use chat_journal::Identity;
 use chat_types::config::{Limit, RateLimit, StickRule};
 use chat_types::{Config, Span, Time};
-use sim_judge::cluster::{ClusterFact, ClusterJudge, ClusterViolation, text_of, write_of};
+use sim_judge::cluster::{ClusterFact, ClusterJudge, text_of, write_of};
 use sim_world::applied;
 
 /// The writes of one path.
@@ -62,7 +62,7 @@ pub enum Step {
 }
 
 /// The result of a search.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ClusterSearch {
     /// The number of different states.
     pub states: u64,
@@ -73,20 +73,13 @@ pub struct ClusterSearch {
 }
 
 #[derive(Clone, Debug)]
-struct Request {
-    member: usize,
-    id: AppendId,
-    expected: u64,
-    bytes: Vec<u8>,
-}
-
-#[derive(Clone, Debug)]
 struct TinyCluster {
     now: Time,
     members: [Member; 2],
     log: Vec<Vec<u8>>,
     first: u64,
-    requests: Vec<Request>,
+    /// Appends on their way: the member, and what the log ends with if it takes these bytes.
+    requests: Vec<(usize, AppendId, u64, Vec<u8>)>,
     reports: Vec<(usize, AppendId, Outcome)>,
     reads: Vec<(usize, ReadId, u64)>,
     writes: u64,
@@ -97,20 +90,12 @@ struct TinyCluster {
 /// Searches all paths of at most this many steps.
 #[must_use]
 pub fn cluster(depth: u32) -> ClusterSearch {
-    let mut search = Search {
-        known: BTreeMap::new(),
-        path: Vec::new(),
-        found: ClusterSearch {
-            states: 0,
-            steps: 0,
-            broken: None,
-        },
-    };
-    let root = TinyCluster::new();
-    search.visit(&root, depth);
+    let mut search = Search::default();
+    search.visit(&TinyCluster::new(), depth);
     search.found
 }
 
+#[derive(Default)]
 struct Search {
     /// The states with the largest number of steps that was tried from each.
     known: BTreeMap<u64, u32>,
@@ -121,11 +106,11 @@ struct Search {
 impl Search {
     fn visit(&mut self, state: &TinyCluster, left: u32) {
         let key = state.key();
-        match self.known.get(&key) {
-            Some(tried) if *tried >= left => return,
-            Some(_) => {}
-            None => self.found.states += 1,
+        let tried = self.known.get(&key).copied();
+        if tried >= Some(left) {
+            return;
         }
+        self.found.states += u64::from(tried.is_none());
         self.known.insert(key, left);
         if left == 0 {
             return;
@@ -137,7 +122,8 @@ impl Search {
             next.apply(step);
             next.look();
             if let Some(violation) = next.judge.violations().first() {
-                self.broken(violation);
+                let (rule, detail) = (violation.rule.name(), violation.detail.clone());
+                self.found.broken = Some((self.path.clone(), rule, detail));
             } else {
                 self.visit(&next, left - 1);
             }
@@ -146,11 +132,6 @@ impl Search {
             }
             self.path.pop();
         }
-    }
-
-    fn broken(&mut self, violation: &ClusterViolation) {
-        let rule = violation.rule.name();
-        self.found.broken = Some((self.path.clone(), rule, violation.detail.clone()));
     }
 }
 
@@ -176,9 +157,7 @@ impl TinyCluster {
         };
         tiny.apply(Step::Timeout(0));
         tiny.settle();
-        tiny.turn(0, |member, now| {
-            member.submit(now, REGISTRATION, Address(1), registration());
-        });
+        tiny.submit(0, REGISTRATION, registration());
         tiny.settle();
         tiny.first = tiny.log.len() as u64;
         tiny
@@ -209,8 +188,8 @@ impl TinyCluster {
     fn steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         let appended = self.log.len() as u64 - self.first;
-        for (index, request) in self.requests.iter().enumerate() {
-            let lands = request.expected == self.log.len() as u64;
+        for (index, (_, _, expected, _)) in self.requests.iter().enumerate() {
+            let lands = *expected == self.log.len() as u64;
             if !lands || appended < APPENDS {
                 steps.extend([Step::Land(index), Step::LandUnreported(index)]);
             }
@@ -239,36 +218,30 @@ impl TinyCluster {
 
     fn apply(&mut self, step: Step) {
         match step {
-            Step::Land(index) => {
-                let request = self.requests.remove(index);
-                let outcome = self.land(&request);
-                self.reports.push((request.member, request.id, outcome));
+            Step::Land(index) | Step::LandUnreported(index) => {
+                let (member, id, expected, bytes) = self.requests.remove(index);
+                let outcome = self.land(expected, bytes);
+                if let Step::Land(_) = step {
+                    self.reports.push((member, id, outcome));
+                }
             }
-            Step::LandUnreported(index) => {
-                let request = self.requests.remove(index);
-                self.land(&request);
-            }
-            Step::Lose(index) => {
-                self.requests.remove(index);
-            }
-            Step::Refuse(index) => {
-                let Request { member, id, .. } = self.requests.remove(index);
-                self.reports.push((member, id, Outcome::Busy));
+            Step::Lose(index) | Step::Refuse(index) => {
+                let (member, id, ..) = self.requests.remove(index);
+                if let Step::Refuse(_) = step {
+                    self.reports.push((member, id, Outcome::Busy));
+                }
             }
             Step::Report(index) => {
                 let (member, id, outcome) = self.reports.remove(index);
                 self.turn(member, |member, now| member.published(now, id, outcome));
             }
-            Step::Find(index) => {
+            Step::Find(index) | Step::FindNothing(index) => {
                 let (member, id, sequence) = self.reads.remove(index);
-                let bytes = self.record(sequence);
+                let finds = matches!(step, Step::Find(_));
+                let found = self.record(sequence).filter(|_| finds);
                 self.turn(member, |member, now| {
-                    member.found(now, id, bytes.as_deref())
+                    member.found(now, id, found.as_deref())
                 });
-            }
-            Step::FindNothing(index) => {
-                let (member, id, _) = self.reads.remove(index);
-                self.turn(member, |member, now| member.found(now, id, None));
             }
             Step::Deliver(member) => {
                 let sequence = self.members[member].sequence() + 1;
@@ -290,12 +263,15 @@ impl TinyCluster {
             }
             Step::Write(member) => {
                 self.writes += 1;
-                let (ticket, call) = (Ticket(self.writes), write(self.writes));
-                self.turn(member, |member, now| {
-                    member.submit(now, ticket, Address(1), call);
-                });
+                self.submit(member, Ticket(self.writes), write(self.writes));
             }
         }
+    }
+
+    fn submit(&mut self, member: usize, ticket: Ticket, call: Call) {
+        self.turn(member, |member, now| {
+            member.submit(now, ticket, Address(1), call)
+        });
     }
 
     fn record(&self, sequence: u64) -> Option<Vec<u8>> {
@@ -303,13 +279,12 @@ impl TinyCluster {
         self.log.get(index).cloned()
     }
 
-    fn land(&mut self, request: &Request) -> Outcome {
-        if request.expected != self.log.len() as u64 {
+    fn land(&mut self, expected: u64, bytes: Vec<u8>) -> Outcome {
+        if expected != self.log.len() as u64 {
             return Outcome::WrongLast;
         }
-        self.log.push(request.bytes.clone());
+        self.log.push(bytes.clone());
         let sequence = self.log.len() as u64;
-        let bytes = request.bytes.clone();
         self.tell(&ClusterFact::Appended { sequence, bytes });
         Outcome::Acknowledged(sequence)
     }
@@ -337,13 +312,7 @@ impl TinyCluster {
             bytes,
         } = output
         {
-            let bytes = bytes.to_vec();
-            self.requests.push(Request {
-                member,
-                id,
-                expected,
-                bytes,
-            });
+            self.requests.push((member, id, expected, bytes.to_vec()));
         } else if let Output::Read { id, sequence, .. } = output {
             self.reads.push((member, id, sequence));
         } else if let Output::Node(chat_core::Output::Reply { ticket, outcome }) = output {

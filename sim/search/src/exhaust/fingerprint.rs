@@ -9,7 +9,7 @@
 //! the same future as one without.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Display};
 
 use chat_types::{mix, mix_bytes};
 use serde::ser::{self, Serialize};
@@ -59,14 +59,9 @@ impl Base {
     }
 }
 
-/// A client, for the fingerprint of the server's state.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reader {
-    /// Its participant.
-    pub(super) user: u64,
-    /// Whether it may repeat a request.
-    pub(super) may_retry: bool,
-}
+/// A client, for the fingerprint of the server's state: its participant, and whether it may repeat a
+/// request.
+pub(super) type Reader = (u64, bool);
 
 /// The fingerprint of the server's state, as described above.
 ///
@@ -80,7 +75,7 @@ pub(super) fn fingerprint(state: &impl Serialize, base: &Base, readers: &[Reader
         last: 0,
         room: 0,
         user: 0,
-        reader: None,
+        may_retry: false,
     };
     state
         .serialize(&mut fold)
@@ -90,19 +85,7 @@ pub(super) fn fingerprint(state: &impl Serialize, base: &Base, readers: &[Reader
 
 /// The fingerprint of a formatted value.
 pub(super) fn fingerprint_shown(state: u64, value: fmt::Arguments<'_>) -> u64 {
-    let mut text = Text(state);
-    // Folding cannot fail.
-    let _ = text.write_fmt(value);
-    mix(text.0, 0xff)
-}
-
-struct Text(u64);
-
-impl Write for Text {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0 = mix_bytes(self.0, text.as_bytes());
-        Ok(())
-    }
+    mix(mix_bytes(state, value.to_string().as_bytes()), 0xff)
 }
 
 /// Folds all serialised data into one word.
@@ -114,21 +97,14 @@ struct Fold<'a> {
     last: u64,
     room: u64,
     user: u64,
-    /// The reader whose participant is being folded.
-    reader: Option<Reader>,
+    /// Whether the reader whose participant is being folded may repeat a request.
+    may_retry: bool,
 }
 
 /// Serialising into a word fails only if a type reports an error itself.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 struct Failure(String);
-
-impl Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Failure {}
 
 impl ser::Error for Failure {
     fn custom<T: Display>(message: T) -> Self {
@@ -143,15 +119,15 @@ impl Fold<'_> {
         Ok(())
     }
 
-    fn length(&mut self, length: usize) -> Result<(), Failure> {
-        self.word(length as u64 ^ (1 << 62))
+    fn length(&mut self, length: usize) -> Result<&mut Self, Failure> {
+        self.word(length as u64 ^ (1 << 62)).map(|()| self)
     }
 }
 
 /// Numbers are folded as words.
 macro_rules! words {
-    ($($name:ident: $type:ty),*) => {
-        $(fn $name(self, value: $type) -> Result<(), Failure> { self.word(u64::from(value)) })*
+    ($($name:ident($value:ident: $type:ty) => $word:expr),*) => {
+        $(fn $name(self, $value: $type) -> Result<(), Failure> { self.word($word) })*
     };
 }
 
@@ -171,29 +147,23 @@ impl ser::Serializer for &mut Fold<'_> {
         false
     }
 
-    words!(serialize_bool: bool, serialize_u8: u8, serialize_u16: u16, serialize_u32: u32,
-        serialize_u64: u64, serialize_char: char);
+    words! {
+        serialize_bool(value: bool) => value.into(),
+        serialize_u8(value: u8) => value.into(),
+        serialize_u16(value: u16) => value.into(),
+        serialize_u32(value: u32) => value.into(),
+        serialize_u64(value: u64) => value,
+        serialize_char(value: char) => value.into(),
+        serialize_i8(value: i8) => i64::from(value).cast_unsigned(),
+        serialize_i16(value: i16) => i64::from(value).cast_unsigned(),
+        serialize_i32(value: i32) => i64::from(value).cast_unsigned(),
+        serialize_i64(value: i64) => value.cast_unsigned(),
+        serialize_f32(value: f32) => value.to_bits().into(),
+        serialize_f64(value: f64) => value.to_bits()
+    }
 
-    fn serialize_i8(self, value: i8) -> Result<(), Failure> {
-        self.serialize_i64(value.into())
-    }
-    fn serialize_i16(self, value: i16) -> Result<(), Failure> {
-        self.serialize_i64(value.into())
-    }
-    fn serialize_i32(self, value: i32) -> Result<(), Failure> {
-        self.serialize_i64(value.into())
-    }
-    fn serialize_i64(self, value: i64) -> Result<(), Failure> {
-        self.word(value.cast_unsigned())
-    }
     fn serialize_u128(self, value: u128) -> Result<(), Failure> {
         self.serialize_bytes(&value.to_le_bytes())
-    }
-    fn serialize_f32(self, value: f32) -> Result<(), Failure> {
-        self.word(value.to_bits().into())
-    }
-    fn serialize_f64(self, value: f64) -> Result<(), Failure> {
-        self.word(value.to_bits())
     }
     fn serialize_str(self, value: &str) -> Result<(), Failure> {
         self.serialize_bytes(value.as_bytes())
@@ -212,20 +182,15 @@ impl ser::Serializer for &mut Fold<'_> {
     fn serialize_unit(self) -> Result<(), Failure> {
         Ok(())
     }
-    fn serialize_unit_struct(self, _name: &'static str) -> Result<(), Failure> {
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Failure> {
         Ok(())
     }
-    fn serialize_unit_variant(
-        self,
-        _name: &'static str,
-        index: u32,
-        _variant: &'static str,
-    ) -> Result<(), Failure> {
+    fn serialize_unit_variant(self, _: Name, index: u32, _: Name) -> Result<(), Failure> {
         self.word(index.into())
     }
     fn serialize_newtype_struct<T: ?Sized + Serialize>(
         self,
-        name: &'static str,
+        name: Name,
         value: &T,
     ) -> Result<(), Failure> {
         if UNNUMBERED.contains(&name) {
@@ -253,64 +218,49 @@ impl ser::Serializer for &mut Fold<'_> {
     }
     fn serialize_newtype_variant<T: ?Sized + Serialize>(
         self,
-        _name: &'static str,
+        _: Name,
         index: u32,
-        _variant: &'static str,
+        _: Name,
         value: &T,
     ) -> Result<(), Failure> {
         self.word(index.into())?;
         value.serialize(self)
     }
     fn serialize_seq(self, length: Option<usize>) -> Result<Self, Failure> {
-        self.length(length.unwrap_or_default())?;
-        Ok(self)
+        self.length(length.unwrap_or_default())
     }
     fn serialize_tuple(self, length: usize) -> Result<Self, Failure> {
-        self.length(length)?;
-        Ok(self)
+        self.length(length)
     }
-    fn serialize_tuple_struct(self, _name: &'static str, length: usize) -> Result<Self, Failure> {
-        self.length(length)?;
-        Ok(self)
+    fn serialize_tuple_struct(self, _: Name, length: usize) -> Result<Self, Failure> {
+        self.length(length)
     }
-    fn serialize_tuple_variant(
-        self,
-        _name: &'static str,
-        index: u32,
-        _variant: &'static str,
-        _length: usize,
-    ) -> Result<Self, Failure> {
-        self.word(index.into())?;
-        Ok(self)
+    fn serialize_tuple_variant(self, _: Name, index: u32, _: Name, _: usize) -> Part<Self> {
+        self.word(index.into()).map(|()| self)
     }
     fn serialize_map(self, length: Option<usize>) -> Result<Self, Failure> {
-        self.length(length.unwrap_or_default())?;
+        self.length(length.unwrap_or_default())
+    }
+    fn serialize_struct(self, _: Name, _: usize) -> Result<Self, Failure> {
         Ok(self)
     }
-    fn serialize_struct(self, _name: &'static str, _length: usize) -> Result<Self, Failure> {
-        Ok(self)
-    }
-    fn serialize_struct_variant(
-        self,
-        _name: &'static str,
-        index: u32,
-        _variant: &'static str,
-        _length: usize,
-    ) -> Result<Self, Failure> {
-        self.word(index.into())?;
-        Ok(self)
+    fn serialize_struct_variant(self, _: Name, index: u32, _: Name, _: usize) -> Part<Self> {
+        self.word(index.into()).map(|()| self)
     }
 }
 
+type Name = &'static str;
+type Part<T> = Result<T, Failure>;
+
 /// The parts of a composite value are folded one after another.
 macro_rules! parts {
-    ($($kind:ident $method:ident),*) => {
+    ($($kind:ident: $($method:ident),*;)*) => {
         $(impl ser::$kind for &mut Fold<'_> {
             type Ok = ();
             type Error = Failure;
-            fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Failure> {
+            $(fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Failure> {
                 value.serialize(&mut **self)
-            }
+            })*
             fn end(self) -> Result<(), Failure> {
                 Ok(())
             }
@@ -318,21 +268,12 @@ macro_rules! parts {
     };
 }
 
-parts!(SerializeSeq serialize_element, SerializeTuple serialize_element,
-    SerializeTupleStruct serialize_field, SerializeTupleVariant serialize_field);
-
-impl ser::SerializeMap for &mut Fold<'_> {
-    type Ok = ();
-    type Error = Failure;
-    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), Failure> {
-        key.serialize(&mut **self)
-    }
-    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Failure> {
-        value.serialize(&mut **self)
-    }
-    fn end(self) -> Result<(), Failure> {
-        Ok(())
-    }
+parts! {
+    SerializeSeq: serialize_element;
+    SerializeTuple: serialize_element;
+    SerializeTupleStruct: serialize_field;
+    SerializeTupleVariant: serialize_field;
+    SerializeMap: serialize_key, serialize_value;
 }
 
 impl ser::SerializeStruct for &mut Fold<'_> {
@@ -340,22 +281,15 @@ impl ser::SerializeStruct for &mut Fold<'_> {
     type Error = Failure;
     fn serialize_field<T: ?Sized + Serialize>(
         &mut self,
-        name: &'static str,
+        name: Name,
         value: &T,
     ) -> Result<(), Failure> {
-        if LEFT_OUT.contains(&name)
-            || name == "memory" && !self.reader.is_some_and(|reader| reader.may_retry)
-        {
+        if LEFT_OUT.contains(&name) || name == "memory" && !self.may_retry {
             return Ok(());
         }
         value.serialize(&mut **self)?;
         if name == "who" {
-            let user = self.user;
-            self.reader = self
-                .readers
-                .iter()
-                .find(|reader| reader.user == user)
-                .copied();
+            self.may_retry = self.readers.contains(&(self.user, true));
         }
         Ok(())
     }
@@ -369,7 +303,7 @@ impl ser::SerializeStructVariant for &mut Fold<'_> {
     type Error = Failure;
     fn serialize_field<T: ?Sized + Serialize>(
         &mut self,
-        name: &'static str,
+        name: Name,
         value: &T,
     ) -> Result<(), Failure> {
         // The number of messages in a pair room, which has no limit in these worlds.

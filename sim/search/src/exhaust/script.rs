@@ -10,19 +10,17 @@
 //! it has left. And a user that lost its stream after an answer repeats the call only after it has
 //! a stream again. A path that needs one of these gives another history as a scenario.
 
-use std::sync::Arc;
-
 use chat_types::Span;
 
-use super::tiny::Tiny;
+use super::client::Client as TinyClient;
 use super::worlds::{begin, plan};
 use crate::panics::catch_panic;
+use crate::shrink::recorded_call;
 use sim_model::outcome::{Action, TinyCall, TinyWorld, user_letter};
 use sim_model::plan::{
-    Argument, Client, Delivery, Fault, FaultKind, Grant, Net, Outage, Plan, ScriptStep, ScriptUser,
-    Step, Text, Verb, Workload,
+    Argument, Client, Delivery, Fault, FaultKind, Net, Outage, Plan, ScriptStep, ScriptUser, Step,
+    Text, Verb, Workload,
 };
-use sim_model::protocol::{Plain, ReadBy};
 
 /// The duration of a step.
 const STEP: Span = Span::millis(10);
@@ -49,21 +47,17 @@ pub(super) fn script(world: TinyWorld, users: u8, path: &[Action], called: &str)
     let base = plan();
     let mut tiny = begin(world, &base, users);
     for action in path {
-        let before = tiny.now();
+        let before = tiny.now;
         // At its last step the server may panic.
-        let passed =
-            catch_panic(|| apply(&mut tiny, *action)).map_or(Span::ZERO, |now| now.since(before));
+        let ended = catch_panic(|| tiny.apply(*action));
+        let passed = ended.map_or(Span::ZERO, |_| tiny.now.since(before));
         writer.act(*action, passed);
     }
     writer.into_plan(base, called)
 }
 
-fn apply(tiny: &mut Tiny, action: Action) -> chat_types::Time {
-    tiny.apply(action);
-    tiny.now()
-}
-
 /// Writes the steps.
+#[derive(Default)]
 struct Writer {
     at: Span,
     users: Vec<ScriptUser>,
@@ -82,18 +76,13 @@ impl Writer {
         let user = |number| ScriptUser {
             name: user_letter(number).to_string(),
             stream: true,
-            stream_by: ReadBy::Handle,
-            opens: Vec::new(),
-            keeps_handle: false,
+            ..ScriptUser::default()
         };
         Self {
-            at: Span::ZERO,
             users: (0..users).map(user).collect(),
-            steps: Vec::new(),
-            faults: Vec::new(),
             away: vec![None; usize::from(users)],
             lost: vec![None; usize::from(users)],
-            timeout: None,
+            ..Self::default()
         }
     }
 
@@ -101,7 +90,7 @@ impl Writer {
         match action {
             Action::Call(user, ask) => return self.call(user, ask),
             Action::Lost(user, ask) => {
-                let index = self.write(user, Step::Call(verb(ask)));
+                let index = self.write(user, Step::Call(verb(user, ask)));
                 self.steps[index].leave_out = left_out(ask);
                 self.steps[index].net.reply = Some(Delivery::Lost);
                 self.lost[usize::from(user)] = Some(index);
@@ -132,7 +121,7 @@ impl Writer {
     }
 
     fn call(&mut self, user: u8, ask: TinyCall) {
-        let index = self.write(user, Step::Call(verb(ask)));
+        let index = self.write(user, Step::Call(verb(user, ask)));
         self.steps[index].leave_out = left_out(ask);
         // Calls of a path have a key only if they may be repeated.
         if ask != TinyCall::Check {
@@ -188,45 +177,20 @@ impl Writer {
     }
 }
 
-fn verb(ask: TinyCall) -> Verb {
-    match ask {
-        TinyCall::Enter => Verb::EnterQueue {
-            name: None,
-            user_id: None,
-            interests: Arc::default(),
-        },
-        TinyCall::LeaveQueue => Verb::Plain(Plain::LeaveQueue),
-        TinyCall::Login => Verb::Login {
-            name: None,
-            room: "lobby".into(),
-            rooms: 1,
-        },
-        TinyCall::Leave => Verb::Plain(Plain::LeaveChat),
-        TinyCall::Claim => Verb::TalkingStick(Grant::Unnamed),
-        TinyCall::Append => Verb::Append(Text::Words("x".into())),
-        TinyCall::Push => Verb::Plain(Plain::Push),
-        TinyCall::Reset => Verb::Reset(Grant::Unnamed),
-        TinyCall::Send => Verb::Send(Text::Words("hi".into())),
-        TinyCall::Block => Verb::Plain(Plain::Block),
-        TinyCall::Check => Verb::Check {
-            wait: Span::ZERO,
-            by: ReadBy::Handle,
-        },
+/// The call of a user as a step writes it, with its text.
+fn verb(user: u8, ask: TinyCall) -> Verb {
+    let op = TinyClient::new(user).op(ask, None);
+    let mut verb = recorded_call::verb(&op, Some(&user_letter(user).to_string()));
+    if let (Verb::Send(words) | Verb::Append(words), Some(text)) = (&mut verb, op.text()) {
+        *words = Text::Words(text.clone());
     }
+    verb
 }
 
 /// Only a push names a grant.
 fn left_out(ask: TinyCall) -> Vec<Argument> {
-    match ask {
-        TinyCall::Append | TinyCall::Send => vec![Argument::Epoch],
-        TinyCall::Enter
-        | TinyCall::LeaveQueue
-        | TinyCall::Login
-        | TinyCall::Leave
-        | TinyCall::Claim
-        | TinyCall::Push
-        | TinyCall::Reset
-        | TinyCall::Block
-        | TinyCall::Check => Vec::new(),
+    match matches!(ask, TinyCall::Append | TinyCall::Send) {
+        true => vec![Argument::Epoch],
+        false => Vec::new(),
     }
 }

@@ -5,41 +5,27 @@
 
 use std::ops::ControlFlow;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use rustc_hash::FxHashMap;
 
 use super::tiny::Tiny;
 use super::worlds::{actions, begin, plan};
-use super::{Options, begun, look};
+use super::{Options, look};
+use crate::panics::catch_panic;
+use crate::runner::{Ended, in_order};
 use sim_judge::Judgement;
-use sim_model::outcome::{Action, Class, Judged, SearchProgress, Searched, TinyWorld};
+use sim_model::outcome::{
+    Action, Class, Interrupt, Judged, Progress, SearchProgress, Searched, TinyWorld,
+};
 
 /// The number of states that are expanded before their results are merged.
 const BATCH: usize = 2_048;
 
-/// A state: its predecessor and its last action.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    from: u32,
-    action: Action,
-}
-
-/// A successor state.
-#[derive(Clone, Copy, Debug)]
-struct Child {
-    action: Action,
-    key: u64,
-    faults: u8,
-}
-
 /// The result of expanding one state.
 #[derive(Debug, Default)]
 struct Expansion {
-    /// The successor states.
-    children: Vec<Child>,
+    /// The successor states: the action, the key and the number of faults.
+    children: Vec<(Action, u64, u8)>,
     /// The number of actions that changed nothing.
     unchanged: u64,
     tally: Judged,
@@ -57,10 +43,11 @@ fn tell(tally: &mut Judged, judgement: &Judgement) {
 }
 
 /// Receives the progress, and decides whether to continue.
-pub(super) type Watch<'w> = &'w mut dyn FnMut(SearchProgress) -> ControlFlow<()>;
+type Watch<'w> = &'w mut dyn FnMut(SearchProgress) -> ControlFlow<()>;
 
-/// Searches one world.
-pub(super) fn search(world: TinyWorld, options: &Options, watch: Watch<'_>) -> Searched {
+/// Searches one world, and reports progress now and then. The counts do not depend on the number of
+/// threads.
+pub fn search(world: TinyWorld, options: &Options, watch: Watch<'_>) -> Searched {
     search_from(world, begin(world, &plan(), options.users), options, watch)
 }
 
@@ -76,49 +63,51 @@ pub(super) fn search_from(
         options,
         links: Vec::new(),
         known: FxHashMap::default(),
-        found: begun(world, options),
+        found: Searched {
+            world,
+            users: options.users,
+            depth: options.depth,
+            faults: options.faults,
+            states: 1,
+            by_depth: vec![1],
+            transitions: 0,
+            merged: 0,
+            unchanged: 0,
+            tally: Judged::default(),
+            counterexample: None,
+            wall_ms: 0.0,
+        },
         root,
     };
     let end = search.root.clone().finish();
     search.known.insert(search.root.key(&end), 0);
-    search.found.by_depth.push(1);
-    let mut layer = Layer::Root;
+    let mut layer = vec![None];
     for depth in 0..options.depth {
         let next = search.go_on(depth, &layer, watch);
         if search.found.counterexample.is_some() || next.is_empty() {
             break;
         }
         search.found.by_depth.push(next.len() as u64);
-        layer = Layer::Links(next);
+        layer = next.map(Some).collect();
     }
     search.found
-}
-
-/// The states of one depth.
-#[derive(Clone, Debug)]
-enum Layer {
-    Root,
-    Links(Range<usize>),
 }
 
 struct Search<'o> {
     world: TinyWorld,
     options: &'o Options,
     root: Tiny,
-    links: Vec<Link>,
+    /// Each state: its predecessor and its last action.
+    links: Vec<(u32, Action)>,
     /// The keys of known states, each with its smallest number of faults.
     known: FxHashMap<u64, u8>,
     found: Searched,
 }
 
 impl Search<'_> {
-    /// Expands all states of a layer; returns the new ones.
-    fn go_on(&mut self, depth: u32, layer: &Layer, watch: Watch<'_>) -> Range<usize> {
+    /// Expands all states of a depth, the first of which is none; returns the new ones.
+    fn go_on(&mut self, depth: u32, states: &[Option<usize>], watch: Watch<'_>) -> Range<usize> {
         let first_new = self.links.len();
-        let states: Vec<Option<usize>> = match layer {
-            Layer::Root => vec![None],
-            Layer::Links(range) => range.clone().map(Some).collect(),
-        };
         for batch in states.chunks(BATCH) {
             let so_far = SearchProgress {
                 world: self.world,
@@ -140,36 +129,25 @@ impl Search<'_> {
 
     /// Expands each of these states, on all threads; the results are in the order of the states.
     fn expand_all(&self, depth: u32, states: &[Option<usize>]) -> Vec<Expansion> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(state) = states.get(index) else {
-                    return done;
-                };
-                done.push((index, self.expand(depth, *state)));
-            }
+        let count = states.len() as u64;
+        let expand = |index: u64, _: &Progress| {
+            let index = usize::try_from(index).expect("it is below their number");
+            self.expand(depth, states[index])
         };
-        let jobs = self.options.jobs.get().min(states.len());
-        let mut all: Vec<(usize, Expansion)> = thread::scope(|scope| {
-            let workers: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
-            let mut all = work();
-            for worker in workers {
-                all.extend(worker.join().expect("a worker catches what panics in it"));
-            }
-            all
-        });
-        all.sort_unstable_by_key(|(index, _)| *index);
-        all.into_iter().map(|(_, expansion)| expansion).collect()
+        let mut all = Vec::new();
+        let mut take = |_, ended: Ended<Expansion>| {
+            all.push(ended.expect("an expansion catches what panics in it"));
+            ControlFlow::Continue(())
+        };
+        let jobs = (self.options.jobs, &Interrupt::default());
+        in_order(count, jobs, &expand, &mut take, &mut |_| {});
+        all
     }
 
     fn expand(&self, depth: u32, state: Option<usize>) -> Expansion {
         let mut expansion = Expansion::default();
         let mut tried = None;
-        let ended = catch_unwind(AssertUnwindSafe(|| {
-            self.expand_state(depth, state, &mut tried, &mut expansion);
-        }));
+        let ended = catch_panic(|| self.expand_state(depth, state, &mut tried, &mut expansion));
         if ended.is_err() {
             expansion.broken = Some(tried);
         }
@@ -207,11 +185,7 @@ impl Search<'_> {
             if key == before {
                 expansion.unchanged += 1;
             } else {
-                expansion.children.push(Child {
-                    action,
-                    key,
-                    faults: there.faults(),
-                });
+                expansion.children.push((action, key, there.faults));
             }
         }
     }
@@ -222,12 +196,7 @@ impl Search<'_> {
         found.transitions += expansion.unchanged + expansion.children.len() as u64;
         found.unchanged += expansion.unchanged;
         found.tally.merge(&expansion.tally);
-        for child in expansion.children {
-            let Child {
-                action,
-                key,
-                faults,
-            } = child;
+        for (action, key, faults) in expansion.children {
             // The futures after more faults are included in those after fewer.
             let known = self.known.get(&key).is_some_and(|fewest| *fewest <= faults);
             if !known {
@@ -235,7 +204,7 @@ impl Search<'_> {
                 let from = state.map_or(u32::MAX, |state| {
                     u32::try_from(state).expect("fewer states than fit into memory")
                 });
-                self.links.push(Link { from, action });
+                self.links.push((from, action));
             } else {
                 found.merged += 1;
             }
@@ -253,9 +222,9 @@ impl Search<'_> {
     fn path(&self, state: Option<usize>) -> Vec<Action> {
         let mut path = Vec::new();
         let mut state = state;
-        while let Some(link) = state.and_then(|state| self.links.get(state)) {
-            path.push(link.action);
-            state = usize::try_from(link.from).ok();
+        while let Some((from, action)) = state.and_then(|state| self.links.get(state)) {
+            path.push(*action);
+            state = usize::try_from(*from).ok();
         }
         path.reverse();
         path

@@ -1,4 +1,5 @@
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 
 use chat_types::Time;
 
@@ -6,6 +7,9 @@ use super::search::search_from;
 use super::worlds::{actions, begin, plan};
 use super::*;
 use crate::seed::run_seed;
+use Action::{Call, Crash, Deadline, Disconnect, Lost, Reconnect, Retry};
+use TinyCall::{Append, Block, Check, Claim, Enter, Leave, LeaveQueue, Login, Push, Reset, Send};
+use TinyWorld::{Line, Room};
 use sim_model::history::{ClientEvent, Observer, RunEvent};
 use sim_model::outcome::{Action, Progress, TinyCall};
 use sim_model::protocol::{Code, Read};
@@ -24,6 +28,11 @@ fn key(tiny: &Tiny) -> u64 {
     tiny.key(&tiny.clone().finish())
 }
 
+/// The key of the room after these actions.
+fn in_room(path: &[Action]) -> u64 {
+    key(&after(Room, path))
+}
+
 fn after(world: TinyWorld, path: &[Action]) -> Tiny {
     search::run(&begin(world, &plan(), 3), path)
 }
@@ -31,32 +40,25 @@ fn after(world: TinyWorld, path: &[Action]) -> Tiny {
 #[test]
 fn an_accepted_message_without_an_entry_is_found_at_once() {
     // The judge receives an answer that accepts a message, and the journal has no entry for it.
-    let mut tampered = begin(TinyWorld::Room, &plan(), 3);
+    let mut tampered = begin(Room, &plan(), 3);
     tampered.forge_accepted(0);
-    let found = search_from(TinyWorld::Room, tampered, &options(2), &mut |_| {
+    let found = search_from(Room, tampered, &options(2), &mut |_| {
         ControlFlow::Continue(())
     });
     let path = found.counterexample.unwrap();
     assert_eq!(path.steps.len(), 0);
-    assert!(
-        path.violations
-            .iter()
-            .any(|one| one.property == "durability"),
-        "{:?}",
-        path.violations
-    );
-    let held = found
-        .tally
-        .properties()
-        .find(|(name, _)| *name == "durability");
-    assert_eq!(held.unwrap().1.held, Some(false));
+    let mut broken = path.violations.iter();
+    assert!(broken.any(|one| one.property == "durability"), "{path:?}");
+    let mut judged = found.tally.properties();
+    let durability = judged.find(|(name, _)| *name == "durability");
+    assert_eq!(durability.unwrap().1.held, Some(false));
 }
 
 #[test]
 fn a_message_delivered_twice_is_found_at_its_step() {
-    let mut tampered = begin(TinyWorld::Room, &plan(), 3);
-    for ask in [TinyCall::Claim, TinyCall::Send] {
-        tampered.apply(Action::Call(0, ask));
+    let mut tampered = begin(Room, &plan(), 3);
+    for ask in [Claim, Send] {
+        tampered.apply(Call(0, ask));
     }
     tampered.forge_received_again(1);
     assert!(tampered.violated());
@@ -64,7 +66,7 @@ fn a_message_delivered_twice_is_found_at_its_step() {
 
 #[test]
 fn a_reader_id_reads_the_inbox_alone_and_the_judge_knows_it() {
-    let mut tiny = begin(TinyWorld::Room, &plan(), 3);
+    let mut tiny = begin(Room, &plan(), 3);
     let (room, before, limit) = (None, None, 9);
     let history = Read::History {
         room,
@@ -80,51 +82,27 @@ fn a_reader_id_reads_the_inbox_alone_and_the_judge_knows_it() {
 
 #[test]
 fn a_finished_chat_known_to_all_leads_back_to_its_state() {
-    let fresh = after(TinyWorld::Room, &[]);
-    let spoken = [
-        Action::Call(1, TinyCall::Claim),
-        Action::Call(1, TinyCall::Send),
-        Action::Call(1, TinyCall::Reset),
-    ];
-    let spoken = after(TinyWorld::Room, &spoken);
-    assert_ne!(key(&fresh), key(&spoken), "b knows a grant that is over");
-    let again = [
-        Action::Call(1, TinyCall::Claim),
-        Action::Call(1, TinyCall::Reset),
-    ];
-    assert_eq!(key(&spoken), key(&after(TinyWorld::Room, &again)));
+    let fresh = in_room(&[]);
+    let spoken = [Call(1, Claim), Call(1, Send), Call(1, Reset)];
+    let spoken = in_room(&spoken);
+    assert_ne!(fresh, spoken, "b knows a grant that is over");
+    let again = [Call(1, Claim), Call(1, Reset)];
+    assert_eq!(spoken, in_room(&again));
 }
 
 #[test]
 fn commuting_steps_lead_to_one_state() {
-    let one = [Action::Disconnect(0), Action::Call(1, TinyCall::Claim)];
-    let other = [Action::Call(1, TinyCall::Claim), Action::Disconnect(0)];
-    let (one, other) = (after(TinyWorld::Room, &one), after(TinyWorld::Room, &other));
-    assert_ne!(
-        key(&one),
-        key(&other),
-        "a has not read of the grant in one of them"
-    );
-    let one = [
-        Action::Call(1, TinyCall::Append),
-        Action::Call(0, TinyCall::Claim),
-    ];
-    let other = [
-        Action::Call(0, TinyCall::Claim),
-        Action::Call(1, TinyCall::Append),
-    ];
-    assert_eq!(
-        key(&after(TinyWorld::Room, &one)),
-        key(&after(TinyWorld::Room, &other)),
-        "both appends are refused"
-    );
+    let one = [Disconnect(0), Call(1, Claim)];
+    let other = [Call(1, Claim), Disconnect(0)];
+    let unread = "a has not read of the grant in one of them";
+    assert_ne!(in_room(&one), in_room(&other), "{unread}");
+    let one = [Call(1, Append), Call(0, Claim)];
+    let other = [Call(0, Claim), Call(1, Append)];
+    let refused = "both appends are refused";
+    assert_eq!(in_room(&one), in_room(&other), "{refused}");
     let claims = |first, second| {
-        let path = [
-            Action::Call(0, TinyCall::Claim),
-            Action::Call(first, TinyCall::Claim),
-            Action::Call(second, TinyCall::Claim),
-        ];
-        key(&after(TinyWorld::Room, &path))
+        let path = [Call(0, Claim), Call(first, Claim), Call(second, Claim)];
+        in_room(&path)
     };
     assert_ne!(claims(1, 2), claims(2, 1), "who waits longer matters");
 }
@@ -132,40 +110,35 @@ fn commuting_steps_lead_to_one_state() {
 /// Paths on which a judge once reported a false violation, each found by the search.
 #[test]
 fn correct_paths_have_no_violations() {
-    let call = Action::Call;
-    let left_and_back_before_reading_of_it = [
-        Action::Disconnect(0),
-        call(0, TinyCall::Leave),
-        call(0, TinyCall::Login),
-    ];
+    let left_and_back_before_reading_of_it = [Disconnect(0), Call(0, Leave), Call(0, Login)];
     let read_of_the_first_stay_in_the_second = [
-        call(0, TinyCall::Claim),
-        Action::Crash,
-        call(0, TinyCall::Leave),
-        call(1, TinyCall::Check),
-        call(0, TinyCall::Login),
+        Call(0, Claim),
+        Crash,
+        Call(0, Leave),
+        Call(1, Check),
+        Call(0, Login),
     ];
     let refused_from_memory_after_a_crash = [
-        call(0, TinyCall::Leave),
-        Action::Lost(0, TinyCall::Claim),
-        call(0, TinyCall::Login),
-        Action::Crash,
-        Action::Retry(0),
+        Call(0, Leave),
+        Lost(0, Claim),
+        Call(0, Login),
+        Crash,
+        Retry(0),
     ];
     let away_in_line_and_back_by_a_stream = [
-        Action::Disconnect(0),
-        call(2, TinyCall::Block),
-        call(0, TinyCall::Enter),
-        call(2, TinyCall::Enter),
-        Action::Deadline,
-        Action::Reconnect(0),
-        call(1, TinyCall::Enter),
+        Disconnect(0),
+        Call(2, Block),
+        Call(0, Enter),
+        Call(2, Enter),
+        Deadline,
+        Reconnect(0),
+        Call(1, Enter),
     ];
     for (world, path) in [
-        (TinyWorld::Room, &left_and_back_before_reading_of_it[..]),
-        (TinyWorld::Room, &read_of_the_first_stay_in_the_second),
-        (TinyWorld::Room, &refused_from_memory_after_a_crash),
-        (TinyWorld::Line, &away_in_line_and_back_by_a_stream),
+        (Room, &left_and_back_before_reading_of_it[..]),
+        (Room, &read_of_the_first_stay_in_the_second),
+        (Room, &refused_from_memory_after_a_crash),
+        (Line, &away_in_line_and_back_by_a_stream),
     ] {
         let blamed = after(world, path).finish().judgement.violations;
         assert!(blamed.is_empty(), "{path:?}: {blamed:?}");
@@ -174,26 +147,18 @@ fn correct_paths_have_no_violations() {
 
 #[test]
 fn time_advances_only_by_its_own_step() {
-    let claimed = after(TinyWorld::Room, &[Action::Call(0, TinyCall::Claim)]);
-    let expired = after(
-        TinyWorld::Room,
-        &[Action::Call(0, TinyCall::Claim), Action::Deadline],
-    );
+    let claimed = after(Room, &[Call(0, Claim)]);
+    let expired = after(Room, &[Call(0, Claim), Deadline]);
     assert_ne!(key(&claimed), key(&expired));
-    assert!(claimed.now() < Time(2_000_000) && expired.now() > Time(4_000_000));
+    assert!(claimed.now < Time(2_000_000) && expired.now > Time(4_000_000));
 }
 
 #[test]
 fn a_path_s_steps_read_back_as_written() {
-    let lines: Vec<String> = [
-        Action::Call(0, TinyCall::Claim),
-        Action::Lost(1, TinyCall::Push),
-        Action::Retry(1),
-        Action::Crash,
-    ]
-    .iter()
-    .map(ToString::to_string)
-    .collect();
+    let lines: Vec<String> = [Call(0, Claim), Lost(1, Push), Retry(1), Crash]
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(
         lines,
         [
@@ -227,7 +192,7 @@ fn answers(world: TinyWorld, path: &[Action]) -> [Vec<(u8, String)>; 2] {
     let mut told = Vec::new();
     for action in path {
         let outcome = tiny.apply(*action);
-        if let (Action::Call(user, _) | Action::Retry(user), Some(outcome)) = (action, outcome) {
+        if let (Call(user, _) | Retry(user), Some(outcome)) = (action, outcome) {
             told.push((*user, words(&outcome)));
         }
     }
@@ -235,33 +200,25 @@ fn answers(world: TinyWorld, path: &[Action]) -> [Vec<(u8, String)>; 2] {
     let scenario = parse("path.yaml", &scenario).unwrap();
     let mut seen = Answers::default();
     run_seed(&scenario, 1, &Progress::default(), Some(&mut seen));
-    let set_up = match world {
-        TinyWorld::Line => 6,
-        TinyWorld::Room => 3,
-    };
+    let set_up = if world == Line { 6 } else { 3 };
     let seen = seen.0.into_iter().skip(set_up).take(told.len()).collect();
     [told, seen]
 }
 
 /// Whether the path can be expressed as a scenario: see the head of `script.rs`.
 fn can_be_said(here: &Tiny, action: Action) -> bool {
-    let lost_an_answer = |user: u8| here.clients()[usize::from(user)].unanswered.is_some();
+    let lost_an_answer = |user: u8| here.clients[usize::from(user)].unanswered.is_some();
     let (user, ask) = match action {
-        Action::Call(user, ask) | Action::Lost(user, ask) => (user, ask),
-        Action::Disconnect(user) => return !lost_an_answer(user),
-        Action::Crash => return !(0..3).any(lost_an_answer),
-        Action::Retry(_) | Action::Reconnect(_) | Action::Deadline => return true,
+        Call(user, ask) | Lost(user, ask) => (user, ask),
+        Disconnect(user) => return !lost_an_answer(user),
+        Crash => return !(0..3).any(lost_an_answer),
+        Retry(_) | Reconnect(_) | Deadline => return true,
     };
-    let client = &here.clients()[usize::from(user)];
+    let client = &here.clients[usize::from(user)];
     match ask {
-        TinyCall::Block => false,
-        TinyCall::Leave
-        | TinyCall::Claim
-        | TinyCall::Append
-        | TinyCall::Push
-        | TinyCall::Reset
-        | TinyCall::Send => client.in_room,
-        TinyCall::Enter | TinyCall::LeaveQueue | TinyCall::Login | TinyCall::Check => true,
+        Block => false,
+        Leave | Claim | Append | Push | Reset | Send => client.in_room,
+        Enter | LeaveQueue | Login | Check => true,
     }
 }
 
@@ -293,16 +250,16 @@ fn a_path_s_scenario_gives_the_path_s_answers() {
 #[test]
 fn a_path_s_scenario_repeats_its_waits_and_retries() {
     let path = [
-        Action::Call(0, TinyCall::Claim),
-        Action::Call(1, TinyCall::Claim),
-        Action::Lost(0, TinyCall::Append),
-        Action::Disconnect(2),
-        Action::Deadline,
-        Action::Retry(0),
-        Action::Crash,
-        Action::Reconnect(2),
+        Call(0, Claim),
+        Call(1, Claim),
+        Lost(0, Append),
+        Disconnect(2),
+        Deadline,
+        Retry(0),
+        Crash,
+        Reconnect(2),
     ];
-    let [told, seen] = answers(TinyWorld::Room, &path);
+    let [told, seen] = answers(Room, &path);
     assert_eq!(told, seen);
     assert_eq!(told.last().unwrap(), &(0, "draft of 1".to_owned()));
 }

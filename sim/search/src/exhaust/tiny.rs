@@ -3,15 +3,14 @@
 //! Actions are atomic: a call is submitted, committed, applied and answered within one step. All
 //! that can happen in between is a step of its own.
 
-mod boundary;
-mod received;
+mod border;
 #[cfg(test)]
 mod tests;
 
 use chat_core::{Address, Continuity, Hub, Node, Seq, Ticket, TimerKind};
 use chat_types::{Span, Time};
 
-use super::client::{Client, Unanswered};
+use super::client::Client;
 use super::fingerprint::{Base, Reader, fingerprint, fingerprint_shown};
 use sim_judge::{Judge, Judgement};
 use sim_model::history::{
@@ -19,7 +18,7 @@ use sim_model::history::{
 };
 use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
-use sim_model::protocol::{Answer, CallId, Code, Op, Outcome, ReadBy, Response, User};
+use sim_model::protocol::{Answer, CallId, Code, Op, Outcome, ReadBy, Response};
 use sim_model::server::ServerRecord;
 use sim_user::Credential;
 use sim_world::translate;
@@ -35,9 +34,6 @@ const MOST_BATCHES: u32 = 32;
 
 /// The resolution of deadlines; see `fingerprint.rs`.
 const GRAIN: u64 = 1_000_000;
-
-/// The ticket of a call with its outcome.
-type TicketOutcome = (Ticket, Outcome);
 
 /// A world after all inboxes were drained.
 #[derive(Debug)]
@@ -55,8 +51,8 @@ pub(super) struct End {
 pub(super) struct Tiny {
     node: Node,
     judge: Judge,
-    clients: Vec<Client>,
-    now: Time,
+    pub(super) clients: Vec<Client>,
+    pub(super) now: Time,
     tickets: u64,
     /// Calls whose order among different clients a judge may compare, the first first: waits that
     /// continue, and blocks.
@@ -64,8 +60,9 @@ pub(super) struct Tiny {
     /// The values of growing numbers, as far as any client knows.
     highest: Base,
     /// The number of faults so far.
-    faults: u8,
-    answers: Vec<TicketOutcome>,
+    pub(super) faults: u8,
+    /// Outcomes of calls that nobody has taken yet.
+    answers: Vec<(Ticket, Outcome)>,
 }
 
 impl Tiny {
@@ -116,10 +113,8 @@ impl Tiny {
             state = client.fingerprint(state, base);
             let user = client.user.unwrap_or_default();
             let unread = hub.unread(user, Seq(client.cursor));
-            state = fingerprint_shown(
-                state,
-                format_args!("{:?}", unread.map(|unread| unread.min(2))),
-            );
+            let unread = unread.map(|unread| unread.min(2));
+            state = fingerprint_shown(state, format_args!("{unread:?}"));
         }
         for client in &end.clients {
             state = client.fingerprint(state, base);
@@ -127,55 +122,37 @@ impl Tiny {
         fingerprint_shown(state, format_args!("{:?}", self.order))
     }
 
-    /// The number of faults on the path to this state.
-    pub(super) const fn faults(&self) -> u8 {
-        self.faults
-    }
-
     /// Whether a deadline exists.
     pub(super) fn has_deadline(&self) -> bool {
         !self.node.hub().deadlines().is_empty()
-    }
-
-    pub(super) fn clients(&self) -> &[Client] {
-        &self.clients
     }
 
     /// Performs an action. Returns the client's answer, if it was a call with one.
     pub(super) fn apply(&mut self, action: Action) -> Option<Outcome> {
         self.now += STEP;
         self.faults += u8::from(action.is_fault());
-        let outcome = match action {
-            Action::Call(user, ask) => self.call(user, ask),
-            Action::Lost(user, ask) => {
-                self.call_unanswered(user, ask);
-                None
-            }
-            Action::Retry(user) => self.retry(user),
-            Action::Disconnect(user) => {
-                self.disconnect(user);
-                None
-            }
-            Action::Reconnect(user) => {
-                self.reconnect(user);
-                None
-            }
-            Action::Deadline => {
-                self.pass_time();
-                None
-            }
-            Action::Crash => {
-                self.crash();
-                None
-            }
-        };
+        let mut outcome = None;
+        match action {
+            Action::Call(user, ask) => outcome = self.call(user, ask),
+            Action::Lost(user, ask) => self.call_unanswered(user, ask),
+            Action::Retry(user) => outcome = self.retry(user),
+            Action::Disconnect(user) => self.disconnect(user),
+            Action::Reconnect(user) => self.reconnect(user),
+            Action::Deadline => self.pass_time(),
+            Action::Crash => self.crash(),
+        }
         self.keep_order(action);
         outcome
     }
 
-    /// Makes a call that sets up the world, before steps are counted.
-    pub(super) fn set_up(&mut self, user: u8, ask: TinyCall) {
-        self.apply(Action::Call(user, ask));
+    fn client(&mut self, user: u8) -> &mut Client {
+        &mut self.clients[usize::from(user)]
+    }
+
+    /// The outcome of this call, if there is one.
+    fn take_answer(&mut self, ticket: Ticket) -> Option<Outcome> {
+        let place = self.answers.iter().position(|told| told.0 == ticket)?;
+        Some(self.answers.swap_remove(place).1)
     }
 
     fn call(&mut self, user: u8, ask: TinyCall) -> Option<Outcome> {
@@ -189,53 +166,37 @@ impl Tiny {
         let (call, op) = self.begin(user, ask, RequestKey::Own);
         let called_at = self.now;
         self.request(user, Some(call), &op);
-        self.clients[usize::from(user)].unanswered = Some(Unanswered {
-            call,
-            op,
-            called_at,
-        });
+        self.client(user).unanswered = Some((call, op, called_at));
     }
 
     fn retry(&mut self, user: u8) -> Option<Outcome> {
-        let Unanswered {
-            call,
-            op,
-            called_at,
-        } = self.clients[usize::from(user)].unanswered.take()?;
-        self.record(
-            user,
-            ClientEvent::Retried {
-                call,
-                op: &op,
-                why: Retry::Silence,
-            },
-        );
-        let response = self.request(user, Some(call), &op)?;
-        Some(self.answered(user, (call, called_at), &op, response))
+        let (call, op, called_at) = self.client(user).unanswered.take()?;
+        let (op, why) = (&op, Retry::Silence);
+        self.record(user, ClientEvent::Retried { call, op, why });
+        let response = self.request(user, Some(call), op)?;
+        Some(self.answered(user, (call, called_at), op, response))
     }
 
     /// Starts a call.
     fn begin(&mut self, user: u8, ask: TinyCall, key: RequestKey) -> (CallId, Op) {
         let next = (usize::from(user) + 1) % self.clients.len();
         let other = self.clients[next].user;
-        let client = &mut self.clients[usize::from(user)];
-        let (op, call) = (client.op(ask, other), client.next_call());
-        let intended = self.now;
-        self.record(
-            user,
-            ClientEvent::Called {
-                call,
-                op: &op,
-                intended,
-                key,
-            },
-        );
+        let client = self.client(user);
+        let (op, call) = (client.op(ask, other), CallId(client.calls));
+        client.calls += 1;
+        let called = ClientEvent::Called {
+            call,
+            op: &op,
+            intended: self.now,
+            key,
+        };
+        self.record(user, called);
         (call, op)
     }
 
     /// Submits a request to the server, and returns its answer, if there is one.
     fn request(&mut self, user: u8, key: Option<CallId>, op: &Op) -> Option<Outcome> {
-        let client = &self.clients[usize::from(user)];
+        let client = self.client(user);
         let secret = client.secret();
         let who = match client.user {
             Some(_) => Credential::Handle { secret },
@@ -245,8 +206,7 @@ impl Tiny {
         let ticket = self.ticket();
         let from = Address(u64::from(user));
         self.submit(user, ticket, &translate::call(who, from, key, op.clone()));
-        let place = self.answers.iter().position(|told| told.0 == ticket)?;
-        Some(self.answers.swap_remove(place).1)
+        self.take_answer(ticket)
     }
 
     fn answered(
@@ -259,22 +219,16 @@ impl Tiny {
         if let Ok(Response::Read(Answer::Page { page, .. })) = &outcome {
             self.deliver(user, page, DeliveryPath::Check);
         }
-        let client = &mut self.clients[usize::from(user)];
-        client.learn(&outcome);
-        self.record(
-            user,
-            ClientEvent::Answered {
-                call,
-                op,
-                called_at,
-                intended: called_at,
-                outcome: &outcome,
-            },
-        );
-        if outcome
-            .as_ref()
-            .is_err_and(|refusal| refusal.is(Code::UnknownHandle))
-        {
+        self.client(user).learn(&outcome);
+        let answered = ClientEvent::Answered {
+            call,
+            op,
+            called_at,
+            intended: called_at,
+            outcome: &outcome,
+        };
+        self.record(user, answered);
+        if matches!(&outcome, Err(refusal) if refusal.is(Code::UnknownHandle)) {
             self.forget(user);
         }
         outcome
@@ -283,14 +237,14 @@ impl Tiny {
     /// Handles the end of a client's registration. The client does not register again.
     fn forget(&mut self, user: u8) {
         self.record(user, ClientEvent::Forgot { returns: false });
-        let client = &mut self.clients[usize::from(user)];
+        let client = self.client(user);
         client.user = None;
         client.unanswered = None;
         client.in_room = false;
     }
 
     fn disconnect(&mut self, user: u8) {
-        if let Some(stream) = self.clients[usize::from(user)].stream.take() {
+        if let Some(stream) = self.client(user).stream.take() {
             self.record(user, ClientEvent::StreamClosed);
             self.host().gone(stream);
             self.node.close_stream(stream);
@@ -298,17 +252,16 @@ impl Tiny {
         }
     }
 
-    pub(super) fn reconnect(&mut self, user: u8) {
+    fn reconnect(&mut self, user: u8) {
         let ticket = self.ticket();
-        let client = &self.clients[usize::from(user)];
+        let client = self.client(user);
         let secret = client.secret();
         let (who, after) = (Credential::Handle { secret }, Some(client.cursor));
+        client.stream = Some(ticket);
         let ask = translate::open_stream(who, ReadBy::Handle, after);
-        self.clients[usize::from(user)].stream = Some(ticket);
         self.submit(user, ticket, &ask);
-        let told = self.answers.iter().position(|told| told.0 == ticket);
-        if let Some(Err(_)) = told.map(|place| self.answers.swap_remove(place).1) {
-            self.clients[usize::from(user)].stream = None;
+        if let Some(Err(_)) = self.take_answer(ticket) {
+            self.client(user).stream = None;
             self.forget(user);
         }
     }
@@ -329,25 +282,22 @@ impl Tiny {
     /// Crashes the server, and restarts it at once from a snapshot of the committed state.
     fn crash(&mut self) {
         let at = self.now;
-        self.judge.observe_world(&WorldRecord::Down {
-            at,
-            how: Outage::CrashUnsynced,
-        });
+        let how = Outage::CrashUnsynced;
+        self.judge.observe_world(&WorldRecord::Down { at, how });
         self.show(&ServerRecord::Crashed { at });
         let snapshot = self.node.hub().snapshot();
         let hub = Hub::restore(&snapshot).expect("a snapshot of this very state");
         let config = hub.config().clone();
-        self.judge.observe_server(&ServerRecord::Restarted {
+        self.show(&ServerRecord::Restarted {
             at,
             config: &config,
             continuity: Continuity::Whole,
         });
         self.node = Node::resume(hub, config, Continuity::Whole);
         self.node.collect_posted();
-        for user in 0..self.clients.len() {
-            let number = self.clients[user].number;
-            if self.clients[user].stream.take().is_some() {
-                self.record(number, ClientEvent::StreamClosed);
+        for user in 0..self.users() {
+            if self.client(user).stream.take().is_some() {
+                self.record(user, ClientEvent::StreamClosed);
             }
         }
         self.settle();
@@ -364,9 +314,9 @@ impl Tiny {
         self.clients.iter().find(holder).map(|client| client.number)
     }
 
-    /// Whether this client is registered.
-    pub(super) fn is_registered(&self, user: u8) -> bool {
-        self.clients[usize::from(user)].user.is_some()
+    /// The number of clients.
+    pub(super) fn users(&self) -> u8 {
+        u8::try_from(self.clients.len()).expect("a tiny world has few clients")
     }
 
     /// Ends a path: drains every inbox, and judges the whole history.
@@ -374,11 +324,10 @@ impl Tiny {
         self.now += STEP;
         let at = self.now;
         self.judge.observe_world(&WorldRecord::Healed { at });
-        for user in 0..self.clients.len() {
-            let number = self.clients[user].number;
-            self.drain(number);
+        for user in 0..self.users() {
+            self.drain(user);
         }
-        let sizes: Vec<_> = self.node.sizes();
+        let sizes = self.node.sizes();
         let sizes: Vec<_> = sizes.iter().map(|s| (s.name, s.size, s.limit)).collect();
         let at = self.now;
         self.judge.observe_world(&WorldRecord::Sizes {
@@ -399,10 +348,9 @@ impl Tiny {
         // The first answer contains all that was unread; the one after it is empty.
         for _ in 0..MOST_BATCHES {
             self.now += STEP;
-            let before = self.clients[usize::from(user)].cursor;
-            let outcome = self
-                .is_registered(user)
-                .then(|| self.call(user, TinyCall::Check));
+            let client = self.client(user);
+            let (before, is_registered) = (client.cursor, client.user.is_some());
+            let outcome = is_registered.then(|| self.call(user, TinyCall::Check));
             match outcome.flatten() {
                 Some(Ok(Response::Read(Answer::Page { page, .. })))
                     if page.unread > 0 || page.cursor.0 > before => {}
@@ -414,15 +362,5 @@ impl Tiny {
             }
         }
         panic!("an inbox has no end");
-    }
-
-    /// The current time.
-    pub(super) const fn now(&self) -> Time {
-        self.now
-    }
-
-    /// The participants of the clients.
-    pub(super) fn users(&self) -> Vec<Option<User>> {
-        self.clients.iter().map(|client| client.user).collect()
     }
 }

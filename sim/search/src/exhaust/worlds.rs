@@ -4,6 +4,7 @@ use sim_model::outcome::{Action, TinyCall, TinyWorld};
 
 use super::client::Client;
 use super::tiny::Tiny;
+use TinyCall::{Append, Block, Check, Claim, Enter, Leave, LeaveQueue, Login, Push, Reset, Send};
 use sim_model::plan::Plan;
 
 /// The server of both worlds. Spans are whole seconds and differ from one another, so that lease,
@@ -26,35 +27,17 @@ users: [a]
 steps: [{ at: 0s, user: a, do: check }]
 ";
 
-/// The calls of a world.
-const fn asks(world: TinyWorld) -> &'static [TinyCall] {
+/// The calls of a world, and those whose answers may be lost: whose repetition could show an error.
+const fn asks(world: TinyWorld) -> (&'static [TinyCall], &'static [TinyCall]) {
     match world {
-        TinyWorld::Line => &[
-            TinyCall::Enter,
-            TinyCall::LeaveQueue,
-            TinyCall::Send,
-            TinyCall::Leave,
-            TinyCall::Block,
-            TinyCall::Check,
-        ],
-        TinyWorld::Room => &[
-            TinyCall::Claim,
-            TinyCall::Append,
-            TinyCall::Push,
-            TinyCall::Send,
-            TinyCall::Reset,
-            TinyCall::Leave,
-            TinyCall::Login,
-            TinyCall::Check,
-        ],
-    }
-}
-
-/// The calls whose answers may be lost: those whose repetition could show an error.
-const fn losable(world: TinyWorld) -> &'static [TinyCall] {
-    match world {
-        TinyWorld::Line => &[TinyCall::Enter, TinyCall::Send, TinyCall::Leave],
-        TinyWorld::Room => &[TinyCall::Claim, TinyCall::Append, TinyCall::Push],
+        TinyWorld::Line => (
+            &[Enter, LeaveQueue, Send, Leave, Block, Check],
+            &[Enter, Send, Leave],
+        ),
+        TinyWorld::Room => (
+            &[Claim, Append, Push, Send, Reset, Leave, Login, Check],
+            &[Claim, Append, Push],
+        ),
     }
 }
 
@@ -65,15 +48,15 @@ pub(super) fn begin(world: TinyWorld, plan: &Plan, users: u8) -> Tiny {
     for user in 0..users {
         match world {
             TinyWorld::Line => {
-                tiny.set_up(user, TinyCall::Enter);
-                tiny.set_up(user, TinyCall::LeaveQueue);
+                tiny.apply(Action::Call(user, Enter));
+                tiny.apply(Action::Call(user, LeaveQueue));
             }
-            TinyWorld::Room => tiny.set_up(user, TinyCall::Login),
+            TinyWorld::Room => drop(tiny.apply(Action::Call(user, Login))),
         }
         tiny.apply(Action::Reconnect(user));
     }
     for user in 0..users {
-        tiny.set_up(user, TinyCall::Check);
+        tiny.apply(Action::Call(user, Check));
     }
     tiny
 }
@@ -81,19 +64,16 @@ pub(super) fn begin(world: TinyWorld, plan: &Plan, users: u8) -> Tiny {
 /// The possible actions, in a fixed order. `faults` is the largest number of faults on one path.
 pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> {
     let mut actions = Vec::new();
-    for client in tiny.clients().iter().filter(|client| client.user.is_some()) {
+    for client in tiny.clients.iter().filter(|client| client.user.is_some()) {
         let user = client.number;
         let may = |ask: &&TinyCall| may_ask(client, **ask);
-        actions.extend(
-            asks(world)
-                .iter()
-                .filter(may)
-                .map(|ask| Action::Call(user, *ask)),
-        );
+        let (asks, losable) = asks(world);
+        let asks = asks.iter().filter(may);
+        actions.extend(asks.map(|ask| Action::Call(user, *ask)));
         if client.unanswered.is_some() {
             actions.push(Action::Retry(user));
         } else {
-            let losable = losable(world).iter().filter(may);
+            let losable = losable.iter().filter(may);
             actions.extend(losable.map(|ask| Action::Lost(user, *ask)));
         }
         actions.push(match client.stream {
@@ -105,7 +85,7 @@ pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> 
         actions.push(Action::Deadline);
     }
     actions.push(Action::Crash);
-    actions.retain(|action| !action.is_fault() || tiny.faults() < faults);
+    actions.retain(|action| !action.is_fault() || tiny.faults < faults);
     actions
 }
 
@@ -113,16 +93,11 @@ pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> 
 /// that will probably be refused is possible.
 fn may_ask(client: &Client, ask: TinyCall) -> bool {
     match ask {
-        TinyCall::Enter | TinyCall::LeaveQueue | TinyCall::Block => true,
+        Enter | LeaveQueue | Block => true,
         // A client with a stream has received all that a check could return.
-        TinyCall::Check => client.stream.is_none(),
-        TinyCall::Login => !client.in_room,
-        TinyCall::Leave
-        | TinyCall::Claim
-        | TinyCall::Append
-        | TinyCall::Push
-        | TinyCall::Reset
-        | TinyCall::Send => client.room.is_some(),
+        Check => client.stream.is_none(),
+        Login => !client.in_room,
+        Leave | Claim | Append | Push | Reset | Send => client.room.is_some(),
     }
 }
 

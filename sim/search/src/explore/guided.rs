@@ -60,13 +60,8 @@ pub(super) fn explore(
             progress.advance(chat_types::Span::ZERO, 0, family.steps);
             family
         };
-        flow = all.round(
-            (count, &trial_of),
-            what,
-            &attempt,
-            Exploration::take_family,
-            listener,
-        );
+        let take = Exploration::take_family;
+        flow = all.round((count, &trial_of), what, &attempt, take, listener);
     }
     all
 }

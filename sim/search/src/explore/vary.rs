@@ -69,12 +69,8 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> DrawnPlan {
     } else if everyday::is_blank(&plan) {
         everyday::draw(&mut plan, &mut dice);
         // A theme with its own faults mostly keeps to those.
-        if dice.one_in(if plan.faults.is_empty() { 2 } else { 8 }) {
-            plan.faults.clear();
-            dice.say("no faults");
-        } else {
-            faults::draw(&mut plan, &mut dice);
-        }
+        let none_in = if plan.faults.is_empty() { 2 } else { 8 };
+        faults::maybe(none_in, &mut plan, &mut dice);
     } else if dice.one_in(16) {
         dice.say("own form");
         users::cap_arrivals(&mut plan, OWN_USERS);
@@ -89,12 +85,7 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> DrawnPlan {
         environment::draw(&mut plan, &mut dice);
         let arrivals = users::arrivals_end(&plan);
         plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[2_u32, 4, 8])));
-        if dice.one_in(3) {
-            plan.faults.clear();
-            dice.say("no faults");
-        } else {
-            faults::draw(&mut plan, &mut dice);
-        }
+        faults::maybe(3, &mut plan, &mut dice);
         plan.liveness = plan.liveness.max(Span::secs(120));
     }
     // Drawn last, so that a seed with one server is as it was.
@@ -103,7 +94,7 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> DrawnPlan {
     }
     DrawnPlan {
         plan,
-        drew: dice.into_drew(),
+        drew: dice.drew,
     }
 }
 

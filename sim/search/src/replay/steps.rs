@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use chat_core::{Hub, RoomId, UserId};
 use chat_types::{Address, Config, Span, Time};
-use sim_model::draw::{Quantiles, Shape};
 use sim_model::history::{ClientEvent, NetworkRecord, Observer as _, Record, RequestKey, RunEvent};
 use sim_model::plan::{
     Capacity, Fault, FaultKind, Network, OperatorAct, OperatorVerb, Outage, Plan,
@@ -19,7 +18,7 @@ use sim_model::protocol::{Agent, CallId, Command, EnterQueue, Op, Refusal, Reply
 use sim_model::run_log::RunLog;
 use sim_model::server::{Caller, Entry, Implied, Operate, SecretHash};
 
-use crate::shrink::record::{Fidelity, Names, StepWriter};
+use crate::shrink::record::{Fidelity, Names, StepWriter, fixed};
 
 /// The time between the last entry before a restart and the crash.
 const BEFORE_CRASH: Span = Span::millis(1);
@@ -32,6 +31,7 @@ const APART: Span = Span::micros(50);
 const AFTER: Span = Span::secs(1);
 
 /// Writes the scenario.
+#[derive(Default)]
 pub(super) struct Steps {
     log: RunLog,
     /// The clients that open a stream, as soon as they can.
@@ -52,12 +52,7 @@ pub(super) struct Steps {
     /// Since when a user has no stream.
     closed: BTreeMap<Agent, Time>,
     faults: Vec<Fault>,
-    left_out: OmittedEntries,
-}
-
-/// The entries without a form in steps.
-#[derive(Clone, Copy, Debug, Default)]
-struct OmittedEntries {
+    /// The numbers of retries and of operators' acts, which have no form in steps.
     retries: u64,
     acts: u64,
 }
@@ -70,24 +65,14 @@ impl Steps {
         let before = Span(ENTERING.0 * (entered.len() as u64 + 1));
         let start = Time(at.0.saturating_sub(before.0));
         let mut steps = Self {
-            log: RunLog::default(),
-            streams: BTreeSet::new(),
             config: hub.config().clone(),
             start,
             last_at: start,
-            agents: BTreeMap::new(),
-            users: BTreeMap::new(),
-            calls: 0,
-            addresses: BTreeSet::new(),
-            keys: BTreeSet::new(),
-            ahead: Span::ZERO,
-            closed: BTreeMap::new(),
-            faults: Vec::new(),
-            left_out: OmittedEntries::default(),
+            ..Self::default()
         };
-        for (user, handle) in callers.iter().map(|(handle, user)| (*user, *handle)) {
-            let agent = steps.agent(handle);
-            steps.users.insert(user, agent);
+        for (handle, user) in callers {
+            let agent = steps.agent(*handle);
+            steps.users.insert(*user, agent);
         }
         for (number, (user, op)) in entered.into_iter().enumerate() {
             let agent = steps.agent_of(user);
@@ -116,7 +101,7 @@ impl Steps {
                     self.users.insert(UserId(user), agent);
                 }
                 if key.is_some_and(|key| !self.keys.insert((handle, key))) {
-                    self.left_out.retries += 1;
+                    self.retries += 1;
                     return;
                 }
                 let key = key.map_or(RequestKey::None, |_| RequestKey::Own);
@@ -145,7 +130,7 @@ impl Steps {
         for (agent, since) in std::mem::take(&mut self.closed) {
             self.record_disconnect(agent, since, end);
         }
-        let at_once = Arc::new(Quantiles::new(Shape::Fixed(1)));
+        let at_once = fixed(1);
         let plan = Plan {
             duration: end.since(self.start),
             server: self.config,
@@ -161,16 +146,13 @@ impl Steps {
             },
             ..base.clone()
         };
-        let OmittedEntries { retries, acts } = self.left_out;
         let counted = [
-            (retries, "calls repeated an earlier one with its key"),
-            (acts, "acts of operators have no form in steps"),
+            (self.retries, "calls repeated an earlier one with its key"),
+            (self.acts, "acts of operators have no form in steps"),
         ];
-        let left_out = counted
-            .iter()
-            .filter(|(times, _)| *times > 0)
-            .map(|(times, what)| format!("Left out: {times} {what}."));
-        let notes = left_out.collect();
+        let left_out = counted.iter().filter(|(times, _)| *times > 0);
+        let notes = left_out.map(|(times, what)| format!("Left out: {times} {what}."));
+        let notes = notes.collect();
         let mut steps = StepWriter::read(&self.log, self.start, Names::Others, Fidelity::Packets);
         for agent in self.streams {
             steps.has_stream(agent);
@@ -262,14 +244,10 @@ impl Steps {
             | Operate::Unban { .. }
             | Operate::MuteAddress { .. }
             | Operate::BanAddress { .. }
-            | Operate::UnbanAddress { .. } => {
-                self.left_out.acts += 1;
-                return;
-            }
+            | Operate::UnbanAddress { .. } => return self.acts += 1,
         };
         let Some(Agent(user)) = self.users.get(user).copied() else {
-            self.left_out.acts += 1;
-            return;
+            return self.acts += 1;
         };
         let act = OperatorAct {
             verb,
@@ -291,13 +269,11 @@ fn entered(hub: &Hub, callers: &BTreeMap<SecretHash, UserId>) -> Vec<(UserId, Op
             rooms.entry(*room).or_default().push(*user);
         }
     }
-    let enter = || {
-        Op::Command(Command::EnterQueue(EnterQueue {
-            user_id: None,
-            display_name: None,
-            interests: Arc::default(),
-        }))
-    };
+    let enter = Op::Command(Command::EnterQueue(EnterQueue {
+        user_id: None,
+        display_name: None,
+        interests: Arc::default(),
+    }));
     for (room, users) in rooms {
         match hub.room_name(room) {
             Some(name) => calls.extend(users.into_iter().map(|user| {
@@ -307,14 +283,14 @@ fn entered(hub: &Hub, callers: &BTreeMap<SecretHash, UserId>) -> Vec<(UserId, Op
                 });
                 (user, login)
             })),
-            None => calls.extend(hub.members_of(room).map(|user| (user, enter()))),
+            None => calls.extend(hub.members_of(room).map(|user| (user, enter.clone()))),
         }
     }
     let waiting = callers.values().filter(|user| {
         let view = hub.participant_view(**user);
         view.is_some_and(|view| view.waiting_since.is_some())
     });
-    calls.extend(waiting.map(|user| (*user, enter())));
+    calls.extend(waiting.map(|user| (*user, enter.clone())));
     calls
 }
 
@@ -322,13 +298,10 @@ fn entered(hub: &Hub, callers: &BTreeMap<SecretHash, UserId>) -> Vec<(UserId, Op
 fn plain(op: &Op, number: u32) -> Op {
     let text = |text: &Arc<str>| -> Arc<str> {
         let letter = if text.is_ascii() { 'x' } else { 'ä' };
-        let mut words = number.to_string();
-        let length = text.chars().count();
-        words.extend(std::iter::repeat_n(
-            letter,
-            length.saturating_sub(words.len()),
-        ));
-        words.chars().take(length.max(1)).collect::<String>().into()
+        let number = number.to_string();
+        let letters = number.chars().chain(std::iter::repeat(letter));
+        let length = text.chars().count().max(1);
+        letters.take(length).collect::<String>().into()
     };
     let mut op = op.clone();
     if let Op::Command(

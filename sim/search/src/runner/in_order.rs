@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use sim_model::outcome::Interrupt;
@@ -20,29 +21,8 @@ pub(crate) type Ended<T> = Result<T, String>;
 /// Takes a result by its number, and returns whether to continue.
 pub(crate) type Take<'a, T> = dyn FnMut(u64, Ended<T>) -> ControlFlow<()> + 'a;
 
-/// State shared by the workers and the caller.
-struct Shared<T> {
-    next_to_start: u64,
-    next_to_take: u64,
-    /// The number of pieces; reduced when the caller stops early.
-    count: u64,
-    ready: BTreeMap<u64, Ended<T>>,
-}
-
-struct Monitor<T> {
-    shared: Mutex<Shared<T>>,
-    changed: Condvar,
-}
-
-impl<T> Monitor<T> {
-    /// A panicking worker does not hold the lock, so the guarded state is consistent.
-    fn lock(&self) -> MutexGuard<'_, Shared<T>> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Runs pieces 0 to `count` and passes each result to `take` in order, until it returns `Break`.
-/// Each thread stores at most a few results: a thread that is far ahead of the slowest waits.
+/// Few results are stored: a piece is begun only when all are taken that are far before it.
 /// Pieces in progress at a `Break` are finished and dropped, so that the taken results do not
 /// depend on the number of threads. An interrupt is a `Break` before the next result.
 ///
@@ -54,98 +34,60 @@ pub(crate) fn in_order<T: Send>(
     take: &mut Take<'_, T>,
     tick: &mut dyn FnMut(&Progress),
 ) {
-    let progress = Progress::until(interrupt.clone());
-    let monitor = Monitor {
-        shared: Mutex::new(Shared {
-            next_to_start: 0,
-            next_to_take: 0,
-            count,
-            ready: BTreeMap::new(),
-        }),
-        changed: Condvar::new(),
-    };
+    let progress = &Progress::until(interrupt.clone());
     let jobs = count.min(jobs.get() as u64);
+    let window = jobs * 2;
+    let (begin, pieces) = channel();
+    let (end, results) = channel();
+    // A panicking worker does not hold the lock.
+    let pieces = &Mutex::new(pieces);
+    let next = move || {
+        let pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        pieces.recv().ok()
+    };
     std::thread::scope(|scope| {
         for _ in 0..jobs {
-            scope.spawn(|| work(jobs * 2, &monitor, run, &progress));
+            let end = end.clone();
+            scope.spawn(move || {
+                while let Some(index) = next() {
+                    let ended = catch_panic(|| run(index, progress));
+                    // After a `Break` nobody waits for it.
+                    let _ = end.send((index, ended));
+                }
+            });
         }
+        // All workers hold the other end of the channel until `begin` is dropped.
+        let begin_piece = |index| {
+            if index < count {
+                let _ = begin.send(index);
+            }
+        };
+        (0..window).for_each(begin_piece);
+        let mut ready = BTreeMap::new();
         for index in 0..count {
-            let ended = wait_for(index, &monitor, &progress, tick);
-            let taken = match ended {
-                Some(ended) => take(index, ended),
-                None => ControlFlow::Break(()),
+            let ended = loop {
+                let ended = ready.remove(&index);
+                // The interrupt was set before it could cut this piece short.
+                if progress.is_interrupted() {
+                    break None;
+                }
+                if ended.is_some() {
+                    break ended;
+                }
+                match results.recv_timeout(TICK) {
+                    Ok((index, ended)) => drop(ready.insert(index, ended)),
+                    Err(_) => tick(progress),
+                }
             };
+            begin_piece(index + window);
+            let taken = ended.map(|ended| take(index, ended));
             progress.finish_seed();
-            if taken.is_break() {
-                monitor.lock().count = 0;
-                monitor.changed.notify_all();
+            if taken.is_none_or(|taken| taken.is_break()) {
                 break;
             }
         }
+        drop(begin);
+        // Pieces that are not begun yet are dropped.
+        while next().is_some() {}
     });
-}
-
-/// Runs one piece after another until none is left.
-fn work<T: Send>(
-    window: u64,
-    monitor: &Monitor<T>,
-    run: &(dyn Fn(u64, &Progress) -> T + Sync),
-    progress: &Progress,
-) {
-    loop {
-        let index = {
-            let mut shared = monitor.lock();
-            loop {
-                if shared.next_to_start >= shared.count {
-                    return;
-                }
-                if shared.next_to_start < shared.next_to_take + window {
-                    break;
-                }
-                shared = monitor
-                    .changed
-                    .wait(shared)
-                    .unwrap_or_else(PoisonError::into_inner);
-            }
-            shared.next_to_start += 1;
-            shared.next_to_start - 1
-        };
-        let ended = catch_panic(|| run(index, progress));
-        monitor.lock().ready.insert(index, ended);
-        monitor.changed.notify_all();
-    }
-}
-
-/// Waits for the result of one piece, and tells the workers that it is taken. None after an
-/// interrupt, which may have cut the piece short.
-fn wait_for<T>(
-    index: u64,
-    monitor: &Monitor<T>,
-    progress: &Progress,
-    tick: &mut dyn FnMut(&Progress),
-) -> Option<Ended<T>> {
-    let mut shared = monitor.lock();
-    loop {
-        let ready = shared.ready.remove(&index);
-        // The interrupt was set before it could cut this piece short.
-        if progress.is_interrupted() {
-            return None;
-        }
-        if let Some(ended) = ready {
-            shared.next_to_take = index + 1;
-            drop(shared);
-            monitor.changed.notify_all();
-            return Some(ended);
-        }
-        let (guard, timeout) = monitor
-            .changed
-            .wait_timeout(shared, TICK)
-            .unwrap_or_else(PoisonError::into_inner);
-        shared = guard;
-        if timeout.timed_out() {
-            drop(shared);
-            tick(progress);
-            shared = monitor.lock();
-        }
-    }
 }

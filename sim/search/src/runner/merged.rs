@@ -22,9 +22,11 @@ use super::unlucky::Unlucky;
 const LIST_LIMIT: usize = 1_000;
 
 /// The outcomes of seeds, added in order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Merged {
-    seeds: Seeds,
+    /// The first seed, and the number of them.
+    first: u64,
+    count: u64,
     /// The number of seeds that were added.
     added: u64,
     hash: u64,
@@ -70,33 +72,15 @@ impl<T> Listed<T> {
             self.left_out += 1;
         }
     }
-
-    fn count(&self) -> u64 {
-        self.items.len() as u64 + self.left_out
-    }
 }
 
 impl Merged {
     pub(super) fn new(seeds: Seeds) -> Self {
         Self {
-            seeds,
-            added: 0,
+            first: seeds.first,
+            count: seeds.count.get(),
             hash: HASH_OFFSET,
-            virtual_span: Span::ZERO,
-            users: 0,
-            by_persona: Vec::new(),
-            steps: 0,
-            properties: BTreeMap::new(),
-            violations: Listed::default(),
-            failing: Listed::default(),
-            counts: Counts::default(),
-            metrics: None,
-            thresholds: Vec::new(),
-            tally: Tally::default(),
-            stuck: Listed::default(),
-            rest: Unlucky::default(),
-            left_out: Unlucky::default(),
-            timeline: Timeline::default(),
+            ..Self::default()
         }
     }
 
@@ -107,13 +91,14 @@ impl Merged {
             Ok(outcome) => self.add_outcome(seed, outcome),
             Err(words) => {
                 self.add_hash(0);
-                self.failing.push(FailingSeed {
-                    seed,
-                    trace_hash: None,
-                });
+                self.add_failing(seed, None);
                 self.violations.push(Violation::of_panic(&words, seed));
             }
         }
+    }
+
+    fn add_failing(&mut self, seed: u64, trace_hash: Option<u64>) {
+        self.failing.push(FailingSeed { seed, trace_hash });
     }
 
     fn add_outcome(&mut self, seed: u64, outcome: SeedOutcome) {
@@ -131,23 +116,20 @@ impl Merged {
             known.or_default().add(&property);
         }
         if !outcome.violations.is_empty() {
-            self.failing.push(FailingSeed {
-                seed,
-                trace_hash: Some(outcome.trace_hash),
-            });
+            self.add_failing(seed, Some(outcome.trace_hash));
         }
         for violation in outcome.violations {
             self.violations.push(Violation { seed, ..violation });
         }
-        self.rest
-            .add(seed, outcome.stuck.len() as u64, outcome.users);
+        let (stuck, users) = (outcome.stuck.len() as u64, outcome.users);
+        self.rest.add(seed, stuck, users);
         let left_out = outcome.metrics.left_out().values().sum();
-        self.left_out.add(seed, left_out, outcome.users);
+        self.left_out.add(seed, left_out, users);
         for stuck in outcome.stuck {
             self.stuck.push(Stuck { seed, ..stuck });
         }
         self.add_thresholds(seed, outcome.thresholds);
-        add_counts(&mut self.counts, &outcome.counts);
+        self.counts = sums(&self.counts, &outcome.counts);
         match &mut self.metrics {
             None => self.metrics = Some(outcome.metrics),
             Some(metrics) => metrics.merge(&outcome.metrics),
@@ -158,7 +140,7 @@ impl Merged {
 
     /// A threshold applies to each seed by itself: one seed that crosses it counts.
     fn add_thresholds(&mut self, seed: u64, thresholds: Vec<ThresholdResult>) {
-        let several = self.seeds.count.get() > 1;
+        let several = self.count > 1;
         for (index, theirs) in thresholds.into_iter().enumerate() {
             let crossed = theirs.met == Some(false);
             let theirs = ThresholdResult {
@@ -177,12 +159,11 @@ impl Merged {
 
     /// The thresholds over all seeds. If every seed met a threshold, the common figure is shown
     /// where it means the same.
-    fn judged_thresholds(&mut self, plan: &Plan) -> Vec<ThresholdResult> {
-        let together = match &self.metrics {
-            Some(metrics) => metrics.thresholds(plan, &self.counts, self.stuck.count()),
-            None => Vec::new(),
-        };
-        let mut judged = std::mem::take(&mut self.thresholds);
+    fn judged_thresholds(&self, plan: &Plan) -> Vec<ThresholdResult> {
+        let stuck = self.stuck.items.len() as u64 + self.stuck.left_out;
+        let metrics = self.metrics.iter();
+        let together = metrics.flat_map(|metrics| metrics.thresholds(plan, &self.counts, stuck));
+        let mut judged = self.thresholds.clone();
         for (each, all) in judged.iter_mut().zip(together) {
             if each.met == Some(true) && all.met == Some(true) {
                 each.measured = all.measured;
@@ -194,11 +175,10 @@ impl Merged {
     /// The hash of a run with one seed is that of the seed. With several seeds, it is FNV-1a over
     /// their hashes in order.
     fn add_hash(&mut self, hash: u64) {
-        if self.seeds.count.get() == 1 {
-            self.hash = hash;
-            return;
-        }
-        self.hash = fold(self.hash, &hash.to_le_bytes());
+        self.hash = match self.count {
+            1 => hash,
+            _ => fold(self.hash, &hash.to_le_bytes()),
+        };
     }
 
     /// The number of seeds so far.
@@ -226,9 +206,9 @@ impl Merged {
 
     /// The judged result of all seeds. The caller adds the command that repeats it.
     #[must_use]
-    pub fn finish(mut self, plan: &Plan, wall: Duration) -> Summary {
-        let sometimes: BTreeMap<String, u64> = Point::ALL
-            .iter()
+    pub fn finish(self, plan: &Plan, wall: Duration) -> Summary {
+        let points = Point::ALL.iter();
+        let sometimes: BTreeMap<String, u64> = points
             .map(|point| (point.name().to_owned(), self.tally.count(*point)))
             .collect();
         let thresholds = self.judged_thresholds(plan);
@@ -252,7 +232,7 @@ impl Merged {
         let mut result = RunResult {
             scenario: plan.name.clone(),
             scenario_hash: scenario_hash(plan),
-            seed: self.seeds.first,
+            seed: self.first,
             seeds: self.added,
             interrupted: false,
             verdict,
@@ -284,7 +264,7 @@ impl Merged {
             shrunk: None,
             live: None,
         };
-        if self.added < self.seeds.count.get() {
+        if self.added < self.count {
             result.interrupt();
         }
         Summary {
@@ -315,30 +295,19 @@ fn scenario_hash(plan: &Plan) -> String {
     format!("{:016x}", fold(HASH_OFFSET, text.as_bytes()))
 }
 
-fn add_counts(mine: &mut Counts, theirs: &Counts) {
-    // Destructured, so that a new count cannot be forgotten here.
-    let Counts {
-        attempted,
-        accepted,
-        refused,
-        unanswered,
-        delivered,
-        lost,
-        gapped,
-        duplicated,
-        reordered,
-        phantom,
-        skipped,
-    } = *theirs;
-    mine.attempted += attempted;
-    mine.accepted += accepted;
-    mine.refused += refused;
-    mine.unanswered += unanswered;
-    mine.delivered += delivered;
-    mine.lost += lost;
-    mine.gapped += gapped;
-    mine.duplicated += duplicated;
-    mine.reordered += reordered;
-    mine.phantom += phantom;
-    mine.skipped += skipped;
+/// The sums of all counts. Every field is named, so that a new count cannot be forgotten here.
+const fn sums(one: &Counts, other: &Counts) -> Counts {
+    Counts {
+        attempted: one.attempted + other.attempted,
+        accepted: one.accepted + other.accepted,
+        refused: one.refused + other.refused,
+        unanswered: one.unanswered + other.unanswered,
+        delivered: one.delivered + other.delivered,
+        lost: one.lost + other.lost,
+        gapped: one.gapped + other.gapped,
+        duplicated: one.duplicated + other.duplicated,
+        reordered: one.reordered + other.reordered,
+        phantom: one.phantom + other.phantom,
+        skipped: one.skipped + other.skipped,
+    }
 }

@@ -50,10 +50,9 @@ fn merged_seeds(merged: &Merged) -> Vec<u64> {
 
 fn outcome(seed: u64) -> SeedOutcome {
     let mut tally = Tally::default();
-    tally.reach(if seed.is_multiple_of(2) {
-        Point::Match
-    } else {
-        Point::Gap
+    tally.reach(match seed % 2 {
+        0 => Point::Match,
+        _ => Point::Gap,
     });
     let property = PropertyResult {
         held: (seed > 10).then_some(seed != 17),
@@ -76,10 +75,9 @@ fn outcome(seed: u64) -> SeedOutcome {
         by_persona: vec![1, 1],
         steps: 10,
         properties: BTreeMap::from([("room_order", property)]),
-        violations: if seed == 17 {
-            vec![violation("one"), violation("two")]
-        } else {
-            Vec::new()
+        violations: match seed {
+            17 => vec![violation("one"), violation("two")],
+            _ => Vec::new(),
         },
         counts: Counts {
             attempted: 3,
@@ -100,28 +98,27 @@ fn seeds(first: u64, count: u64, jobs: usize) -> Seeds {
     }
 }
 
-fn summary(merged: Merged) -> Summary {
+fn run_all(seeds: Seeds, run: &(dyn Fn(u64) -> SeedOutcome + Sync)) -> Merged {
+    let run = |seed: u64, _: &Progress| run(seed);
+    run_seeds(seeds, &Interrupt::default(), &run, &mut |_| {})
+}
+
+fn summary(seeds: Seeds, run: &(dyn Fn(u64) -> SeedOutcome + Sync)) -> Summary {
     let least = "phases: [{ duration: 1s, arrival_rate: 1 }]\nscenarios: [{ name: a, flow: [{ login: { room: hall } }] }]\n";
-    merged.finish(&parse("burst.yaml", least).unwrap(), Duration::ZERO)
+    let plan = parse("burst.yaml", least).unwrap();
+    run_all(seeds, run).finish(&plan, Duration::ZERO)
 }
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
-    let run = |seed: u64, _: &Progress| {
+    let run = |seed: u64| {
         // Later seeds end first, as far as the threads allow.
         for _ in 0..(40 - seed.min(40)) * 50 {
             std::thread::yield_now();
         }
         outcome(seed)
     };
-    let with = |jobs| {
-        summary(run_seeds(
-            seeds(10, 25, jobs),
-            &Interrupt::default(),
-            &run,
-            &mut |_| {},
-        ))
-    };
+    let with = |jobs| summary(seeds(10, 25, jobs), &run);
     let one = with(1);
     for jobs in [2, 3, 8, 100] {
         let many = with(jobs);
@@ -134,49 +131,27 @@ fn results_do_not_depend_on_the_number_of_threads() {
             (one.failing.clone(), one.timeline.clone())
         );
     }
-    assert_eq!(one.result.verdict, Verdict::Safety);
-    assert_eq!(
-        (one.result.users, one.result.steps, one.result.virtual_ms),
-        (50, 250, 25_000.0)
-    );
     assert_eq!(one.by_persona, [25, 25]);
-    assert_eq!(
-        (one.result.sometimes["match"], one.result.sometimes["gap"]),
-        (13, 12)
-    );
-    assert_eq!(
-        one.result.properties["room_order"].checks,
-        (10..35).sum::<u64>()
-    );
-    let told: Vec<(u64, &str)> = one
-        .result
-        .violations
-        .iter()
-        .map(|v| (v.seed, v.detail.as_str()))
-        .collect();
-    assert_eq!(told, [(17, "one"), (17, "two")]);
+    let one = one.result;
+    assert_eq!(one.verdict, Verdict::Safety);
+    let sums = (one.users, one.steps, one.virtual_ms);
+    assert_eq!(sums, (50, 250, 25_000.0));
+    assert_eq!((one.sometimes["match"], one.sometimes["gap"]), (13, 12));
+    let checks = one.properties["room_order"].checks;
+    assert_eq!(checks, (10..35).sum::<u64>());
+    let told = one.violations.iter().map(|v| (v.seed, v.detail.as_str()));
+    assert_eq!(told.collect::<Vec<_>>(), [(17, "one"), (17, "two")]);
 }
 
 #[test]
 fn metrics_merge_in_the_order_of_the_seeds() {
-    let run = |seed: u64, _: &Progress| outcome(seed);
-    let merged = run_seeds(seeds(0, 50, 4), &Interrupt::default(), &run, &mut |_| {});
+    let merged = run_all(seeds(0, 50, 4), &outcome);
     assert_eq!(merged_seeds(&merged), (0..50).collect::<Vec<u64>>());
 }
 
 #[test]
 fn hashes_of_several_seeds_are_folded_in_order() {
-    let run = |seed: u64, _: &Progress| outcome(seed);
-    let hash = |first, count| {
-        summary(run_seeds(
-            seeds(first, count, 2),
-            &Interrupt::default(),
-            &run,
-            &mut |_| {},
-        ))
-        .result
-        .trace_hash
-    };
+    let hash = |first, count| summary(seeds(first, count, 2), &outcome).result.trace_hash;
     assert_eq!(hash(3, 1), format!("{:016x}", outcome(3).trace_hash));
     assert_eq!(hash(3, 2), "f5bd4c6182630f91");
     assert_ne!(hash(3, 2), hash(4, 2));
@@ -186,7 +161,7 @@ fn hashes_of_several_seeds_are_folded_in_order() {
 #[test]
 fn few_outcomes_are_stored_at_once() {
     static STARTED: AtomicU64 = AtomicU64::new(0);
-    let run = |seed: u64, _: &Progress| {
+    let run = |seed: u64| {
         STARTED.fetch_add(1, Ordering::SeqCst);
         if seed == 0 {
             // The first seed is slow: it waits until no other thread can run ahead.
@@ -200,44 +175,26 @@ fn few_outcomes_are_stored_at_once() {
         }
         outcome(seed)
     };
-    let done = summary(run_seeds(
-        seeds(0, 30, 2),
-        &Interrupt::default(),
-        &run,
-        &mut |_| {},
-    ))
-    .result;
+    let done = summary(seeds(0, 30, 2), &run).result;
     assert_eq!((done.users, done.violations.len()), (60, 2));
 }
 
 #[test]
 fn a_panic_of_one_seed_is_a_violation_and_the_others_run() {
-    let run = |seed: u64, _: &Progress| {
+    let run = |seed: u64| {
         assert!(seed != 4, "the line is broken");
         outcome(seed)
     };
-    let done = summary(run_seeds(
-        seeds(3, 3, 2),
-        &Interrupt::default(),
-        &run,
-        &mut |_| {},
-    ));
-    assert_eq!(done.result.exit_code, 1);
-    assert_eq!(done.result.users, 4);
-    let panic = &done.result.violations[0];
+    let done = summary(seeds(3, 3, 2), &run).result;
+    assert_eq!((done.exit_code, done.users), (1, 4));
+    let panic = &done.violations[0];
     assert_eq!((panic.property.as_str(), panic.seed), ("panic", 4));
     assert_eq!(panic.detail, "The run panicked: the line is broken");
 }
 
 #[test]
 fn the_largest_seed_is_followed_by_seed_0() {
-    let run = |seed: u64, _: &Progress| outcome(seed);
-    let merged = run_seeds(
-        seeds(u64::MAX, 2, 1),
-        &Interrupt::default(),
-        &run,
-        &mut |_| {},
-    );
+    let merged = run_all(seeds(u64::MAX, 2, 1), &outcome);
     assert_eq!(merged_seeds(&merged), [u64::MAX, 0]);
 }
 
@@ -251,23 +208,12 @@ fn a_threshold_that_one_seed_crosses_counts() {
         met: Some(met),
         seed: None,
     };
-    let run = |seed: u64, _: &Progress| SeedOutcome {
+    let run = |seed: u64| SeedOutcome {
         thresholds: vec![measured(seed != 3)],
         ..outcome(seed)
     };
-    let thresholds = summary(run_seeds(
-        seeds(1, 5, 2),
-        &Interrupt::default(),
-        &run,
-        &mut |_| {},
-    ))
-    .result
-    .thresholds;
-    assert_eq!(
-        thresholds,
-        [ThresholdResult {
-            seed: Some(3),
-            ..measured(false)
-        }]
-    );
+    let mut crossed = measured(false);
+    crossed.seed = Some(3);
+    let thresholds = summary(seeds(1, 5, 2), &run).result.thresholds;
+    assert_eq!(thresholds, [crossed]);
 }

@@ -9,41 +9,28 @@ use sim_model::outcome::{LeftOutResult, RestResult};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Unlucky {
     count: u64,
-    /// The seed with the largest share of them, and that share; the first of several.
-    worst: Option<(u64, Share)>,
-}
-
-/// A number of users among all.
-#[derive(Clone, Copy, Debug)]
-struct Share {
-    count: u64,
-    users: u64,
-}
-
-impl Share {
-    fn is_larger_than(self, other: Self) -> bool {
-        let product = |count: u64, users: u64| u128::from(count) * u128::from(users);
-        product(self.count, other.users) > product(other.count, self.users)
-    }
+    /// The seed with the largest share of them, and that share: their number and that of all. The first
+    /// of several.
+    worst: Option<(u64, u64, u64)>,
 }
 
 impl Unlucky {
     /// Adds the next seed.
     pub(super) fn add(&mut self, seed: u64, count: u64, users: u64) {
         self.count += count;
-        let share = Share { count, users };
+        let product = |count: u64, users: u64| u128::from(count) * u128::from(users);
         let is_worse = self
             .worst
-            .is_none_or(|(_, worst)| share.is_larger_than(worst));
+            .is_none_or(|(_, most, of)| product(count, of) > product(most, users));
         if count > 0 && is_worse {
-            self.worst = Some((seed, share));
+            self.worst = Some((seed, count, users));
         }
     }
 
     /// The seed with the largest share, if that is more than allowed.
     fn beyond(self, allowed: Ratio) -> Option<u64> {
-        let too_many = |(_, share): &(u64, Share)| !allowed.covers(share.count, share.users);
-        self.worst.filter(too_many).map(|(seed, _)| seed)
+        let (seed, count, users) = self.worst?;
+        (!allowed.covers(count, users)).then_some(seed)
     }
 
     /// These are the stuck users of so many seeds.

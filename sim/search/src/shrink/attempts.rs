@@ -12,9 +12,14 @@ use sim_model::run_log::{Entry, Logged, RunLog};
 /// The service and commit times, where all of them are recorded as delivery times.
 const AT_ONCE: Span = Span::micros(1);
 
+/// A distribution of one value.
+pub(crate) fn fixed(value: u64) -> Arc<Quantiles> {
+    Arc::new(Quantiles::new(Shape::Fixed(value)))
+}
+
 /// The capacity without the delays that are recorded as delivery times.
 pub(super) fn capacity(usual: &Capacity, to: Fidelity) -> Capacity {
-    let no_time = || Arc::new(Quantiles::new(Shape::Fixed(AT_ONCE.0)));
+    let no_time = || fixed(AT_ONCE.0);
     let mut capacity = usual.clone();
     match to {
         Fidelity::Packets => {}

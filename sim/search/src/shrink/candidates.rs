@@ -1,11 +1,14 @@
 //! Checks candidates: whether a plan still violates the property.
 
+use super::ShrinkContext;
+use super::ddmin::Find;
 use crate::panics::catch_panic;
-use crate::runner::RunSeed;
-use sim_model::outcome::{PANIC, Progress, Violation};
-use sim_model::plan::{Plan, Step, Workload};
-
+use crate::runner::Ended;
+use crate::workload::{flows, script, script_mut, single_steps};
 use chat_types::Span;
+use sim_judge::SeedOutcome;
+use sim_model::outcome::{PANIC, Progress, Violation};
+use sim_model::plan::{Plan, ScriptStep};
 
 /// The result of a candidate's run.
 #[derive(Clone, Debug)]
@@ -21,43 +24,24 @@ pub(super) struct CandidateRun {
 
 /// Checks candidates until the time is up.
 pub(super) struct Shrinker<'a> {
-    pub(super) run: RunSeed<'a>,
+    pub(super) context: ShrinkContext<'a>,
     pub(super) seed: u64,
     /// The property that must be violated.
     pub(super) property: String,
     /// For a panic, its message without digits: another message is another bug.
-    panic: Option<String>,
-    /// Whether time is left.
-    pub(super) time_left: &'a dyn Fn() -> bool,
-    /// Receives the progress: the number of runs, and the steps of the smallest plan.
-    pub(super) tell: &'a mut dyn FnMut(u64, usize),
+    pub(super) panic: Option<String>,
     pub(super) runs: u64,
 }
 
-impl<'a> Shrinker<'a> {
-    pub(super) fn new(
-        run: RunSeed<'a>,
-        seed: u64,
-        property: &'a str,
-        time_left: &'a dyn Fn() -> bool,
-        tell: &'a mut dyn FnMut(u64, usize),
-    ) -> Self {
-        Self {
-            run,
-            seed,
-            property: property.to_owned(),
-            panic: None,
-            time_left,
-            tell,
-            runs: 0,
-        }
+impl Shrinker<'_> {
+    fn run(&mut self, plan: &Plan) -> Ended<SeedOutcome> {
+        self.runs += 1;
+        catch_panic(|| (self.context.run)(plan, self.seed, &Progress::default(), None))
     }
 
     /// Runs a plan once, and returns its violation of the property.
     pub(super) fn run_candidate(&mut self, plan: &Plan) -> Option<CandidateRun> {
-        self.runs += 1;
-        let (run, seed) = (self.run, self.seed);
-        match catch_panic(|| run(plan, seed, &Progress::default(), None)) {
+        match self.run(plan) {
             Ok(outcome) => {
                 let is_it = |violation: &Violation| violation.property == self.property;
                 let violation = outcome.violations.into_iter().find(is_it)?;
@@ -86,9 +70,7 @@ impl<'a> Shrinker<'a> {
     /// The property that a run of the plan violates first, if the judge finds that by this time. A
     /// panic counts at any time.
     pub(super) fn violated_by(&mut self, plan: &Plan, until: Span) -> Option<String> {
-        self.runs += 1;
-        let (run, seed) = (self.run, self.seed);
-        match catch_panic(|| run(plan, seed, &Progress::default(), None)) {
+        match self.run(plan) {
             Ok(outcome) => {
                 let first = outcome.violations.into_iter().next()?;
                 (first.at <= until).then_some(first.property)
@@ -99,38 +81,79 @@ impl<'a> Shrinker<'a> {
 
     /// Whether a candidate still violates the property. Always false once the time is up.
     pub(super) fn still_fails(&mut self, plan: &Plan) -> bool {
-        (self.time_left)() && plan.server.check().is_ok() && self.run_candidate(plan).is_some()
+        let may_run = (self.context.time_left)() && plan.server.check().is_ok();
+        may_run && self.run_candidate(plan).is_some()
+    }
+
+    /// Whether the smaller plan still fails. If so, reports progress.
+    pub(super) fn check_smaller(&mut self, plan: &Plan) -> bool {
+        let better = self.still_fails(plan);
+        if better {
+            (self.context.tell)(self.runs, steps(plan));
+        }
+        better
     }
 
     /// Changes the plan, and keeps the change if the property is still violated.
     pub(super) fn attempt(&mut self, plan: &mut Plan, change: impl FnOnce(&mut Plan)) -> bool {
+        self.attempt_change(plan, |plan| {
+            change(plan);
+            true
+        })
+    }
+
+    /// Changes the plan, and keeps the change if the property is still violated. Returns false also if
+    /// there was nothing to change.
+    pub(super) fn attempt_change(
+        &mut self,
+        plan: &mut Plan,
+        change: impl FnOnce(&mut Plan) -> bool,
+    ) -> bool {
         let mut changed = plan.clone();
-        change(&mut changed);
-        let better = self.still_fails(&changed);
+        let better = change(&mut changed) && self.check_smaller(&changed);
         if better {
             *plan = changed;
-            (self.tell)(self.runs, steps(plan));
         }
         better
     }
+
+    /// Changes the plan by each of these in turn, until the property is still violated.
+    pub(super) fn attempt_first<T>(
+        &mut self,
+        plan: &mut Plan,
+        changes: impl IntoIterator<Item = T>,
+        change: impl Fn(&mut Plan, T),
+    ) {
+        let mut changes = changes.into_iter();
+        changes.any(|to| self.attempt(plan, |plan| change(plan, to)));
+    }
+
+    /// Keeps as few of these parts as possible, but at least one. `with` is the plan with some of them,
+    /// and `find` removes parts of a list.
+    pub(super) fn reduce<T: Clone>(
+        &mut self,
+        plan: &mut Plan,
+        parts: &[T],
+        with: &dyn Fn(&Plan, &[T]) -> Plan,
+        find: Find<'_, T>,
+    ) {
+        let whole = plan.clone();
+        let kept = find(parts, &mut |some| {
+            !some.is_empty() && self.check_smaller(&with(&whole, some))
+        });
+        if !kept.is_empty() && kept.len() < parts.len() {
+            *plan = with(&whole, &kept);
+        }
+    }
+}
+
+pub(super) fn step_mut(plan: &mut Plan, index: usize) -> Option<&mut ScriptStep> {
+    script_mut(plan)?.1.get_mut(index)
 }
 
 /// The number of steps of a plan: in the steps form, or in the flows of its personas.
 pub(super) fn steps(plan: &Plan) -> usize {
-    match &plan.workload {
-        Workload::Steps { steps, .. } => steps.len(),
-        Workload::Phases { personas, .. } => {
-            let flows = personas.iter().map(|persona| in_flow(&persona.flow));
-            flows.sum()
-        }
-    }
-}
-
-fn in_flow(flow: &[Step]) -> usize {
-    let count = |step: &Step| match step {
-        Step::Loop { steps, .. } => in_flow(steps),
-        Step::Choose(choices) => choices.iter().map(|choice| in_flow(&choice.steps)).sum(),
-        Step::Call(_) | Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => 1,
-    };
-    flow.iter().map(count).sum()
+    let flows = flows(plan).1.iter().map(|persona| &persona.flow);
+    let in_flows = flows.map(|flow| single_steps(flow).len());
+    script(plan).1.len() + in_flows.sum::<usize>()
 }

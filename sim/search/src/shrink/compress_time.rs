@@ -3,9 +3,10 @@
 use chat_types::Span;
 use serde_json::Value as Json;
 
-use super::candidates::{Shrinker, steps};
-use super::simplify::{entries, set, step_mut};
-use sim_model::plan::{Delivery, Plan, Step, Workload};
+use super::candidates::{Shrinker, step_mut, steps};
+use super::simplify::{entries, set};
+use crate::workload::{script, script_mut};
+use sim_model::plan::{Delivery, Plan, Step, Verb};
 
 /// Round times, the shortest first. A pause of zero would be no pause.
 const ROUND_MS: [u64; 15] = [
@@ -30,7 +31,6 @@ impl Shrinker<'_> {
         self.space_evenly(plan);
         self.shorten_pauses(plan);
         self.shorten_lengths(plan);
-        self.shorten_deliveries(plan);
         self.shorten_server_times(plan);
         self.shorten_phases(plan);
     }
@@ -44,7 +44,7 @@ impl Shrinker<'_> {
         // One whole millisecond after the violation, because its time is reported in milliseconds.
         let shown = Span::millis(seen.violation.at.as_millis() + 1);
         self.attempt(plan, |plan| {
-            if let Workload::Steps { steps, .. } = &mut plan.workload {
+            if let Some((_, steps)) = script_mut(plan) {
                 steps.retain(|step| step.at <= shown);
             }
             plan.faults.retain(|fault| fault.at <= shown);
@@ -94,101 +94,53 @@ impl Shrinker<'_> {
             let Some(moment) = all.get(index).copied() else {
                 return;
             };
-            let before = match index.checked_sub(1) {
-                Some(before) => all[before],
-                None => Span::ZERO,
+            let before = index.checked_sub(1).map(|before| all[before]);
+            let pause = moment - before.unwrap_or(Span::ZERO);
+            let wanted = match before {
+                None => vec![Span::ZERO],
+                Some(_) => shorter(pause),
             };
-            let pause = moment - before;
-            let wanted = if index == 0 {
-                vec![Span::ZERO]
-            } else {
-                shorter(pause)
-            };
-            for shorter in wanted {
-                let earlier = pause - shorter;
-                let is_shortened = self.attempt(plan, |plan| {
-                    move_to(plan, &|at| if at >= moment { at - earlier } else { at });
-                });
-                if is_shortened {
-                    break;
-                }
-            }
+            self.attempt_first(plan, wanted, |plan, shorter| {
+                move_earlier(plan, moment, pause - shorter);
+            });
         }
     }
 
-    /// Shortens faults, absences and waits.
+    /// Shortens faults, absences and waits, and recorded deliveries.
     fn shorten_lengths(&mut self, plan: &mut Plan) {
-        for index in 0..plan.faults.len() {
-            let Some(length) = plan.faults[index].kind.length_mut().copied() else {
-                continue;
-            };
-            for shorter in shorter(length) {
-                let change = |plan: &mut Plan| {
-                    if let Some(length) = plan.faults[index].kind.length_mut() {
-                        *length = shorter;
-                    }
-                };
-                if self.attempt(plan, change) {
-                    break;
-                }
-            }
+        for index in 0..plan.faults.len() + steps(plan) {
+            self.shorten(plan, |plan| lasting_mut(plan, index));
         }
-        for index in 0..steps(plan) {
-            let Some(length) = step_mut(plan, index).and_then(|s| step_length(&mut s.what)) else {
-                continue;
-            };
-            for shorter in shorter(*length) {
-                let change = |plan: &mut Plan| {
-                    if let Some(length) =
-                        step_mut(plan, index).and_then(|step| step_length(&mut step.what))
-                    {
-                        *length = shorter;
-                    }
-                };
-                if self.attempt(plan, change) {
-                    break;
-                }
-            }
-        }
-    }
-
-    /// Shortens recorded deliveries.
-    fn shorten_deliveries(&mut self, plan: &mut Plan) {
         for index in 0..steps(plan) {
             for which in 0..4 {
-                let Some(length) = delivery_mut(plan, index, which).copied() else {
-                    continue;
-                };
-                for shorter in shorter(length) {
-                    let change = |plan: &mut Plan| {
-                        if let Some(length) = delivery_mut(plan, index, which) {
-                            *length = shorter;
-                        }
-                    };
-                    if self.attempt(plan, change) {
-                        break;
-                    }
-                }
+                self.shorten(plan, |plan| delivery_mut(plan, index, which));
             }
         }
+    }
+
+    /// Shortens or rounds this time of the plan, if it has it.
+    fn shorten(&mut self, plan: &mut Plan, time: impl Fn(&mut Plan) -> Option<&mut Span>) {
+        let length = time(plan).copied();
+        let wanted = length.map_or_else(Vec::new, shorter);
+        self.attempt_first(plan, wanted, |plan, shorter| {
+            if let Some(length) = time(plan) {
+                *length = shorter;
+            }
+        });
     }
 
     /// Shortens unusual leases and patience.
     fn shorten_server_times(&mut self, plan: &mut Plan) {
         let usual = entries(&chat_types::Config::default());
         for (key, value) in entries(&plan.server) {
-            let Some(Ok(length)) = value.as_str().map(Span::parse) else {
-                continue;
-            };
             if usual.get(&key) == Some(&value) {
                 continue;
             }
-            for shorter in shorter(length) {
-                let to = Json::from(shorter.to_string());
-                if self.attempt(plan, |plan| set(&mut plan.server, &key, to)) {
-                    break;
-                }
-            }
+            let length = value.as_str().and_then(|text| Span::parse(text).ok());
+            let wanted = length.map_or_else(Vec::new, shorter);
+            self.attempt_first(plan, wanted, |plan, shorter| {
+                set(&mut plan.server, &key, Json::from(shorter.to_string()));
+            });
         }
     }
 
@@ -197,43 +149,30 @@ impl Shrinker<'_> {
         let last = end(plan) + REST;
         let round = ROUND_MS.map(Span::millis);
         let enough = round.into_iter().find(|length| *length >= last);
-        for duration in [enough, Some(last)].into_iter().flatten() {
-            if duration < plan.duration && self.attempt(plan, |plan| plan.duration = duration) {
-                break;
-            }
-        }
-        for liveness in [10, 20, 30, 60].map(Span::secs) {
-            if liveness >= plan.liveness || self.attempt(plan, |plan| plan.liveness = liveness) {
-                break;
-            }
-        }
+        let now = plan.duration;
+        let wanted = enough.into_iter().chain([last]).filter(|to| *to < now);
+        self.attempt_first(plan, wanted, |plan, to| plan.duration = to);
+        let now = plan.liveness;
+        let wanted = [10, 20, 30, 60].map(Span::secs).into_iter();
+        let wanted = wanted.filter(|to| *to < now);
+        self.attempt_first(plan, wanted, |plan, to| plan.liveness = to);
     }
 }
 
 /// Round times below this one, the shortest first, and then this one in milliseconds.
 fn shorter(length: Span) -> Vec<Span> {
     let round = ROUND_MS.map(Span::millis).into_iter();
-    let mut shorter: Vec<Span> = round.filter(|round| *round < length).collect();
-    for unit in [
-        Span::millis(1_000),
-        Span::millis(100),
-        Span::millis(10),
-        Span::millis(1),
-    ] {
-        let down = Span(length.0 - length.0 % unit.0);
-        if down < length && down > Span::ZERO {
-            shorter.push(down);
-        }
-    }
-    shorter
+    let units = [1_000, 100, 10, 1].map(Span::millis).into_iter();
+    let down = units.map(|unit| Span(length.0 - length.0 % unit.0));
+    let down = down.filter(|down| *down > Span::ZERO);
+    round.chain(down).filter(|time| *time < length).collect()
 }
 
 /// All times of steps and faults, in order.
 pub(super) fn moments(plan: &Plan) -> Vec<Span> {
-    let mut moments: Vec<Span> = plan.faults.iter().map(|fault| fault.at).collect();
-    if let Workload::Steps { steps, .. } = &plan.workload {
-        moments.extend(steps.iter().map(|step| step.at));
-    }
+    let faults = plan.faults.iter().map(|fault| fault.at);
+    let steps = script(plan).1.iter().map(|step| step.at);
+    let mut moments: Vec<Span> = faults.chain(steps).collect();
     moments.sort_unstable();
     moments.dedup();
     moments
@@ -244,11 +183,14 @@ fn move_to(plan: &mut Plan, to: &dyn Fn(Span) -> Span) {
     for fault in &mut plan.faults {
         fault.at = to(fault.at);
     }
-    if let Workload::Steps { steps, .. } = &mut plan.workload {
-        for step in steps {
-            step.at = to(step.at);
-        }
+    for step in script_mut(plan).into_iter().flat_map(|script| script.1) {
+        step.at = to(step.at);
     }
+}
+
+/// Moves all that follows this moment earlier.
+pub(super) fn move_earlier(plan: &mut Plan, moment: Span, by: Span) {
+    move_to(plan, &|at| if at >= moment { at - by } else { at });
 }
 
 /// The ends of the longest pauses after this moment with at least this length, the longest first.
@@ -262,15 +204,6 @@ pub(super) fn long_pauses(plan: &Plan, after: Span, least: Span) -> Vec<Span> {
     long.into_iter().rev().take(3).map(|(_, end)| end).collect()
 }
 
-/// The plan with all that follows this moment moved earlier.
-pub(super) fn earlier_from(plan: &Plan, moment: Span, by: Span) -> Plan {
-    let mut earlier = plan.clone();
-    move_to(&mut earlier, &|at| {
-        if at >= moment { at - by } else { at }
-    });
-    earlier
-}
-
 /// The duration of a fault, or, counted on from the last fault, of a step.
 fn lasting_mut(plan: &mut Plan, index: usize) -> Option<&mut Span> {
     let faults = plan.faults.len();
@@ -282,24 +215,19 @@ fn lasting_mut(plan: &mut Plan, index: usize) -> Option<&mut Span> {
 
 /// The time of the last step or the end of the last fault.
 fn end(plan: &Plan) -> Span {
-    let faults = plan
-        .faults
-        .iter()
-        .map(|fault| fault.at + fault.kind.length());
-    let last = faults.chain(moments(plan)).max();
-    last.unwrap_or(Span::ZERO)
+    let faults = plan.faults.iter();
+    let ends = faults.map(|fault| fault.at + fault.kind.length());
+    ends.chain(moments(plan)).max().unwrap_or(Span::ZERO)
 }
 
 fn step_length(step: &mut Step) -> Option<&mut Span> {
-    match step {
-        Step::Disconnect(length) => length.as_mut(),
-        Step::Call(sim_model::plan::Verb::Check { wait, .. }) if *wait > Span::ZERO => Some(wait),
-        Step::Call(_)
-        | Step::Await { .. }
-        | Step::Think(_)
-        | Step::Loop { .. }
-        | Step::Choose(_) => None,
+    if let Step::Disconnect(Some(length)) = step {
+        return Some(length);
     }
+    if let Step::Call(Verb::Check { wait, .. }) = step {
+        return Some(wait).filter(|wait| **wait > Span::ZERO);
+    }
+    None
 }
 
 /// The delivery time of the step's request, its copy, its answer or that to the copy.

@@ -1,19 +1,21 @@
 //! Delta debugging: finds a minimal part of a list that still shows what the whole list shows.
 
+/// Whether a part of the list still shows it.
+pub(super) type Check<'c, T> = &'c mut dyn FnMut(&[T]) -> bool;
+
+/// Finds a smaller part of a list that still shows it.
+pub(super) type Find<'f, T> = &'f dyn Fn(&[T], Check<'_, T>) -> Vec<T>;
+
 /// Removes elements, first many at once and then one by one, while the rest still shows it (Zeller
 /// and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002, with complements
 /// only: a part alone seldom makes sense in a conversation). At the end no single element can be
 /// removed. `still_fails` is called for each smaller list; for the whole list it has been.
-pub(super) fn ddmin<T: Clone>(items: &[T], still_fails: &mut dyn FnMut(&[T]) -> bool) -> Vec<T> {
+pub(super) fn ddmin<T: Clone>(items: &[T], still_fails: Check<'_, T>) -> Vec<T> {
     ddmin_by(1, items, still_fails)
 }
 
 /// `ddmin` that removes at least `least` elements at once while more are left: a quick first pass.
-pub(super) fn ddmin_by<T: Clone>(
-    least: usize,
-    items: &[T],
-    still_fails: &mut dyn FnMut(&[T]) -> bool,
-) -> Vec<T> {
+pub(super) fn ddmin_by<T: Clone>(least: usize, items: &[T], still_fails: Check<'_, T>) -> Vec<T> {
     let mut kept = items.to_vec();
     if kept.is_empty() || still_fails(&[]) {
         return Vec::new();
@@ -41,24 +43,18 @@ pub(super) fn ddmin_by<T: Clone>(
 
 /// Removes pairs where no single element can be removed: a claim with its release, a login with a
 /// leave.
-pub(super) fn without_pairs<T: Clone>(
-    items: &[T],
-    still_fails: &mut dyn FnMut(&[T]) -> bool,
-) -> Vec<T> {
+pub(super) fn without_pairs<T: Clone>(items: &[T], still_fails: Check<'_, T>) -> Vec<T> {
     let mut kept = items.to_vec();
     loop {
-        let pairs =
-            (0..kept.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
-        let without = |(first, second): (usize, usize)| {
+        let seconds = 0..kept.len();
+        let pairs = seconds.flat_map(|second| (0..second).map(move |first| (first, second)));
+        let mut without = pairs.map(|(first, second)| {
             let mut without = kept.clone();
             without.remove(second);
             without.remove(first);
             without
-        };
-        let smaller = pairs
-            .map(without)
-            .find(|some| !some.is_empty() && still_fails(some));
-        match smaller {
+        });
+        match without.find(|some| !some.is_empty() && still_fails(some)) {
             Some(smaller) => kept = smaller,
             None => return kept,
         }

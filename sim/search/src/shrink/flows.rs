@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::candidates::Shrinker;
 use super::ddmin::ddmin;
-use sim_model::plan::{Arrivals, ClientProfile, Habits, Persona, Plan, Step, Workload};
+use crate::workload::{flows, flows_mut};
+use sim_model::plan::{Arrivals, ClientProfile, Habits, Persona, Plan, Step};
 
 impl Shrinker<'_> {
     /// Removes users, faults, personas, and steps of their flows. Called again as long as that changes
@@ -19,87 +20,56 @@ impl Shrinker<'_> {
         self.remove_faults(plan);
         self.default_environment(plan);
         self.remove_personas(plan);
-        self.attempt(plan, |plan| {
-            each(plan, |persona| persona.habits = Habits::default())
-        });
-        self.attempt(plan, |plan| {
-            each(plan, |persona| persona.profile = ClientProfile::default());
-        });
-        for index in 0..personas(plan).len() {
+        let changes: [fn(&mut Persona); 2] = [
+            |persona| persona.habits = Habits::default(),
+            |persona| persona.profile = ClientProfile::default(),
+        ];
+        for change in changes {
+            self.attempt(plan, |plan| {
+                let personas = flows_mut(plan).into_iter().flat_map(|flows| flows.1);
+                personas.for_each(|one| change(Arc::make_mut(one)));
+            });
+        }
+        for index in 0..flows(plan).1.len() {
             self.remove_flow_steps(plan, index);
         }
     }
 
     /// Removes this part of the users, as often as possible.
     fn remove_flow_users(&mut self, plan: &mut Plan, part: u32) {
-        loop {
-            let mut probe = plan.clone();
-            if !fewer_users(&mut probe, part) || !self.still_fails(&probe) {
-                return;
-            }
-            *plan = probe;
-        }
+        while self.attempt_change(plan, |plan| fewer_users(plan, part)) {}
     }
 
     fn remove_personas(&mut self, plan: &mut Plan) {
-        let whole = plan.clone();
-        let kept = ddmin(personas(&whole), &mut |some| {
-            !some.is_empty() && self.still_fails(&with_personas(&whole, some))
-        });
-        if !kept.is_empty() {
-            *plan = with_personas(&whole, &kept);
-        }
+        let all = flows(plan).1.to_vec();
+        let with = |plan: &Plan, some: &[Arc<Persona>]| {
+            let mut smaller = plan.clone();
+            if let Some((_, personas)) = flows_mut(&mut smaller) {
+                *personas = some.to_vec();
+            }
+            smaller
+        };
+        self.reduce(plan, &all, &with, &ddmin);
     }
 
     fn remove_flow_steps(&mut self, plan: &mut Plan, index: usize) {
-        let whole = plan.clone();
-        let all = Arc::clone(&personas(&whole)[index].flow);
-        let with = |some: &[Step]| {
-            let mut smaller = personas(&whole).to_vec();
-            Arc::make_mut(&mut smaller[index]).flow = some.into();
-            with_personas(&whole, &smaller)
+        let all = Arc::clone(&flows(plan).1[index].flow);
+        let with = |plan: &Plan, some: &[Step]| {
+            let mut smaller = plan.clone();
+            if let Some((_, personas)) = flows_mut(&mut smaller) {
+                Arc::make_mut(&mut personas[index]).flow = some.into();
+            }
+            smaller
         };
-        let kept = ddmin(&all, &mut |some| {
-            !some.is_empty() && self.still_fails(&with(some))
-        });
-        if !kept.is_empty() {
-            *plan = with(&kept);
-        }
-    }
-}
-
-/// The personas; none of a plan in the steps form.
-fn personas(plan: &Plan) -> &[Arc<Persona>] {
-    match &plan.workload {
-        Workload::Phases { personas, .. } => personas,
-        Workload::Steps { .. } => &[],
-    }
-}
-
-fn with_personas(plan: &Plan, some: &[Arc<Persona>]) -> Plan {
-    let mut changed = plan.clone();
-    if let Workload::Phases { personas, .. } = &mut changed.workload {
-        *personas = some.to_vec();
-    }
-    changed
-}
-
-fn each(plan: &mut Plan, change: impl Fn(&mut Persona)) {
-    if let Workload::Phases { personas, .. } = &mut plan.workload {
-        personas
-            .iter_mut()
-            .for_each(|one| change(Arc::make_mut(one)));
+        self.reduce(plan, &all, &with, &ddmin);
     }
 }
 
 /// Limits each phase to fewer users, by this part of them; at least one stays. Returns whether any
 /// phase changed.
 fn fewer_users(plan: &mut Plan, part: u32) -> bool {
-    let Workload::Phases { phases, .. } = &mut plan.workload else {
-        return false;
-    };
     let mut changed = false;
-    for phase in phases {
+    for phase in flows_mut(plan).into_iter().flat_map(|flows| flows.0) {
         let before = u32::try_from(phase.users()).unwrap_or(u32::MAX);
         let fewer = before - before.div_ceil(part);
         if fewer > 0 {

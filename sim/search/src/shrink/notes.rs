@@ -4,6 +4,7 @@ use chat_types::Span;
 
 use crate::panics::catch_panic;
 use crate::runner::RunSeed;
+use crate::workload::script;
 use sim_model::outcome::{Notes, Progress, START, Violation};
 use sim_model::plan::{Plan, ScriptStep, Step, Workload};
 use sim_model::run_log::{Call, RunLog};
@@ -13,9 +14,10 @@ const SOON: Span = Span::millis(500);
 
 /// The comments for a plan, from a run of it.
 pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes {
-    let Workload::Steps { steps, .. } = &plan.workload else {
+    if matches!(plan.workload, Workload::Phases { .. }) {
         return Notes::default();
-    };
+    }
+    let steps = script(plan).1;
     let mut log = RunLog::default();
     let _ = catch_panic(|| run(plan, plan.seed, &Progress::default(), Some(&mut log)));
     let mut calls: Vec<Option<&Call>> = vec![None; steps.len()];
@@ -28,19 +30,16 @@ pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes 
             calls[step] = Some(call);
         }
     }
-    let note = |(step, call): (&ScriptStep, Option<&Call>)| match call {
-        Some(Call {
-            answered: Some(answer),
-            ..
-        }) => {
-            let said = log.entries[*answer].said.as_ref();
-            said.map_or_else(String::new, |(_, words)| words.clone())
+    let note = |(step, call): (&ScriptStep, Option<&Call>)| {
+        if let Some(answer) = call.and_then(|call| call.answered) {
+            let said = log.entries[answer].said.as_ref();
+            return said.map_or_else(String::new, |(_, words)| words.clone());
         }
         // The answer of a read is its content.
-        Some(call) if call.op.verb() == "check" => String::new(),
-        Some(_) => "no answer".to_owned(),
-        None if matches!(step.what, Step::Call(_)) => "no answer".to_owned(),
-        None => String::new(),
+        let is_check = call.is_some_and(|call| call.op.verb() == "check");
+        let is_unanswered = matches!(step.what, Step::Call(_)) && !is_check;
+        let words = if is_unanswered { "no answer" } else { "" };
+        words.to_owned()
     };
     let mut notes: Vec<String> = steps.iter().zip(calls).map(note).collect();
     // A violation is found soon after its cause; otherwise no step is marked.

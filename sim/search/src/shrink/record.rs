@@ -6,17 +6,16 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 
-pub(crate) use super::attempts::Fidelity;
+pub(crate) use super::attempts::{Fidelity, fixed};
 use super::attempts::{capacity, net};
-use super::faults::{named, until_healed};
 use super::recorded_call::{left_out, verb, whom};
-use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::draw::Ratio;
 use sim_model::history::{FaultRecord, NetworkRecord, RequestKey, Retry};
 use sim_model::plan::{
-    Argument, Delivery, Fault, Net, Network, Opening, Plan, Schedule, ScriptStep, ScriptUser, Step,
-    Text, Verb, Workload,
+    Argument, Delivery, Fault, FaultKind, Net, Network, Opening, Plan, Schedule, ScriptStep,
+    ScriptUser, Step, Strikes, Text, Verb, Victims, Workload,
 };
-use sim_model::protocol::{Agent, CallId, ReadBy};
+use sim_model::protocol::{Agent, CallId};
 use sim_model::recipe::Recipe;
 use sim_model::run_log::{Call, Entry, Logged, RunLog};
 
@@ -96,8 +95,11 @@ impl<'l> StepWriter<'l> {
         let mishaps = std::mem::take(&mut self.mishaps);
         for (index, fault) in plan.faults.iter().chain(&mishaps).enumerate() {
             let (struck, room) = (self.struck.remove(&index), self.rooms.remove(&index));
-            faults
-                .extend(named(fault, struck, room).map(|fault| until_healed(fault, plan.duration)));
+            faults.extend(named(fault, struck, room));
+        }
+        for fault in &mut faults {
+            // In the steps form, the safety phase continues after the heal.
+            fault.shorten(plan.duration - fault.at);
         }
         faults.sort_by_key(|fault| fault.at);
         for step in &mut self.steps {
@@ -110,7 +112,6 @@ impl<'l> StepWriter<'l> {
             }
         }
         let last = self.steps.last().map_or(Span::ZERO, |step| step.at);
-        let usual = Shape::Fixed(plan.network.latency.usual());
         Plan {
             // No step is taken in the waiting time at the end.
             duration: plan.duration.max(last + Span::millis(1)),
@@ -120,7 +121,7 @@ impl<'l> StepWriter<'l> {
             },
             network: Network {
                 // Of packets without a record.
-                latency: Arc::new(Quantiles::new(usual)),
+                latency: fixed(plan.network.latency.usual()),
                 loss: Ratio::NEVER,
                 duplicate: Ratio::NEVER,
                 stream_break: Ratio::NEVER,
@@ -155,10 +156,7 @@ impl<'l> StepWriter<'l> {
         let index = u32::try_from(self.users.len()).expect("the plan limits users");
         self.users.push(ScriptUser {
             name: format!("u{index}"),
-            stream: false,
-            stream_by: ReadBy::Handle,
-            opens: Vec::new(),
-            keeps_handle: false,
+            ..ScriptUser::default()
         });
         index
     }
@@ -177,13 +175,7 @@ impl<'l> StepWriter<'l> {
     }
 
     fn record_call(&mut self, call: &'l Call) {
-        let Call {
-            at,
-            agent,
-            key,
-            ref op,
-            ..
-        } = *call;
+        let (at, agent, op) = (call.at, call.agent, &call.op);
         let name = &*self.log.clients[&agent].name;
         let own_name = (self.names == Names::Others).then_some(name);
         let index = self.step(at, agent, Step::Call(verb(op, own_name)));
@@ -194,7 +186,7 @@ impl<'l> StepWriter<'l> {
         step.leave_out = left_out(op);
         // The numbers in a server's journal, whose clients have no names, are not those of the run.
         step.whom = whom(op).filter(|_| !name.is_empty());
-        match key {
+        match call.key {
             RequestKey::None if !op.is_read() => step.leave_out.push(Argument::Key),
             RequestKey::Previous => step.leave_out.push(Argument::FreshKey),
             RequestKey::None | RequestKey::Own => {}
@@ -247,109 +239,88 @@ impl<'l> StepWriter<'l> {
 
     fn read_entry(&mut self, entry: &'l Entry) {
         let (at, log) = (entry.at, self.log);
-        match &entry.what {
-            Logged::Called(call) => self.record_call(&log.calls[*call]),
+        if let Logged::Called(call) = &entry.what {
+            self.record_call(&log.calls[*call]);
+        } else if let Logged::Retried(call, Retry::Silence) = &entry.what {
             // An attempt of the call timed out, and another follows.
-            Logged::Retried(call, Retry::Silence) => {
-                let call = &log.calls[*call];
-                let left_out = &mut self.step_of(call).leave_out;
-                if at < call.at + call.op.hold() && !left_out.contains(&Argument::Patience) {
-                    left_out.push(Argument::Patience);
-                }
+            let call = &log.calls[*call];
+            let left_out = &mut self.step_of(call).leave_out;
+            if at < call.at + call.op.hold() && !left_out.contains(&Argument::Patience) {
+                left_out.push(Argument::Patience);
             }
-            Logged::Abandoned(call) => {
-                let call = &log.calls[*call];
-                if !call.sent.contains_key(&1) {
-                    self.step_of(call).leave_out.push(Argument::Retries);
-                }
+        } else if let Logged::Abandoned(call) = &entry.what {
+            let call = &log.calls[*call];
+            if !call.sent.contains_key(&1) {
+                self.step_of(call).leave_out.push(Argument::Retries);
             }
-            Logged::Network(record) => {
-                if let Some(agent) = entry.agent {
-                    self.record_traffic(agent, entry, record);
-                }
+        } else if let Logged::Fault(record) = &entry.what {
+            self.record_fault(record);
+        } else if let Some(agent) = entry.agent {
+            if let Logged::Network(record) = &entry.what {
+                self.record_traffic(agent, entry, record);
+            } else {
+                self.record_end(at, agent, &entry.what);
             }
-            Logged::Fault(FaultRecord::Mishap(fault)) => self.mishaps.push((**fault).clone()),
-            Logged::Fault(FaultRecord::Applied { fault, victims }) => {
-                let victims = victims.iter();
-                let users = victims
-                    .map(|agent| self.client(Agent(*agent)).user)
-                    .collect();
+        }
+    }
+
+    fn record_fault(&mut self, record: &FaultRecord) {
+        match record {
+            FaultRecord::Mishap(fault) => self.mishaps.push((**fault).clone()),
+            FaultRecord::Applied { fault, victims } => {
+                let users = victims.iter();
+                let users = users.map(|agent| self.client(Agent(*agent)).user).collect();
                 self.struck.insert(*fault, users);
             }
-            Logged::Fault(FaultRecord::RoomNamed { fault, room }) => {
+            FaultRecord::RoomNamed { fault, room } => {
                 self.rooms.insert(*fault, room.0);
             }
-            Logged::Forgot { .. } | Logged::Vanished | Logged::Finished => {
-                if let Some(agent) = entry.agent {
-                    self.record_end(at, agent, &entry.what);
-                }
-            }
-            Logged::Retried(..)
-            | Logged::Answered { .. }
-            | Logged::Received { .. }
-            | Logged::Said
-            | Logged::Down(_)
-            | Logged::Restarted
-            | Logged::ClockJumped(_)
-            | Logged::Cluster(..)
-            | Logged::Healed
-            | Logged::Ended => {}
         }
     }
 
     fn record_traffic(&mut self, agent: Agent, entry: &Entry, record: &NetworkRecord) {
-        match *record {
-            NetworkRecord::Served {
-                call, attempt: 0, ..
-            } => self.served = self.calls.get(&(agent, call)).copied(),
-            NetworkRecord::Opening { opening, .. } => {
-                let Net { request, reply, .. } = net(self.log, entry, self.to, false);
-                let number = self.client(agent).user;
-                let user = &mut self.users[number as usize];
-                user.stream = true;
-                if user.opens.is_empty() {
-                    user.stream_by = opening.by.unwrap_or_default();
-                }
-                let usual = Some(user.stream_by);
-                user.opens.push(Opening {
-                    by: opening.by.filter(|_| opening.by != usual),
-                    request,
-                    reply,
-                    ..opening
-                });
+        let user = self.client(agent).user;
+        if let NetworkRecord::Served { call, attempt, .. } = *record {
+            if attempt == 0 {
+                self.served = self.calls.get(&(agent, call)).copied();
             }
+        } else if let NetworkRecord::Opening { opening, .. } = *record {
+            let Net { request, reply, .. } = net(self.log, entry, self.to, false);
+            let user = &mut self.users[user as usize];
+            user.stream = true;
+            if user.opens.is_empty() {
+                user.stream_by = opening.by.unwrap_or_default();
+            }
+            let usual = Some(user.stream_by);
+            user.opens.push(Opening {
+                by: opening.by.filter(|_| opening.by != usual),
+                request,
+                reply,
+                ..opening
+            });
+        } else if let NetworkRecord::Pushed { fate, .. } = *record
+            && let Some(step) = self.served
+        {
             // A push is an effect of the step that the server handled last.
-            NetworkRecord::Pushed { fate, .. } => {
-                let user = self.client(agent).user;
-                if let Some(step) = self.served {
-                    let push = &mut self.steps[step].net.push;
-                    if !push.iter().any(|(to, _)| *to == user) {
-                        push.push((user, fate));
-                    }
-                }
+            let push = &mut self.steps[step].net.push;
+            if !push.iter().any(|(to, _)| *to == user) {
+                push.push((user, fate));
             }
-            NetworkRecord::Disconnected {
-                length: Some(length),
-            } => {
-                self.step(entry.at, agent, Step::Disconnect(Some(length)));
-            }
-            NetworkRecord::Sent { .. }
-            | NetworkRecord::Served { .. }
-            | NetworkRecord::Replied { .. }
-            | NetworkRecord::Opened { .. }
-            | NetworkRecord::StreamBroke
-            | NetworkRecord::Disconnected { length: None } => {}
+        } else if let NetworkRecord::Disconnected { length } = *record
+            && length.is_some()
+        {
+            self.step(entry.at, agent, Step::Disconnect(length));
         }
     }
 
-    /// The client forgot its participant, vanished, or finished its flow.
+    /// Perhaps the client forgot its participant, vanished, or finished its flow.
     fn record_end(&mut self, at: Time, agent: Agent, what: &Logged) {
         if let Logged::Forgot { returns: true } = what {
             let user = self.client(agent).user as usize;
             self.users[user].keeps_handle = true;
         } else if let Logged::Finished = what {
             self.client(agent).finished = true;
-        } else {
+        } else if let Logged::Vanished | Logged::Forgot { .. } = what {
             self.step(at, agent, Step::Disconnect(None));
             if let Logged::Forgot { .. } = what {
                 let user = self.add_user();
@@ -357,4 +328,19 @@ impl<'l> StepWriter<'l> {
             }
         }
     }
+}
+
+/// The fault with named victims; none if it had none, or if recorded packets state it. An operator
+/// named this room.
+fn named(fault: &Fault, struck: Option<Vec<u32>>, room: Option<u64>) -> Option<Fault> {
+    let mut fault = fault.clone();
+    let struck = struck.unwrap_or_default();
+    if let Some(victims) = fault.kind.victims_mut() {
+        struck.first()?;
+        *victims = Victims::Users(struck);
+    } else if let FaultKind::Operator(act) = &mut fault.kind {
+        act.user = Some(*struck.first()?);
+        act.room = room;
+    }
+    (fault.kind.row().strikes != Strikes::Packets).then_some(fault)
 }

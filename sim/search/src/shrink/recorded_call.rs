@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use sim_model::draw::{Quantiles, Shape};
+use super::attempts::fixed;
 use sim_model::plan::{Argument, Grant, Text, Verb};
 use sim_model::protocol::{Command, EnterQueue, Epoch, Op, OpKind, Plain, Read};
 
 /// Returns the operation as a step. The step omits the client's own name; without `own_name`, it
 /// contains the name of the call.
-pub(super) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
+pub(crate) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
     let drawn = |text: &Arc<str>| {
         if !text.is_ascii() {
             return Text::Words(text.clone());
         }
-        let length = text.chars().count().max(1) as u64;
-        Text::Length(Arc::new(Quantiles::new(Shape::Fixed(length))))
+        Text::Length(fixed(text.chars().count().max(1) as u64))
     };
     match op {
         Op::Command(Command::EnterQueue(EnterQueue {

@@ -6,9 +6,10 @@ use chat_types::config::Matching;
 
 use super::attempts::{Fidelity, capacity};
 use super::candidates::{Shrinker, steps};
-use super::compress_time::{earlier_from, long_pauses};
+use super::compress_time::{long_pauses, move_earlier};
 use super::ddmin::{ddmin, ddmin_by, without_pairs};
-use sim_model::plan::{Fault, FaultKind, Plan, ScriptStep, Step, Verb, Victims, Workload};
+use crate::workload::{script, script_mut};
+use sim_model::plan::{Fault, FaultKind, Plan, ScriptStep, Step, Verb, Victims};
 
 /// Up to this number of steps, pairs of them are tried, too.
 const PAIRS: usize = 24;
@@ -42,22 +43,24 @@ impl Shrinker<'_> {
     fn remove_claims(&mut self, plan: &mut Plan) {
         let lease = plan.server.stick_lease;
         for index in (0..steps(plan)).rev() {
-            let Workload::Steps { steps: all, .. } = &plan.workload else {
-                return;
-            };
+            let all = script(plan).1;
             let is_claim =
                 |step: &ScriptStep| matches!(step.what, Step::Call(Verb::TalkingStick(_)));
             if !all.get(index).is_some_and(is_claim) || all.len() == 1 {
                 continue;
             }
-            let mut without = all.clone();
+            let mut without = all.to_vec();
             let claimed_at = without.remove(index).at;
-            let without = with_steps(plan, without);
-            let earlier = long_pauses(&without, claimed_at, lease)
-                .into_iter()
-                .map(|moment| earlier_from(&without, moment, lease))
-                .find(|earlier| self.check_smaller(earlier));
-            *plan = earlier.unwrap_or_else(|| plan.clone());
+            let without = with_steps(plan, &without);
+            let pauses = long_pauses(&without, claimed_at, lease).into_iter();
+            let mut earlier = pauses.map(|moment| {
+                let mut earlier = without.clone();
+                move_earlier(&mut earlier, moment, lease);
+                earlier
+            });
+            if let Some(earlier) = earlier.find(|earlier| self.check_smaller(earlier)) {
+                *plan = earlier;
+            }
         }
     }
 
@@ -65,9 +68,7 @@ impl Shrinker<'_> {
     /// their order: without the one, the others would follow other disconnections.
     fn remove_reconnections(&mut self, plan: &mut Plan) {
         for index in (0..steps(plan)).rev() {
-            let Workload::Steps { steps: all, users } = &plan.workload else {
-                return;
-            };
+            let (users, all) = script(plan);
             let is_cut = |step: &&ScriptStep| matches!(step.what, Step::Disconnect(Some(_)));
             let Some(cut) = all.get(index).filter(is_cut) else {
                 continue;
@@ -76,17 +77,14 @@ impl Shrinker<'_> {
             // The first opening follows a registration, and a second stream has one of its own.
             let before = all[..index].iter().filter(is_cut);
             let nth = 1 + before.filter(|step| step.user == cut.user).count();
-            let mut without = all.clone();
-            without.remove(index);
-            let without = with_steps(plan, without);
             let those = [nth, nth + 1, nth + 2, nth - 1];
             let those = those.into_iter().filter(|nth| *nth < opens);
-            let smaller = those
-                .map(|nth| without_opening(&without, of, nth))
-                .find(|smaller| self.check_smaller(smaller));
-            if let Some(smaller) = smaller {
-                *plan = smaller;
-            }
+            self.attempt_first(plan, those, |plan, nth| {
+                if let Some((users, steps)) = script_mut(plan) {
+                    steps.remove(index);
+                    users[of].opens.remove(nth);
+                }
+            });
         }
     }
 
@@ -104,15 +102,11 @@ impl Shrinker<'_> {
         if depends_on_random_draws(plan) && self.try_other_seeds(plan) {
             return;
         }
-        let Workload::Steps { users, .. } = &plan.workload else {
-            return;
-        };
         let mut few = plan.clone();
-        self.remove_users_at_once(&mut few, users.len().div_ceil(8));
-        match &few.workload {
-            Workload::Steps { users, .. } if users.len() <= FEW_USERS => *plan = few,
-            // A long chain of steps is hard to cut once it has holes.
-            Workload::Steps { .. } | Workload::Phases { .. } => {}
+        self.remove_users_at_once(&mut few, script(plan).0.len().div_ceil(8));
+        // Otherwise a long chain of steps, which is hard to cut once it has holes.
+        if script(&few).0.len() <= FEW_USERS {
+            *plan = few;
         }
         self.remove_early_steps(plan);
     }
@@ -121,14 +115,12 @@ impl Shrinker<'_> {
     /// them fail. Under the original seed, an event of one in a hundred needs a hundred steps.
     fn try_other_seeds(&mut self, plan: &mut Plan) -> bool {
         let own = self.seed;
-        let Workload::Steps { steps: whole, .. } = &plan.workload else {
-            return false;
-        };
+        let whole = script(plan).1;
         for last in LAST.into_iter().filter(|last| *last < whole.len()) {
             let cut = whole.len() - last;
             let those = whole[cut..].iter().map(|step| step.user);
             let those: Vec<u32> = those.collect::<BTreeSet<u32>>().into_iter().collect();
-            let few = only_users(&with_steps(plan, from(whole, cut)), &those);
+            let few = only_users(&with_steps(plan, &from(whole, cut)), &those);
             for seed in 0..OTHER_SEEDS {
                 self.seed = own.wrapping_add(seed);
                 if self.check_smaller(&few) {
@@ -144,11 +136,11 @@ impl Shrinker<'_> {
     /// Removes early steps except each user's first, which registers it. In a long run most early
     /// steps do not affect its end.
     fn remove_early_steps(&mut self, plan: &mut Plan) {
-        while let Workload::Steps { steps: written, .. } = &plan.workload {
-            let whole = written.clone();
+        loop {
+            let whole = script(plan).1;
             let cuts = EARLY.iter().map(|(over, under)| whole.len() * over / under);
             let later = cuts
-                .map(|cut| with_steps(plan, from(&whole, cut)))
+                .map(|cut| with_steps(plan, &from(whole, cut)))
                 .find(|later| steps(later) < whole.len() && self.check_smaller(later));
             match later {
                 Some(later) => *plan = later,
@@ -163,17 +155,10 @@ impl Shrinker<'_> {
 
     /// Removes users, at least `least` at once.
     fn remove_users_at_once(&mut self, plan: &mut Plan, least: usize) {
-        let Workload::Steps { users, .. } = &plan.workload else {
-            return;
-        };
-        let all: Vec<u32> = (0..).take(users.len()).collect();
-        let whole = plan.clone();
-        let kept = ddmin_by(least, &all, &mut |some| {
-            !some.is_empty() && self.check_smaller(&only_users(&whole, some))
+        let all: Vec<u32> = (0..).take(script(plan).0.len()).collect();
+        self.reduce(plan, &all, &only_users, &|all, still_fails| {
+            ddmin_by(least, all, still_fails)
         });
-        if kept.len() < all.len() && !kept.is_empty() {
-            *plan = only_users(&whole, &kept);
-        }
     }
 
     pub(super) fn remove_faults(&mut self, plan: &mut Plan) {
@@ -187,44 +172,26 @@ impl Shrinker<'_> {
     }
 
     pub(super) fn remove_steps(&mut self, plan: &mut Plan) {
-        let Workload::Steps { steps, .. } = &plan.workload else {
-            return;
-        };
-        let all = steps.clone();
-        let whole = plan.clone();
-        let mut still_fails = |some: &[ScriptStep]| {
-            !some.is_empty() && self.check_smaller(&with_steps(&whole, some.to_vec()))
-        };
-        let mut kept = ddmin(&all, &mut still_fails);
-        if kept.len() <= PAIRS {
-            kept = without_pairs(&kept, &mut still_fails);
-        }
-        if !kept.is_empty() {
-            *plan = with_steps(&whole, kept);
-        }
+        let all = script(plan).1.to_vec();
+        self.reduce(plan, &all, &with_steps, &|all, still_fails| {
+            let kept = ddmin(all, still_fails);
+            match kept.len() <= PAIRS {
+                true => without_pairs(&kept, still_fails),
+                false => kept,
+            }
+        });
     }
 
     /// Whether any eighth of the steps can be removed.
     pub(super) fn can_remove_an_eighth(&mut self, plan: &Plan) -> bool {
-        let Workload::Steps { steps: all, .. } = &plan.workload else {
-            return false;
-        };
+        let all = script(plan).1;
         let part = all.len().div_ceil(8).max(1);
         (0..all.len()).step_by(part).any(|from| {
             let (before, rest) = all.split_at(from);
             let after = rest.iter().skip(part);
             let without: Vec<ScriptStep> = before.iter().chain(after).cloned().collect();
-            !without.is_empty() && self.still_fails(&with_steps(plan, without))
+            !without.is_empty() && self.still_fails(&with_steps(plan, &without))
         })
-    }
-
-    /// Whether the smaller plan still fails. If so, reports progress.
-    fn check_smaller(&mut self, plan: &Plan) -> bool {
-        let better = self.still_fails(plan);
-        if better {
-            (self.tell)(self.runs, steps(plan));
-        }
-        better
     }
 }
 
@@ -238,31 +205,18 @@ fn from(steps: &[ScriptStep], cut: usize) -> Vec<ScriptStep> {
     kept.map(|(_, step)| step.clone()).collect()
 }
 
-pub(super) fn with_steps(plan: &Plan, steps: Vec<ScriptStep>) -> Plan {
+fn with_steps(plan: &Plan, some: &[ScriptStep]) -> Plan {
     let mut smaller = plan.clone();
-    if let Workload::Steps { steps: those, .. } = &mut smaller.workload {
-        *those = steps;
-    }
-    smaller
-}
-
-fn without_opening(plan: &Plan, user: usize, opening: usize) -> Plan {
-    let mut smaller = plan.clone();
-    if let Workload::Steps { users, .. } = &mut smaller.workload {
-        users[user].opens.remove(opening);
+    if let Some((_, steps)) = script_mut(&mut smaller) {
+        *steps = some.to_vec();
     }
     smaller
 }
 
 /// Whether the plan depends on the server's random draws.
 fn depends_on_random_draws(plan: &Plan) -> bool {
-    let Workload::Steps { steps, .. } = &plan.workload else {
-        return false;
-    };
-    plan.server.matching == Matching::Random
-        || steps
-            .iter()
-            .any(|step| matches!(step.what, Step::Call(Verb::Break { .. })))
+    let is_break = |step: &ScriptStep| matches!(step.what, Step::Call(Verb::Break { .. }));
+    plan.server.matching == Matching::Random || script(plan).1.iter().any(is_break)
 }
 
 /// The plan with only these users.
@@ -272,7 +226,7 @@ fn only_users(plan: &Plan, kept: &[u32]) -> Plan {
         let at = kept.iter().position(|those| *those == user)?;
         u32::try_from(at).ok()
     };
-    let Workload::Steps { users, steps } = &mut smaller.workload else {
+    let Some((users, steps)) = script_mut(&mut smaller) else {
         return smaller;
     };
     *users = kept

@@ -1,17 +1,16 @@
 //! A pass that simplifies steps, the network and the server's configuration.
 
-use std::sync::Arc;
-
 use chat_types::{Config, Span};
 use serde_json::{Map, Value as Json};
 
-use super::candidates::{Shrinker, steps};
+use super::attempts::fixed;
+use super::candidates::{Shrinker, step_mut, steps};
 use super::compress_time::moments;
-use sim_model::draw::{Quantiles, Shape};
+use crate::workload::{script, script_mut};
 use sim_model::names::properties_of;
 use sim_model::plan::{
-    Capacity, FaultKind, Grant, Net, Opening, OperatorAct, OwnerReads, Plan, Schedule, ScriptStep,
-    ScriptUser, ServersNeeded, Step, Text, USUAL_CLIENT, Verb, Victims, Workload, usual_capacity,
+    FaultKind, Grant, Milestone, Net, Opening, OperatorAct, OwnerReads, Plan, Schedule, ScriptStep,
+    ScriptUser, ServersNeeded, Step, Text, USUAL_CLIENT, Verb, Victims, usual_capacity,
     usual_network,
 };
 use sim_model::protocol::ReadBy;
@@ -39,31 +38,36 @@ const SIMPLIFICATIONS: [Simplify; 14] = [
     |step| replace(&mut step.net.reply, None),
     |step| replace(&mut step.net.request, None),
     |step| replace(&mut step.leave_out, Vec::new()),
-    one_left_out_less,
+    |step| step.leave_out.pop().is_some(),
     |step| replace(&mut step.whom, None),
     |step| reword(step, &Text::Words("x".into())),
-    |step| {
-        reword(
-            step,
-            &Text::Length(Arc::new(Quantiles::new(Shape::Fixed(1)))),
-        )
-    },
+    |step| reword(step, &Text::Length(fixed(1))),
     plain_verb,
-    |step| one_push_less(&mut step.net),
+    |step| step.net.push.pop().is_some(),
+];
+
+/// Only tried for all steps at once: moves all users into one room, and lets them register by their own
+/// names.
+const FOR_ALL: [Simplify; 2] = [
+    |step| {
+        let Step::Call(Verb::Login { room, .. }) = &mut step.what else {
+            return false;
+        };
+        replace(room, "lobby".into())
+    },
+    |step| {
+        let Step::Call(Verb::Login { name, .. } | Verb::EnterQueue { name, .. }) = &mut step.what
+        else {
+            return false;
+        };
+        replace(name, None)
+    },
 ];
 
 fn replace<T: PartialEq>(place: &mut T, simple: T) -> bool {
     let changed = *place != simple;
     *place = simple;
     changed
-}
-
-fn one_left_out_less(step: &mut ScriptStep) -> bool {
-    step.leave_out.pop().is_some()
-}
-
-fn one_push_less(net: &mut Net) -> bool {
-    net.push.pop().is_some()
 }
 
 /// Replaces the text, unless it is equal.
@@ -131,11 +135,14 @@ impl Shrinker<'_> {
                 continue;
             }
             for index in (0..steps(plan)).rev() {
-                self.simplify_step(plan, index, simplify);
+                // Some simplifications remove one part at a time.
+                let one = |plan: &mut Plan| step_mut(plan, index).is_some_and(simplify);
+                while self.attempt_change(plan, one) {}
             }
         }
-        self.merge_rooms(plan);
-        self.default_names(plan);
+        for simplify in FOR_ALL {
+            self.simplify_all(plan, simplify);
+        }
         self.default_users(plan);
         self.remove_victims(plan);
         self.lower_milestones(plan);
@@ -143,46 +150,34 @@ impl Shrinker<'_> {
 
     /// Simplifies every step at once. Returns whether nothing is left to simplify.
     fn simplify_all(&mut self, plan: &mut Plan, simplify: Simplify) -> bool {
-        let mut probe = plan.clone();
-        if simplified(&mut probe, simplify) == 0 {
-            return true;
-        }
-        let still_fails = self.still_fails(&probe);
-        if still_fails {
-            *plan = probe;
-        }
-        still_fails
-    }
-
-    fn simplify_step(&mut self, plan: &mut Plan, index: usize, simplify: Simplify) {
-        // Some simplifications remove one part at a time.
-        loop {
-            let mut probe = plan.clone();
-            let changed = step_mut(&mut probe, index).is_some_and(simplify);
-            if !changed || !self.still_fails(&probe) {
-                return;
+        let mut is_changed = false;
+        let is_better = self.attempt_change(plan, |plan| {
+            for step in script_mut(plan).into_iter().flat_map(|script| script.1) {
+                is_changed |= simplify(step);
             }
-            *plan = probe;
-        }
+            is_changed
+        });
+        is_better || !is_changed
     }
 
     /// Sets the network, the clients, the disk and the server to their defaults.
     pub(super) fn default_environment(&mut self, plan: &mut Plan) {
-        self.attempt(plan, one_server);
-        self.attempt(plan, leased_reads);
-        self.attempt(plan, |plan| plan.schedule = Schedule::Plain);
-        self.attempt(plan, |plan| plan.network = usual_network());
-        self.attempt(plan, |plan| {
-            let snapshot_every = plan.capacity.snapshot_every;
-            plan.capacity = Capacity {
-                snapshot_every,
-                ..usual_capacity()
-            };
-        });
-        self.attempt(plan, |plan| {
-            plan.capacity.snapshot_every = usual_capacity().snapshot_every;
-        });
-        self.attempt(plan, |plan| plan.client = USUAL_CLIENT);
+        let changes: [fn(&mut Plan); 7] = [
+            one_server,
+            leased_reads,
+            |plan| plan.schedule = Schedule::Plain,
+            |plan| plan.network = usual_network(),
+            |plan| {
+                let snapshot_every = plan.capacity.snapshot_every;
+                plan.capacity = usual_capacity();
+                plan.capacity.snapshot_every = snapshot_every;
+            },
+            |plan| plan.capacity.snapshot_every = usual_capacity().snapshot_every,
+            |plan| plan.client = USUAL_CLIENT,
+        ];
+        for change in changes {
+            self.attempt(plan, change);
+        }
         if self.attempt(plan, |plan| plan.server = Config::default()) {
             return;
         }
@@ -223,36 +218,9 @@ impl Shrinker<'_> {
         }
     }
 
-    /// Moves all users into one room.
-    fn merge_rooms(&mut self, plan: &mut Plan) {
-        let lobby = |step: &mut ScriptStep| {
-            let Step::Call(Verb::Login { room, .. }) = &mut step.what else {
-                return false;
-            };
-            replace(room, "lobby".into())
-        };
-        self.simplify_all(plan, lobby);
-    }
-
-    /// Lets users register by their own names.
-    fn default_names(&mut self, plan: &mut Plan) {
-        let own = |step: &mut ScriptStep| {
-            let Step::Call(Verb::Login { name, .. } | Verb::EnterQueue { name, .. }) =
-                &mut step.what
-            else {
-                return false;
-            };
-            replace(name, None)
-        };
-        self.simplify_all(plan, own);
-    }
-
     /// Gives every user one stream, opened by its handle.
     fn default_users(&mut self, plan: &mut Plan) {
-        let Workload::Steps { users, .. } = &plan.workload else {
-            return;
-        };
-        for index in 0..users.len() {
+        for index in 0..script(plan).0.len() {
             let changes: [fn(&mut ScriptUser); 3] = [
                 |user| user.stream_by = ReadBy::default(),
                 |user| user.stream = true,
@@ -260,7 +228,7 @@ impl Shrinker<'_> {
             ];
             for change in changes {
                 self.attempt(plan, |plan| {
-                    if let Workload::Steps { users, .. } = &mut plan.workload {
+                    if let Some((users, _)) = script_mut(plan) {
                         change(&mut users[index]);
                     }
                 });
@@ -277,8 +245,7 @@ impl Shrinker<'_> {
         while self.attempt_openings(plan, user, |opens| {
             opens.pop();
         }) {}
-        let written = opens_mut(plan, user).map_or(0, |opens| opens.len());
-        for index in 0..written {
+        for index in 0..script(plan).0[user].opens.len() {
             let changes: [fn(&mut Opening); 6] = [
                 |opening| opening.by = None,
                 |opening| opening.beside = None,
@@ -299,17 +266,13 @@ impl Shrinker<'_> {
         user: usize,
         change: impl Fn(&mut Vec<Opening>),
     ) -> bool {
-        let changes = opens_mut(plan, user).is_some_and(|opens| {
-            let mut changed = opens.clone();
-            change(&mut changed);
-            changed != *opens
-        });
-        changes
-            && self.attempt(plan, |plan| {
-                if let Some(opens) = opens_mut(plan, user) {
-                    change(opens);
-                }
+        self.attempt_change(plan, |plan| {
+            script_mut(plan).is_some_and(|(users, _)| {
+                let before = users[user].opens.clone();
+                change(&mut users[user].opens);
+                users[user].opens != before
             })
+        })
     }
 
     /// Lowers the counts of milestones, so that steps which only add to the count can be removed.
@@ -317,10 +280,7 @@ impl Shrinker<'_> {
     fn lower_milestones(&mut self, plan: &mut Plan) {
         // From the last on: a fault that is moved to a later time is then not tried again.
         for index in (0..plan.faults.len()).rev() {
-            let Some(count) = plan.faults[index]
-                .milestone
-                .map(|milestone| milestone.count)
-            else {
+            let Some(Milestone { count, .. }) = plan.faults[index].milestone else {
                 continue;
             };
             let from = plan.faults[index].at;
@@ -329,19 +289,15 @@ impl Shrinker<'_> {
             let later = moments.into_iter().rev().take(MOST_MOMENTS);
             let first_from = later.map(|at| (at, 1)).filter(|_| count > 1);
             let lower = (1..count).take(MOST_COUNTS).map(|count| (from, count));
-            for (at, count) in lower.clone().take(1).chain(first_from).chain(lower.skip(1)) {
-                let change = |plan: &mut Plan| {
-                    let fault = &mut plan.faults[index];
-                    fault.at = at;
-                    if let Some(milestone) = &mut fault.milestone {
-                        milestone.count = count;
-                    }
-                    plan.faults.sort_by_key(|fault| fault.at);
-                };
-                if self.attempt(plan, change) {
-                    break;
+            let lowered = lower.clone().take(1).chain(first_from).chain(lower.skip(1));
+            self.attempt_first(plan, lowered, |plan, (at, count)| {
+                let fault = &mut plan.faults[index];
+                fault.at = at;
+                if let Some(milestone) = &mut fault.milestone {
+                    milestone.count = count;
                 }
-            }
+                plan.faults.sort_by_key(|fault| fault.at);
+            });
         }
     }
 
@@ -351,16 +307,12 @@ impl Shrinker<'_> {
         for index in 0..plan.faults.len() {
             let room = act_mut(plan, index).and_then(|act| act.room);
             let lower = (1..room.unwrap_or(0)).take(MOST_COUNTS).map(Some);
-            for room in room.map(|_| None).into_iter().chain(lower) {
-                let change = |plan: &mut Plan| {
-                    if let Some(act) = act_mut(plan, index) {
-                        act.room = room;
-                    }
-                };
-                if self.attempt(plan, change) {
-                    break;
+            let rooms = room.map(|_| None).into_iter().chain(lower);
+            self.attempt_first(plan, rooms, |plan, room| {
+                if let Some(act) = act_mut(plan, index) {
+                    act.room = room;
                 }
-            }
+            });
             let mut victim = 0;
             while let Some(those) = victims_mut(plan, index)
                 && those.len() > 1
@@ -374,13 +326,6 @@ impl Shrinker<'_> {
                 victim += usize::from(!removed);
             }
         }
-    }
-}
-
-fn opens_mut(plan: &mut Plan, user: usize) -> Option<&mut Vec<Opening>> {
-    match &mut plan.workload {
-        Workload::Steps { users, .. } => users.get_mut(user).map(|user| &mut user.opens),
-        Workload::Phases { .. } => None,
     }
 }
 
@@ -409,24 +354,6 @@ fn lowered_to(lower: u64, now: &Json, usual: &Json) -> Option<Json> {
     let number = usual.is_u64() || usual.as_str() == Some("none");
     let lower_now = now.as_u64().is_some_and(|now| now <= lower);
     (number && !lower_now).then(|| Json::from(lower))
-}
-
-/// Simplifies every step. Returns the number of those that changed.
-fn simplified(plan: &mut Plan, simplify: Simplify) -> usize {
-    match &mut plan.workload {
-        Workload::Steps { steps, .. } => steps
-            .iter_mut()
-            .filter_map(|s| simplify(s).then_some(()))
-            .count(),
-        Workload::Phases { .. } => 0,
-    }
-}
-
-pub(super) fn step_mut(plan: &mut Plan, index: usize) -> Option<&mut ScriptStep> {
-    match &mut plan.workload {
-        Workload::Steps { steps, .. } => steps.get_mut(index),
-        Workload::Phases { .. } => None,
-    }
 }
 
 /// The configuration, key by key.

@@ -331,7 +331,7 @@ fn failures_are_told_once_for_each_property_and_cause() {
     );
     assert_eq!(found.exit_code(), 1);
     assert_eq!(
-        found.failures.iter().next().map(|one| &*one.cause),
+        found.failures.first().map(|one| &*one.cause),
         Some("a message that nobody said")
     );
 }
@@ -345,7 +345,7 @@ fn the_first_failure_is_the_one_of_the_lowest_seed() {
             ..explored(&plans, 40, jobs)
         };
         let found = explore(&what, &broken, &mut StopAfter(u64::MAX));
-        assert_eq!((found.tried, found.failures.count()), (9, 1));
+        assert_eq!((found.tried, found.failures.len()), (9, 1));
     }
     let what = ExploreOptions {
         first: 30,

@@ -92,7 +92,7 @@ fn a_corpus_goes_on_where_it_ended() {
     let rest = begun_with(&plans, 32, read);
     assert_eq!(recipes(&rest), recipes(&whole));
     let corpora = [&rest, &whole].map(|found| found.guided.as_ref().expect("guided"));
-    let said = corpora.map(|corpus| (corpus.facets(), corpus.families()));
+    let said = corpora.map(|corpus| (corpus.covered().facets, corpus.covered().families));
     assert_eq!(said[0], said[1]);
     assert_eq!(half.steps + rest.steps, whole.steps);
     std::fs::write(folder.path().join("coverage.txt"), "abstraction 0\n").expect("a file");
@@ -129,7 +129,7 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
         ..guided(&plans, 400, 2, Corpus::default())
     };
     let found = explore(&what, &run_seed, &mut NoListener);
-    let failure = found.failures.iter().next().expect("a planted failure");
+    let failure = found.failures.first().expect("a planted failure");
     let effort = found.first_failure.expect("what it cost");
     assert_eq!((effort.seeds, effort.steps), (found.tried, found.steps));
     assert!(!failure.trial.recipe.is_plain());

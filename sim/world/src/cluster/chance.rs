@@ -5,71 +5,51 @@ use chat_types::{Span, Time, mix};
 
 use super::Cluster;
 
-/// What is drawn, and for which member or user.
+/// What is drawn. Each purpose goes with the number of whom it is drawn for: a member, a user, a
+/// record of a member, or 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     /// The way from a member to the log.
-    ToLog(usize),
+    ToLog = 0,
     /// The time of an append.
-    Append(usize),
+    Append = 1,
     /// Whether a log without a leader refuses an append or is silent.
-    Silence(usize),
+    Silence = 2,
     /// When the second copy of a report comes.
-    SecondReport(usize),
-    /// When a record comes a second time.
-    SecondRecord { site: usize, sequence: u64 },
+    SecondReport = 3,
     /// Whether an append that came twice is refused.
-    Refused(usize),
+    Refused = 4,
     /// The way of what was read to a member.
-    Found(usize),
+    Found = 5,
     /// The way of new records to a member.
-    Records(usize),
+    Records = 6,
     /// The way between the door of a user and the owner.
-    Door(u32),
+    Door = 7,
     /// The member that a fault strikes.
-    Struck,
+    Struck = 8,
     /// The replica that a fault strikes.
-    Replica,
+    Replica = 9,
     /// The record that a fault strikes.
-    Record,
+    Record = 10,
+    /// When a record comes a second time.
+    SecondRecord = 11,
     /// The secret of request keys.
-    Keys,
-}
-
-impl Purpose {
-    const fn key(self) -> u64 {
-        let (kind, of) = match self {
-            Self::ToLog(site) => (0, site as u64),
-            Self::Append(site) => (1, site as u64),
-            Self::Silence(site) => (2, site as u64),
-            Self::SecondReport(site) => (3, site as u64),
-            Self::Refused(site) => (4, site as u64),
-            Self::Found(site) => (5, site as u64),
-            Self::Records(site) => (6, site as u64),
-            Self::Door(agent) => (7, agent as u64),
-            Self::Struck => (8, 0),
-            Self::Replica => (9, 0),
-            Self::Record => (10, 0),
-            Self::SecondRecord { site, sequence } => (11, (sequence << 8) | site as u64),
-            Self::Keys => (12, 0),
-        };
-        mix(kind, of)
-    }
+    Keys = 12,
 }
 
 impl Cluster {
     /// The time of a packet that leaves one machine for another now.
-    pub(super) fn hop(&self, now: Time, purpose: Purpose) -> Span {
+    pub(super) fn hop(&self, now: Time, purpose: (Purpose, u64)) -> Span {
         Span::micros(100 + self.below(now, purpose, 900))
     }
 
     /// Draws a number below `n` for something at this instant.
-    pub(super) fn below(&self, now: Time, purpose: Purpose, n: u64) -> u64 {
-        self.draw.below(now, purpose.key(), n)
+    pub(super) fn below(&self, now: Time, (purpose, of): (Purpose, u64), n: u64) -> u64 {
+        self.draw.below(now, mix(purpose as u64, of), n)
     }
 
     /// Draws 64 bits for something at this instant.
-    pub(super) const fn bits(&self, now: Time, purpose: Purpose) -> u64 {
-        self.draw.bits(now, purpose.key())
+    pub(super) fn bits(&self, now: Time, (purpose, of): (Purpose, u64)) -> u64 {
+        self.draw.bits(now, mix(purpose as u64, of))
     }
 }

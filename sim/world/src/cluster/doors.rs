@@ -17,7 +17,7 @@ use super::chance::Purpose;
 use super::turns::Deferred;
 use crate::event_queue::Event;
 use crate::host;
-use crate::in_flight::{InFlight, RequestStage, Slot};
+use crate::in_flight::{InFlight, RequestStage, Slot, Stream};
 use crate::translate;
 use crate::{START, World};
 
@@ -50,9 +50,13 @@ impl World<'_, '_> {
         if self.takes_calls(door) {
             return Some(door);
         }
-        self.cluster()
-            .owner
-            .filter(|owner| self.takes_calls(*owner))
+        self.ready_owner()
+    }
+
+    /// The owner, if it takes calls.
+    fn ready_owner(&self) -> Option<usize> {
+        let owner = self.cluster().owner;
+        owner.filter(|owner| self.takes_calls(*owner))
     }
 
     fn passage(&mut self, agent: u32) -> Passage {
@@ -67,18 +71,14 @@ impl World<'_, '_> {
         if place.paused_until > now {
             return Passage::Later(place.paused_until);
         }
-        let is_cut = |site: usize| {
-            let place = &cluster.sites[site];
-            place.mute_until > now || place.deaf_until > now
-        };
+        let is_cut = |site: usize| cluster.sites[site].cut_until() > now;
         let reached = target.filter(|owner| {
-            let place = &cluster.sites[*owner];
             let is_near = *owner == door || !(is_cut(door) || is_cut(*owner));
-            is_near && place.paused_until <= now
+            is_near && cluster.sites[*owner].paused_until <= now
         });
         match reached {
             Some(owner) if owner == door => Passage::Open(Span::ZERO),
-            Some(_) => Passage::Open(cluster.hop(now, Purpose::Door(agent))),
+            Some(_) => Passage::Open(cluster.hop(now, (Purpose::Door, agent.into()))),
             None => Passage::Later(now + PAUSE),
         }
     }
@@ -87,25 +87,16 @@ impl World<'_, '_> {
     /// passed on.
     pub(crate) fn pass_door(&mut self, slot: Slot) -> Option<Span> {
         let now = self.now();
-        let Some(InFlight::Request {
-            origin,
-            ask,
-            stage,
-            tried_until,
-            ..
-        }) = self.in_flight.get_mut(slot)
-        else {
-            return None;
-        };
-        let agent = origin.agent();
-        *stage = RequestStage::AtDoor;
-        let is_new = tried_until.is_none();
-        let until = *tried_until.get_or_insert_with(|| {
-            let wait = ask.as_ref().map_or(Span::ZERO, |ask| wait_of(ask));
+        let request = self.in_flight.request(slot)?;
+        let agent = request.origin.agent();
+        request.stage = RequestStage::AtDoor;
+        let is_new = request.tried_until.is_none();
+        let until = *request.tried_until.get_or_insert_with(|| {
+            let wait = request.ask.as_deref().map_or(Span::ZERO, wait_of);
             now + wait + CALL_PATIENCE
         });
         if let Some(cluster) = self.server.cluster.as_mut().filter(|_| is_new)
-            && let Some(ask) = ask
+            && let Some(ask) = &mut request.ask
         {
             cluster.give_key(ask);
         }
@@ -129,45 +120,33 @@ impl World<'_, '_> {
     }
 
     fn refuse_at_door(&mut self, slot: Slot, known: Option<Earlier>) {
-        let Some(InFlight::Request { ask, earlier, .. }) = self.in_flight.get_mut(slot) else {
+        let Some(request) = self.in_flight.request(slot) else {
             return;
         };
-        let keyed = matches!(ask.as_deref(), Some(Call::Command { key: Some(_), .. }));
-        let unasked = if keyed {
-            Earlier::Unknown
-        } else {
-            Earlier::Unasked
-        };
-        let earlier = known.or(*earlier).unwrap_or(unasked);
+        let known = known.or(request.earlier);
         let reject = Reject::StorageUnavailable {
             retry_after: RETRY,
-            earlier,
+            earlier: known.unwrap_or_else(|| request.unasked()),
         };
-        self.answer(slot, translate::outcome(Err(reject)));
+        self.answer(slot, Err(translate::refusal(&reject)));
     }
 
     /// Submits a call to the owner, or lets its door try again.
     pub(crate) fn submit_to_owner(&mut self, slot: Slot, from: Address, ask: &Arc<Call>) {
         if self.cluster().is_turning {
-            let ask = Arc::clone(ask);
-            let deferred = Deferred::Submit { slot, from, ask };
+            let deferred = Deferred::Submit(slot, from, Arc::clone(ask));
             return self.cluster_mut().deferred.push_back(deferred);
         }
-        let target = match self.in_flight.get_mut(slot) {
-            Some(InFlight::Request { origin, .. }) => {
-                let agent = origin.agent();
-                self.target_of(agent)
-            }
-            _ => self
-                .cluster()
-                .owner
-                .filter(|owner| self.takes_calls(*owner)),
+        let agent = self.in_flight.request(slot).map(|it| it.origin.agent());
+        let target = match agent {
+            Some(agent) => self.target_of(agent),
+            None => self.ready_owner(),
         };
         let Some(target) = target else {
             return self.back_to_door(slot, Earlier::Unasked);
         };
-        if let Some(InFlight::Request { stage, .. }) = self.in_flight.get_mut(slot) {
-            *stage = RequestStage::Submitted;
+        if let Some(request) = self.in_flight.request(slot) {
+            request.stage = RequestStage::Submitted;
         }
         let (at, ticket) = (self.server_now(), slot.ticket());
         if self.cluster().owner == Some(target) {
@@ -183,75 +162,44 @@ impl World<'_, '_> {
             member.submit(now, ticket, from, Call::clone(ask));
         });
         let is_read = matches!(**ask, Call::Read { .. });
-        if is_read && self.plan.reads == OwnerReads::Strict && self.is_submitted(slot) {
+        let waits = self.in_flight.is_at(slot, RequestStage::Submitted);
+        if is_read && self.plan.reads == OwnerReads::Strict && waits {
             self.observers.reach(Point::ReadWaited);
         }
-    }
-
-    fn is_submitted(&mut self, slot: Slot) -> bool {
-        matches!(
-            self.in_flight.get_mut(slot),
-            Some(InFlight::Request {
-                stage: RequestStage::Submitted,
-                ..
-            })
-        )
     }
 
     /// A call was not answered by the owner: its door repeats it as a new request, or refuses it if it
     /// may have taken effect and cannot be repeated.
     pub(crate) fn back_to_door(&mut self, slot: Slot, known: Earlier) {
-        let Some(InFlight::Request { ask, earlier, .. }) = self.in_flight.get_mut(slot) else {
-            // An operator's act is not repeated.
-            self.in_flight.remove(slot);
-            return;
-        };
-        if known == Earlier::Unknown {
-            *earlier = Some(Earlier::Unknown);
-            if ask.as_deref().is_none_or(|ask| !can_repeat(ask)) {
-                return self.refuse_at_door(slot, Some(Earlier::Unknown));
+        if let Some(request) = self.in_flight.request(slot)
+            && known == Earlier::Unknown
+        {
+            request.earlier = Some(known);
+            if !request.ask.as_deref().is_some_and(can_repeat) {
+                return self.refuse_at_door(slot, Some(known));
             }
         }
-        let Some(InFlight::Request {
-            origin,
-            mut ask,
-            net,
-            tried_until,
-            earlier,
-            ..
-        }) = self.in_flight.remove(slot)
-        else {
+        // An operator's act is not repeated.
+        let Some(InFlight::Request(mut request)) = self.in_flight.remove(slot) else {
             return;
         };
         let at = self.now() + PAUSE;
-        if let Some(ask) = &mut ask
-            && let Call::Read {
-                read: Read::Check { wait, .. },
-                ..
-            } = Arc::make_mut(ask)
+        if let Some(ask) = &mut request.ask
+            && let Call::Read { read, .. } = Arc::make_mut(ask)
+            && let Read::Check { wait, .. } = read
         {
-            let left = tried_until.map_or(*wait, |until| until.since(at + CALL_PATIENCE));
+            let until = request.tried_until;
+            let left = until.map_or(*wait, |until| until.since(at + CALL_PATIENCE));
             *wait = left.min(*wait);
         }
         self.observers.reach(Point::CallRepeated);
-        let new = self.in_flight.insert(InFlight::Request {
-            origin,
-            ask,
-            net,
-            stage: RequestStage::AtDoor,
-            tried_until,
-            earlier,
-        });
-        let client = &mut self.clients[origin.agent() as usize];
-        for (_, _, known) in &mut client.in_flight {
-            if *known == slot {
-                *known = new;
-            }
-        }
-        if client.stream_slot == Some(slot) {
-            client.stream_slot = Some(new);
-        }
-        for (_, known) in &mut client.older {
+        request.stage = RequestStage::AtDoor;
+        let agent = request.origin.agent();
+        let new = self.in_flight.insert(InFlight::Request(request));
+        let client = &mut self.clients[agent as usize];
+        let calls = client.in_flight.iter_mut().map(|entry| &mut entry.2);
+        let older = client.older.iter_mut().map(|entry| &mut entry.1);
+        for known in calls.chain(older).chain(&mut client.stream_slot) {
             if *known == slot {
                 *known = new;
             }
@@ -259,35 +207,23 @@ impl World<'_, '_> {
         self.events.schedule(at, Event::AtServer(new));
     }
 
-    /// Whether the request waits at its client's door.
-    pub(crate) fn is_at_door(&mut self, slot: Slot) -> bool {
-        matches!(
-            self.in_flight.get_mut(slot),
-            Some(InFlight::Request {
-                stage: RequestStage::AtDoor,
-                ..
-            })
-        )
-    }
-
     /// Whether the owner refuses the request because it is about to hand over.
     pub(crate) fn is_for_next_owner(&mut self, slot: Slot, outcome: &Outcome) -> bool {
-        let is_request = matches!(self.in_flight.get_mut(slot), Some(InFlight::Request { .. }));
         let is_closing = matches!(outcome, Err(refusal) if refusal.is(Code::ShuttingDown));
-        self.server.cluster.is_some() && is_request && is_closing
+        self.server.cluster.is_some() && is_closing && self.in_flight.request(slot).is_some()
     }
 
     /// The fate of an answer that its client's door passes on.
-    pub(crate) fn through_door(&mut self, agent: u32, fate: Delivery) -> Delivery {
+    pub(crate) fn through_door(&self, agent: u32, fate: Delivery) -> Delivery {
         let Some(cluster) = &self.server.cluster else {
             return fate;
         };
         let (owner, door) = (cluster.owner, self.door_of(agent));
-        let is_there = self.cluster().sites[door].member.is_some();
+        let is_there = cluster.sites[door].member.is_some();
         match fate {
             Delivery::After(_) if !is_there => Delivery::Lost,
             Delivery::After(latency) if owner != Some(door) => {
-                let hop = self.cluster().hop(self.now(), Purpose::Door(agent));
+                let hop = cluster.hop(self.now(), (Purpose::Door, agent.into()));
                 Delivery::After(latency + hop)
             }
             fate @ (Delivery::After(_) | Delivery::Lost) => fate,
@@ -298,30 +234,21 @@ impl World<'_, '_> {
     /// what it said of them.
     pub(super) fn lose_connections(&mut self, moved: &BTreeMap<Ticket, Earlier>) {
         self.break_streams(|_| true);
-        let is_held = |entry: &InFlight| {
-            matches!(
-                entry,
-                InFlight::Request {
-                    stage: RequestStage::AtServer | RequestStage::Submitted,
-                    ..
-                }
-            )
-        };
-        for slot in self.in_flight.find(is_held) {
-            let Some(InFlight::Request { origin, stage, .. }) = self.in_flight.get_mut(slot) else {
+        let held = [RequestStage::AtServer, RequestStage::Submitted];
+        for slot in self.in_flight.requests_at(&held) {
+            let Some(request) = self.in_flight.request(slot) else {
                 continue;
             };
-            let (agent, was_submitted) = (origin.agent(), *stage == RequestStage::Submitted);
+            let agent = request.origin.agent();
+            let unanswered = match request.stage == RequestStage::Submitted {
+                true => Earlier::Unknown,
+                false => Earlier::Unasked,
+            };
             if self.cluster().sites[self.door_of(agent)].member.is_none() {
                 self.lose_request(slot);
                 self.next_door(agent);
                 continue;
             }
-            let unanswered = if was_submitted {
-                Earlier::Unknown
-            } else {
-                Earlier::Unasked
-            };
             let known = moved.get(&slot.ticket()).copied().unwrap_or(unanswered);
             self.back_to_door(slot, known);
         }
@@ -332,27 +259,19 @@ impl World<'_, '_> {
     pub(super) fn close_door(&mut self, site: usize) {
         let servers = self.cluster().sites.len();
         self.break_streams(|door| door % servers == site);
-        let is_there = |entry: &InFlight| {
-            matches!(
-                entry,
-                InFlight::Request {
-                    stage: RequestStage::AtDoor | RequestStage::AtServer | RequestStage::Submitted,
-                    ..
-                }
-            )
-        };
-        for slot in self.in_flight.find(is_there) {
-            let Some(InFlight::Request { origin, stage, .. }) = self.in_flight.get_mut(slot) else {
+        let held = [RequestStage::AtServer, RequestStage::Submitted];
+        let there = [RequestStage::AtDoor, held[0], held[1]];
+        for slot in self.in_flight.requests_at(&there) {
+            let Some(request) = self.in_flight.request(slot) else {
                 continue;
             };
-            let (agent, stage) = (origin.agent(), *stage);
+            let (agent, stage) = (request.origin.agent(), request.stage);
             if self.door_of(agent) != site {
                 continue;
             }
-            match stage {
+            if held.contains(&stage) {
                 // The owner notices that its caller is gone.
-                RequestStage::AtServer | RequestStage::Submitted => self.gone_at_server(slot),
-                RequestStage::AtDoor | RequestStage::InNetwork => {}
+                self.gone_at_server(slot);
             }
             self.lose_request(slot);
             self.next_door(agent);
@@ -362,14 +281,10 @@ impl World<'_, '_> {
     /// Breaks the streams of clients with such doors.
     fn break_streams(&mut self, is_lost: impl Fn(usize) -> bool) {
         let has_owner = self.cluster().owner.is_some();
-        for slot in self
-            .in_flight
-            .find(|entry| matches!(entry, InFlight::Stream { .. }))
-        {
-            let Some(InFlight::Stream { agent, .. }) = self.in_flight.get_mut(slot) else {
+        for slot in self.in_flight.streams() {
+            let Some(&mut Stream { agent, .. }) = self.in_flight.stream(slot) else {
                 continue;
             };
-            let agent = *agent;
             if is_lost(self.clients[agent as usize].door) {
                 self.break_stream(slot);
                 if !has_owner {
@@ -387,7 +302,7 @@ impl Cluster {
             && let Call::Command { key, .. } = Arc::make_mut(ask)
         {
             self.keys_given += 1;
-            let secret = self.bits(START, Purpose::Keys);
+            let secret = self.bits(START, (Purpose::Keys, 0));
             let key_of_its_own = (u128::from(secret) << 64) | u128::from(self.keys_given);
             *key = Some(RequestKey(key_of_its_own));
         }
@@ -395,16 +310,12 @@ impl Cluster {
 }
 
 const fn wait_of(ask: &Call) -> Span {
-    match ask {
-        Call::Read {
-            read: Read::Check { wait, .. },
-            ..
-        } => *wait,
-        Call::Command { .. }
-        | Call::Read { .. }
-        | Call::OpenStream { .. }
-        | Call::Operate { .. } => Span::ZERO,
+    if let Call::Read { read, .. } = ask
+        && let Read::Check { wait, .. } = read
+    {
+        return *wait;
     }
+    Span::ZERO
 }
 
 /// Whether a repetition has no second effect.

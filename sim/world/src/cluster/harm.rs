@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use chat_cluster::Member;
 use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
-use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
+use sim_model::history::{ClusterEvent, WorldRecord};
 use sim_model::plan::{LogHarm, MemberHarm, Outage, Which};
 use sim_model::server::ServerRecord;
 
 use super::chance::Purpose;
 use super::log::{Harm, REPLICAS, USUAL_LAG};
+use super::machine_clock::RIGHT;
 use super::number;
 use super::turns::Deferred;
 use crate::World;
 use crate::event_queue::Event;
-use crate::in_flight::InFlight;
 
 /// How late a replica is that is behind.
 const BEHIND: Span = Span::secs(5);
@@ -26,9 +26,8 @@ const NEXT_RECORDS: u64 = 8;
 impl World<'_, '_> {
     /// All servers go down, and start again.
     pub(crate) fn cluster_goes_down(&mut self, how: Outage, down_for: Span) {
-        let at = self.now();
         self.cluster_mut().is_down = true;
-        self.observers.observe_world(&WorldRecord::Down { at, how });
+        self.tell_world(|at| WorldRecord::Down { at, how });
         for site in 0..self.cluster().sites.len() {
             match how {
                 Outage::Stop => self.stop_member(site, down_for),
@@ -60,11 +59,11 @@ impl World<'_, '_> {
             MemberHarm::Fast | MemberHarm::Slow => {
                 let now = self.now();
                 let place = &mut self.cluster_mut().sites[site];
-                if what == MemberHarm::Fast {
-                    place.clock.speed_up(now, percent);
-                } else {
-                    place.clock.slow_down(now, percent);
-                }
+                let rate = match what == MemberHarm::Fast {
+                    true => RIGHT + percent,
+                    false => RIGHT - percent,
+                };
+                place.clock.turn(now, rate);
                 place.drifts_until = place.drifts_until.max(until);
                 self.tell(Some(site), ClusterEvent::ClockDrifts);
                 self.clock_turned(site, until);
@@ -78,18 +77,21 @@ impl World<'_, '_> {
                     place.deaf_until = place.deaf_until.max(until);
                 }
                 self.tell(Some(site), ClusterEvent::CutOff);
-                let server = number(site);
-                self.events.schedule(until, Event::MemberContinues(server));
+                self.continues_at(site, until);
             }
         }
     }
 
     /// The server's clock has another rate from now on, until an instant.
     fn clock_turned(&mut self, site: usize, until: Time) {
-        self.events
-            .schedule(until, Event::MemberContinues(number(site)));
+        self.continues_at(site, until);
         self.cluster_mut().sites[site].due_at = Time::MAX;
         self.schedule_member(site);
+    }
+
+    fn continues_at(&mut self, site: usize, at: Time) {
+        self.events
+            .schedule(at, Event::MemberContinues(number(site)));
     }
 
     /// The server that a fault strikes, if there is one.
@@ -102,7 +104,7 @@ impl World<'_, '_> {
                     Some(*site) != cluster.owner && cluster.sites[*site].member.is_some()
                 };
                 let standbys: Vec<usize> = (0..cluster.sites.len()).filter(is_standby).collect();
-                let chosen = cluster.below(now, Purpose::Struck, standbys.len() as u64);
+                let chosen = cluster.below(now, (Purpose::Struck, 0), standbys.len() as u64);
                 standbys.get(usize::try_from(chosen).ok()?).copied()
             }
         }
@@ -112,7 +114,7 @@ impl World<'_, '_> {
         if self.cluster().sites[site].member.is_none() {
             return;
         }
-        let is_owner = self.cluster().owner() == Some(site);
+        let is_owner = self.cluster().owner == Some(site);
         if is_owner {
             self.report_collections();
         }
@@ -124,7 +126,6 @@ impl World<'_, '_> {
     }
 
     fn end_member(&mut self, site: usize, down_for: Span, how: ClusterEvent) {
-        let at = self.now() + down_for;
         let place = &mut self.cluster_mut().sites[site];
         place.member = None;
         place.stopping = None;
@@ -132,25 +133,24 @@ impl World<'_, '_> {
         self.tell(Some(site), how);
         self.tell_fact(&ClusterFact::AppendEnded(site as u64));
         self.tell_fact(&ClusterFact::ProcessEnded(site as u64));
-        self.events.schedule(at, Event::MemberStarts(number(site)));
+        self.schedule_in(down_for, Event::MemberStarts(number(site)));
     }
 
     /// The server finishes its calls and hands over, if it is the owner. Then its process ends.
     pub(super) fn stop_member(&mut self, site: usize, down_for: Span) {
         if self.cluster().is_turning {
-            let deferred = Deferred::Stop { site, down_for };
+            let deferred = Deferred::Stop(site, down_for);
             return self.cluster_mut().deferred.push_back(deferred);
         }
-        let (at, now) = (self.server_now(), self.now());
-        let is_owner = self.cluster().owner() == Some(site);
+        let now = self.now();
+        let is_owner = self.cluster().owner == Some(site);
         let place = &mut self.cluster_mut().sites[site];
         if place.member.is_none() || place.stopping.is_some() || place.paused_until > now {
             return;
         }
         place.stopping = Some(down_for);
         if is_owner {
-            self.observers
-                .observe_server(&ServerRecord::Stopping { at });
+            self.tell_server(|at| ServerRecord::Stopping { at });
         }
         self.member_turn(site, Member::resign);
     }
@@ -158,12 +158,10 @@ impl World<'_, '_> {
     /// Ends the process of a member that shuts down, once it owns the log no more.
     pub(super) fn end_if_stopped(&mut self, site: usize) {
         let place = &self.cluster().sites[site];
-        let is_over = place
-            .member
-            .as_ref()
-            .is_some_and(|member| member.owned_node().is_none());
+        let is_passive = |member: &Member| member.owned_node().is_none();
+        let is_over = place.member.as_ref().is_some_and(is_passive);
         if let Some(down_for) = place.stopping.filter(|_| is_over) {
-            if self.cluster().owner() == Some(site) {
+            if self.cluster().owner == Some(site) {
                 self.owner_lost(&BTreeMap::new());
             }
             self.end_member(site, down_for, ClusterEvent::Stopped);
@@ -172,19 +170,16 @@ impl World<'_, '_> {
     }
 
     fn pause_member(&mut self, site: usize, until: Time) {
-        let now = self.now();
         let place = &mut self.cluster_mut().sites[site];
         if place.member.is_none() {
             return;
         }
         place.paused_until = place.paused_until.max(until);
-        if self.cluster().owner() == Some(site) {
-            self.observers.pause(true);
+        if self.cluster().owner == Some(site) {
+            self.observers.is_paused = true;
         }
         self.tell(Some(site), ClusterEvent::Paused);
-        let at = until.max(now);
-        self.events
-            .schedule(at, Event::MemberContinues(number(site)));
+        self.continues_at(site, until);
         self.schedule_member(site);
     }
 
@@ -196,13 +191,13 @@ impl World<'_, '_> {
         if was_paused {
             place.paused_until = Time(0);
         }
-        let was_cut = place.mute_until.max(place.deaf_until) == now;
+        let was_cut = place.cut_until() == now;
         if was_cut {
             self.tell(Some(site), ClusterEvent::Connected);
         }
         let place = &mut self.cluster_mut().sites[site];
         if place.drifts_until == now {
-            place.clock.correct(now);
+            place.clock.turn(now, RIGHT);
             place.due_at = Time::MAX;
             self.tell(Some(site), ClusterEvent::ClockRuns);
             self.schedule_member(site);
@@ -216,16 +211,12 @@ impl World<'_, '_> {
 
     /// What the owner should have done while it was suspended is due from now on.
     fn continue_owner(&mut self, site: usize) {
-        if self.cluster().owner() != Some(site) {
+        if self.cluster().owner != Some(site) {
             return;
         }
-        let at = self.server_now();
-        self.observers.pause(false);
-        self.observers.observe_server(&ServerRecord::Excused { at });
-        for slot in self
-            .in_flight
-            .find(|entry| matches!(entry, InFlight::Stream { .. }))
-        {
+        self.observers.is_paused = false;
+        self.tell_server(|at| ServerRecord::Excused { at });
+        for slot in self.in_flight.streams() {
             self.push(slot);
         }
     }
@@ -235,28 +226,30 @@ impl World<'_, '_> {
         let now = self.now();
         let until = now + duration;
         let cluster = self.cluster_mut();
-        let replica = cluster.below(now, Purpose::Replica, REPLICAS as u64);
+        let replica = cluster.below(now, (Purpose::Replica, 0), REPLICAS as u64);
         let replica = usize::try_from(replica).unwrap_or_default();
-        let ahead = cluster.below(now, Purpose::Record, NEXT_RECORDS);
+        let ahead = cluster.below(now, (Purpose::Record, 0), NEXT_RECORDS);
         let sequence = cluster.log.last() + 1 + ahead;
         match what {
             LogHarm::NoLeader => {
-                cluster.log.elect(replica, until);
+                // The leader ends, and this replica follows it after a while.
+                cluster.log.leader = replica;
+                let leaderless_until = &mut cluster.log.leaderless_until;
+                *leaderless_until = until.max(*leaderless_until);
                 self.tell(None, ClusterEvent::NoLeader);
             }
             LogHarm::Lag => {
-                cluster.log.set_lag(replica, BEHIND);
+                cluster.log.replicas[replica].lag = BEHIND;
                 self.not_well(None);
             }
             // One replica's disk is bad, so that the others have every record.
-            LogHarm::Lose => {
-                cluster.log.harm(0, sequence, Harm::Lost);
-                self.tell(None, ClusterEvent::RecordLost);
-                self.tell_fact(&ClusterFact::Harmed);
-            }
-            LogHarm::Flip => {
-                cluster.log.harm(0, sequence, Harm::Flipped);
-                self.tell(None, ClusterEvent::RecordFlipped);
+            LogHarm::Lose | LogHarm::Flip => {
+                let (harm, event) = match what == LogHarm::Lose {
+                    true => (Harm::Lost, ClusterEvent::RecordLost),
+                    false => (Harm::Flipped, ClusterEvent::RecordFlipped),
+                };
+                cluster.log.replicas[0].harm.insert(sequence, harm);
+                self.tell(None, event);
                 self.tell_fact(&ClusterFact::Harmed);
             }
             LogHarm::Double => {
@@ -271,11 +264,10 @@ impl World<'_, '_> {
         match what {
             LogHarm::NoLeader => self.tell(None, ClusterEvent::Leader),
             LogHarm::Lag => {
-                let log = &mut self.cluster_mut().log;
-                if (0..REPLICAS).any(|replica| log.lag(replica) != USUAL_LAG) {
-                    for replica in 0..REPLICAS {
-                        log.set_lag(replica, USUAL_LAG);
-                    }
+                let replicas = self.cluster_mut().log.replicas.iter_mut();
+                let lags = replicas.map(|replica| std::mem::replace(&mut replica.lag, USUAL_LAG));
+                // All are mended, not only those up to the first.
+                if lags.filter(|lag| *lag != USUAL_LAG).count() > 0 {
                     self.not_well(None);
                 }
             }
@@ -300,7 +292,8 @@ impl World<'_, '_> {
             self.cluster_mut().doubled_until = now;
             self.heal_log(LogHarm::Double);
         }
-        self.cluster_mut().log.elect_now(now);
+        let leaderless_until = &mut self.cluster_mut().log.leaderless_until;
+        *leaderless_until = now.min(*leaderless_until);
         for site in 0..self.cluster().sites.len() {
             let place = &mut self.cluster_mut().sites[site];
             place.mute_until = place.mute_until.min(now);

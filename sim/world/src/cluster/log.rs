@@ -7,17 +7,17 @@ use chat_cluster::Outcome;
 use chat_types::{Span, Time};
 
 /// The number of replicas.
-pub const REPLICAS: usize = 3;
+pub(super) const REPLICAS: usize = 3;
 
 /// The number of snapshots that are kept.
 const KEPT: usize = 2;
 
 /// How late a replica is while nothing is wrong.
-pub const USUAL_LAG: Span = Span::millis(2);
+pub(super) const USUAL_LAG: Span = Span::millis(2);
 
 /// What a disk did to one record of one replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Harm {
+pub(super) enum Harm {
     /// The record is not there.
     Lost,
     /// One of its bits is another one.
@@ -26,17 +26,18 @@ pub enum Harm {
 
 /// One replica.
 #[derive(Clone, Debug)]
-struct Replica {
+pub(super) struct Replica {
     /// How long records take to it.
-    lag: Span,
+    pub(super) lag: Span,
     /// The number of records that it has shown.
     visible: u64,
-    harm: BTreeMap<u64, Harm>,
+    /// Harm to its records, some of which may come later.
+    pub(super) harm: BTreeMap<u64, Harm>,
 }
 
 /// The log.
 #[derive(Clone, Debug)]
-pub struct SharedLog {
+pub(super) struct SharedLog {
     /// The records with the instants at which they were appended. Sequences begin with 1.
     records: Vec<(Time, Arc<[u8]>)>,
     /// The records before this one are purged.
@@ -44,10 +45,10 @@ pub struct SharedLog {
     /// The newest snapshots, by the sequences of their last records. A former owner may store an
     /// older one after a newer one.
     snapshots: BTreeMap<u64, Arc<[u8]>>,
-    replicas: Vec<Replica>,
-    leader: usize,
-    /// No leader until then.
-    leaderless_until: Time,
+    pub(super) replicas: Vec<Replica>,
+    pub(super) leader: usize,
+    /// No leader until then: it takes no appends.
+    pub(super) leaderless_until: Time,
 }
 
 impl Default for SharedLog {
@@ -70,86 +71,47 @@ impl Default for SharedLog {
 
 impl SharedLog {
     /// The last sequence.
-    pub fn last(&self) -> u64 {
+    pub(super) fn last(&self) -> u64 {
         self.records.len() as u64
     }
 
     /// The last sequence that the log had at this instant.
-    pub fn last_at(&self, at: Time) -> u64 {
-        self.records
-            .partition_point(|(appended, _)| *appended <= at) as u64
-    }
-
-    /// Whether it takes appends at this instant.
-    #[must_use]
-    pub fn has_leader(&self, at: Time) -> bool {
-        at >= self.leaderless_until
-    }
-
-    /// The leader ends, and this replica follows it after a while.
-    pub fn elect(&mut self, leader: usize, until: Time) {
-        self.leader = leader;
-        self.leaderless_until = self.leaderless_until.max(until);
-    }
-
-    /// Has a leader from this instant on.
-    pub fn elect_now(&mut self, at: Time) {
-        self.leaderless_until = self.leaderless_until.min(at);
-    }
-
-    /// How late a replica is.
-    #[must_use]
-    pub fn lag(&self, replica: usize) -> Span {
-        self.replicas[replica].lag
-    }
-
-    /// Sets how late a replica is.
-    pub fn set_lag(&mut self, replica: usize, lag: Span) {
-        self.replicas[replica].lag = lag;
-    }
-
-    /// Harms the record of one replica, which may come later.
-    pub fn harm(&mut self, replica: usize, sequence: u64, harm: Harm) {
-        self.replicas[replica].harm.insert(sequence, harm);
+    pub(super) fn last_at(&self, at: Time) -> u64 {
+        let is_there = |record: &(Time, Arc<[u8]>)| record.0 <= at;
+        self.records.partition_point(is_there) as u64
     }
 
     /// Stores a member's snapshot of the state after a record. Purges the log below the oldest of
     /// those that are kept.
-    pub fn store(&mut self, sequence: u64, snapshot: Arc<[u8]>) {
+    pub(super) fn store(&mut self, sequence: u64, snapshot: Arc<[u8]>) {
         self.snapshots.insert(sequence, snapshot);
         while self.snapshots.len() > KEPT {
             self.snapshots.pop_first();
         }
-        if self.snapshots.len() == KEPT
-            && let Some((oldest, _)) = self.snapshots.first_key_value()
-        {
-            self.purge(*oldest);
+        if self.snapshots.len() < KEPT {
+            return;
         }
-    }
-
-    /// The newest snapshot.
-    pub fn newest_snapshot(&self) -> Option<&Arc<[u8]>> {
-        self.snapshots.last_key_value().map(|(_, bytes)| bytes)
-    }
-
-    /// Removes the records up to this one.
-    fn purge(&mut self, sequence: u64) {
-        for purged in self.first..=sequence.min(self.last()) {
+        let oldest = self.snapshots.keys().next().copied().unwrap_or_default();
+        for purged in self.first..=oldest.min(self.last()) {
             if let Some((_, bytes)) = index_of(purged).and_then(|at| self.records.get_mut(at)) {
                 *bytes = Arc::default();
             }
         }
-        self.first = self.first.max(sequence + 1);
+        self.first = self.first.max(oldest + 1);
+    }
+
+    /// The newest snapshot.
+    pub(super) fn newest_snapshot(&self) -> Option<&Arc<[u8]>> {
+        self.snapshots.last_key_value().map(|(_, bytes)| bytes)
     }
 
     /// Whether the record is purged.
-    #[must_use]
-    pub const fn is_purged(&self, sequence: u64) -> bool {
+    pub(super) const fn is_purged(&self, sequence: u64) -> bool {
         sequence < self.first
     }
 
     /// Appends the record if the log ends with `expected`. The log must have a leader.
-    pub fn append(&mut self, at: Time, expected: u64, bytes: &[u8]) -> Outcome {
+    pub(super) fn append(&mut self, at: Time, expected: u64, bytes: &[u8]) -> Outcome {
         if expected != self.last() {
             return Outcome::WrongLast;
         }
@@ -157,34 +119,25 @@ impl SharedLog {
         Outcome::Acknowledged(self.last())
     }
 
-    /// The record as the leader has it.
-    pub fn read_leader(&self, sequence: u64) -> Option<Arc<[u8]>> {
-        self.stored(self.leader, sequence)
-    }
-
     /// The record as a replica has it now.
-    pub fn read_replica(&mut self, at: Time, replica: usize, sequence: u64) -> Option<Arc<[u8]>> {
-        (sequence <= self.visible(at, replica))
-            .then(|| self.stored(replica, sequence))
-            .flatten()
+    pub(super) fn read(&mut self, at: Time, replica: usize, sequence: u64) -> Option<Arc<[u8]>> {
+        let is_visible = sequence <= self.visible(at, replica);
+        self.stored(replica, sequence).filter(|_| is_visible)
     }
 
     /// The last sequence that a replica shows now.
-    pub fn visible(&mut self, at: Time, replica: usize) -> u64 {
-        let Self {
-            records, replicas, ..
-        } = self;
-        let replica = &mut replicas[replica];
-        let rest = records
-            .iter()
-            .skip(usize::try_from(replica.visible).unwrap_or(usize::MAX));
+    pub(super) fn visible(&mut self, at: Time, replica: usize) -> u64 {
+        let replica = &mut self.replicas[replica];
+        let shown = usize::try_from(replica.visible).unwrap_or(usize::MAX);
+        let rest = self.records.iter().skip(shown);
         let arrived = rest.take_while(|(appended, _)| *appended + replica.lag <= at);
         replica.visible += arrived.count() as u64;
         replica.visible
     }
 
-    fn stored(&self, replica: usize, sequence: u64) -> Option<Arc<[u8]>> {
-        if sequence < self.first {
+    /// The record as this replica has it, which may not show it yet.
+    pub(super) fn stored(&self, replica: usize, sequence: u64) -> Option<Arc<[u8]>> {
+        if self.is_purged(sequence) {
             return None;
         }
         let (_, bytes) = self.records.get(index_of(sequence)?)?;

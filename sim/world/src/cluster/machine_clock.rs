@@ -4,7 +4,7 @@
 use chat_types::{Span, Time};
 
 /// A rate is so many hundredths of the right one.
-const RIGHT: u32 = 100;
+pub(super) const RIGHT: u32 = 100;
 
 /// A clock whose rate changed last at `since`, when it showed `shown`.
 #[derive(Clone, Copy, Debug)]
@@ -35,21 +35,6 @@ impl MachineClock {
         self.since + Span(rest.div_ceil(u64::from(self.rate)))
     }
 
-    /// From now on it runs too fast by so many percent.
-    pub(super) fn speed_up(&mut self, now: Time, percent: u32) {
-        self.turn(now, RIGHT + percent);
-    }
-
-    /// From now on it runs too slow by so many percent, fewer than 100.
-    pub(super) fn slow_down(&mut self, now: Time, percent: u32) {
-        self.turn(now, RIGHT - percent);
-    }
-
-    /// From now on it runs at the right rate.
-    pub(super) fn correct(&mut self, now: Time) {
-        self.turn(now, RIGHT);
-    }
-
     /// It stands still until then.
     pub(super) fn stand(&mut self, now: Time, until: Time) {
         self.turn(now, self.rate);
@@ -66,7 +51,8 @@ impl MachineClock {
         self.rate < RIGHT - percent
     }
 
-    fn turn(&mut self, now: Time, rate: u32) {
+    /// From now on it runs at this rate.
+    pub(super) fn turn(&mut self, now: Time, rate: u32) {
         *self = Self {
             since: self.since.max(now),
             shown: self.at(now),
@@ -84,11 +70,11 @@ mod tests {
     #[test]
     fn a_clock_gains_and_loses_by_its_rate() {
         let mut clock = MachineClock::new(START, Time(0));
-        clock.speed_up(START + Span::secs(1), 10);
+        clock.turn(START + Span::secs(1), RIGHT + 10);
         assert_eq!(clock.at(START + Span::secs(11)), Time(12_000_000));
-        clock.slow_down(START + Span::secs(11), 50);
+        clock.turn(START + Span::secs(11), RIGHT - 50);
         assert_eq!(clock.at(START + Span::secs(13)), Time(13_000_000));
-        clock.correct(START + Span::secs(13));
+        clock.turn(START + Span::secs(13), RIGHT);
         assert_eq!(clock.at(START + Span::secs(14)), Time(14_000_000));
     }
 
@@ -103,7 +89,7 @@ mod tests {
     #[test]
     fn an_instant_is_when_the_clock_shows_it() {
         let mut clock = MachineClock::new(START, Time(0));
-        clock.slow_down(START, 30);
+        clock.turn(START, RIGHT - 30);
         for shows in [1, 2, 3, 10, 999_999, 1_000_001] {
             let when = clock.when(Time(shows));
             assert!(clock.at(when) >= Time(shows));

@@ -19,47 +19,20 @@ const LOOK_AGAIN: Span = Span::millis(50);
 /// The most time between a report and its second copy.
 const SECOND_WITHIN: Span = Span::secs(3);
 
-/// What is on its way.
+/// What is on its way from a process to the log, or back.
 #[derive(Clone, Debug)]
 pub(super) enum Packet {
-    Append {
-        from: Process,
-        id: AppendId,
-        expected: u64,
-        bytes: Arc<[u8]>,
-        /// How long its report takes back.
-        back: Span,
-    },
-    Report {
-        to: Process,
-        id: AppendId,
-        outcome: Outcome,
-        copy: ReportCopy,
-    },
-    Read {
-        from: Process,
-        id: ReadId,
-        sequence: u64,
-        source: Source,
-    },
-    Found {
-        to: Process,
-        id: ReadId,
-        bytes: Option<Arc<[u8]>>,
-    },
+    /// To the log: a record for the place behind this one. Its report takes so long back.
+    Append(AppendId, u64, Arc<[u8]>, Span),
+    Report(AppendId, Outcome, ReportCopy),
+    /// To the log: what is the record with this sequence?
+    Read(ReadId, u64, Source),
+    Found(ReadId, Option<Arc<[u8]>>),
     /// New records for a member that follows a replica.
-    Records {
-        to: Process,
-    },
+    Records,
     /// A record that the member has received before.
-    RecordAgain {
-        to: Process,
-        sequence: u64,
-        bytes: Arc<[u8]>,
-    },
-    Snapshot {
-        to: Process,
-    },
+    RecordAgain(u64, Arc<[u8]>),
+    Snapshot,
 }
 
 /// Whether a report has come before.
@@ -69,31 +42,17 @@ pub(super) enum ReportCopy {
     Second,
 }
 
-impl Packet {
-    /// The member that receives it; none for the log.
-    const fn receiver(&self) -> Option<Process> {
-        match self {
-            Self::Append { .. } | Self::Read { .. } => None,
-            Self::Report { to, .. }
-            | Self::Found { to, .. }
-            | Self::Records { to }
-            | Self::RecordAgain { to, .. }
-            | Self::Snapshot { to } => Some(*to),
-        }
-    }
-}
-
 impl Cluster {
-    fn put(&mut self, packet: Packet) -> u32 {
-        if let Some(index) = self.free_packets.pop() {
-            self.packets[index as usize] = Some(packet);
-            return index;
-        }
-        self.packets.push(Some(packet));
-        u32::try_from(self.packets.len() - 1).expect("fewer packets than fit in memory")
+    fn put(&mut self, packet: (Process, Packet)) -> u32 {
+        let index = self.free_packets.pop().unwrap_or_else(|| {
+            self.packets.push(None);
+            u32::try_from(self.packets.len() - 1).expect("fewer packets than fit in memory")
+        });
+        self.packets[index as usize] = Some(packet);
+        index
     }
 
-    fn take(&mut self, index: u32) -> Option<Packet> {
+    fn take(&mut self, index: u32) -> Option<(Process, Packet)> {
         let packet = self.packets.get_mut(index as usize)?.take();
         self.free_packets.push(index);
         packet
@@ -101,8 +60,8 @@ impl Cluster {
 }
 
 impl World<'_, '_> {
-    fn send_packet(&mut self, at: Time, packet: Packet) {
-        let index = self.cluster_mut().put(packet);
+    fn send_packet(&mut self, at: Time, process: Process, packet: Packet) {
+        let index = self.cluster_mut().put((process, packet));
         self.events.schedule(at, Event::Packet(index));
     }
 
@@ -110,7 +69,7 @@ impl World<'_, '_> {
     pub(super) fn send_output(&mut self, site: usize, output: Output) {
         let now = self.now();
         let from = self.cluster().process(site);
-        let at = now + self.cluster().hop(now, Purpose::ToLog(site));
+        let at = now + self.cluster().hop(now, (Purpose::ToLog, site as u64));
         let is_mute = self.cluster().sites[site].mute_until > now;
         match output {
             Output::Publish {
@@ -118,33 +77,20 @@ impl World<'_, '_> {
                 expected,
                 bytes,
             } => {
-                let bits = self.cluster().bits(now, Purpose::Append(site));
+                let purpose = (Purpose::Append, site as u64);
+                let bits = self.cluster().bits(now, purpose);
                 let took = self.slowed(self.plan.capacity.commit.at(bits));
                 let (there, back) = (Span(took.0 / 2), Span(took.0 - took.0 / 2));
                 if !is_mute {
-                    let packet = Packet::Append {
-                        from,
-                        id,
-                        expected,
-                        bytes,
-                        back,
-                    };
-                    self.send_packet(now + there, packet);
+                    let packet = Packet::Append(id, expected, bytes, back);
+                    self.send_packet(now + there, from, packet);
                 }
             }
             Output::Read {
                 id,
                 sequence,
                 source,
-            } if !is_mute => {
-                let packet = Packet::Read {
-                    from,
-                    id,
-                    sequence,
-                    source,
-                };
-                self.send_packet(at, packet);
-            }
+            } if !is_mute => self.send_packet(at, from, Packet::Read(id, sequence, source)),
             Output::Fetch {
                 from: next,
                 attempt,
@@ -157,12 +103,9 @@ impl World<'_, '_> {
             }
             Output::StoreSnapshot => self.store_snapshot(site),
             Output::Alarm(Alarm::Diverged { .. } | Alarm::Unreadable { .. }) => {
-                let fact = ClusterFact::Stranded(site as u64);
-                self.tell_fact(&fact);
+                self.tell_fact(&ClusterFact::Stranded(site as u64));
             }
-            Output::FetchSnapshot if !is_mute => {
-                self.send_packet(at, Packet::Snapshot { to: from });
-            }
+            Output::FetchSnapshot if !is_mute => self.send_packet(at, from, Packet::Snapshot),
             Output::Read { .. }
             | Output::FetchSnapshot
             | Output::Alarm(_)
@@ -179,68 +122,47 @@ impl World<'_, '_> {
     /// again.
     pub(crate) fn packet_arrives(&mut self, index: u32) {
         let now = self.now();
-        let Some(packet) = self.cluster_mut().take(index) else {
+        let Some((process, packet)) = self.cluster_mut().take(index) else {
             return;
         };
-        if let Some(to) = packet.receiver() {
-            if !self.cluster().is_there(to) {
+        let site = process.site;
+        if !matches!(packet, Packet::Append(..) | Packet::Read(..)) {
+            if !self.cluster().is_there(process) {
                 return;
             }
-            let place = &self.cluster().sites[to.site];
+            let place = &self.cluster().sites[site];
             let (paused_until, deaf_until) = (place.paused_until, place.deaf_until);
             if paused_until > now {
-                return self.send_packet(paused_until, packet);
+                return self.send_packet(paused_until, process, packet);
             }
             if deaf_until > now {
-                if matches!(packet, Packet::Records { .. }) {
-                    self.send_packet(deaf_until, packet);
+                if matches!(packet, Packet::Records) {
+                    self.send_packet(deaf_until, process, packet);
                 }
                 return;
             }
         }
         match packet {
-            Packet::Append {
-                from,
-                id,
-                expected,
-                bytes,
-                back,
-            } => self.append_arrives(from, id, (expected, &bytes), back),
-            Packet::Report {
-                to,
-                id,
-                outcome,
-                copy,
-            } => {
+            Packet::Append(id, expected, bytes, back) => {
+                self.append_arrives(process, id, (expected, &bytes), back);
+            }
+            Packet::Report(id, outcome, copy) => {
                 if copy == ReportCopy::Second {
                     self.observers.reach(Point::ReportedTwice);
                 }
-                self.member_turn(to.site, |member, now| member.published(now, id, outcome));
+                self.member_turn(site, |member, now| member.published(now, id, outcome));
             }
-            Packet::Read {
-                from,
-                id,
-                sequence,
-                source,
-            } => self.read_arrives(from, id, sequence, source),
-            Packet::Found { to, id, bytes } => {
-                self.member_turn(to.site, |member, now| {
-                    member.found(now, id, bytes.as_deref());
-                });
+            Packet::Read(id, sequence, source) => self.read_arrives(process, id, sequence, source),
+            Packet::Found(id, bytes) => {
+                self.member_turn(site, |member, now| member.found(now, id, bytes.as_deref()));
             }
-            Packet::Records { to } => self.read_replica(to),
-            Packet::RecordAgain {
-                to,
-                sequence,
-                bytes,
-            } => {
-                self.member_turn(to.site, |member, now| member.record(now, sequence, &bytes));
+            Packet::Records => self.read_replica(process),
+            Packet::RecordAgain(sequence, bytes) => {
+                self.member_turn(site, |member, now| member.record(now, sequence, &bytes));
             }
-            Packet::Snapshot { to } => {
+            Packet::Snapshot => {
                 if let Some(snapshot) = self.cluster().newest_snapshot() {
-                    self.member_turn(to.site, |member, now| {
-                        member.snapshot_found(now, snapshot);
-                    });
+                    self.member_turn(site, |member, now| member.snapshot_found(now, snapshot));
                 }
             }
         }
@@ -254,11 +176,11 @@ impl World<'_, '_> {
         (expected, bytes): (u64, &[u8]),
         back: Span,
     ) {
-        let now = self.now();
+        let (now, of) = (self.now(), from.site as u64);
         let fails = self.active_faults.disk_fails(now);
         let cluster = self.cluster_mut();
-        let outcome = if !cluster.log.has_leader(now) {
-            if cluster.below(now, Purpose::Silence(from.site), 2) == 0 {
+        let outcome = if !cluster.has_leader(now) {
+            if cluster.below(now, (Purpose::Silence, of), 2) == 0 {
                 return;
             }
             Outcome::Busy
@@ -269,47 +191,31 @@ impl World<'_, '_> {
         };
         if let Outcome::Acknowledged(sequence) = outcome {
             let bytes = bytes.to_vec();
-            let fact = ClusterFact::Appended { sequence, bytes };
-            self.tell_fact(&fact);
+            self.tell_fact(&ClusterFact::Appended { sequence, bytes });
             for site in 0..self.cluster().sites.len() {
                 self.deliver_soon(site);
             }
         }
-        if fails != Some(Unsynced::Written) {
-            self.report(now + back, (from, id), outcome, ReportCopy::First);
-            if let Some(late) = self.draw_second(Purpose::SecondReport(from.site)) {
-                // An append that comes twice itself is refused because of the first.
-                let is_own = matches!(outcome, Outcome::Acknowledged(_));
-                let purpose = Purpose::Refused(from.site);
-                let is_refused = is_own && self.cluster().below(now, purpose, 2) == 0;
-                let outcome = if is_refused {
-                    Outcome::WrongLast
-                } else {
-                    outcome
-                };
-                self.report(now + back + late, (from, id), outcome, ReportCopy::Second);
-            }
+        if fails == Some(Unsynced::Written) {
+            return;
+        }
+        let report = Packet::Report(id, outcome, ReportCopy::First);
+        self.send_packet(now + back, from, report);
+        if let Some(late) = self.draw_second((Purpose::SecondReport, of)) {
+            // An append that comes twice itself is refused because of the first.
+            let is_own = matches!(outcome, Outcome::Acknowledged(_));
+            let is_refused = is_own && self.cluster().below(now, (Purpose::Refused, of), 2) == 0;
+            let second = match is_refused {
+                true => Outcome::WrongLast,
+                false => outcome,
+            };
+            let report = Packet::Report(id, second, ReportCopy::Second);
+            self.send_packet(now + back + late, from, report);
         }
     }
 
-    fn report(
-        &mut self,
-        at: Time,
-        (to, id): (Process, AppendId),
-        outcome: Outcome,
-        copy: ReportCopy,
-    ) {
-        let packet = Packet::Report {
-            to,
-            id,
-            outcome,
-            copy,
-        };
-        self.send_packet(at, packet);
-    }
-
     /// How late a second copy comes, while the log sends such.
-    fn draw_second(&self, purpose: Purpose) -> Option<Span> {
+    fn draw_second(&self, purpose: (Purpose, u64)) -> Option<Span> {
         let (now, cluster) = (self.now(), self.cluster());
         let late = || cluster.below(now, purpose, SECOND_WITHIN.0);
         (cluster.doubled_until > now).then(|| Span(late()))
@@ -319,26 +225,27 @@ impl World<'_, '_> {
         let now = self.now();
         let cluster = self.cluster_mut();
         let bytes = match source {
-            Source::Leader if cluster.log.has_leader(now) => cluster.log.read_leader(sequence),
+            Source::Leader if cluster.has_leader(now) => {
+                cluster.log.stored(cluster.log.leader, sequence)
+            }
             Source::Leader => return,
             Source::Replica(number) => {
                 let replica = usize::try_from(number).unwrap_or_default() % super::log::REPLICAS;
-                cluster.log.read_replica(now, replica, sequence)
+                cluster.log.read(now, replica, sequence)
             }
         };
-        let at = now + cluster.hop(now, Purpose::Found(from.site));
-        let to = from;
-        self.send_packet(at, Packet::Found { to, id, bytes });
+        let at = now + cluster.hop(now, (Purpose::Found, from.site as u64));
+        self.send_packet(at, from, Packet::Found(id, bytes));
     }
 
     /// Sends what the member's replica will show.
     pub(super) fn deliver_soon(&mut self, site: usize) {
         let now = self.now();
-        let cluster = self.cluster_mut();
-        let hop = cluster.hop(now, Purpose::Records(site));
-        let at = now + cluster.log.lag(cluster.sites[site].replica) + hop;
+        let cluster = self.cluster();
+        let hop = cluster.hop(now, (Purpose::Records, site as u64));
+        let at = now + cluster.log.replicas[cluster.sites[site].replica].lag + hop;
         let to = cluster.process(site);
-        self.send_packet(at, Packet::Records { to });
+        self.send_packet(at, to, Packet::Records);
     }
 
     /// Gives a member the records that its replica shows.
@@ -355,15 +262,12 @@ impl World<'_, '_> {
             }
             let sequence = place.next_record;
             place.next_record += 1;
-            if let Some(bytes) = cluster.log.read_replica(now, replica, sequence) {
+            if let Some(bytes) = cluster.log.read(now, replica, sequence) {
                 self.member_turn(site, |member, now| member.record(now, sequence, &bytes));
-                if let Some(late) = self.draw_second(Purpose::SecondRecord { site, sequence }) {
-                    let packet = Packet::RecordAgain {
-                        to,
-                        sequence,
-                        bytes,
-                    };
-                    self.send_packet(now + late, packet);
+                let of = (sequence << 8) | site as u64;
+                if let Some(late) = self.draw_second((Purpose::SecondRecord, of)) {
+                    let again = Packet::RecordAgain(sequence, bytes);
+                    self.send_packet(now + late, to, again);
                 }
             }
             if !self.cluster().is_there(to) {
@@ -372,7 +276,7 @@ impl World<'_, '_> {
         }
         let cluster = self.cluster();
         if cluster.sites[site].replica == replica && visible < cluster.log.last() {
-            self.send_packet(now + LOOK_AGAIN, Packet::Records { to });
+            self.send_packet(now + LOOK_AGAIN, to, Packet::Records);
         }
     }
 

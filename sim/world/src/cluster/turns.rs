@@ -12,7 +12,7 @@ use sim_model::outcome::Point;
 use sim_model::plan::OwnerReads;
 use sim_model::server::ServerRecord;
 
-use super::applied::applied;
+use super::applied;
 use crate::World;
 use crate::host;
 use crate::in_flight::Slot;
@@ -45,16 +45,6 @@ impl NodeState {
         }
     }
 
-    /// Whether a record that is no batch is on its way, and was not before.
-    fn begins_other(&self, after: &Self) -> bool {
-        after.is_busy && !(self.is_busy && self.append == after.append)
-    }
-
-    /// Whether the log has the append in flight after the turn.
-    fn is_in_log(&self, after: &Self) -> bool {
-        self.append.is_some() && after.sequence > self.sequence
-    }
-
     /// Whether the batch in flight is committed after the turn.
     fn is_committed(&self, after: &Self) -> bool {
         !self.batch.is_empty() && after.position > self.position
@@ -69,13 +59,9 @@ const fn is_push(output: &Output) -> bool {
 #[derive(Clone, Debug)]
 pub(super) enum Deferred {
     /// An operator acts.
-    Submit {
-        slot: Slot,
-        from: Address,
-        ask: Arc<Call>,
-    },
-    /// A server shuts down.
-    Stop { site: usize, down_for: Span },
+    Submit(Slot, Address, Arc<Call>),
+    /// A server shuts down for this time.
+    Stop(usize, Span),
     /// The owner looks at its timers.
     Wake,
     /// The servers' clocks are set forward.
@@ -92,8 +78,8 @@ impl World<'_, '_> {
         self.cluster_mut().is_turning = false;
         while let Some(deferred) = self.cluster_mut().deferred.pop_front() {
             match deferred {
-                Deferred::Submit { slot, from, ask } => self.submit_to_owner(slot, from, &ask),
-                Deferred::Stop { site, down_for } => self.stop_member(site, down_for),
+                Deferred::Submit(slot, from, ask) => self.submit_to_owner(slot, from, &ask),
+                Deferred::Stop(site, down_for) => self.stop_member(site, down_for),
                 Deferred::Wake => self.wake_owner(),
                 Deferred::JumpClock(by) => self.jump_clock(by),
             }
@@ -102,7 +88,7 @@ impl World<'_, '_> {
 
     fn take_turn_of(&mut self, site: usize, act: impl FnOnce(&mut Member, Now)) {
         let now = self.member_now(site);
-        let is_owner = self.cluster().owner() == Some(site);
+        let is_owner = self.cluster().owner == Some(site);
         let process = self.cluster().process(site);
         let Some(member) = &mut self.cluster_mut().sites[site].member else {
             return;
@@ -127,7 +113,7 @@ impl World<'_, '_> {
                 ..NodeState::default()
             };
         }
-        if self.cluster().owner() == Some(site) {
+        if self.cluster().owner == Some(site) {
             if !is_lost {
                 self.report_batch(&before, &after);
             }
@@ -146,8 +132,8 @@ impl World<'_, '_> {
         // Answers precede the next batch, which holds what they imply. Streams are read after it.
         let (pushes, others): (Vec<Output>, Vec<Output>) = outputs.into_iter().partition(is_push);
         self.carry_out(site, others, is_lost);
-        if self.cluster().owner() == Some(site) {
-            self.report_next_batch(site, &before, &after);
+        if self.cluster().owner == Some(site) {
+            self.report_next_batch(&before, &after);
         }
         self.carry_out(site, pushes, is_lost);
         self.active_faults.end_turn_of_answers();
@@ -166,7 +152,7 @@ impl World<'_, '_> {
         for output in outputs {
             match output {
                 Output::Node(output) => {
-                    let is_owner = self.cluster().owner() == Some(site);
+                    let is_owner = self.cluster().owner == Some(site);
                     let is_answer = matches!(output, NodeOutput::Reply { .. });
                     if let NodeOutput::Reply { ticket, .. } = output {
                         self.tell_fact(&ClusterFact::Answered {
@@ -182,10 +168,8 @@ impl World<'_, '_> {
                     }
                 }
                 Output::Admitted(ticket) => {
-                    if self.cluster().owner() == Some(site) {
-                        let at = self.server_now();
-                        self.observers
-                            .observe_server(&ServerRecord::Admitted { at, ticket });
+                    if self.cluster().owner == Some(site) {
+                        self.tell_server(|at| ServerRecord::Admitted { at, ticket });
                     }
                 }
                 Output::Moved(Refusal { ticket, earlier }) => {
@@ -214,11 +198,10 @@ impl World<'_, '_> {
         if is_lost {
             return;
         }
-        let (at, is_owner) = (self.server_now(), self.cluster().owner() == Some(site));
+        let is_owner = self.cluster().owner == Some(site);
         for (ticket, earlier) in moved {
             if is_owner {
-                self.observers
-                    .observe_server(&ServerRecord::GivenBack { at, ticket });
+                self.tell_server(|at| ServerRecord::GivenBack { at, ticket });
             }
             self.back_to_door(Slot::of(ticket), earlier);
         }
@@ -281,48 +264,40 @@ impl World<'_, '_> {
 
     /// Reports what became of the batch in flight.
     fn report_batch(&mut self, before: &NodeState, after: &NodeState) {
-        let (now, at) = (self.now(), self.server_now());
         if before.is_committed(after) {
             for ticket in &before.batch {
                 self.report_entry(*ticket);
             }
             self.count_commit();
-            self.observers
-                .observe(RunEvent::Committed(now.since(self.server.append_began)));
         } else if !before.batch.is_empty() && after.batch.is_empty() {
-            self.observers
-                .observe_server(&ServerRecord::AppendFailed { at });
+            self.tell_server(|at| ServerRecord::AppendFailed { at });
         }
-        if before.is_in_log(after) {
-            self.observers.observe_server(&ServerRecord::LogHas { at });
+        if before.append.is_some() && after.sequence > before.sequence {
+            self.tell_server(|at| ServerRecord::LogHas { at });
         }
         if before.is_busy && before.append != after.append {
-            self.observers
-                .observe_server(&ServerRecord::LogBusy { at, busy: false });
+            self.tell_server(|at| ServerRecord::LogBusy { at, busy: false });
         }
         if after.is_unknown && !before.is_unknown {
             self.observers.reach(Point::AppendUnknown);
-            self.observers
-                .observe_server(&ServerRecord::AppendUnknown { at });
+            self.tell_server(|at| ServerRecord::AppendUnknown { at });
         }
     }
 
     /// Reports the batch that the turn formed, or another record on its way into the log.
-    fn report_next_batch(&mut self, site: usize, before: &NodeState, after: &NodeState) {
+    fn report_next_batch(&mut self, before: &NodeState, after: &NodeState) {
         let (now, at) = (self.now(), self.server_now());
         if !after.batch.is_empty() && (before.is_committed(after) || before.batch.is_empty()) {
             self.server.append_began = now;
-            let member = self.server.cluster.as_deref();
-            let member = member.and_then(|cluster| cluster.sites[site].member.as_ref());
-            if let Some(node) = member.and_then(Member::owned_node)
+            if let Some(node) = self.server.node()
                 && host::appending(&mut self.observers, at, node)
             {
                 self.observers.reach(Point::TimerFired);
             }
         }
-        if before.begins_other(after) {
-            self.observers
-                .observe_server(&ServerRecord::LogBusy { at, busy: true });
+        // A record that is no batch is on its way, and was not before.
+        if after.is_busy && !(before.is_busy && before.append == after.append) {
+            self.tell_server(|at| ServerRecord::LogBusy { at, busy: true });
         }
     }
 
@@ -360,11 +335,10 @@ impl World<'_, '_> {
     /// The member's claim is in the log. For the judges the server starts again, with the whole
     /// journal.
     fn becomes_owner(&mut self, site: usize) {
-        let at = self.server_now();
-        if self.cluster().owner().is_some() {
+        if self.cluster().owner.is_some() {
             // The owner before it has not noticed yet. What it should have done since then, it no
             // longer may.
-            self.observers.observe_server(&ServerRecord::Excused { at });
+            self.tell_server(|at| ServerRecord::Excused { at });
             self.owner_lost(&BTreeMap::new());
         }
         while self.cluster().witness.has_next() {
@@ -386,7 +360,7 @@ impl World<'_, '_> {
             difference(hub, log)
         );
         let config = &member.config().clone();
-        self.observers.observe_server(&ServerRecord::Restarted {
+        self.tell_server(|at| ServerRecord::Restarted {
             at,
             config,
             continuity: Continuity::Whole,
@@ -398,23 +372,18 @@ impl World<'_, '_> {
         self.server.life += 1;
         self.tell(Some(site), ClusterEvent::BecameOwner { epoch });
         if was_down {
-            let at = self.now();
-            self.observers.observe_world(&WorldRecord::Restarted { at });
+            self.tell_world(|at| WorldRecord::Restarted { at });
         }
     }
 
     /// No server owns the chat any more: streams end, and doors repeat the calls that the owner had.
     /// `moved` is what it said of them.
     pub(super) fn owner_lost(&mut self, moved: &BTreeMap<Ticket, Earlier>) {
-        let at = self.server_now();
         self.report_collections();
         self.cluster_mut().owner = None;
-        self.observers.observe_server(&ServerRecord::Crashed { at });
-        self.observers.pause(false);
-        self.server.queued = 0;
-        self.server.line.clear();
-        self.server.turns.clear();
-        self.server.busy_until = self.now();
+        self.tell_server(|at| ServerRecord::Crashed { at });
+        self.observers.is_paused = false;
+        self.server.lose_queue(self.events.now());
         self.lose_connections(moved);
     }
 }

@@ -1,12 +1,14 @@
-//! A state that follows the log beside the members, and decides each entry once for the judges.
+//! A state that follows the log beside the members, and decides each entry once for the judges; and what a
+//! member has applied, for the judge of the servers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_cluster::Output;
+use chat_cluster::{Member, Output};
 use chat_core::{Entry, Event, Hub, Position, Reject, Reply};
 use chat_journal::{Chain, Origin};
 use chat_types::{Config, Time};
+use sim_model::cluster::{ClusterFact, LogOwner};
 
 /// An entry of the log that the judges do not know yet.
 #[derive(Clone, Debug)]
@@ -82,4 +84,32 @@ impl Witness {
     pub(super) const fn hub(&self) -> &Hub {
         &self.hub
     }
+}
+
+/// The records between two digests of the members' states, which cost time.
+const DIGEST_EVERY: u64 = 16;
+
+/// What the member has applied since it had applied the record `before`, if anything.
+#[must_use]
+pub fn applied(site: usize, member: &Member, before: u64) -> Option<ClusterFact> {
+    let (sequence, hub) = (member.sequence(), member.hub());
+    if sequence == before {
+        return None;
+    }
+    let state = match hub.position().0 {
+        // Before the first entry the state is the member's own configuration.
+        0 => (0, 0),
+        position if sequence.is_multiple_of(DIGEST_EVERY) => (position, hub.digest()),
+        position => (position, 0),
+    };
+    let owner = member.owner().map(|owner| LogOwner {
+        epoch: owner.epoch,
+        author: (owner.member.number, owner.member.incarnation),
+    });
+    Some(ClusterFact::Applied {
+        member: site as u64,
+        sequence,
+        state,
+        owner,
+    })
 }

@@ -8,58 +8,37 @@ use sim_model::draw::{Actor, Draw};
 
 use super::NEWER_MARK;
 
-/// A recovery from damaged files.
-#[derive(Clone, Debug)]
-pub(crate) struct Damaged {
-    /// The damage.
-    pub(crate) what: String,
-    /// The digests of the last acknowledged state, and of the last one in the undamaged files.
-    pub(crate) owed: [u64; 2],
-    /// The digest of the recovered state; none if the recovery was refused.
-    pub(crate) recovered: Option<u64>,
-}
-
-impl Damaged {
-    /// Damages the files in one or two places, and recovers. The damage is drawn from the digest.
-    pub(super) fn draw(
-        origin: &Origin,
-        config: &Config,
-        mut files: Files<Vec<u8>>,
-        owed: [u64; 2],
-    ) -> Self {
-        let mut draw = Draw::new(owed[1], Actor::Faults);
-        let first = damage(&files, &mut draw);
-        files.suffer(&first);
-        let mut what = first.to_string();
-        let second = damage(&files, &mut draw);
-        // A mark may be stale after a loss of power, which looks like a mark whose record is lost.
-        let is_stale = |damage: &Damage| matches!(damage, Damage::StaleMark { .. });
-        if draw.below(2) == 0 && !is_stale(&first) && !is_stale(&second) {
-            files.suffer(&second);
-            what = format!("{what}; {second}");
-        }
-        // An empty disk is no damaged journal, but a new one.
-        let recovered = if files.is_empty() {
-            None
-        } else {
-            let look = &mut |_: &Hub, _, _: &_, _: &_| {};
-            let recovered = recover(&mut files, origin, config, Loss::Refused, look);
-            recovered.ok().map(|recovered| recovered.hub.digest())
-        };
-        Self {
-            what,
-            owed,
-            recovered,
-        }
+/// Damages the files in one or two places, and recovers. The damage is drawn from the digest. Returns
+/// the damage, and the digest of the recovered state; none if the recovery was refused.
+pub(super) fn recover_damaged(
+    origin: &Origin,
+    config: &Config,
+    mut files: Files<Vec<u8>>,
+    digest: u64,
+) -> (String, Option<u64>) {
+    let mut draw = Draw::new(digest, Actor::Faults);
+    let first = damage(&files, &mut draw);
+    files.suffer(&first);
+    let mut what = first.to_string();
+    let second = damage(&files, &mut draw);
+    // A mark may be stale after a loss of power, which looks like a mark whose record is lost.
+    let is_stale = |damage: &Damage| matches!(damage, Damage::StaleMark { .. });
+    if draw.below(2) == 0 && !is_stale(&first) && !is_stale(&second) {
+        files.suffer(&second);
+        what = format!("{what}; {second}");
     }
+    // An empty disk is no damaged journal, but a new one.
+    if files.is_empty() {
+        return (what, None);
+    }
+    let look = &mut |_: &Hub, _, _: &_, _: &_| {};
+    let recovered = recover(&mut files, origin, config, Loss::Refused, look);
+    (what, recovered.ok().map(|it| it.hub.digest()))
 }
 
 /// Draws damage to one file or record.
 fn damage(files: &Files<Vec<u8>>, draw: &mut Draw) -> Damage {
-    let mut below = |limit: usize| {
-        let drawn = draw.below(limit.max(1) as u64);
-        usize::try_from(drawn).unwrap_or(usize::MAX)
-    };
+    let mut below = |limit: usize| draw.index(limit.max(1));
     let records = files.records.len();
     let snapshots = files.snapshots.len();
     // What was written last has the most to lose.

@@ -4,7 +4,7 @@
 use std::collections::btree_map::Keys;
 use std::convert::Infallible;
 
-use chat_core::{Hub, LastNumbers, Node, Position};
+use chat_core::{Hub, Node, Position};
 use chat_journal::{Damage, Files, Loss, Mark, Recovered, RecoveryError, recover};
 use chat_types::{Config, Continuity, Time, mix};
 use sim_model::draw::{Actor, Draw};
@@ -22,15 +22,6 @@ pub(super) struct Strike {
     file: Position,
     /// The place in the file.
     place: usize,
-}
-
-/// A start from damaged files.
-#[derive(Debug)]
-pub(crate) enum DamagedStart {
-    /// The server starts with this state.
-    Started(u64),
-    /// The start is refused.
-    Refused(Refusal),
 }
 
 /// A refused start.
@@ -54,14 +45,13 @@ impl Disk {
         let files = self.files_of(of);
         // Half of the damage is to what was written last.
         let late = files.len().min(4);
-        let among = if draw.below(2) == 0 {
-            late
-        } else {
-            files.len()
+        let among = match draw.below(2) {
+            0 => late,
+            _ => files.len(),
         };
-        let back = index(draw.below(among.max(1) as u64));
+        let back = draw.index(among.max(1));
         let file = *files.get(files.len().checked_sub(back + 1)?)?;
-        let place = index(draw.below(1 << 32));
+        let place = usize::try_from(draw.below(1 << 32)).unwrap_or(usize::MAX);
         let strike = Strike {
             what,
             of,
@@ -99,12 +89,13 @@ impl Disk {
     }
 
     /// Recovers from the damaged files, if any is damaged. Returns the damage, the digests of the
-    /// last acknowledged state and of the last one, and what the server does.
+    /// last acknowledged state and of the last one, and the digest of the state that the server starts
+    /// with, unless it is refused.
     pub(crate) fn start_damaged(
         &mut self,
         at: Time,
         config: &Config,
-    ) -> Option<(String, [u64; 2], DamagedStart)> {
+    ) -> Option<(String, [u64; 2], Result<u64, Refusal>)> {
         if self.strikes.is_empty() {
             return None;
         }
@@ -120,14 +111,17 @@ impl Disk {
         let owed = [self.marked, self.end()].map(|at| self.state_at(at, config).digest);
         let start = match self.try_recover(&mut files.clone(), config, Loss::Refused) {
             // An empty disk is no damaged journal, but a new one.
-            Ok(recovered) if !files.is_empty() => DamagedStart::Started(recovered.hub.digest()),
-            Ok(_) => {
-                DamagedStart::Refused(self.refusal("the disk is empty".into(), files, (at, config)))
-            }
-            Err(why) => DamagedStart::Refused(self.refusal(why.to_string(), files, (at, config))),
+            Ok(_) if files.is_empty() => Err("the disk is empty".to_owned()),
+            Ok(recovered) => Ok(recovered.hub.digest()),
+            Err(why) => Err(why.to_string()),
         };
+        let start = start.map_err(|why| Refusal {
+            why,
+            whole: self.state_at(self.whole_to(&files), config),
+            accepted: self.accept_loss(files, (at, config)),
+        });
         let words: Vec<String> = self.strikes.iter().map(Strike::words).collect();
-        if let DamagedStart::Started(_) = start {
+        if start.is_ok() {
             // A server that starts writes both marks.
             self.strikes.retain(|strike| strike.of != Stored::Mark);
         }
@@ -145,14 +139,6 @@ impl Disk {
         self.files.records.split_off(&marked.next());
         let is_kept = |strike: &Strike| strike.of != Stored::Journal || strike.file <= marked;
         self.strikes.retain(is_kept);
-    }
-
-    fn refusal(&self, why: String, files: Files<Vec<u8>>, start: (Time, &Config)) -> Refusal {
-        Refusal {
-            why,
-            whole: self.state_at(self.whole_to(&files), start.1),
-            accepted: self.accept_loss(files, start),
-        }
     }
 
     /// The last position before the first damaged record, from the newest sound snapshot on.
@@ -268,24 +254,14 @@ fn state_of(hub: &Hub) -> JournalState {
 }
 
 fn numbers_of(hub: &Hub) -> NextNumbers {
-    let LastNumbers {
-        user,
-        room,
-        inboxes,
-        places,
-    } = hub.last_numbers();
-    let inboxes = inboxes.into_iter().map(|(user, end)| (user, end.0));
-    let places = places.into_iter();
+    let last = hub.last_numbers();
+    let inboxes = last.inboxes.into_iter();
+    let places = last.places.into_iter();
+    let places = places.map(|(room, (place, epoch))| (room, [place.0, epoch.0]));
     NextNumbers {
-        user,
-        room,
-        inboxes: inboxes.collect(),
-        places: places
-            .map(|(room, (place, epoch))| (room, [place.0, epoch.0]))
-            .collect(),
+        user: last.user,
+        room: last.room,
+        inboxes: inboxes.map(|(user, end)| (user, end.0)).collect(),
+        places: places.collect(),
     }
-}
-
-fn index(drawn: u64) -> usize {
-    usize::try_from(drawn).unwrap_or(usize::MAX)
 }

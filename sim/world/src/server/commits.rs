@@ -1,11 +1,11 @@
 //! Batches of the journal: from the node to the disk, and their outcomes back.
 
+use chat_core::{Counters, StickMove, TimerKind};
 use chat_types::{Span, mix};
 use sim_model::history::{Observer as _, RunEvent};
-use sim_model::outcome::Point;
+use sim_model::outcome::{Coverage, Point};
 
 use crate::World;
-use crate::core_coverage::count_core_work;
 use crate::disk::Unsynced;
 use crate::event_queue::Event;
 use crate::host::ServerHost;
@@ -34,8 +34,7 @@ impl World<'_, '_> {
         let (life, append) = (self.server.life, self.server.appends);
         let took = self.plan.capacity.commit.draw(&mut self.server.draw);
         let took = self.slowed(took);
-        self.events
-            .schedule(now + took, Event::Committed { life, append });
+        self.schedule_in(took, Event::Committed { life, append });
     }
 
     /// The time of an append that takes so many microseconds on a fast disk.
@@ -57,8 +56,8 @@ impl World<'_, '_> {
         if append != self.server.appends || !self.server.appending {
             return;
         }
-        let (now, at) = (self.now(), self.server_now());
-        let failure = self.active_faults.disk_fails(now);
+        let at = self.server_now();
+        let failure = self.active_faults.disk_fails(self.now());
         let is_lost =
             self.server.append_is_unknown && mix(self.seed, append.into()).is_multiple_of(2);
         let (observer, tells_posted) = (&mut self.observers, self.server.tells_posted);
@@ -82,8 +81,6 @@ impl World<'_, '_> {
                 self.server.reported = node.hub().position();
                 self.server.disk.compact(node.hub());
                 self.count_commit();
-                self.observers
-                    .observe(RunEvent::Committed(now.since(self.server.append_began)));
             }
         }
         self.server.appending = false;
@@ -92,21 +89,19 @@ impl World<'_, '_> {
         self.pump();
     }
 
-    /// Counts what the core did for a batch.
+    /// Counts what the core did for a batch, and reports how long its append took.
     pub(crate) fn count_commit(&mut self) {
-        let Some(node) = self.server.node() else {
-            return;
-        };
-        let counters = node.hub().counters();
-        if self.server.counters == *counters {
-            return;
+        let counters = self.server.node().map(|node| node.hub().counters());
+        if let Some(counters) = counters.filter(|now| **now != self.server.counters) {
+            let counters = counters.clone();
+            for _ in self.server.counters.recalled..counters.recalled {
+                self.observers.reach(Point::RetryDeduplicated);
+            }
+            count_core_work(self.observers.coverage(), &self.server.counters, &counters);
+            self.server.counters = counters;
         }
-        let counters = counters.clone();
-        for _ in self.server.counters.recalled..counters.recalled {
-            self.observers.reach(Point::RetryDeduplicated);
-        }
-        count_core_work(self.observers.coverage(), &self.server.counters, &counters);
-        self.server.counters = counters;
+        let took = self.now().since(self.server.append_began);
+        self.observers.observe(RunEvent::Committed(took));
     }
 
     /// Settles an append whose outcome was unknown.
@@ -114,5 +109,36 @@ impl World<'_, '_> {
         if self.server.appending && self.server.alone.is_some() {
             self.handle_commit(self.server.appends);
         }
+    }
+}
+
+/// Counts the differences between these counters. Mostly there are none, and then nothing is looked
+/// up.
+fn count_core_work(coverage: &mut Coverage, before: &Counters, now: &Counters) {
+    for kind in TimerKind::ALL {
+        let fired = now.fired[*kind as usize].saturating_sub(before.fired[*kind as usize]);
+        if fired > 0 {
+            *coverage.timers.entry(kind.name().into()).or_default() += fired;
+        }
+    }
+    for how in StickMove::ALL {
+        let moved = now.moves[*how as usize].saturating_sub(before.moves[*how as usize]);
+        if moved > 0 {
+            *coverage.stick.entry(how.name().into()).or_default() += moved;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim_model::names::{STICK_MOVES, TIMERS};
+
+    #[test]
+    fn the_model_and_the_core_have_the_same_names() {
+        let timers: Vec<&str> = TimerKind::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(TIMERS, timers[..]);
+        let moves: Vec<&str> = StickMove::ALL.iter().map(|how| how.name()).collect();
+        assert_eq!(STICK_MOVES, moves[..]);
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of damaged files: a start gives the whole state, or is refused.
 
 use super::super::*;
-use super::judged::run;
+use super::judged::watched;
 use super::storm;
 use sim_model::outcome::Point;
 use sim_model::plan::{FaultKind, Harm, Outage, Stored};
@@ -18,8 +18,8 @@ struct Starts {
     kept: Vec<Option<u64>>,
 }
 
-impl Observer for Starts {
-    fn observe(&mut self, event: RunEvent<'_>) {
+impl Starts {
+    fn see(&mut self, event: RunEvent<'_>) {
         if let RunEvent::World(WorldRecord::DiskDamaged { damage, .. }) = event {
             self.damaged.push((*damage).to_owned());
         } else if let RunEvent::World(WorldRecord::StartRefused { at, why }) = event {
@@ -38,21 +38,24 @@ const RESTORE_AFTER: Span = Span::millis(700);
 fn damaged(what: Harm, of: Stored, snapshot_every: u32) -> Plan {
     let mut plan = storm();
     plan.capacity.snapshot_every = snapshot_every;
+    plan.faults.insert(1, damage(what, of));
+    plan
+}
+
+fn damage(what: Harm, of: Stored) -> Fault {
     let kind = FaultKind::DamageDisk {
         what,
         of,
         restore_after: RESTORE_AFTER,
     };
-    plan.faults
-        .insert(1, Fault::once(Span::millis(2_100), kind));
-    plan
+    Fault::once(Span::millis(2_100), kind)
 }
 
 /// The starts of runs with these seeds, in which nothing is violated.
 fn starts(plan: &Plan, seeds: u64) -> Vec<(Starts, Vec<Point>)> {
     let one = |seed| {
         let mut starts = Starts::default();
-        let outcome = run(plan, seed, &Progress::default(), Some(&mut starts));
+        let outcome = watched(plan, seed, |event| starts.see(event));
         assert_eq!(outcome.violations, [], "seed {seed}");
         assert!(outcome.properties["durability"].checks > 0);
         let points = [Point::DamageSurvived, Point::StartRefused];
@@ -118,26 +121,13 @@ fn damage_in_any_combination_loses_nothing() {
     for of in Stored::ALL {
         for what in Harm::ALL {
             let mut plan = damaged(*what, *of, 60);
-            let one = plan.faults[1].clone();
-            let other = |what, of| {
-                let mut fault = one.clone();
-                let restore_after = RESTORE_AFTER;
-                fault.kind = FaultKind::DamageDisk {
-                    what,
-                    of,
-                    restore_after,
-                };
-                fault
-            };
-            plan.faults.insert(2, other(Harm::Flip, Stored::Snapshot));
-            plan.faults.insert(3, other(Harm::Lose, Stored::Journal));
+            let flip = damage(Harm::Flip, Stored::Snapshot);
+            plan.faults.insert(2, flip);
+            plan.faults.insert(3, damage(Harm::Lose, Stored::Journal));
             let how = Outage::CrashUnsynced;
             let down_for = Span::millis(100);
-            plan.faults.push(Fault {
-                at: Span::secs(6),
-                kind: FaultKind::Down { down_for, how },
-                ..one
-            });
+            let crash = FaultKind::Down { down_for, how };
+            plan.faults.push(Fault::once(Span::secs(6), crash));
             for (starts, _) in starts(&plan, 6) {
                 assert_eq!(starts.damaged.len(), 3);
                 assert_eq!(starts.started.len(), 2);

@@ -1,7 +1,7 @@
 //! Tests of faults at milestones.
 
 use super::super::*;
-use super::judged::run;
+use super::judged::watched;
 use sim_model::history::ClientEvent;
 use sim_model::plan::Delivery;
 use sim_model::protocol::{Body, CallId, Command, Op};
@@ -27,49 +27,36 @@ faults:
 /// The pushes on the wire, and the time of the crash.
 #[derive(Default)]
 struct Seen {
-    pushes: Vec<(u32, CallId)>,
-    lost: Vec<(u32, CallId)>,
+    pushes: Vec<(Agent, CallId)>,
+    lost: Vec<(Agent, CallId)>,
     crashed: Vec<Time>,
     granted: Vec<Time>,
-}
-
-impl Observer for Seen {
-    fn observe(&mut self, event: RunEvent<'_>) {
-        if let RunEvent::Client(record) = event {
-            if let ClientEvent::Called {
-                call,
-                op: Op::Command(Command::Push { .. }),
-                ..
-            } = record.what
-            {
-                self.pushes.push((record.agent.0, call));
-            }
-            if let ClientEvent::Received { event, sent_at, .. } = record.what
-                && let Some(Body::StickGranted { .. }) = event.body()
-            {
-                self.granted.push(sent_at);
-            }
-        } else if let RunEvent::World(WorldRecord::Down { at, .. }) = event {
-            self.crashed.push(*at);
-        } else if let RunEvent::Network(
-            _,
-            agent,
-            sim_model::history::NetworkRecord::Replied {
-                call,
-                fate: Delivery::Lost,
-                ..
-            },
-        ) = event
-        {
-            self.lost.push((agent.0, *call));
-        }
-    }
 }
 
 fn seen(faults: &str) -> Seen {
     let plan = parse("milestones.yaml", &format!("{STEPS}{faults}")).unwrap();
     let mut seen = Seen::default();
-    let outcome = run(&plan, 1, &Progress::default(), Some(&mut seen));
+    let outcome = watched(&plan, 1, |event| {
+        if let RunEvent::Client(record) = event {
+            if let ClientEvent::Called { call, op, .. } = record.what
+                && let Op::Command(Command::Push { .. }) = op
+            {
+                seen.pushes.push((record.agent, call));
+            }
+            if let ClientEvent::Received { event, sent_at, .. } = record.what
+                && let Some(Body::StickGranted { .. }) = event.body()
+            {
+                seen.granted.push(sent_at);
+            }
+        } else if let RunEvent::World(WorldRecord::Down { at, .. }) = event {
+            seen.crashed.push(*at);
+        } else if let RunEvent::Network(_, agent, what) = event
+            && let NetworkRecord::Replied { call, fate, .. } = what
+            && *fate == Delivery::Lost
+        {
+            seen.lost.push((agent, *call));
+        }
+    });
     assert_eq!(outcome.violations, [], "{faults}");
     seen
 }

@@ -2,39 +2,19 @@
 //! in the order of sending.
 
 use super::*;
-use sim_model::history::{ClientEvent, DeliveryPath};
 
-/// The inbox places of the first events of one user's streams, in the order of reading.
-#[derive(Default)]
-struct Pages {
-    agent: u32,
-    places: Vec<u64>,
-}
-
-impl Observer for Pages {
-    fn observe(&mut self, event: RunEvent<'_>) {
-        if let RunEvent::Client(record) = event
-            && let ClientEvent::Received {
-                seq,
-                path: DeliveryPath::Stream,
-                first: true,
-                ..
-            } = record.what
-            && record.agent.0 == self.agent
-        {
-            self.places.push(seq);
-        }
-    }
-}
-
+/// The inbox places of the first events of Bob's streams, in the order of reading.
 fn read_by_bob(plan: &Plan, seed: u64) -> Vec<u64> {
-    let mut pages = Pages {
-        agent: 1,
-        places: Vec::new(),
-    };
-    let outcome = run(plan, seed, &Progress::default(), Some(&mut pages));
+    let mut places = Vec::new();
+    let outcome = watched(plan, seed, |event| {
+        if let RunEvent::Client(record) = event
+            && record.agent == Agent(1)
+        {
+            places.extend(first_by_stream(record));
+        }
+    });
     assert_eq!(outcome.violations, []);
-    pages.places
+    places
 }
 
 const TALK: &str = "

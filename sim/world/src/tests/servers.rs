@@ -1,31 +1,22 @@
 //! Several servers: what each fault of theirs leads to, judged.
 
-use sim_model::history::{ClusterEvent, Observer, RunEvent, WorldRecord};
-use sim_model::outcome::{Point, Progress, Tally};
+use sim_model::history::{ClusterEvent, RunEvent, WorldRecord};
+use sim_model::outcome::{Point, Tally};
 use sim_scenario::parse;
 
-use super::judged::run;
+use super::judged::watched;
 
 /// What happened to servers and log, in order.
-#[derive(Default)]
-struct Told(Vec<(Option<u32>, ClusterEvent)>);
-
-impl Observer for Told {
-    fn observe(&mut self, event: RunEvent<'_>) {
-        if let RunEvent::World(WorldRecord::Cluster { server, what, .. }) = event {
-            self.0.push((*server, *what));
-        }
-    }
-}
+type Told = Vec<(Option<u32>, ClusterEvent)>;
 
 /// Runs users who talk for a while, with one fault.
-fn talk(fault: &str) -> (Vec<(Option<u32>, ClusterEvent)>, u64) {
+fn talk(fault: &str) -> (Told, u64) {
     let (told, tally) = talk_with("", fault);
     (told, tally.count(Point::OwnerChanged))
 }
 
 /// Runs users who talk for a while, with these keys of the scenario and these faults.
-fn talk_with(keys: &str, faults: &str) -> (Vec<(Option<u32>, ClusterEvent)>, Tally) {
+fn talk_with(keys: &str, faults: &str) -> (Told, Tally) {
     let text = format!(
         "
 duration: 30s
@@ -40,11 +31,15 @@ faults: [{faults}]
 "
     );
     let plan = parse("talk.yaml", &text).expect("a scenario");
-    let mut told = Told::default();
-    let outcome = run(&plan, 5, &Progress::default(), Some(&mut told));
+    let mut told = Told::new();
+    let outcome = watched(&plan, 5, |event| {
+        if let RunEvent::World(WorldRecord::Cluster { server, what, .. }) = event {
+            told.push((*server, *what));
+        }
+    });
     assert_eq!(outcome.violations, [], "{faults}");
     assert_eq!(outcome.counts.accepted, 72, "{faults}: each says all");
-    (told.0, outcome.tally)
+    (told, outcome.tally)
 }
 
 #[test]

@@ -17,7 +17,7 @@ use sim_world::translate;
 impl Tiny {
     /// Makes a read by the client's reader id.
     pub(in crate::exhaust) fn read_by_reader_id(&mut self, user: u8, read: Read) -> Outcome {
-        let secret = self.clients[usize::from(user)].secret();
+        let secret = self.client(user).secret();
         let (ticket, by) = (self.ticket(), ReadBy::ReaderId);
         let (who, from) = (Credential::Handle { secret }, Address(user.into()));
         let call = translate::call(who, from, None, Op::Read { read, by });

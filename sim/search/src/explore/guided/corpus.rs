@@ -69,21 +69,8 @@ pub struct Corpus {
 
 impl Corpus {
     /// Whether nothing new was entered for long.
-    #[must_use]
-    pub const fn is_flat(&self) -> bool {
+    pub(super) const fn is_flat(&self) -> bool {
         self.idle >= FLAT
-    }
-
-    /// The number of facets entered.
-    #[must_use]
-    pub fn facets(&self) -> usize {
-        self.coverage.facets()
-    }
-
-    /// The number of families in all sessions.
-    #[must_use]
-    pub const fn families(&self) -> u64 {
-        self.coverage.all_families as u64
     }
 
     /// Runs that entered something new.
@@ -96,8 +83,8 @@ impl Corpus {
     #[must_use]
     pub fn covered(&self) -> ExplorationCoverage {
         ExplorationCoverage {
-            families: self.families(),
-            facets: self.facets(),
+            families: self.coverage.all_families.into(),
+            facets: self.coverage.facets(),
             recipes: self.entries.len(),
             flat: self.is_flat(),
         }
@@ -106,7 +93,7 @@ impl Corpus {
     /// The next families: those with even numbers start from fresh seeds, the others from the
     /// corpus.
     pub(super) fn round(&mut self, what: &ExploreOptions<'_>, count: u64) -> Vec<Trial> {
-        let first = self.families();
+        let first = u64::from(self.coverage.all_families);
         let numbers = first..first + count;
         numbers
             .map(|index| {
@@ -176,10 +163,8 @@ impl Corpus {
 
     fn keep(&mut self, entry: Entry) {
         if self.entries.len() >= HELD {
-            let least = self
-                .entries
-                .iter()
-                .min_by_key(|(_, entry)| entry.expected_worth());
+            let all = self.entries.iter();
+            let least = all.min_by_key(|(_, entry)| entry.expected_worth());
             if let Some(least) = least.map(|(id, _)| *id) {
                 self.entries.remove(&least);
             }
@@ -196,12 +181,8 @@ impl Corpus {
         if !folder.exists() {
             return Ok(corpus);
         }
-        let wrong = |path: &Path, what: String| {
-            io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("{}: {what}", path.display()),
-            )
-        };
+        let wrong =
+            |path: &Path, what: String| io::Error::other(format!("{}: {what}", path.display()));
         let files = fs::read_dir(folder)?.map(|file| Ok(file?.path()));
         let mut files = files.collect::<io::Result<Vec<_>>>()?;
         files.sort();
@@ -209,7 +190,10 @@ impl Corpus {
             let name = path.file_name().unwrap_or_default();
             if name == COVERAGE {
                 let text = fs::read_to_string(&path)?;
-                let read = Self::read_coverage(&text);
+                let rest = text
+                    .strip_prefix(VERSION)
+                    .and_then(|it| it.strip_prefix('\n'));
+                let read = rest.and_then(CoverageMap::from_text);
                 corpus.coverage =
                     read.ok_or_else(|| wrong(&path, format!("not a bitmap of {VERSION}")))?;
             } else if path.extension().is_some_and(|end| end == "json") {
@@ -220,13 +204,6 @@ impl Corpus {
             }
         }
         Ok(corpus)
-    }
-
-    fn read_coverage(text: &str) -> Option<CoverageMap> {
-        let (head, rest) = text.split_once('\n')?;
-        (head == VERSION)
-            .then(|| CoverageMap::from_text(rest))
-            .flatten()
     }
 
     /// Writes new entries and the bitmap.

@@ -36,10 +36,10 @@ const FOR_A_BRANCH: u32 = 32;
 pub(super) type NewFacets = (Recipe, Vec<Entered>);
 
 /// The result of a family.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Family {
     /// The recipe and the outcome of each member, the root first.
-    pub(super) members: Vec<(Recipe, Ended<SeedOutcome>)>,
+    pub(super) members: Vec<Member>,
     /// The number of steps; common steps of copies count once.
     pub(super) steps: u64,
     pub(super) new_facets: Vec<NewFacets>,
@@ -71,12 +71,10 @@ struct Explorer<'p, 'k> {
     coverage: &'k CoverageMap,
     /// The facets that the family itself entered.
     own: CoverageMap,
-    points: Vec<Facet>,
     saved: Vec<SavedRun<'p>>,
-    steps: u64,
     /// The total worth found.
     found: u32,
-    new_facets: Vec<NewFacets>,
+    family: Family,
 }
 
 /// Judges an outcome further, and returns whether the family goes on.
@@ -94,48 +92,38 @@ pub(super) fn explore(
         first_branch,
         coverage,
         own: CoverageMap::default(),
-        points: Point::ALL
-            .iter()
-            .map(|point| Facet::point(*point))
-            .collect(),
         saved: Vec::new(),
-        steps: 0,
         found: 0,
-        new_facets: Vec::new(),
+        family: Family::default(),
     };
-    let mut members = Vec::new();
     let first = explorer.member(plan.recipe.clone(), || {
         (Split::begin(plan, seed, RunJudge::new(plan)), Counts::new())
     });
-    let mut goes_on = push(&mut members, first, judge);
+    let mut goes_on = explorer.add(first, judge);
     let mut branches = 0;
     while goes_on && branches < explorer.energy() {
         let Some(branch) = explorer.branch() else {
             break;
         };
         branches += 1;
-        goes_on = push(&mut members, branch, judge);
+        goes_on = explorer.add(branch, judge);
     }
-    Family {
-        members,
-        steps: explorer.steps,
-        new_facets: explorer.new_facets,
-        facets: explorer.own.entered(),
-    }
+    let mut family = explorer.family;
+    family.facets = explorer.own.entered();
+    family
 }
 
-/// Adds a member. Returns whether the family goes on.
-fn push(
-    members: &mut Vec<(Recipe, Ended<SeedOutcome>)>,
-    (recipe, mut ended): (Recipe, Ended<SeedOutcome>),
-    judge: Judge<'_>,
-) -> bool {
-    let goes_on = ended.as_mut().is_ok_and(|outcome| judge(&recipe, outcome));
-    members.push((recipe, ended));
-    goes_on
-}
+/// A member: its recipe and its outcome.
+type Member = (Recipe, Ended<SeedOutcome>);
 
 impl<'p> Explorer<'p, '_> {
+    /// Adds a member. Returns whether the family goes on.
+    fn add(&mut self, (recipe, mut ended): Member, judge: Judge<'_>) -> bool {
+        let goes_on = ended.as_mut().is_ok_and(|outcome| judge(&recipe, outcome));
+        self.family.members.push((recipe, ended));
+        goes_on
+    }
+
     /// The number of branches that the family has earned.
     fn energy(&self) -> u32 {
         let more = self.found / FOR_A_BRANCH;
@@ -143,7 +131,7 @@ impl<'p> Explorer<'p, '_> {
     }
 
     /// Continues the most promising copy as another branch.
-    fn branch(&mut self) -> Option<(Recipe, Ended<SeedOutcome>)> {
+    fn branch(&mut self) -> Option<Member> {
         let expected_worths = self.saved.iter().map(SavedRun::expected_worth);
         // The first of the best: an early state leaves more room for what follows.
         let (place, _) = expected_worths
@@ -171,7 +159,7 @@ impl<'p> Explorer<'p, '_> {
         &mut self,
         recipe: Recipe,
         run: impl FnOnce() -> (Split<'p, RunJudge>, Counts),
-    ) -> (Recipe, Ended<SeedOutcome>) {
+    ) -> Member {
         let mut new_facets = Vec::new();
         let ended = catch_panic(|| {
             let (mut run, mut counts) = run();
@@ -182,7 +170,7 @@ impl<'p> Explorer<'p, '_> {
             let mut steps = run.steps();
             loop {
                 let more = run.step();
-                self.steps += run.steps() - steps;
+                self.family.steps += run.steps() - steps;
                 steps = run.steps();
                 run.look(&mut entered);
                 for facet in entered.drain(..) {
@@ -201,7 +189,7 @@ impl<'p> Explorer<'p, '_> {
             judge.finish(self.plan, ran)
         });
         if !new_facets.is_empty() {
-            self.new_facets.push((recipe.clone(), new_facets));
+            self.family.new_facets.push((recipe.clone(), new_facets));
         }
         (recipe, ended)
     }
@@ -225,7 +213,8 @@ impl<'p> Explorer<'p, '_> {
                 rarity => rarity,
             };
         }
-        if first && self.points.contains(&facet) {
+        let is_point = |point: &Point| Facet::point(*point) == facet;
+        if first && Point::ALL.iter().any(is_point) {
             worth += POINT;
         }
         self.found = self.found.saturating_add(worth);

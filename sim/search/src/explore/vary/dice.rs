@@ -10,7 +10,7 @@ use sim_model::draw::{Actor, Draw, Quantiles, Ratio, Shape};
 /// A generator, and the record of its draws.
 pub(super) struct Dice {
     draw: Draw,
-    drew: Vec<String>,
+    pub(super) drew: Vec<String>,
 }
 
 impl Dice {
@@ -55,17 +55,16 @@ impl Dice {
 
     /// An index below `length`, which must not be 0.
     pub(super) fn index(&mut self, length: usize) -> usize {
-        usize::try_from(self.draw.below(length as u64)).unwrap_or(0)
+        self.draw.index(length)
     }
 
     /// One of these durations, or a slightly different one: races lie at the edges.
     pub(super) fn around(&mut self, those: &[Span]) -> Span {
         let about = self.pick(those).0;
         let off = self.draw.below(about / 8 + 2_000);
-        let near = if self.coin() {
-            about.saturating_add(off)
-        } else {
-            about.saturating_sub(off)
+        let near = match self.coin() {
+            true => about.saturating_add(off),
+            false => about.saturating_sub(off),
         };
         // Scenarios are written in whole milliseconds.
         Span(match self.draw.below(3) {
@@ -84,11 +83,6 @@ impl Dice {
     /// Records what was drawn.
     pub(super) fn say(&mut self, what: impl Into<String>) {
         self.drew.push(what.into());
-    }
-
-    /// The record, in order.
-    pub(super) fn into_drew(self) -> Vec<String> {
-        self.drew
     }
 }
 

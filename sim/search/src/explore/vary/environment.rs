@@ -74,13 +74,12 @@ pub(super) fn narrow_journal(plan: &mut Plan, dice: &mut Dice) {
         Shape::Uniform(0, Span::millis(200).0),
     ]);
     plan.capacity.commit = table(commit);
-    plan.server.max_pending = dice.pick(&[1, 1, 2, 3]);
-    plan.network.duplicate = ratio(1, dice.pick(&[2, 4]));
+    let pending = dice.pick(&[1, 1, 2, 3]);
+    let duplicate = ratio(1, dice.pick(&[2, 4]));
+    (plan.server.max_pending, plan.network.duplicate) = (pending, duplicate);
+    let commit = written(commit);
     dice.say(format!(
-        "commit {}, max_pending {}, duplicate {}",
-        written(commit),
-        plan.server.max_pending,
-        plan.network.duplicate
+        "commit {commit}, max_pending {pending}, duplicate {duplicate}"
     ));
 }
 
@@ -111,14 +110,10 @@ fn client(plan: &mut Plan, dice: &mut Dice) {
         if longest.max(plan.client.timeout) < round_trip {
             plan.client.timeout = Span::millis(round_trip.as_millis() + 1);
         }
-        let Client {
-            timeout,
-            backoff,
-            max,
-            attempts,
-        } = plan.client;
+        let drawn = plan.client;
         dice.say(format!(
-            "timeout {timeout} ×{backoff} to {max}, {attempts} attempts"
+            "timeout {} ×{} to {}, {} attempts",
+            drawn.timeout, drawn.backoff, drawn.max, drawn.attempts
         ));
     }
 }

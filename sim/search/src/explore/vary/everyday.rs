@@ -14,11 +14,12 @@ use super::dice::{Dice, ratio};
 use super::rambler::rambler;
 use super::theme::{Line, Outline, Theme};
 use super::{environment, faults, flows, in_step, limits, users, visits};
+use crate::workload::flows_mut;
 use sim_model::draw::Ratio;
 use sim_model::names::properties_of;
 use sim_model::plan::{
-    ClientProfile, Frequency, Habits, Naming, OperatorVerb, OwnerReads, Persona, Plan, Reads,
-    Schedule, USUAL_CLIENT, Workload, usual_capacity, usual_network,
+    ClientProfile, Frequency, Habits, Naming, OwnerReads, Persona, Plan, Reads, Schedule,
+    USUAL_CLIENT, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::ReadBy;
 use sim_model::recipe::Recipe;
@@ -140,17 +141,17 @@ fn wander(plan: &mut Plan, dice: &mut Dice) {
     (server.rate_limit, server.address_rate_limit) = (rates, rates);
     server.inbox_limit = dice.between(2, 5);
     plan.duration = plan.duration.max(Span::secs(30));
-    let Workload::Phases { personas, .. } = &mut plan.workload else {
-        return;
-    };
-    personas.push(Arc::new(Persona {
+    let wanderer = Persona {
         name: "wanderer".to_owned(),
         frequency: Frequency::Weight(2),
         habits: Habits::default(),
         stream: false,
         profile: ClientProfile::default(),
         flow: visits::wandering(server, dice).into(),
-    }));
+    };
+    if let Some((_, personas)) = flows_mut(plan) {
+        personas.push(Arc::new(wanderer));
+    }
 }
 
 /// Draws a journal that is slow, or that fails now and then.
@@ -193,10 +194,9 @@ fn troubles(outline: Outline, plan: &mut Plan, dice: &mut Dice) {
     let bars = is_barred || theme == Theme::Quiet;
     if is_barred || dice.one_in(if bars { 2 } else { 6 }) {
         dice.say("busy operators");
-        let verbs: &[OperatorVerb] = if bars {
-            &faults::BARRING
-        } else {
-            &faults::BUSY
+        let verbs = match bars {
+            true => faults::BARRING.as_slice(),
+            false => &faults::BUSY,
         };
         let acts = if outline.length > 1 { 36 } else { 12 };
         plan.faults.extend(faults::of_operators(acts, verbs, dice));

@@ -13,9 +13,18 @@ use sim_model::plan::{
     Reached, Stored, Strikes, Victims,
 };
 
+/// Draws the faults, but none one time in `none_in`.
+pub(super) fn maybe(none_in: u64, plan: &mut Plan, dice: &mut Dice) {
+    if dice.one_in(none_in) {
+        plan.faults.clear();
+        return dice.say("no faults");
+    }
+    draw(plan, dice);
+}
+
 /// Draws the faults: some of the scenario's own at other times, and additional ones. All of them
 /// end within the plan's duration.
-pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
+fn draw(plan: &mut Plan, dice: &mut Dice) {
     let own = std::mem::take(&mut plan.faults);
     let end = plan.duration;
     let (timed, own): (Vec<Fault>, Vec<Fault>) =
@@ -185,12 +194,8 @@ const fn at_any_time(kind: FaultKind) -> Fault {
 
 /// Draws the kinds of faults: some of the scenario's own, and additional ones.
 fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<FaultKind> {
-    let mut faults = Vec::new();
-    for fault in own {
-        if dice.one_in(3) {
-            faults.push(fault.kind);
-        }
-    }
+    let own = own.into_iter().filter(|_| dice.one_in(3));
+    let mut faults: Vec<FaultKind> = own.map(|fault| fault.kind).collect();
     let edges = [
         Span::millis(200),
         server.reconnect_grace.min(end),

@@ -7,8 +7,9 @@ use chat_types::Span;
 
 use super::dice::{Dice, table, written};
 use super::steps::changed;
+use crate::workload::{flows, flows_mut, single_steps};
 use sim_model::draw::Shape;
-use sim_model::plan::{Plan, Step, Text, Verb, Workload};
+use sim_model::plan::{Plan, Step, Text, Verb};
 use sim_model::protocol::Plain;
 
 /// Classes of operations that a seed may leave out, except those that begin a flow.
@@ -70,10 +71,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     if let Some(rooms) = rewrite.rooms {
         dice.say(format!("{rooms} to a room name"));
     }
-    let Workload::Phases { personas, .. } = &mut plan.workload else {
-        return;
-    };
-    for persona in personas {
+    for persona in flows_mut(plan).into_iter().flat_map(|flows| flows.1) {
         let steps = changed(&persona.flow, &mut |step| rewrite.step(step, dice));
         if !steps.is_empty() {
             Arc::make_mut(persona).flow = steps;
@@ -83,18 +81,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
 
 /// Whether any user of the plan takes breaks. Otherwise nothing is drawn about them.
 pub(super) fn has_breaks(plan: &Plan) -> bool {
-    fn among(steps: &[Step]) -> bool {
-        steps.iter().any(|step| match step {
-            Step::Call(verb) => matches!(verb, Verb::Break { .. }),
-            Step::Loop { steps, .. } => among(steps),
-            Step::Choose(choices) => choices.iter().any(|choice| among(&choice.steps)),
-            Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => false,
-        })
-    }
-    match &plan.workload {
-        Workload::Phases { personas, .. } => personas.iter().any(|p| among(&p.flow)),
-        Workload::Steps { .. } => false,
-    }
+    let mut steps = flows(plan).1.iter().flat_map(|it| single_steps(&it.flow));
+    steps.any(|step| matches!(step, Step::Call(Verb::Break { .. })))
 }
 
 fn without(dice: &mut Dice) -> BTreeSet<&'static str> {
@@ -123,23 +111,21 @@ fn think(lease: Span, dice: &mut Dice) -> Option<Shape> {
 }
 
 fn words(lengths: [u32; 3], dice: &mut Dice) -> MessageTexts {
-    match dice.between(0, 6) {
-        0 => {
-            dice.say("all say hello");
-            MessageTexts::Alike
-        }
-        1 => {
-            dice.say("few words");
-            MessageTexts::Short
-        }
+    let (texts, words) = match dice.between(0, 6) {
+        0 => (MessageTexts::Alike, "all say hello".to_owned()),
+        1 => (MessageTexts::Short, "few words".to_owned()),
         2 => {
             // Longer texts only slow down a run.
             let limit = dice.pick(&lengths).min(400);
-            dice.say(format!("texts about {limit} long"));
-            MessageTexts::AtLimit(limit)
+            (
+                MessageTexts::AtLimit(limit),
+                format!("texts about {limit} long"),
+            )
         }
-        _ => MessageTexts::Own,
-    }
+        _ => return MessageTexts::Own,
+    };
+    dice.say(words);
+    texts
 }
 
 impl Rewrite {
@@ -173,10 +159,7 @@ impl Rewrite {
     fn words(&self, text: &mut Text, dice: &mut Dice) {
         let (low, high) = match self.words {
             MessageTexts::Own => return,
-            MessageTexts::Alike => {
-                *text = Text::Words("hello".into());
-                return;
-            }
+            MessageTexts::Alike => return *text = Text::Words("hello".into()),
             MessageTexts::Short => (1, 3),
             MessageTexts::AtLimit(limit) => {
                 let limit = u64::from(limit.max(2));

@@ -8,8 +8,9 @@ use chat_types::Span;
 use super::dice::{Dice, table};
 use super::steps::changed;
 use super::users::arrivals_end;
+use crate::workload::flows_mut;
 use sim_model::draw::Shape;
-use sim_model::plan::{Arrivals, Plan, Step, Verb, Workload};
+use sim_model::plan::{Arrivals, Plan, Step, Verb};
 
 /// The grain of all times.
 const GRAIN: Span = Span::millis(500);
@@ -37,7 +38,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         *time = whole(*time);
     }
     let ended = arrivals_end(plan);
-    let Workload::Phases { phases, personas } = &mut plan.workload else {
+    let Some((phases, personas)) = flows_mut(plan) else {
         return;
     };
     for phase in phases {
@@ -77,6 +78,7 @@ mod tests {
     use sim_scenario::parse;
 
     use super::*;
+    use crate::workload::flows;
 
     #[test]
     fn everything_takes_whole_grains() {
@@ -95,9 +97,7 @@ mod tests {
             (Span::secs(1), GRAIN)
         );
         assert_eq!(plan.network.latency.at(u64::MAX), 0);
-        let Workload::Phases { phases, personas } = &plan.workload else {
-            panic!("the plan has phases");
-        };
+        let (phases, personas) = flows(&plan);
         let durations: Vec<_> = phases.iter().map(|phase| phase.duration).collect();
         assert_eq!(durations, [Span::millis(1_500), GRAIN]);
         let flow = format!("{:?}", personas[0].flow);

@@ -68,13 +68,8 @@ pub(super) fn tighten(server: &mut Config, users: u32, dice: &mut Dice) {
 pub(super) fn line(server: &mut Config, dice: &mut Dice) {
     let interests = Matching::Interests;
     let rules = [Matching::Fifo, Matching::Random, interests, interests];
-    matched_by(
-        &rules,
-        &[50, 300, 1_000, 3_000, HOUR, HOUR],
-        server,
-        dice,
-        "",
-    );
+    let patience = [50, 300, 1_000, 3_000, HOUR, HOUR];
+    matched_by(&rules, &patience, server, dice, "");
 }
 
 /// Draws another matching rule for the restart of a server that matched by interests.
@@ -97,9 +92,9 @@ pub(super) fn shorten(server: &mut Config, dice: &mut Dice) {
     server.turn_limit = Limit::At(dice.between(1, 3));
     server.boss_alertness = 100;
     server.boss_alertness_cooldown = dice.ms(&[1_000, 2_000, 5_000]);
+    let (turns, cooldown) = (server.turn_limit, server.boss_alertness_cooldown);
     dice.say(format!(
-        "then turn_limit {}, a boss that calms in {}",
-        server.turn_limit, server.boss_alertness_cooldown
+        "then turn_limit {turns}, a boss that calms in {cooldown}"
     ));
 }
 
@@ -116,10 +111,8 @@ pub(super) fn absent(server: &mut Config, dice: &mut Dice) {
     server.matching = Matching::Interests;
     server.interest_patience = dice.ms(&[50, 300, 1_000]);
     server.reconnect_grace = dice.ms(&[2_000, 5_000]);
-    dice.say(format!(
-        "patience {}, grace {}",
-        server.interest_patience, server.reconnect_grace
-    ));
+    let (patience, grace) = (server.interest_patience, server.reconnect_grace);
+    dice.say(format!("patience {patience}, grace {grace}"));
 }
 
 /// Draws the limits of a room and the durations in it, where all users are in one room.
@@ -129,30 +122,23 @@ pub(super) fn crowd(server: &mut Config, dice: &mut Dice) {
     server.reconnect_grace = dice.ms(&[50, 300, 2_000]);
     server.idle_timeout = dice.ms(&[300, 1_000, 5_000]);
     server.stick_lease = dice.ms(&[100, 300, 1_000, 5_000]);
-    dice.say(format!(
-        "{} members, history {}, grace {}, idle {}, lease {}",
-        server.max_members,
-        server.history_limit,
-        server.reconnect_grace,
-        server.idle_timeout,
-        server.stick_lease
-    ));
+    let (members, history) = (server.max_members, server.history_limit);
+    let (grace, idle) = (server.reconnect_grace, server.idle_timeout);
+    let lease = server.stick_lease;
+    let lasts = format!("grace {grace}, idle {idle}, lease {lease}");
+    dice.say(format!("{members} members, history {history}, {lasts}"));
 }
 
 /// Draws limits of delayed answers and pending calls where all users take breaks. A repeated break
 /// joins the first one only where it would otherwise be refused.
 pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
-    let few = [
-        &mut server.max_held,
-        &mut server.max_held_each,
-        &mut server.max_pending,
-    ];
-    for value in few {
+    let (held, each) = (&mut server.max_held, &mut server.max_held_each);
+    for value in [held, each, &mut server.max_pending] {
         *value = dice.pick(&[1, 2, *value, *value]);
     }
+    let (held, each, pending) = (server.max_held, server.max_held_each, server.max_pending);
     dice.say(format!(
-        "max_held {}, {} each, max_pending {}",
-        server.max_held, server.max_held_each, server.max_pending
+        "max_held {held}, {each} each, max_pending {pending}"
     ));
     // A boss that notices every break, and calms down between breaks, or is still alert after a
     // restart.
@@ -167,10 +153,8 @@ pub(super) fn bosses(server: &mut Config, dice: &mut Dice) {
     let secs = Span::secs;
     server.boss_alertness_cooldown =
         dice.pick(&[cooldown, cooldown, secs(0), secs(1), secs(3), secs(15)]);
-    dice.say(format!(
-        "boss {} %, calms in {}",
-        server.boss_alertness, server.boss_alertness_cooldown
-    ));
+    let (alertness, cooldown) = (server.boss_alertness, server.boss_alertness_cooldown);
+    dice.say(format!("boss {alertness} %, calms in {cooldown}"));
     let few = &mut [
         (&mut server.max_held, "max_held", 1, 4),
         (&mut server.max_held_each, "max_held_each", 1, 2),
@@ -206,12 +190,12 @@ fn times(server: &mut Config, dice: &mut Dice) {
         (&mut server.idle_timeout, &[500, 1_000, 2_000, 5_000]),
         (&mut server.unused_timeout, &[200, 1_000, 5_000]),
     ];
-    for (value, ms) in times {
+    let [lease, grace, idle, unused] = times.map(|(value, ms)| {
         *value = dice.own_or_ms(*value, ms);
-    }
+        *value
+    });
     dice.say(format!(
-        "lease {} · grace {} · idle {} · unused {}",
-        server.stick_lease, server.reconnect_grace, server.idle_timeout, server.unused_timeout
+        "lease {lease} · grace {grace} · idle {idle} · unused {unused}"
     ));
     if dice.one_in(6) {
         // Longer than a packet takes: a late copy of an expired registration would register another
@@ -227,6 +211,7 @@ fn limits(server: &mut Config, dice: &mut Dice) {
         server.turn_limit = dice.pick(&[Limit::None, Limit::At(1), Limit::At(turns)]);
         dice.say(format!("turn_limit {}", server.turn_limit));
     }
+    let of_address = &mut server.max_reports_per_address;
     let few = &mut [
         (&mut server.max_participants, "max_participants", 3, 30),
         (&mut server.max_per_address, "max_per_address", 1, 6),
@@ -247,12 +232,7 @@ fn limits(server: &mut Config, dice: &mut Dice) {
         (&mut server.remembered_keys, "remembered_keys", 32, 64),
         (&mut server.max_blocks, "max_blocks", 1, 2),
         (&mut server.max_reports, "max_reports", 1, 2),
-        (
-            &mut server.max_reports_per_address,
-            "max_reports_per_address",
-            1,
-            2,
-        ),
+        (of_address, "max_reports_per_address", 1, 2),
         (&mut server.max_bans, "max_bans", 1, 2),
         (&mut server.max_streams, "max_streams", 1, 2),
     ];

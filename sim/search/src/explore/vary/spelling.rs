@@ -21,40 +21,13 @@ const ALIKE: [&[&str]; 12] = [
 ];
 
 /// Characters with a rule of their own: breaks, spaces, marks, invisible ones, emoji.
-const ODD: [char; 32] = [
-    '\n',
-    '\r',
-    '\t',
-    '\u{b}',
-    '\u{85}',
-    '\u{2028}',
-    '\u{2029}',
-    ' ',
-    '\u{a0}',
-    '\u{2003}',
-    '\u{3000}',
-    '\u{ad}',
-    '\u{200b}',
-    '\u{200d}',
-    '\u{202e}',
-    '\u{2066}',
-    '\u{feff}',
-    '\u{fe0f}',
-    '\u{3164}',
-    '\u{2800}',
-    '\u{301}',
-    '\u{20e3}',
-    '\u{e0041}',
-    '🦀',
-    '🇦',
-    '%',
-    '`',
-    '"',
-    '|',
-    '\'',
-    '\0',
-    '\u{7f}',
-];
+const ODD: &str = "\n\r\t\u{b}\u{85}\u{2028}\u{2029} \u{a0}\u{2003}\u{3000}\u{ad}\u{200b}\u{200d}\
+    \u{202e}\u{2066}\u{feff}\u{fe0f}\u{3164}\u{2800}\u{301}\u{20e3}\u{e0041}🦀🇦%`\"|'\0\u{7f}";
+
+fn odd(dice: &mut Dice) -> char {
+    let all: Vec<char> = ODD.chars().collect();
+    dice.pick(&all)
+}
 
 /// The text itself, or one time in four another spelling of it.
 pub(super) fn drawn(text: &str, dice: &mut Dice) -> Arc<str> {
@@ -79,8 +52,8 @@ fn respelled(text: &str, dice: &mut Dice) -> String {
     let after = after.as_str();
     match dice.between(0, 9) {
         0 => format!("{before}{after}"),
-        1 => format!("{before}{}{from}", dice.pick(&ODD)),
-        2 => format!("{before}{}{after}", dice.pick(&ODD)),
+        1 => format!("{before}{}{from}", odd(dice)),
+        2 => format!("{before}{}{after}", odd(dice)),
         3 => format!("{before}{}{from}", dice.pick(&['a', 's', '2', 'ж', '太'])),
         4 => before.to_owned(),
         5 => alike(text, dice),

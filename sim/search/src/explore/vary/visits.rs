@@ -10,6 +10,7 @@ use chat_types::{BreakKind, Config, Span};
 
 use super::dice::Dice;
 use super::steps::{self, check, history, login, plain, repeat};
+use super::theme::Theme::{Anything, Crowd, Quiet, Rest};
 use super::theme::{Line, Outline, Theme};
 use super::{spelling, texts};
 use sim_model::plan::{Choice, Grant, Step, Verb};
@@ -34,27 +35,27 @@ const REST: Verb = Verb::Break {
 /// Several visits one after another.
 pub(super) fn some(outline: Outline, server: &Config, dice: &mut Dice) -> Vec<Step> {
     let Outline { theme, length } = outline;
-    if theme == Theme::Quiet {
+    if theme == Quiet {
         return waiting(length, server, dice);
     }
     let mut flow = Vec::new();
     let visits = match theme {
-        Theme::Anything => dice.pick(&[1, 1, 2, 2, 3, 4]),
+        Anything => dice.pick(&[1, 1, 2, 2, 3, 4]),
         Theme::Line(..) => dice.between(2, 16),
-        Theme::Rest | Theme::Barred(_) | Theme::Crowd | Theme::Quiet => dice.between(2, 7),
+        Rest | Theme::Barred(_) | Crowd | Quiet => dice.between(2, 7),
     };
     // A participant that unregisters returns with another number, and perhaps another name.
     let leaves = match theme {
-        Theme::Anything | Theme::Line(..) | Theme::Crowd | Theme::Quiet => 12,
-        Theme::Rest | Theme::Barred(_) => 2,
+        Anything | Theme::Line(..) | Crowd | Quiet => 12,
+        Rest | Theme::Barred(_) => 2,
     };
     for nth in 0..visits * length {
         let kind = match theme {
-            Theme::Anything => dice.between(0, 11),
+            Anything => dice.between(0, 11),
             Theme::Line(..) => dice.between(5, 9),
-            Theme::Rest => dice.pick(&[0, 5, 10, 10, 10]),
+            Rest => dice.pick(&[0, 5, 10, 10, 10]),
             Theme::Barred(_) => dice.pick(&[0, 0, 0, 0, 5, 10]),
-            Theme::Crowd | Theme::Quiet => dice.pick(&[0, 0, 0, 0, 0, 0, 0, 5]),
+            Crowd | Quiet => dice.pick(&[0, 0, 0, 0, 0, 0, 0, 5]),
         };
         match kind {
             0..=4 => room(theme, server, nth, dice, &mut flow),
@@ -119,9 +120,7 @@ fn chooses(nth: u32) -> u64 {
 /// A chosen name, or none.
 fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
     match theme {
-        Theme::Anything | Theme::Rest | Theme::Crowd | Theme::Quiet => {
-            texts::name(chooses(nth), dice)
-        }
+        Anything | Rest | Crowd | Quiet => texts::name(chooses(nth), dice),
         Theme::Line(..) => texts::name(8, dice),
         Theme::Barred(names) => dice.coin().then(|| spelling::drawn(dice.pick(names), dice)),
     }
@@ -129,7 +128,7 @@ fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
 
 /// A visit to a named room, sometimes followed at once by another visit to it, or to another room.
 fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
-    let is_crowd = theme == Theme::Crowd;
+    let is_crowd = theme == Crowd;
     let (room, rooms) = match is_crowd {
         true => ("lobby".into(), 1),
         false => (texts::room(dice), dice.pick(&[1, 1, 1, 1, 1, 1, 2])),
@@ -238,10 +237,9 @@ fn turn(again: Option<Step>, steps: &mut Vec<Step>, server: &Config, dice: &mut 
 /// The grant that a call names one time in `one_in`. A user that lost the stick then names a past
 /// grant.
 fn grant(one_in: u64, dice: &mut Dice) -> Grant {
-    if dice.one_in(one_in) {
-        Grant::Latest
-    } else {
-        Grant::Unnamed
+    match dice.one_in(one_in) {
+        true => Grant::Latest,
+        false => Grant::Unnamed,
     }
 }
 
@@ -363,7 +361,7 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
 fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
     let (one_in, circle) = match theme {
         Theme::Line(_, circle) => (8, (circle, 2)),
-        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd | Theme::Quiet => {
+        Anything | Rest | Theme::Barred(_) | Crowd | Quiet => {
             (chooses(nth), (texts::INTERESTS.as_slice(), 4))
         }
     };
@@ -406,13 +404,7 @@ fn maybe_look_up(steps: &mut Vec<Step>, dice: &mut Dice) {
 
 fn maybe_read(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     if dice.coin() {
-        let wait = dice.pick(&[
-            Span::ZERO,
-            Span::ZERO,
-            Span::millis(500),
-            Span::secs(5),
-            LONG,
-        ]);
+        let wait = dice.ms(&[0, 0, 500, 5_000, LONG.as_millis()]);
         let by = dice.pick(&[ReadBy::Handle, ReadBy::Handle, ReadBy::ReaderId]);
         steps.push(check(wait, by, server));
     }

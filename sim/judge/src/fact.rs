@@ -7,7 +7,7 @@ use crate::model::Event;
 /// One fact from the clients' histories, or the rule that a fact breaks. A finding cites two that
 /// contradict each other.
 #[derive(Clone, Debug)]
-pub enum Fact {
+pub(crate) enum Fact {
     /// The reader received the event at this position of its inbox.
     Received(User, u64, Event),
     /// The answer to the sender's send or push has this `room_seq`.

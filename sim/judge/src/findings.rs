@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 use sim_model::names::PROPERTIES;
-pub use sim_model::names::Property;
+pub(crate) use sim_model::names::Property;
 use sim_model::outcome::{PropertyResult, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::User;
@@ -14,15 +14,15 @@ use crate::sentence::Sentence;
 
 /// One violation: the property, the time, and the two facts that differ.
 #[derive(Clone, Debug)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// The property whose rule is broken.
-    pub property: Property,
+    pub(crate) property: Property,
     /// When it was found, by the server's clock.
-    pub at: Time,
+    pub(crate) at: Time,
     /// The affected participants.
-    pub users: Vec<User>,
+    pub(crate) users: Vec<User>,
     /// The expected and the observed fact.
-    pub difference: Difference,
+    pub(crate) difference: Difference,
 }
 
 /// The number of findings kept in full; further ones are only counted.
@@ -30,7 +30,7 @@ const KEPT: usize = 100;
 
 /// The findings and the checks of one run.
 #[derive(Clone, Debug)]
-pub struct Findings {
+pub(crate) struct Findings {
     counts: [Count; PROPERTIES.len()],
     kept: Vec<Finding>,
     is_closed: bool,
@@ -48,8 +48,7 @@ struct Count {
 
 impl Findings {
     /// No findings yet. Only the plan's properties are judged.
-    #[must_use]
-    pub fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         let count = |name| Count {
             is_judged: plan.properties.contains(&name),
             ..Count::default()
@@ -62,17 +61,17 @@ impl Findings {
     }
 
     /// Counts comparisons in which the property could have been violated.
-    pub fn exercise(&mut self, property: Property, times: u64) {
+    pub(crate) fn exercise(&mut self, property: Property, times: u64) {
         self.counts[property as usize].checks += times;
     }
 
     /// Counts comparisons that were impossible because a deciding fact is unknown.
-    pub fn leave_unjudged(&mut self, property: Property, times: u64) {
+    pub(crate) fn leave_unjudged(&mut self, property: Property, times: u64) {
         self.counts[property as usize].unjudged += times;
     }
 
     /// Records a violation.
-    pub fn add(&mut self, finding: Finding) {
+    pub(crate) fn add(&mut self, finding: Finding) {
         self.is_closed = true;
         let count = &mut self.counts[finding.property as usize];
         if !count.is_judged {
@@ -101,20 +100,17 @@ impl Findings {
     }
 
     /// The number of violations of the property.
-    #[must_use]
-    pub const fn broken(&self, property: Property) -> u64 {
+    pub(crate) const fn broken(&self, property: Property) -> u64 {
         self.counts[property as usize].broken
     }
 
     /// Whether a difference was found: its consequences are not judged.
-    #[must_use]
-    pub const fn is_closed(&self) -> bool {
+    pub(crate) const fn is_closed(&self) -> bool {
         self.is_closed
     }
 
     /// The result of each property of the plan.
-    #[must_use]
-    pub fn results(&self) -> BTreeMap<&'static str, PropertyResult> {
+    pub(crate) fn results(&self) -> BTreeMap<&'static str, PropertyResult> {
         let counted = Property::ALL.iter().zip(&self.counts);
         let judged = counted.filter(|(_, count)| count.is_judged);
         let result = |(property, count): (&Property, &Count)| {
@@ -133,8 +129,7 @@ impl Findings {
     }
 
     /// The violations for reports, in the order of time.
-    #[must_use]
-    pub fn into_violations(mut self) -> Vec<Violation> {
+    pub(crate) fn into_violations(mut self) -> Vec<Violation> {
         self.kept.sort_by_key(|finding| finding.at);
         let violation = |finding: Finding| {
             let sentence = Sentence::of(&finding.difference);

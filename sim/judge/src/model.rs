@@ -36,12 +36,12 @@ use chat_types::{
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sim_model::protocol::{Code, Decided, Notice, Refusal, Reply, Room, User};
 
-pub use chat_types::{Body, Event};
-pub use deadline::Deadline;
-pub use inbox::{Inbox, PageLimits, read};
-pub use lost_life::{GivenAgain, Numbered};
-pub use presence::State;
-pub use room::RoomState;
+pub(crate) use chat_types::{Body, Event};
+pub(crate) use deadline::Deadline;
+pub(crate) use inbox::{Inbox, PageLimits, read};
+pub(crate) use lost_life::{GivenAgain, Numbered};
+pub(crate) use presence::State;
+pub(crate) use room::RoomState;
 
 use deadline::Deadlines;
 use draws::Draws;
@@ -54,7 +54,7 @@ use table::Table;
 
 /// The whole state of the specification. // 4.2
 #[derive(Clone, Debug)]
-pub struct Model {
+pub(crate) struct Model {
     config: Config,
     now: Time,
     participants: Table<Participant>,
@@ -86,14 +86,14 @@ pub struct Model {
 
 /// The expected result of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owed {
+pub(crate) struct Owed {
     /// The answer or the refusal.
-    pub outcome: Decided,
+    pub(crate) outcome: Decided,
     /// The calling participant; `None` for an unknown handle, a refused registration, and entries
     /// that are no calls.
-    pub caller: Option<User>,
+    pub(crate) caller: Option<User>,
     /// Whether a remembered key gave the answer. // 3
-    pub repeated: bool,
+    pub(crate) repeated: bool,
 }
 
 /// What a new entry gives.
@@ -122,8 +122,7 @@ fn hash(command: &Command) -> u64 {
 
 impl Model {
     /// The model of a server whose journal is empty.
-    #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
             seed: 0,
             position: 0,
@@ -150,13 +149,12 @@ impl Model {
     }
 
     /// Sets the seed of the draws, before the first entry. // 15
-    pub const fn seeded(&mut self, seed: u64) {
+    pub(crate) const fn seeded(&mut self, seed: u64) {
         self.seed = seed;
     }
 
     /// The model of the same server with an empty journal, and this configuration.
-    #[must_use]
-    pub fn begun_anew(&self, config: &Config) -> Self {
+    pub(crate) fn begun_anew(&self, config: &Config) -> Self {
         Self {
             seed: self.seed,
             ..Self::new(config)
@@ -169,26 +167,22 @@ impl Model {
     }
 
     /// The model's current instant. // 0
-    #[must_use]
-    pub const fn now(&self) -> Time {
+    pub(crate) const fn now(&self) -> Time {
         self.now
     }
 
     /// The configuration that is valid now.
-    #[must_use]
-    pub const fn config(&self) -> &Config {
+    pub(crate) const fn config(&self) -> &Config {
         &self.config
     }
 
     /// The participant of a handle.
-    #[must_use]
-    pub fn user_of(&self, handle: SecretHash) -> Option<User> {
+    pub(crate) fn user_of(&self, handle: SecretHash) -> Option<User> {
         self.handles.get(&handle).copied()
     }
 
     /// The participant that calls, or whose inbox the caller reads.
-    #[must_use]
-    pub fn caller_of(&self, call: &Call) -> Option<User> {
+    pub(crate) fn caller_of(&self, call: &Call) -> Option<User> {
         match call {
             Call::Command { caller, .. } => self.user_of(caller.handle()),
             Call::Read { reader, .. } | Call::OpenStream { reader, .. } => match reader {
@@ -200,7 +194,7 @@ impl Model {
     }
 
     /// Participants whose inboxes grew since the last call, each once, in ascending number.
-    pub fn take_grown(&mut self) -> Vec<User> {
+    pub(crate) fn take_grown(&mut self) -> Vec<User> {
         let mut grown = std::mem::take(&mut self.grown);
         grown.sort_unstable();
         // Participants forgotten meanwhile have no inbox.
@@ -212,30 +206,29 @@ impl Model {
     }
 
     /// Notices sent since the last call, in their order.
-    pub fn take_noticed(&mut self) -> Vec<(Room, Notice)> {
+    pub(crate) fn take_noticed(&mut self) -> Vec<(Room, Notice)> {
         std::mem::take(&mut self.noticed)
     }
 
     /// Participants forgotten since the last call, in their order.
-    pub fn take_forgotten(&mut self) -> Vec<User> {
+    pub(crate) fn take_forgotten(&mut self) -> Vec<User> {
         std::mem::take(&mut self.forgotten)
     }
 
     /// The events of all rooms that the latest entry caused, in order; none without `collect_posted`.
-    #[must_use]
-    pub fn posted(&self) -> &[Arc<Event>] {
+    pub(crate) fn posted(&self) -> &[Arc<Event>] {
         self.posted.as_deref().unwrap_or_default()
     }
 
     /// Collects the events of all rooms from the next entry on, or does not any more.
-    pub fn collect_posted(&mut self, wanted: bool) {
+    pub(crate) fn collect_posted(&mut self, wanted: bool) {
         if wanted != self.posted.is_some() {
             self.posted = wanted.then(Vec::new);
         }
     }
 
     /// Applies the journal's entry at this position, and returns the expected result. // 2.2
-    pub fn commit(&mut self, position: u64, at: Time, entry: &Entry) -> Owed {
+    pub(crate) fn commit(&mut self, position: u64, at: Time, entry: &Entry) -> Owed {
         self.position = position;
         if let Some(posted) = &mut self.posted {
             posted.clear();
@@ -364,8 +357,7 @@ impl Model {
     }
 
     /// The expected result of a call with a remembered key; `None` for another key. // 3
-    #[must_use]
-    pub fn repeat(&self, user: User, key: RequestKey, command: &Command) -> Option<Owed> {
+    pub(crate) fn repeat(&self, user: User, key: RequestKey, command: &Command) -> Option<Owed> {
         let remembered = self.participants.get(user.0)?.keys.get(key)?;
         if remembered.asked != hash(command) {
             return Some(owe(Some(user), Err(refuse(Code::RequestKeyReused))));

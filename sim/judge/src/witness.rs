@@ -40,21 +40,20 @@ use observations::Observations;
 
 /// Judges one run by what its clients did and observed.
 #[derive(Clone, Debug)]
-pub struct Witness {
+pub(crate) struct Witness {
     observations: Observations,
 }
 
 impl Witness {
     /// A witness without any records.
-    #[must_use]
-    pub fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             observations: Observations::new(plan),
         }
     }
 
     /// Processes what a client did or observed.
-    pub fn record(&mut self, record: &Record<'_>, findings: &mut Findings) {
+    pub(crate) fn record(&mut self, record: &Record<'_>, findings: &mut Findings) {
         if let ClientEvent::Called { call, op, key, .. } = record.what {
             self.observations
                 .call((record.agent, call), record.user, op, key.is_some());
@@ -161,7 +160,7 @@ impl Witness {
     }
 
     /// The run is over: makes the comparisons that need the whole run.
-    pub fn finish(&mut self, findings: &mut Findings) {
+    pub(crate) fn finish(&mut self, findings: &mut Findings) {
         arrivals::judge(&self.observations, findings);
         sent::judge(&self.observations, findings);
         lost::judge(&self.observations, findings);

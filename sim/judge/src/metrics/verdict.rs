@@ -6,9 +6,8 @@ use super::distribution::Distribution;
 use super::measurements::unit;
 use super::shares::Shares;
 use super::{MICROS, Metrics};
-use crate::properties::{fairness, latency};
 use sim_model::outcome::{Counts, PropertyResult, ThresholdResult};
-use sim_model::plan::{Compare, Figure, Metric, Plan, Threshold};
+use sim_model::plan::{Compare, Figure, Metric, Plan, Quantity, Threshold};
 
 impl Metrics {
     /// Each threshold of the plan, in its order, and whether it was met. The rates of `stuck` and
@@ -143,10 +142,29 @@ pub fn judged_by_thresholds(
         }
     };
     [
-        ("fairness", judged(fairness::is_meant)),
-        ("latency", judged(latency::is_meant)),
+        ("fairness", judged(is_of_fairness)),
+        ("latency", judged(is_of_latency)),
     ]
     .into_iter()
     .filter(|(name, _)| plan.properties.contains(name))
     .collect()
+}
+
+/// Whether a threshold belongs to `fairness`: Jain's index over turns and matches, the longest wait,
+/// and the most times overtaken.
+fn is_of_fairness(threshold: &Threshold) -> bool {
+    let quantity = threshold.metric.quantity();
+    match threshold.figure {
+        Figure::Jain | Figure::Overtaken => true,
+        Figure::Max => matches!(quantity, Quantity::Line | Quantity::Share),
+        Figure::Mean => quantity == Quantity::Share,
+        Figure::Percentile(_) | Figure::Count | Figure::Rate => false,
+    }
+}
+
+/// Whether a threshold belongs to `latency`: quantiles of durations, from the intended start.
+fn is_of_latency(threshold: &Threshold) -> bool {
+    let figure = threshold.figure;
+    let is_of_time = matches!(figure, Figure::Percentile(_) | Figure::Mean | Figure::Max);
+    threshold.metric.is_duration() && is_of_time && !is_of_fairness(threshold)
 }

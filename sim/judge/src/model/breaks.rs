@@ -64,8 +64,7 @@ impl StressState {
 
 impl Model {
     /// Stress and alert level at an instant; reading changes nothing. // 10.2
-    #[must_use]
-    pub fn mood(&self, user: User, at: Time) -> Option<(u8, u8)> {
+    pub(crate) fn mood(&self, user: User, at: Time) -> Option<(u8, u8)> {
         let participant = self.participants.get(user.0)?;
         Some(participant.stress_state.at(at, self.cooldown()))
     }

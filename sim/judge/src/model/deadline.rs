@@ -10,7 +10,7 @@ use super::presence::Presence;
 
 /// A kind of deadline. Deadlines at the same instant fire in this order. // 2.3
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Deadline {
+pub(crate) enum Deadline {
     /// A participant goes away, or is forgotten.
     Presence(User),
     /// The grant of a room's stick expires.
@@ -43,8 +43,7 @@ impl Deadlines {
 
 impl Model {
     /// The deadline that fires next.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<(Time, Deadline)> {
+    pub(crate) fn next_deadline(&self) -> Option<(Time, Deadline)> {
         self.deadlines.next()
     }
 

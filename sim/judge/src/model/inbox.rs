@@ -12,7 +12,7 @@ use super::gap::Losses;
 
 /// The events of one participant. // 12.1
 #[derive(Clone, Debug, Default)]
-pub struct Inbox {
+pub(crate) struct Inbox {
     end: u64,
     delivered: u64,
     /// In the order of their positions.
@@ -23,17 +23,16 @@ pub struct Inbox {
 
 /// The limits of a page. // 12.4
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageLimits {
+pub(crate) struct PageLimits {
     /// The number of events, at most `max_answer`; the caller ensures this.
-    pub events: usize,
+    pub(crate) events: usize,
     /// The bytes of texts; a first event of any length is allowed.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// A page of the items of a page, which are what servers write, and whether each gap precedes the
 /// events behind it.
-#[must_use]
-pub fn read(page: &Page) -> (Page, bool) {
+pub(crate) fn read(page: &Page) -> (Page, bool) {
     let (cursor, unread) = (page.cursor, page.unread);
     let (mut gaps, mut events) = (Vec::new(), Vec::new());
     let (mut last, mut is_ordered) = (Seq(0), true);
@@ -57,8 +56,7 @@ pub fn read(page: &Page) -> (Page, bool) {
 
 impl Inbox {
     /// The `seq` of the last event; 0 at first.
-    #[must_use]
-    pub const fn end(&self) -> u64 {
+    pub(crate) const fn end(&self) -> u64 {
         self.end
     }
 
@@ -68,14 +66,12 @@ impl Inbox {
     }
 
     /// The position up to which events were delivered, as far as the journal knows.
-    #[must_use]
-    pub const fn delivered(&self) -> u64 {
+    pub(crate) const fn delivered(&self) -> u64 {
         self.delivered
     }
 
     /// The event of this `seq`, if it is kept.
-    #[must_use]
-    pub fn event(&self, seq: u64) -> Option<&Arc<Event>> {
+    pub(crate) fn event(&self, seq: u64) -> Option<&Arc<Event>> {
         let index = self.kept.binary_search_by_key(&seq, |one| one.0).ok()?;
         self.kept.get(index).map(|(_, event)| event)
     }
@@ -100,8 +96,7 @@ impl Inbox {
     }
 
     /// The page after `after`. // 12.4
-    #[must_use]
-    pub fn page(&self, reader: User, after: u64, most: PageLimits) -> Page {
+    pub(crate) fn page(&self, reader: User, after: u64, most: PageLimits) -> Page {
         let (mut page, mut cursor) = (Page::default(), after);
         let behind = self.behind(after);
         let count = Self::count(behind.clone(), most);
@@ -121,8 +116,7 @@ impl Inbox {
 
     /// Whether a page can show this gap now: no event in it is kept, and its rooms are
     /// the same.
-    #[must_use]
-    pub fn has_gap(&self, reader: User, gap: &Gap) -> bool {
+    pub(crate) fn has_gap(&self, reader: User, gap: &Gap) -> bool {
         let (from, to) = (gap.from.0, gap.to.0);
         let next = self.behind(from.saturating_sub(1)).next();
         next.is_none_or(|one| one.0 > to)
@@ -138,8 +132,7 @@ impl Inbox {
     }
 
     /// Whether a page without a gap is the one after `after`.
-    #[must_use]
-    pub fn is_page(&self, after: u64, most: PageLimits, page: &Page) -> bool {
+    pub(crate) fn is_page(&self, after: u64, most: PageLimits, page: &Page) -> bool {
         let behind = self.behind(after);
         let count = Self::count(behind.clone(), most);
         let is_cut = count == most.events || count < behind.len();

@@ -122,8 +122,7 @@ impl Model {
 
     /// The most times that each participant was overtaken during one wait in the queue: a later
     /// candidate was chosen before it.
-    #[must_use]
-    pub fn overtaken(&self) -> &BTreeMap<User, u64> {
+    pub(crate) fn overtaken(&self) -> &BTreeMap<User, u64> {
         &self.overtaken
     }
 

@@ -15,7 +15,7 @@ use super::{Event, Model};
 
 impl Model {
     /// All lists; if they are `archived`, with the rooms as an archive takes them. // 16.6
-    pub fn listed(&self, archived: bool) -> Vec<Listed> {
+    pub(crate) fn listed(&self, archived: bool) -> Vec<Listed> {
         let numbers = self.participants.numbers().into_iter();
         let mut participants: Vec<User> = numbers.map(User).collect();
         participants.sort_by_cached_key(|user| fold(&self.participant(*user).who.name));

@@ -12,18 +12,18 @@ const LAST: u64 = (1 << 53) - 1;
 /// The numbers that are not behind those of a life that was lost: what a new one goes on behind, and
 /// what the lost one gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GivenAgain {
+pub(crate) struct GivenAgain {
     /// What the numbers count.
-    pub what: Numbered,
+    pub(crate) what: Numbered,
     /// The last one that clients may know.
-    pub given: u64,
+    pub(crate) given: u64,
     /// The one behind which the next life goes on.
-    pub next: u64,
+    pub(crate) next: u64,
 }
 
 /// What numbers count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbered {
+pub(crate) enum Numbered {
     /// Participants.
     Users,
     /// Rooms.
@@ -64,8 +64,7 @@ impl Model {
     /// The first number of this state that a server which goes on from `position` and behind `next`
     /// gives again. Where all is lost, nothing says how far the steps of earlier lives went: such a
     /// server passes one step.
-    #[must_use]
-    pub fn given_beyond(&self, position: u64, next: &NextNumbers) -> Option<GivenAgain> {
+    pub(crate) fn given_beyond(&self, position: u64, next: &NextNumbers) -> Option<GivenAgain> {
         let most = match position == 0 && self.has_lost_life {
             true => pass(0, Span::ZERO),
             false => LAST,

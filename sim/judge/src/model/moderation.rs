@@ -129,8 +129,7 @@ fn check_reason(reason: &str) -> Result<(), Refusal> {
 
 impl Model {
     /// Whether calls from this address are refused at admission. // 13.1 (2)
-    #[must_use]
-    pub fn is_banned(&self, address: u64) -> bool {
+    pub(crate) fn is_banned(&self, address: u64) -> bool {
         self.measures.of_address(address) == Some(Measure::Banned)
     }
 
@@ -355,8 +354,7 @@ impl Model {
     }
 
     /// Whether the participant may not speak. // 11.3
-    #[must_use]
-    pub fn is_muted(&self, user: User) -> bool {
+    pub(crate) fn is_muted(&self, user: User) -> bool {
         let participant = self.participants.get(user.0);
         participant.is_some_and(|participant| {
             let of_address = self.measures.of_address(participant.address);

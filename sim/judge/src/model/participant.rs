@@ -107,20 +107,17 @@ impl Model {
     }
 
     /// Whether the participant is registered.
-    #[must_use]
-    pub fn is_registered(&self, user: User) -> bool {
+    pub(crate) fn is_registered(&self, user: User) -> bool {
         self.participants.get(user.0).is_some()
     }
 
     /// The participant's inbox.
-    #[must_use]
-    pub fn inbox(&self, user: User) -> Option<&Inbox> {
+    pub(crate) fn inbox(&self, user: User) -> Option<&Inbox> {
         Some(&self.participants.get(user.0)?.inbox)
     }
 
     /// The `seq` of the last event of the participant's inbox; 0 if it is not registered.
-    #[must_use]
-    pub fn inbox_end(&self, user: User) -> u64 {
+    pub(crate) fn inbox_end(&self, user: User) -> u64 {
         self.inbox(user).map_or(0, Inbox::end)
     }
 
@@ -132,14 +129,12 @@ impl Model {
     }
 
     /// Whether either of the two blocked the other. // 11.1
-    #[must_use]
-    pub fn blocks(&self, one: User, other: User) -> bool {
+    pub(crate) fn blocks(&self, one: User, other: User) -> bool {
         either_blocked(&self.participants, one, other)
     }
 
     /// The participant's live rooms in the order of joining.
-    #[must_use]
-    pub fn rooms_of(&self, user: User) -> &[Room] {
+    pub(crate) fn rooms_of(&self, user: User) -> &[Room] {
         self.participants
             .get(user.0)
             .map_or(&[], |participant| &participant.live)

@@ -9,7 +9,7 @@ use super::{Body, Model, refuse};
 
 /// The state of a participant's presence. // 2.4
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// Present, and its handle was never used.
     Unused,
     /// Present.
@@ -49,14 +49,12 @@ impl Presence {
 
 impl Model {
     /// The state of the participant's presence.
-    #[must_use]
-    pub fn presence(&self, user: User) -> Option<State> {
+    pub(crate) fn presence(&self, user: User) -> Option<State> {
         Some(self.participants.get(user.0)?.presence.state)
     }
 
     /// Whether the participant is registered, and its handle was never used.
-    #[must_use]
-    pub fn is_unused(&self, user: User) -> bool {
+    pub(crate) fn is_unused(&self, user: User) -> bool {
         self.presence(user) == Some(State::Unused)
     }
 
@@ -68,8 +66,7 @@ impl Model {
     }
 
     /// Whether a read at `at` implies a *seen* entry. // 9.5
-    #[must_use]
-    pub fn wants_seen(&self, user: User, at: Time) -> bool {
+    pub(crate) fn wants_seen(&self, user: User, at: Time) -> bool {
         let Some(participant) = self.participants.get(user.0) else {
             return false;
         };

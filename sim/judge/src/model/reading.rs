@@ -7,7 +7,7 @@ use super::{Model, State};
 
 impl Model {
     /// `list_users`. // 8.5
-    pub fn list_users(&self, reader: User, room: Option<Room>) -> Result<Answer, Refusal> {
+    pub(crate) fn list_users(&self, reader: User, room: Option<Room>) -> Result<Answer, Refusal> {
         let room = self.resolve(reader, room)?;
         let members = self.members(room).map(|(user, since)| Member {
             who: self.who(user),
@@ -30,7 +30,7 @@ impl Model {
     }
 
     /// `history`. // 8.5
-    pub fn read_history(
+    pub(crate) fn read_history(
         &self,
         reader: User,
         room: Option<Room>,
@@ -48,8 +48,7 @@ impl Model {
 
     /// The notices in the answer to a check: by room in the order of joining, and within a room by
     /// sender. // 12.5
-    #[must_use]
-    pub fn notices_for(&self, reader: User, at: Time) -> Vec<(Room, Notice)> {
+    pub(crate) fn notices_for(&self, reader: User, at: Time) -> Vec<(Room, Notice)> {
         let mut notices = Vec::new();
         for room in self.rooms_of(reader) {
             let fresh = self.notices(*room, reader, at).cloned();

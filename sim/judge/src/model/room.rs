@@ -14,7 +14,7 @@ use super::{Body, Event, Model, refuse, refuse_at};
 
 /// The state of a room. // 4.2
 #[derive(Clone, Debug)]
-pub struct RoomState {
+pub(crate) struct RoomState {
     pub(super) kind: Kind,
     pub(super) members: BTreeMap<User, Member>,
     pub(super) last_seq: u64,
@@ -69,7 +69,7 @@ impl RoomState {
     }
 
     /// The members in ascending number, each with the time of joining.
-    pub fn members(&self) -> impl Iterator<Item = (User, Time)> {
+    pub(crate) fn members(&self) -> impl Iterator<Item = (User, Time)> {
         self.members
             .iter()
             .map(|(user, member)| (*user, member.since))
@@ -84,7 +84,7 @@ impl Model {
     }
 
     /// The members in ascending number, each with the time of joining.
-    pub fn members(&self, room: Room) -> impl Iterator<Item = (User, Time)> {
+    pub(crate) fn members(&self, room: Room) -> impl Iterator<Item = (User, Time)> {
         self.rooms
             .get(room.0)
             .into_iter()
@@ -92,15 +92,13 @@ impl Model {
     }
 
     /// Whether the participant is a member of the (live) room.
-    #[must_use]
-    pub fn is_member(&self, user: User, room: Room) -> bool {
+    pub(crate) fn is_member(&self, user: User, room: Room) -> bool {
         let place = self.rooms.get(room.0);
         place.is_some_and(|place| place.members.contains_key(&user))
     }
 
     /// The live room of this name, or of a name with the same key. // 5.3
-    #[must_use]
-    pub fn room_named(&self, name: &str) -> Option<Room> {
+    pub(crate) fn room_named(&self, name: &str) -> Option<Room> {
         self.room_names.get(&room_key(name)).copied()
     }
 

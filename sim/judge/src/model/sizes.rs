@@ -13,8 +13,7 @@ use super::room::{Kind, RoomState};
 impl Model {
     /// The size of a collection; of collections of each participant or room, the largest. `None`
     /// for a collection that the model does not have.
-    #[must_use]
-    pub fn size_of(&self, what: &str) -> Option<u64> {
+    pub(crate) fn size_of(&self, what: &str) -> Option<u64> {
         let each_person = |size: fn(&Participant) -> usize| {
             let participants = self.participants.numbers().into_iter();
             let sizes = participants.map(|number| size(self.participant(User(number))));

@@ -132,7 +132,12 @@ impl Model {
     }
 
     /// The fresh notices of a room for a reader at an instant, by sender. // 8.6
-    pub fn notices(&self, room: Room, reader: User, at: Time) -> impl Iterator<Item = &Notice> {
+    pub(crate) fn notices(
+        &self,
+        room: Room,
+        reader: User,
+        at: Time,
+    ) -> impl Iterator<Item = &Notice> {
         let place = self.rooms.get(room.0);
         let notices = place.into_iter().flat_map(|place| place.notices.values());
         notices.filter(move |notice| notice.user.id != reader && at.since(notice.at) <= FRESH)
@@ -140,8 +145,7 @@ impl Model {
 
     /// The messages that `history` shows a reader: oldest first, the newest `limit` below `before`
     /// that fit into one answer; and whether there are older ones. // 8.5
-    #[must_use]
-    pub fn history(
+    pub(crate) fn history(
         &self,
         room: Room,
         reader: User,

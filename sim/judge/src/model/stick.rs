@@ -70,8 +70,7 @@ impl Model {
     }
 
     /// The holder of the room's stick, the epoch, and the end of the lease.
-    #[must_use]
-    pub fn holder_of(&self, room: Room) -> Option<(User, u64, Time)> {
+    pub(crate) fn holder_of(&self, room: Room) -> Option<(User, u64, Time)> {
         let stick = self.stick(room)?;
         let hold = stick.holder?;
         Some((hold.user, stick.epoch, hold.ends))

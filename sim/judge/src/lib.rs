@@ -25,7 +25,6 @@ mod reconciler;
 mod run_judge;
 mod sentence;
 mod series;
-mod stuck;
 mod witness;
 
 pub use judge::{Judge, Judgement};

@@ -52,7 +52,7 @@ use sim_model::protocol::{
     Agent, CallId, Code, Command, Op, OpKind, Outcome, Reply, Response, Room, WasWaiting,
 };
 
-pub(crate) use self::open::{OpenClaim, OpenWait};
+pub(crate) use self::open::stuck;
 pub use self::verdict::judged_by_thresholds;
 pub(crate) use self::verdict::{is_met, of_distribution};
 
@@ -69,7 +69,7 @@ const CHECK_ANSWER: u64 = 120;
 pub(crate) const MICROS: f64 = 1_000.0;
 
 /// Measures the records of one world; those of several seeds are merged.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Metrics {
     measured: Measurements,
     groups: Groups,
@@ -112,12 +112,6 @@ impl Observer for Metrics {
             | RunEvent::Server(_)
             | RunEvent::Cluster(..) => {}
         }
-    }
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -167,39 +161,12 @@ impl Metrics {
         }
     }
 
-    /// No measurements yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            measured: Measurements::default(),
-            groups: Groups::default(),
-            samples: None,
-            in_flight: MessagesInFlight::default(),
-            users: Vec::new(),
-            merged_users: 0,
-            turns: Shares::default(),
-            matches: Shares::default(),
-            healed_at: None,
-            left_out: BTreeMap::new(),
-            overtaken: 0,
-            worst_in_line: Worst::default(),
-            worst_claim: Worst::default(),
-            queue_waits: UserWaits::default(),
-            stick_waits: UserWaits::default(),
-            refusals: Vec::new(),
-            let_off: LetOffResult::default(),
-            calls: 0,
-            unanswered: 0,
-            retries: 0,
-        }
-    }
-
     /// No measurements yet of a run of this plan.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         Self {
             groups: Groups::of(plan),
-            ..Self::new()
+            ..Self::default()
         }
     }
 
@@ -207,7 +174,7 @@ impl Metrics {
     pub(crate) fn sampled() -> Self {
         Self {
             samples: Some(Vec::new()),
-            ..Self::new()
+            ..Self::default()
         }
     }
 
@@ -218,10 +185,8 @@ impl Metrics {
 
     /// The measurements since the last call.
     pub(crate) fn take_samples(&mut self) -> Vec<Sample> {
-        self.samples
-            .as_mut()
-            .map(std::mem::take)
-            .unwrap_or_default()
+        let samples = self.samples.as_mut();
+        samples.map(std::mem::take).unwrap_or_default()
     }
 
     fn measure(&mut self, sample: Sample) {

@@ -53,7 +53,7 @@ use participant::Participant;
 use table::Table;
 
 /// The whole state of the specification. // 4.2
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
     config: Config,
     now: Time,
@@ -115,6 +115,11 @@ fn refuse_at(code: Code, limit: u32) -> Refusal {
     Refusal::with(code, limit.into())
 }
 
+/// Refuses a call that is wrong.
+pub(crate) fn refuse_if(is_wrong: bool, refusal: Refusal) -> Result<(), Refusal> {
+    if is_wrong { Err(refusal) } else { Ok(()) }
+}
+
 /// A fingerprint of the command.
 fn hash(command: &Command) -> u64 {
     FxBuildHasher.hash_one(command)
@@ -124,27 +129,8 @@ impl Model {
     /// The model of a server whose journal is empty.
     pub(crate) fn new(config: &Config) -> Self {
         Self {
-            seed: 0,
-            position: 0,
             config: config.clone(),
-            now: Time(0),
-            participants: Table::new(),
-            handles: FxHashMap::default(),
-            readers: FxHashMap::default(),
-            names: BTreeMap::new(),
-            rooms: Table::new(),
-            room_names: BTreeMap::new(),
-            line: Line::default(),
-            by_address: BTreeMap::new(),
-            measures: StoredMeasures::default(),
-            reports: VecDeque::new(),
-            deadlines: Deadlines::default(),
-            overtaken: BTreeMap::new(),
-            grown: Vec::new(),
-            noticed: Vec::new(),
-            forgotten: Vec::new(),
-            posted: None,
-            has_lost_life: false,
+            ..Self::default()
         }
     }
 

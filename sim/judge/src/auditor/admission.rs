@@ -14,6 +14,7 @@ use super::in_flight::{Pending, Stage, held_until, name_of};
 use super::number_map::NumberMap;
 use super::{Auditor, answered, unknown_handle};
 use crate::comparison::Comparison;
+use crate::model::refuse_if;
 
 /// The `retry_after` of a call that a limit refused.
 const OVERLOADED: Span = Span::millis(250);
@@ -238,9 +239,9 @@ impl Auditor {
             // It opens at once, or is refused. // 12.7
             self.admission.charge_reader(at, from, user)?;
             self.cursor(user, after)?;
-            if self.in_flight.peeking(user) >= self.model.config().max_streams as usize {
-                return Err(retryable(Code::RateLimited, SHARE_RETRY));
-            }
+            let most = self.model.config().max_streams as usize;
+            let refusal = retryable(Code::RateLimited, SHARE_RETRY);
+            refuse_if(self.in_flight.peeking(user) >= most, refusal)?;
             return Ok(Stage::Owed(Ok(Response::Streaming), at));
         }
         self.admission.charge(at, from, Some(user))?;
@@ -293,10 +294,9 @@ impl Auditor {
         if let Some(retry_after) = self.pipeline.closed_for(at) {
             return Err(retryable(Code::StorageUnavailable, retry_after));
         }
-        if self.pipeline.waiting() >= self.model.config().max_pending as usize {
-            return Err(retryable(Code::Overloaded, OVERLOADED));
-        }
-        Ok(())
+        let most = self.model.config().max_pending as usize;
+        let refusal = retryable(Code::Overloaded, OVERLOADED);
+        refuse_if(self.pipeline.waiting() >= most, refusal)
     }
 
     /// The participant that reads from this address. // 13.1 (1) to (4)
@@ -308,31 +308,23 @@ impl Auditor {
 
     /// Whether calls from the address are accepted. // 13.1 (1)
     fn is_welcome(&self, from: u64) -> Result<(), Refusal> {
-        if self.model.is_banned(from) {
-            return Err(Refusal::of(Code::Blocked));
-        }
-        Ok(())
+        refuse_if(self.model.is_banned(from), Refusal::of(Code::Blocked))
     }
 
     /// Whether the server accepts new calls. // 13.1 (4)
     fn takes_new(&self) -> Result<(), Refusal> {
-        if self.pipeline.is_stopping() {
-            return Err(Refusal::of(Code::ShuttingDown));
-        }
-        Ok(())
+        refuse_if(self.pipeline.is_stopping(), Refusal::of(Code::ShuttingDown))
     }
 
     /// Whether one more answer to a break can be delayed. // 13.1 (7)
     fn holds_one_more(&self, user: Option<User>) -> Result<(), Refusal> {
         let is_its = |call: &&Pending| user.is_some() && call.user == user;
+        let (config, held) = (self.model.config(), self.in_flight.held().count());
         let share = self.in_flight.held().filter(is_its).count();
-        if share >= self.model.config().max_held_each as usize {
-            return Err(retryable(Code::RateLimited, SHARE_RETRY));
-        }
-        if self.in_flight.held().count() >= self.model.config().max_held as usize {
-            return Err(retryable(Code::Overloaded, OVERLOADED));
-        }
-        Ok(())
+        let beyond_share = retryable(Code::RateLimited, SHARE_RETRY);
+        refuse_if(share >= config.max_held_each as usize, beyond_share)?;
+        let overloaded = retryable(Code::Overloaded, OVERLOADED);
+        refuse_if(held >= config.max_held as usize, overloaded)
     }
 
     /// The append of a batch failed: sets the answers that its calls are owed.

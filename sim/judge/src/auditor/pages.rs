@@ -10,7 +10,7 @@ use super::in_flight::{Pending, Stage};
 use super::{Auditor, unknown_handle};
 use crate::comparison::Comparison;
 use crate::difference::{Channel, Difference, EventPosition, Unsolicited};
-use crate::model::{Event, Inbox, PageLimits, read};
+use crate::model::{Event, Inbox, PageLimits, read, refuse_if};
 
 impl Auditor {
     /// A check came to the server (docs/protocol.md, 12.5).
@@ -62,9 +62,9 @@ impl Auditor {
     pub(super) fn cursor(&self, user: User, after: Option<Seq>) -> Result<Option<u64>, Refusal> {
         let end = self.model.inbox_end(user);
         let after = after.map(|after| after.0);
-        if after.is_some_and(|after| after > end) && !self.pipeline.passes_lost_numbers() {
-            return Err(Refusal::with(Code::InvalidCursor, end));
-        }
+        let is_beyond = after.is_some_and(|after| after > end);
+        let is_invalid = is_beyond && !self.pipeline.passes_lost_numbers();
+        refuse_if(is_invalid, Refusal::with(Code::InvalidCursor, end))?;
         Ok(after.map(|after| after.min(end)))
     }
 

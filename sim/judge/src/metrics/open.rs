@@ -1,4 +1,8 @@
-//! What is unfinished at the end of a run: waits, and calls with unanswered attempts.
+//! What is unfinished at the end of a run: waits, calls with unanswered attempts, and users: those whose
+//! `await` timed out, and those that have not finished their flow and read their whole inbox.
+//!
+//! Two kinds of users are not stuck: users that disconnected permanently, and the odd one out,
+//! which waited for a match while no other user was in the queue for as long as a match takes.
 
 use chat_types::{Span, Time};
 
@@ -8,8 +12,9 @@ use super::shares::Claimant;
 use super::waits::{Absence, OpenCall, Waits};
 use super::{Metrics, Sample};
 use sim_model::history::{Record, Retry};
+use sim_model::outcome::{DisconnectedHolder, START, Stuck, UserOutcome, Waiting, WorldOutcome};
 use sim_model::plan::Metric;
-use sim_model::protocol::{Agent, CallId, Op, OpKind, Outcome, Room, User};
+use sim_model::protocol::{Agent, CallId, Op, OpKind, Outcome, Room};
 use sim_model::user_name::UserName;
 
 /// Two users in the queue who can be matched are matched within this time, as `queue_progress`
@@ -38,17 +43,8 @@ pub(crate) enum OpenWait {
 pub(crate) struct OpenClaim {
     pub(crate) room: Room,
     pub(crate) since: Time,
-    pub(crate) holder: Option<Holder>,
-}
-
-/// The holder of a stick, if it is disconnected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Holder {
-    pub(crate) agent: usize,
-    /// The id by which it holds the stick; none if it is the present one.
-    pub(crate) user: Option<User>,
-    /// When its connection ended.
-    pub(crate) since: Time,
+    /// The user that holds the stick, if it is disconnected.
+    pub(crate) holder: Option<(usize, Absence)>,
 }
 
 impl Metrics {
@@ -182,7 +178,7 @@ impl Metrics {
     /// Whether this user's `await` of a match timed out while no other user was in the queue for as
     /// long as a match takes, so that there was no possible partner. Valid only at the end of the
     /// run, since other users may learn late that they were matched.
-    pub(crate) fn is_odd_one_out(&self, agent: usize) -> bool {
+    pub(super) fn is_odd_one_out(&self, agent: usize) -> bool {
         let Some(at) = self.users.get(agent).and_then(|user| user.unmatched_at) else {
             return false;
         };
@@ -192,7 +188,7 @@ impl Metrics {
     }
 
     /// What this user waits for, or waited for when its `await` timed out: a partner or a stick.
-    pub(crate) fn open_wait(&self, agent: usize) -> Option<OpenWait> {
+    pub(super) fn open_wait(&self, agent: usize) -> Option<OpenWait> {
         let user = self.users.get(agent)?;
         let claim = user.timed_out.or_else(|| self.open_claim(agent));
         claim
@@ -211,12 +207,11 @@ impl Metrics {
     }
 
     /// The user with the latest grant of this room's stick, if it is disconnected and holds it.
-    fn disconnected_holder(&self, room: Room) -> Option<Holder> {
+    fn disconnected_holder(&self, room: Room) -> Option<(usize, Absence)> {
         let grants = self.users.iter().enumerate();
         let grants = grants.filter_map(|(agent, user)| Some((agent, user.last_grant(room)?)));
         let (agent, (_, absence)) = grants.max_by_key(|(_, (epoch, _))| *epoch)?;
-        let Absence { user, since } = absence?;
-        Some(Holder { agent, user, since })
+        Some((agent, absence?))
     }
 
     /// A later attempt of a call left.
@@ -238,5 +233,60 @@ impl Metrics {
         if let Some(open) = open {
             self.count_unanswered(record.agent, &open, record.at);
         }
+    }
+}
+
+/// The stuck users of a finished run, and the number of those that were the odd one out; its metrics
+/// must be finished too.
+pub(crate) fn stuck(ran: &WorldOutcome, metrics: &Metrics) -> (Vec<Stuck>, u64) {
+    let mut alone = 0;
+    let of = |(index, user): (usize, &UserOutcome)| {
+        let waiting = user.waiting.clone()?;
+        if waiting.waiting_for == FOUND && metrics.is_odd_one_out(index) {
+            alone += 1;
+            return None;
+        }
+        let open = metrics.open_wait(index);
+        let holder = match open {
+            Some(OpenWait::Stick(claim)) if waiting.waiting_for == GRANTED => claim.holder,
+            Some(OpenWait::Stick(_) | OpenWait::Partner(_)) | None => None,
+        };
+        let holder = holder.map(|(agent, absence)| {
+            let user = &ran.users[agent];
+            DisconnectedHolder {
+                who: UserName::new(absence.user.or(user.user), &user.name),
+                since_ms: absence.since.since(START).as_millis(),
+            }
+        });
+        let waiting = in_words_of_the_protocol(waiting, open);
+        Some(Stuck {
+            who: user.shown(),
+            at: waiting.at,
+            waiting_for: waiting.waiting_for,
+            since_ms: waiting.since.since(START).as_millis(),
+            holder,
+            seed: ran.seed,
+        })
+    };
+    let stuck = ran.users.iter().enumerate().filter_map(of).collect();
+    (stuck, alone)
+}
+
+/// The event that the user waits for, and since when it waits for its content: longer than its
+/// `await`.
+fn in_words_of_the_protocol(waiting: Waiting, open: Option<OpenWait>) -> Waiting {
+    let (waiting_for, since) = match (waiting.waiting_for.as_str(), open) {
+        (FOUND, Some(OpenWait::Partner(since))) => ("a partner in the queue".to_owned(), since),
+        (FOUND, _) => ("a partner".to_owned(), waiting.since),
+        (GRANTED, Some(OpenWait::Stick(OpenClaim { room, since, .. }))) => {
+            (format!("the stick of room_{}", room.0), since)
+        }
+        (GRANTED, _) => ("the stick, without a claim".to_owned(), waiting.since),
+        _ => return waiting,
+    };
+    Waiting {
+        waiting_for,
+        since,
+        ..waiting
     }
 }

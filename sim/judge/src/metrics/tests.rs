@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use super::open::{OpenClaim, OpenWait};
 use super::*;
 use chat_types::{Epoch, RoomSeq, Span};
 use sim_model::history::RequestKey;
@@ -94,7 +95,7 @@ fn reset() -> Op {
 
 #[test]
 fn an_open_wait_counts_with_its_length_so_far() {
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     for agent in 0..4 {
         call(&mut metrics, 1, Agent(agent), &enter());
     }
@@ -139,7 +140,7 @@ fn each_reader_of_a_message_counts_the_first_one_apart() {
         text: Arc::from("hello"),
         epoch: None,
     });
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &send);
     see(&mut metrics, 2, BOB, &message);
     see(&mut metrics, 4, CAT, &message);
@@ -170,7 +171,7 @@ fn a_break_counts_with_the_time_for_which_its_answer_is_held() {
         kind: chat_types::BreakKind::TakeABreak,
         excuse: None,
     });
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &rest);
     call(&mut metrics, 1, BOB, &rest);
     let what = ClientEvent::Answered {
@@ -213,7 +214,7 @@ fn who_waits_at_the_door_counts_from_its_first_try() {
         };
         stranger(metrics, at, agent, what);
     };
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     for agent in 0..3 {
         tries(&mut metrics, 1, agent, &enter());
     }
@@ -274,7 +275,7 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
         ),
     ];
     for (what, then, unfinished) in cases {
-        let mut metrics = Metrics::new();
+        let mut metrics = Metrics::default();
         call(&mut metrics, 1, ANN, &claim());
         then(&mut metrics);
         end(&mut metrics, 9);
@@ -282,7 +283,7 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
         assert_eq!(waits.unfinished, unfinished, "{what}");
         assert_eq!(waits.count, unfinished, "{what}");
     }
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &claim());
     back(&mut metrics);
     assert_eq!(metrics.open_wait(0), None, "being away ends a claim");
@@ -318,7 +319,7 @@ fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
             lease: Span::secs(60),
         })
     };
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &unnamed);
     answer(&mut metrics, 2, ANN, &unnamed, &answered(1, 4));
     see(&mut metrics, 5, ANN, &granted(5));
@@ -326,7 +327,7 @@ fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
     assert_eq!(wait.count, 1);
     assert!((wait.max - 4_000.0).abs() < 1e-6, "{wait:?}");
 
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &unnamed);
     see(&mut metrics, 2, ANN, &granted(5));
     answer(&mut metrics, 3, ANN, &unnamed, &answered(1, 4));
@@ -349,7 +350,7 @@ fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
         (Retry::PutOff, "overloaded", 1),
         (Retry::Silence, "chat_ended", 1),
     ] {
-        let mut metrics = Metrics::new();
+        let mut metrics = Metrics::default();
         call(&mut metrics, 1, ANN, &send);
         let (call, op) = (CallId(0), &send);
         tell(&mut metrics, 2, ANN, ClientEvent::Retried { call, op, why });
@@ -376,7 +377,7 @@ fn only_a_user_with_nobody_else_in_the_queue_is_the_odd_one_out() {
     };
     // Bob enters at the first instant, or waits no longer than a match takes.
     for (bob_enters, alone) in [(None, true), (Some(1), false), (Some(18), true)] {
-        let mut metrics = Metrics::new();
+        let mut metrics = Metrics::default();
         call(&mut metrics, 2, ANN, &enter());
         if let Some(at) = bob_enters {
             call(&mut metrics, at, BOB, &enter());
@@ -403,7 +404,7 @@ fn a_claim_is_not_taken_for_one_of_another_room() {
         holder: User(10),
         lease_until: second(60),
     }));
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &claim_in(LOBBY));
     call(&mut metrics, 2, ANN, &claim_in(hall));
     answer(&mut metrics, 3, ANN, &claim_in(hall), &waiting);

@@ -55,11 +55,12 @@ impl OpenCall {
     }
 }
 
-/// A disconnected holder.
+/// The absence of a disconnected holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Absence {
+pub(crate) struct Absence {
     /// The id by which it holds the stick; none if it is the present one.
     pub(super) user: Option<User>,
+    /// When its connection ended.
     pub(super) since: Time,
 }
 

@@ -7,7 +7,7 @@ use sim_model::protocol::{Code, Decided, Refusal, Reply, User};
 
 use super::names::says_something;
 use super::speech::count;
-use super::{Model, refuse};
+use super::{Model, refuse, refuse_if};
 
 const MINUTE: Span = Span::secs(60);
 /// The level of a fully alert boss.
@@ -73,14 +73,10 @@ impl Model {
     pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Result<(), Refusal> {
         let Some(excuse) = excuse else { return Ok(()) };
         let plain = |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}');
-        if count(excuse) <= self.config.max_excuse
+        let is_allowed = count(excuse) <= self.config.max_excuse
             && says_something(excuse)
-            && excuse.chars().all(plain)
-        {
-            Ok(())
-        } else {
-            Err(refuse(Code::InvalidArguments))
-        }
+            && excuse.chars().all(plain);
+        refuse_if(!is_allowed, refuse(Code::InvalidArguments))
     }
 
     /// A break. // 10.3, 10.5

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sim_model::protocol::{Code, Decided, Epoch, Reply, Room, User};
 
 use super::speech::count;
-use super::{Model, refuse, refuse_at};
+use super::{Model, refuse, refuse_at, refuse_if};
 
 /// The number of characters of a draft's end in the answer to a cut append. // 7.7
 const SUFFIX: usize = 50;
@@ -58,16 +58,15 @@ impl Model {
     ) -> Decided {
         let room = self.resolve(user, room)?;
         self.check_floor(room, user, epoch)?;
-        if text.is_empty() {
-            return Err(refuse(Code::MessageEmpty));
-        }
+        refuse_if(text.is_empty(), refuse(Code::MessageEmpty))?;
         let (max_append, max_draft) = (self.config.max_append, self.config.max_draft);
         let given = count(text);
         let added = given.min(max_append);
         let draft = self.draft_mut(room, user);
-        if draft.length + added > max_draft {
-            return Err(refuse_at(Code::DraftFull, max_draft));
-        }
+        refuse_if(
+            draft.length + added > max_draft,
+            refuse_at(Code::DraftFull, max_draft),
+        )?;
         draft.appends.push(if added < given {
             let kept: String = text.chars().take(added as usize).collect();
             kept.into()
@@ -120,9 +119,7 @@ impl Model {
         let room = self.resolve(user, room)?;
         self.check_floor(room, user, epoch)?;
         let draft = self.draft_mut(room, user);
-        if draft.appends.is_empty() {
-            return Err(refuse(Code::DraftEmpty));
-        }
+        refuse_if(draft.appends.is_empty(), refuse(Code::DraftEmpty))?;
         let text = draft.text();
         self.check_message(&text)?;
         *self.draft_mut(room, user) = Draft::default();

@@ -1,22 +1,17 @@
 //! Request keys: each participant remembers the outcomes of its last calls with a key. // 3
 
 use std::collections::VecDeque;
-use std::hash::BuildHasher as _;
 
 use chat_types::RequestKey;
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::FxHashMap;
 use sim_model::protocol::Decided;
 
 /// The remembered keys of one participant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
-    /// The outcomes with their keys, oldest first.
-    remembered: VecDeque<(RequestKey, Remembered)>,
-    /// The place of each key: the number of outcomes that were remembered before it.
-    places: HashTable<u32>,
-    /// The number of outcomes that are no longer remembered.
-    gone: u32,
+    remembered: FxHashMap<RequestKey, Remembered>,
+    /// The keys, oldest first.
+    by_age: VecDeque<RequestKey>,
 }
 
 /// The first outcome of a call.
@@ -30,46 +25,27 @@ pub(super) struct Remembered {
 impl Keys {
     /// The number of remembered keys.
     pub(super) fn len(&self) -> usize {
-        self.remembered.len()
+        self.by_age.len()
     }
 
     /// Looks up a key, without changing its age.
     pub(super) fn get(&self, key: RequestKey) -> Option<&Remembered> {
-        let index = self.index(key)?;
-        self.remembered.get(index).map(|(_, remembered)| remembered)
+        self.remembered.get(&key)
     }
 
     pub(super) fn get_mut(&mut self, key: RequestKey) -> Option<&mut Remembered> {
-        let index = self.index(key)?;
-        let remembered = self.remembered.get_mut(index);
-        remembered.map(|(_, remembered)| remembered)
-    }
-
-    fn index(&self, key: RequestKey) -> Option<usize> {
-        let is_of_key = |place: &u32| self.remembered[(place - self.gone) as usize].0 == key;
-        let place = self.places.find(hash(key), is_of_key)?;
-        Some((place - self.gone) as usize)
+        self.remembered.get_mut(&key)
     }
 
     /// Remembers the outcome of a call under a new key, and removes the oldest keys beyond the
     /// limit.
     pub(super) fn remember(&mut self, key: RequestKey, remembered: Remembered, limit: u32) {
-        while self.remembered.len() >= limit as usize
-            && let Some((oldest, _)) = self.remembered.pop_front()
+        while self.by_age.len() >= limit as usize
+            && let Some(oldest) = self.by_age.pop_front()
         {
-            let gone = self.gone;
-            if let Ok(place) = self.places.find_entry(hash(oldest), |place| *place == gone) {
-                place.remove();
-            }
-            self.gone += 1;
+            self.remembered.remove(&oldest);
         }
-        let place = u32::try_from(self.remembered.len()).expect("the limit is a u32") + self.gone;
-        self.remembered.push_back((key, remembered));
-        let hash_at = |place: &u32| hash(self.remembered[(place - self.gone) as usize].0);
-        self.places.insert_unique(hash(key), place, hash_at);
+        self.by_age.push_back(key);
+        self.remembered.insert(key, remembered);
     }
-}
-
-fn hash(key: RequestKey) -> u64 {
-    FxBuildHasher.hash_one(key)
 }

@@ -10,7 +10,7 @@ use sim_model::server::{Operate, SecretHash};
 
 use super::names::{fold, is_line, keys};
 use super::room::Kind;
-use super::{Body, Model, refuse};
+use super::{Body, Model, refuse, refuse_if};
 
 /// The most characters of a reason. // 1
 const MAX_REASON: usize = 500;
@@ -120,11 +120,7 @@ impl StoredMeasures {
 
 /// Whether it is a reason of a report or an operator's act. // 11.2, 11.3
 fn check_reason(reason: &str) -> Result<(), Refusal> {
-    if is_line(reason, MAX_REASON) {
-        Ok(())
-    } else {
-        Err(refuse(Code::InvalidArguments))
-    }
+    refuse_if(!is_line(reason, MAX_REASON), refuse(Code::InvalidArguments))
 }
 
 impl Model {
@@ -135,18 +131,17 @@ impl Model {
 
     /// `block_user`. // 11.1
     pub(super) fn block(&mut self, caller: User, user: User) -> Decided {
-        if user == caller {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        refuse_if(user == caller, refuse(Code::InvalidArguments))?;
         self.check_user(user)?;
         let limit = self.config.max_blocks as usize;
         let participant = self.participant_mut(caller);
         if participant.blocked.contains(&user) {
             return Ok(Reply::Done);
         }
-        if participant.blocked.len() >= limit {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        refuse_if(
+            participant.blocked.len() >= limit,
+            refuse(Code::InvalidArguments),
+        )?;
         participant.blocked.insert(user);
         if let Some(room) = participant.pair
             && self.is_member(user, room)
@@ -158,18 +153,14 @@ impl Model {
 
     /// `unblock_user`. // 11.1
     pub(super) fn unblock(&mut self, caller: User, user: User) -> Decided {
-        if user == caller {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        refuse_if(user == caller, refuse(Code::InvalidArguments))?;
         self.participant_mut(caller).blocked.remove(&user);
         Ok(Reply::Done)
     }
 
     /// `report_user`. // 11.2
     pub(super) fn report(&mut self, caller: User, user: User, reason: &Arc<str>) -> Decided {
-        if user == caller {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        refuse_if(user == caller, refuse(Code::InvalidArguments))?;
         self.check_user(user)?;
         check_reason(reason)?;
         let from = Address(self.participant(caller).address);
@@ -178,9 +169,8 @@ impl Model {
             return Ok(Reply::Done);
         }
         let of_address = self.reports.iter().filter(|kept| kept.from == from);
-        if of_address.count() >= self.config.max_reports_per_address as usize {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        let is_full = of_address.count() >= self.config.max_reports_per_address as usize;
+        refuse_if(is_full, refuse(Code::InvalidArguments))?;
         self.reports.push_back(Report {
             at: self.now,
             by: caller,
@@ -195,11 +185,7 @@ impl Model {
     }
 
     fn check_user(&self, user: User) -> Result<(), Refusal> {
-        if self.is_registered(user) {
-            Ok(())
-        } else {
-            Err(refuse(Code::UserNotFound))
-        }
+        refuse_if(!self.is_registered(user), refuse(Code::UserNotFound))
     }
 
     /// An operator's action. // 11.3
@@ -266,11 +252,8 @@ impl Model {
 
     /// Whether `more` names, handles and addresses have space; they count together. // 1
     fn check_space_for(&self, more: usize) -> Result<(), Refusal> {
-        if more == 0 || self.measures.len() + more <= self.config.max_bans as usize {
-            Ok(())
-        } else {
-            Err(refuse(Code::InvalidArguments))
-        }
+        let is_full = more > 0 && self.measures.len() + more > self.config.max_bans as usize;
+        refuse_if(is_full, refuse(Code::InvalidArguments))
     }
 
     /// Stores the participant's handle and its chosen name, and if `with_id` says so its public id.

@@ -14,7 +14,7 @@ use unicode_security::confusable_detection::skeleton;
 use unicode_security::{GeneralSecurityProfile as _, RestrictionLevel, RestrictionLevelDetection};
 
 use super::moderation::Measure;
-use super::{Model, refuse};
+use super::{Model, refuse, refuse_if};
 
 /// The most characters of names, room names and interests. // 1
 pub(super) const MAX_NAME: usize = 64;
@@ -268,22 +268,18 @@ impl Model {
         from: u64,
         name: &str,
     ) -> Result<Naming, Refusal> {
-        if !is_line(name, MAX_NAME) || !is_well_made(name) || is_reserved(name) {
-            return Err(refuse(Code::NameNotAllowed)); // 5.3 (1)
-        }
+        let is_wrong = !is_line(name, MAX_NAME) || !is_well_made(name) || is_reserved(name);
+        refuse_if(is_wrong, refuse(Code::NameNotAllowed))?; // 5.3 (1)
         if let Some(user) = who {
             let participant = self.participant(user);
             if *participant.who.name == *name {
                 return Ok(Naming::Keep); // 5.3 (2)
             }
-            if participant.chosen {
-                return Err(refuse(Code::NameNotAllowed)); // 5.3 (3)
-            }
+            refuse_if(participant.chosen, refuse(Code::NameNotAllowed))?; // 5.3 (3)
         }
         let keys = keys(name);
-        if self.measures.of_name(&keys) == Some(Measure::Banned) {
-            return Err(refuse(Code::NameNotAllowed)); // 5.3 (4)
-        }
+        let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
+        refuse_if(is_banned, refuse(Code::NameNotAllowed))?; // 5.3 (4)
         match self.giving_way(&keys, who, from) {
             Ok(yielding) => Ok(Naming::Take(keys, yielding)),
             Err(None) => Err(refuse(Code::NameTaken)), // 5.3 (5)
@@ -327,14 +323,11 @@ impl Model {
     /// it. // 5.4
     pub(super) fn check_public_id(&self, id: &str, from: u64) -> Result<BTreeSet<User>, Refusal> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        if !(1..=MAX_NAME).contains(&id.chars().count()) || !id.chars().all(plain) {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        let is_plain = (1..=MAX_NAME).contains(&id.chars().count()) && id.chars().all(plain);
+        refuse_if(!is_plain, refuse(Code::InvalidArguments))?;
         let keys = keys(id);
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
-        if is_reserved(id) || is_banned {
-            return Err(refuse(Code::UserIdTaken));
-        }
+        refuse_if(is_reserved(id) || is_banned, refuse(Code::UserIdTaken))?;
         self.giving_way(&keys, None, from)
             .map_err(|_| refuse(Code::UserIdTaken))
     }

@@ -4,7 +4,6 @@ use chat_types::{Span, Time};
 use sim_model::protocol::{Code, Decided, EndReason, Refusal, Reply, User};
 
 use super::deadline::Deadline;
-use super::room::Kind;
 use super::{Body, Model, refuse};
 
 /// The state of a participant's presence. // 2.4
@@ -126,8 +125,10 @@ impl Model {
                 }
             }
             State::Away => {
-                for room in self.named_rooms_of(user) {
-                    self.post(room, Body::Back(self.who(user)), None);
+                for room in self.participant(user).live.clone() {
+                    if !self.is_pair(room) {
+                        self.post(room, Body::Back(self.who(user)), None);
+                    }
                 }
             }
         }
@@ -252,12 +253,5 @@ impl Model {
             self.drop_keys(id);
         }
         self.forgotten.push(user);
-    }
-
-    /// The named rooms of a participant, in the order of joining.
-    fn named_rooms_of(&self, user: User) -> Vec<sim_model::protocol::Room> {
-        let live = self.participant(user).live.iter().copied();
-        live.filter(|room| matches!(self.place(*room).kind, Kind::Named { .. }))
-            .collect()
     }
 }

@@ -10,7 +10,7 @@ use super::deadline::Deadline;
 use super::moderation::Measure;
 use super::names::{Naming, keys};
 use super::participant::Participant;
-use super::{Model, refuse, refuse_at};
+use super::{Model, refuse, refuse_at, refuse_if};
 
 impl Model {
     /// A call by a new caller: returns the participant if one was created, and the outcome.
@@ -21,15 +21,13 @@ impl Model {
         command: &Command,
     ) -> Result<(User, Decided), Refusal> {
         let kept = self.measures.of_handle(handle);
-        if kept == Some(Measure::Banned) {
-            return Err(refuse(Code::Blocked)); // 11.4
-        }
+        refuse_if(kept == Some(Measure::Banned), refuse(Code::Blocked))?; // 11.4
         let mut yielding = self.check_registration((handle, from), command)?;
         yielding.extend(self.check_space_for_participant(from, &yielding)?);
         for other in yielding {
             self.forget(other);
         }
-        let number = User(self.participants.next_number()); // 4.1
+        let number = User(self.participants.last() + 1); // 4.1
         *self.by_address.entry(from).or_default() += 1;
         let unused = self.config.unused_timeout;
         let mut participant = Participant::new((handle, reader), from, number, self.now, unused);

@@ -10,7 +10,7 @@ use super::draft::Draft;
 use super::names::{MAX_NAME, is_line, room_key};
 use super::participant::either_blocked;
 use super::stick::Stick;
-use super::{Body, Event, Model, refuse, refuse_at};
+use super::{Body, Event, Model, refuse, refuse_at, refuse_if};
 
 /// The state of a room. // 4.2
 #[derive(Clone, Debug)]
@@ -188,11 +188,11 @@ impl Model {
 
     /// Whether there is space for another room. // 8.1
     pub(super) fn check_space_for_room(&self) -> Result<(), Refusal> {
-        if self.rooms.len() + self.line.len() / 2 < self.config.max_rooms as usize {
-            Ok(())
-        } else {
-            Err(refuse(Code::ServerFull))
-        }
+        let taken = self.rooms.len() + self.line.len() / 2;
+        refuse_if(
+            taken >= self.config.max_rooms as usize,
+            refuse(Code::ServerFull),
+        )
     }
 
     /// Whether a known or a registering participant may join the room of this name. // 8.1
@@ -202,9 +202,7 @@ impl Model {
         from: u64,
         name: &str,
     ) -> Result<(), Refusal> {
-        if !is_line(name, MAX_NAME) {
-            return Err(refuse(Code::InvalidArguments)); // 8.1 (1)
-        }
+        refuse_if(!is_line(name, MAX_NAME), refuse(Code::InvalidArguments))?; // 8.1 (1)
         match self.room_named(name) {
             None => self.check_space_for_room()?, // 8.1 (2)
             Some(room) => {
@@ -212,18 +210,15 @@ impl Model {
                 if who.is_some_and(|user| members.contains_key(&user)) {
                     return Ok(()); // 8.1 (3)
                 }
-                if self.is_full(room) && self.first_to_leave(room, from).is_none() {
-                    return Err(refuse_at(Code::RoomFull, self.config.max_members)); // 8.1 (4)
-                }
+                let is_full = self.is_full(room) && self.first_to_leave(room, from).is_none();
+                refuse_if(is_full, refuse_at(Code::RoomFull, self.config.max_members))?; // 8.1 (4)
             }
         }
         let Some(user) = who else { return Ok(()) };
         let participant = self.participant(user);
         let taken = participant.live.len() + usize::from(participant.ticket.is_some());
-        if taken >= self.config.max_rooms_each as usize {
-            return Err(refuse_at(Code::RoomFull, self.config.max_rooms_each)); // 8.1 (5)
-        }
-        Ok(())
+        let most = self.config.max_rooms_each;
+        refuse_if(taken >= most as usize, refuse_at(Code::RoomFull, most)) // 8.1 (5)
     }
 
     /// Whether one that is muted may join the room of this name: it opens none. // 8.1 (6)
@@ -281,7 +276,9 @@ impl Model {
                 [only] => *only,
                 live => return Err(ambiguous(live)),
             },
-            Some(room) if !self.rooms.was_given(room.0) => return Err(refuse(Code::RoomNotFound)),
+            Some(room) if !(1..=self.rooms.last()).contains(&room.0) => {
+                return Err(refuse(Code::RoomNotFound));
+            }
             Some(room) if !self.is_member(caller, room) => return Ok(Reply::LeftChat),
             Some(room) => room,
         };
@@ -316,7 +313,7 @@ impl Model {
 
     /// Removes a named room. // 8.1
     fn drop_named(&mut self, room: Room) {
-        self.drop_stick(room);
+        self.take_from_holder(room); // Without an event. // 7.1, 11.3
         if let Some(place) = self.rooms.remove(room.0)
             && let Kind::Named { key, .. } = place.kind
         {

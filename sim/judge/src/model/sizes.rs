@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use chat_types::Address;
 
-use sim_model::protocol::User;
-
 use super::Model;
 use super::participant::Participant;
 use super::room::{Kind, RoomState};
@@ -15,13 +13,11 @@ impl Model {
     /// for a collection that the model does not have.
     pub(crate) fn size_of(&self, what: &str) -> Option<u64> {
         let each_person = |size: fn(&Participant) -> usize| {
-            let participants = self.participants.numbers().into_iter();
-            let sizes = participants.map(|number| size(self.participant(User(number))));
+            let sizes = self.participants.values().map(size);
             sizes.max().unwrap_or_default()
         };
         let each_room = |size: fn(&RoomState) -> usize| {
-            let rooms = self.rooms.numbers().into_iter();
-            let sizes = rooms.filter_map(|number| self.rooms.get(number)).map(size);
+            let sizes = self.rooms.values().map(size);
             sizes.max().unwrap_or_default()
         };
         let size = match what {

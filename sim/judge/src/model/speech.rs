@@ -11,7 +11,7 @@ use sim_model::protocol::{
 
 use super::names::says_something;
 use super::room::Kind;
-use super::{Body, Event, Model, refuse, refuse_at};
+use super::{Body, Event, Model, refuse, refuse_at, refuse_if};
 
 /// `turns_left` is shown from this number on. // 1
 const FEW_TURNS: u32 = 10;
@@ -37,26 +37,20 @@ impl Model {
         user: User,
         epoch: Option<Epoch>,
     ) -> Result<(), Refusal> {
-        if self.is_muted(user) {
-            return Err(refuse(Code::Muted)); // 7.6 (1)
-        }
+        refuse_if(self.is_muted(user), refuse(Code::Muted))?; // 7.6 (1)
         self.check_epoch(room, user, epoch)?; // 7.6 (2)
         let asked = self.config.stick == StickRule::Required && !self.is_pair(room);
-        if asked && self.grant_of(room, user).is_none() {
-            return Err(refuse(Code::StickRequired)); // 7.6 (3)
-        }
-        Ok(())
+        refuse_if(
+            asked && self.grant_of(room, user).is_none(),
+            refuse(Code::StickRequired),
+        ) // 7.6 (3)
     }
 
     /// Whether a text is a valid message. // 8.4
     pub(super) fn check_message(&self, text: &str) -> Result<(), Refusal> {
-        if !says_something(text) {
-            return Err(refuse(Code::MessageEmpty));
-        }
-        if is_longer(text, self.config.max_message) {
-            return Err(refuse_at(Code::MessageTooLong, self.config.max_message));
-        }
-        Ok(())
+        refuse_if(!says_something(text), refuse(Code::MessageEmpty))?;
+        let most = self.config.max_message;
+        refuse_if(is_longer(text, most), refuse_at(Code::MessageTooLong, most))
     }
 
     /// `send_message`. // 8.4

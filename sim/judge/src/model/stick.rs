@@ -8,7 +8,7 @@ use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User};
 use super::deadline::Deadline;
 use super::lost_life::pass;
 use super::room::Kind;
-use super::{Body, Model, refuse};
+use super::{Body, Model, refuse, refuse_if};
 
 /// The stick of one room. // 7.1
 #[derive(Clone, Debug, Default)]
@@ -90,11 +90,7 @@ impl Model {
         epoch: Option<Epoch>,
     ) -> Result<(), Refusal> {
         let fresh = epoch.is_none() || self.is_pair(room) || self.grant_of(room, user) == epoch;
-        if fresh {
-            Ok(())
-        } else {
-            Err(refuse(Code::StickRequired))
-        }
+        refuse_if(!fresh, refuse(Code::StickRequired))
     }
 
     /// `talking_stick`. // 7.2
@@ -108,9 +104,7 @@ impl Model {
         let Some(stick) = self.stick(room) else {
             return Err(refuse(Code::NoStick)); // 7.2 (2)
         };
-        if self.is_muted(user) {
-            return Err(refuse(Code::Muted)); // 7.2 (3)
-        }
+        refuse_if(self.is_muted(user), refuse(Code::Muted))?; // 7.2 (3)
         self.check_epoch(room, user, epoch)?; // 7.2 (4)
         let claimed = stick.claims.iter().position(|claimant| *claimant == user);
         let place = match (claimed, stick.holder) {
@@ -169,7 +163,7 @@ impl Model {
     }
 
     /// Removes the holder; returns it with its epoch.
-    fn take_from_holder(&mut self, room: Room) -> Option<(User, u64)> {
+    pub(super) fn take_from_holder(&mut self, room: Room) -> Option<(User, u64)> {
         let stick = self.stick_mut(room)?;
         let hold = stick.holder.take()?;
         let epoch = stick.epoch;
@@ -206,29 +200,25 @@ impl Model {
 
     /// The lease ends. // 7.4
     pub(super) fn expire_stick(&mut self, room: Room) {
-        if let Some((user, epoch)) = self.take_from_holder(room) {
-            let (user, epoch) = (self.who(user), Epoch(epoch));
-            self.post(room, Body::StickExpired { user, epoch }, None);
-            self.grant_next(room);
-        }
+        self.end_lease(room, |epoch| epoch);
     }
 
     /// The epochs of a lost life are passed, and its grant ends. // 2.7
     pub(super) fn pass_epochs(&mut self, room: Room, down: Span) {
+        self.end_lease(room, |epoch| pass(epoch, down));
+    }
+
+    /// A lease ends, and the next one has the epoch after this one.
+    fn end_lease(&mut self, room: Room, last: impl FnOnce(u64) -> u64) {
         let held = self.take_from_holder(room);
         if let Some(stick) = self.stick_mut(room) {
-            stick.epoch = pass(stick.epoch, down);
+            stick.epoch = last(stick.epoch);
         }
         if let Some((user, epoch)) = held {
             let (user, epoch) = (self.who(user), Epoch(epoch));
             self.post(room, Body::StickExpired { user, epoch }, None);
             self.grant_next(room);
         }
-    }
-
-    /// The stick disappears with its room, without an event. // 7.1, 11.3
-    pub(super) fn drop_stick(&mut self, room: Room) {
-        self.take_from_holder(room);
     }
 
     /// The lease moves later by the downtime. // 2.6 (4)

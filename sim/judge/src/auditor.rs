@@ -20,7 +20,7 @@ mod recovery;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Continuity, Time};
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
 use sim_model::protocol::{Code, Decided, OpKind, Outcome, Refusal, Reply, Response, User};
@@ -40,7 +40,7 @@ use self::number_map::NumberMap;
 use self::pipeline::{Pipeline, is_same};
 
 /// Audits the records of one server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Auditor {
     model: Model,
     in_flight: InFlight,
@@ -73,21 +73,11 @@ impl Auditor {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             model: Model::new(&plan.server),
-            in_flight: InFlight::default(),
-            long_polls: LongPolls::default(),
-            pipeline: Pipeline::new(&plan.server, Time(0)),
+            pipeline: Pipeline::started(&plan.server, Time(0), true, Continuity::Whole),
             log_waits: LogWaits::new(plan),
             admission: Admission::new(&plan.server),
-            tally: ComparisonCounts::default(),
-            shown: NumberMap::default(),
-            limits: BTreeMap::new(),
-            position: 0,
-            looked_at: Time(0),
-            excused_at: Time(0),
-            recovered: false,
-            has_acted: false,
             has_lease: true,
-            found: None,
+            ..Self::default()
         }
     }
 

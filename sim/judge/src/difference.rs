@@ -165,6 +165,23 @@ impl EventPosition {
         Self::between(before, later, (Some(reader), seq), (owed, seen))
     }
 
+    /// What the reader saw at the place of its inbox, of which no other place has anything alike.
+    pub(crate) fn alone(
+        reader: User,
+        seq: u64,
+        owed: Option<Arc<Event>>,
+        seen: Option<Event>,
+    ) -> Self {
+        Self {
+            reader: Some(reader),
+            seq,
+            owed,
+            seen,
+            skipped: false,
+            repeated: false,
+        }
+    }
+
     /// What the entry of this position posted in place of the expected event with this index.
     pub(crate) fn of_entry(
         position: u64,

@@ -10,6 +10,7 @@ use sim_model::plan::Plan;
 use sim_model::protocol::User;
 
 use crate::difference::Difference;
+use crate::fact::Fact;
 use crate::sentence::Sentence;
 
 /// One violation: the property, the time, and the two facts that differ.
@@ -82,6 +83,24 @@ impl Findings {
         if self.kept.len() < KEPT {
             self.kept.push(finding);
         }
+    }
+
+    /// Records a violation, if there is one.
+    pub(crate) fn add_found(&mut self, found: Option<Box<Finding>>) {
+        if let Some(finding) = found {
+            self.add(*finding);
+        }
+    }
+
+    /// Records that two facts contradict each other.
+    pub(crate) fn contradict(&mut self, property: Property, at: Time, facts: [Fact; 2]) {
+        let difference = Difference::Witnessed(Box::new(facts));
+        self.add(Finding {
+            property,
+            at,
+            users: difference.users(),
+            difference,
+        });
     }
 
     /// Adds the findings of a second judge of the same run. Comparisons that it left unjudged count

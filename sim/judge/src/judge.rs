@@ -124,7 +124,7 @@ impl Judge {
             for &(what, size, limit) in sizes {
                 auditor.size(at, what, size, limit);
             }
-            take_found(auditor, &mut self.findings);
+            self.findings.add_found(auditor.take_found());
         }
     }
 
@@ -143,9 +143,7 @@ impl Judge {
                 both.reconciler.take_found()
             }
         };
-        if let Some(found) = found {
-            self.findings.add(*found);
-        }
+        self.findings.add_found(found);
     }
 
     fn record_cluster(&mut self, at: Time, fact: &ClusterFact) {
@@ -221,7 +219,7 @@ impl Judge {
             Method::Audit(auditor) => {
                 if !self.findings.is_closed() {
                     auditor.finish(now);
-                    take_found(auditor, &mut self.findings);
+                    self.findings.add_found(auditor.take_found());
                 }
                 if let Some(cluster) = self.cluster.as_mut().filter(|_| !self.findings.is_closed())
                 {
@@ -229,20 +227,15 @@ impl Judge {
                     take_violation(now, cluster, &mut self.findings);
                 }
                 auditor.count(&mut self.findings);
-                for rule in ClusterRule::ALL
-                    .into_iter()
-                    .chain([ClusterRule::LogProgress])
-                {
-                    let checks = self.cluster.as_ref().map_or(0, |judge| judge.checks(rule));
+                for rule in ClusterRule::ALL {
+                    let checks = self.cluster.as_ref().map_or(0, |judge| judge.checks(*rule));
                     self.findings.exercise(rule.property(), checks);
                 }
                 model = Some(auditor.model());
             }
             Method::Journal(both) => {
                 both.reconciler.finish(&mut self.findings);
-                if let Some(found) = both.reconciler.take_found() {
-                    self.findings.add(*found);
-                }
+                self.findings.add_found(both.reconciler.take_found());
                 both.witness.finish(&mut both.witnessed);
                 self.findings.join(&mut both.witnessed);
                 model = Some(both.reconciler.model());
@@ -278,12 +271,6 @@ fn take_violation(at: Time, cluster: &ClusterJudge, findings: &mut Findings) {
             users: Vec::new(),
             difference: Difference::Servers(violation.detail.clone()),
         });
-    }
-}
-
-fn take_found(auditor: &mut Auditor, findings: &mut Findings) {
-    if let Some(finding) = auditor.take_found() {
-        findings.add(*finding);
     }
 }
 

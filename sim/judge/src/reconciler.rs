@@ -20,7 +20,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{BreakKind, Time};
 use sim_model::history::{ClientEvent, Record, RequestKey};
 use sim_model::plan::Plan;
 use sim_model::protocol::{
@@ -37,7 +37,7 @@ use crate::model::{Event, Model};
 use crate::properties;
 
 /// Compares the histories of a run's clients with the journal of their server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reconciler {
     auditor: Auditor,
     /// The beginning of the run, by the server's clock.
@@ -83,14 +83,7 @@ impl Reconciler {
         Self {
             auditor: Auditor::of_journal(plan),
             began,
-            clients: BTreeMap::new(),
-            known: Vec::new(),
-            handles: BTreeMap::new(),
-            ambiguous: BTreeSet::new(),
-            repetitions: BTreeSet::new(),
-            tally: ComparisonCounts::default(),
-            unjudged: 0,
-            found: None,
+            ..Self::default()
         }
     }
 
@@ -338,14 +331,7 @@ impl Reconciler {
                 )
             });
             let events = client.events.into_iter().map(|(seq, (at, seen))| {
-                let place = EventPosition {
-                    reader: Some(reader),
-                    seq,
-                    owed: None,
-                    seen: Some(seen),
-                    skipped: false,
-                    repeated: false,
-                };
+                let place = EventPosition::alone(reader, seq, None, Some(seen));
                 (at, Difference::Event(place))
             });
             let unread = client.drained.zip(client.unread);
@@ -423,64 +409,55 @@ fn finding(model: &Model, at: Time, difference: Difference) -> Finding {
 
 /// Whether a client received this answer. Estimates, timestamps and leases are rounded for clients.
 fn is_equal(said: &Reply, seen: &Reply) -> bool {
-    match (said, seen) {
-        (
-            Reply::Waiting { user, position, .. },
-            Reply::Waiting {
-                user: to,
-                position: at,
-                ..
-            },
-        ) => (user, position) == (to, at),
-        (
-            Reply::Matched {
-                user,
-                room,
-                partner,
-            },
-            Reply::Matched {
-                user: to,
-                room: found,
-                partner: other,
-            },
-        ) => (user, room) == (to, found) && is_shown_as(partner, other),
-        (
-            Reply::Sent {
-                room,
-                room_seq,
-                turns_left,
-                ..
-            },
-            Reply::Sent {
-                room: to,
-                room_seq: at,
-                turns_left: left,
-                ..
-            },
-        ) => (room, room_seq, turns_left) == (to, at, left),
-        (
-            Reply::Stick {
-                room, place, epoch, ..
-            },
-            Reply::Stick {
-                room: of,
-                place: at,
-                epoch: under,
-                ..
-            },
-        ) => (room, place, epoch) == (of, at, under),
-        (
-            Reply::OnBreak {
-                stress, boss_alert, ..
-            },
-            Reply::OnBreak {
-                stress: left,
-                boss_alert: alert,
-                ..
-            },
-        ) => (stress, boss_alert) == (left, alert),
-        (said, seen) => said == seen,
+    if let Reply::Matched {
+        user,
+        room,
+        partner,
+    } = said
+        && let Reply::Matched {
+            user: to,
+            room: found,
+            partner: other,
+        } = seen
+    {
+        return (user, room) == (to, found) && is_shown_as(partner, other);
     }
+    rounded(said) == rounded(seen)
+}
+
+/// The answer without what is rounded for clients, or not told to them.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "all other answers are told in full"
+)]
+fn rounded(reply: &Reply) -> Reply {
+    let mut reply = reply.clone();
+    match &mut reply {
+        Reply::Waiting { estimated_wait, .. } => *estimated_wait = None,
+        Reply::Sent { at, .. } => *at = Time(0),
+        Reply::Stick {
+            holder,
+            lease_until,
+            ..
+        } => {
+            *holder = User::default();
+            *lease_until = Time(0);
+        }
+        Reply::OnBreak {
+            user,
+            flavour,
+            kind,
+            answer_at,
+            ..
+        } => {
+            *user = User::default();
+            *flavour = 0;
+            *kind = BreakKind::ALL[0];
+            *answer_at = Time(0);
+        }
+        _ => {}
+    }
+    reply
 }
 
 /// Whether a client received the owed event.

@@ -121,7 +121,7 @@ impl VirtualUser {
     /// Whether the event has arrived. A grant can also arrive as the answer to the claim.
     fn comes_true(&mut self, kind: Kind) -> bool {
         let holds = kind == Kind::GRANTED && self.rooms.take_holding();
-        self.unawaited.consume(kind) || holds
+        self.rooms.unawaited.consume(kind) || holds
     }
 
     /// Handles a wait that timed out.

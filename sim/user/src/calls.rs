@@ -85,14 +85,13 @@ pub(super) struct Calls {
     /// The latest answered ones, the oldest first.
     answered: VecDeque<(CallId, Op)>,
     made: u32,
-    /// The earliest of their deadlines.
-    due: Option<Time>,
 }
 
 impl Calls {
     /// The next instant at which a call needs attention.
     pub(super) fn due(&self) -> Time {
-        self.due.unwrap_or(Time::MAX)
+        let due = self.open.iter().map(|call| call.wakes_at()).min();
+        due.unwrap_or(Time::MAX)
     }
 
     /// The number of calls in flight.
@@ -125,7 +124,6 @@ impl Calls {
 
     /// Adds a call that was sent.
     pub(super) fn add(&mut self, call: Box<Call>) {
-        self.due = Some(self.due().min(call.wakes_at()));
         self.open.push(call);
     }
 
@@ -138,9 +136,7 @@ impl Calls {
     /// Removes a call.
     pub(super) fn take(&mut self, id: CallId) -> Option<Box<Call>> {
         let index = self.open.iter().position(|call| call.id == id)?;
-        let call = self.open.swap_remove(index);
-        self.settle_due();
-        Some(call)
+        Some(self.open.swap_remove(index))
     }
 
     /// The oldest call in flight.
@@ -150,26 +146,23 @@ impl Calls {
 
     /// Removes the oldest call in flight.
     pub(super) fn take_first(&mut self) -> Option<Box<Call>> {
-        let first = self.first()?.id;
-        self.take(first)
+        self.take(self.first()?.id)
     }
 
     /// The call that is due earliest, if it is due by `now`, with its due time. Among equals, the
     /// oldest.
     pub(super) fn overdue(&self, now: Time) -> Option<(CallId, Time)> {
-        if self.due() > now {
-            return None;
-        }
         let due = self.open.iter().map(|call| (call.wakes_at(), call.id));
-        due.min().map(|(since, id)| (id, since))
+        let (since, id) = due.min().filter(|(since, _)| *since <= now)?;
+        Some((id, since))
     }
 
     /// Changes the call with this number.
     pub(super) fn change(&mut self, id: CallId, change: impl FnOnce(&mut Call)) -> Option<&Call> {
-        let index = self.open.iter().position(|call| call.id == id)?;
-        change(&mut self.open[index]);
-        self.settle_due();
-        self.open.get(index).map(Box::as_ref)
+        let mut open = self.open.iter_mut().map(Box::as_mut);
+        let call = open.find(|call| call.id == id)?;
+        change(call);
+        Some(&*call)
     }
 
     /// Handles an answer that asks to retry later. If another attempt is left, the call pauses, and
@@ -214,7 +207,6 @@ impl Calls {
             call.due = call.due.max(until);
             call.give_up_at = call.give_up_at.max(until);
         }
-        self.settle_due();
     }
 
     /// Ends all pauses at `now`.
@@ -224,7 +216,6 @@ impl Calls {
                 call.due = call.due.min(now);
             }
         }
-        self.settle_due();
     }
 
     /// Keeps the operation of an answered call.
@@ -239,9 +230,5 @@ impl Calls {
     pub(super) fn remembered(&self, id: CallId) -> Option<&Op> {
         let (_, op) = self.answered.iter().find(|(answered, _)| *answered == id)?;
         Some(op)
-    }
-
-    fn settle_due(&mut self) {
-        self.due = self.open.iter().map(|call| call.wakes_at()).min();
     }
 }

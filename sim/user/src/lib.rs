@@ -61,7 +61,7 @@ use flow::{Cursor, Pace};
 use inbox::Inbox;
 use rooms::Rooms;
 use stream::{EventStream, State};
-use unawaited_events::{Kind, UnawaitedEvents};
+use unawaited_events::Kind;
 
 /// What a user performs.
 #[derive(Clone, Debug)]
@@ -119,7 +119,6 @@ pub struct VirtualUser {
     calls: Calls,
     stream: EventStream,
     inbox: Inbox,
-    unawaited: UnawaitedEvents,
     rooms: Rooms,
     actions: VecDeque<Action>,
     cursor: Cursor,
@@ -183,7 +182,6 @@ impl VirtualUser {
             calls: Calls::default(),
             stream: EventStream::default(),
             inbox: Inbox::default(),
-            unawaited: UnawaitedEvents::default(),
             rooms: Rooms::default(),
             actions: VecDeque::new(),
             cursor: Cursor::default(),
@@ -302,8 +300,7 @@ impl VirtualUser {
         };
         self.record(now, what, o);
         if first {
-            self.unawaited.count(event, me);
-            self.rooms.see(event, me, &mut self.unawaited);
+            self.rooms.see(event, me);
         }
         if path == DeliveryPath::Stream {
             self.go_on(now, o);

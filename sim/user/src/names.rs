@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::unicode_texts::{WORDS, first, pick};
+use super::unicode_texts::{first, pick, word};
 use sim_model::draw::Draw;
 use sim_model::plan::Naming;
 use sim_model::protocol::Agent;
@@ -26,16 +26,16 @@ const SHARED: [&str; 10] = [
 ];
 
 /// Letters, each with others that look like it or fold to it.
-const ALIKE: [(char, &[char]); 9] = [
-    ('a', &['а', 'A', 'ａ']),
-    ('e', &['е', 'E', 'ｅ']),
-    ('o', &['о', 'O', '0', 'ο']),
-    ('p', &['р', 'P', 'ｐ']),
-    ('y', &['у', 'Y']),
-    ('l', &['1', 'I', '|']),
-    ('x', &['х', 'X', '×']),
-    ('n', &['N', 'ｎ']),
-    ('g', &['G', 'ｇ']),
+const ALIKE: [(char, &str); 9] = [
+    ('a', "аAａ"),
+    ('e', "еEｅ"),
+    ('o', "оO0ο"),
+    ('p', "рPｐ"),
+    ('y', "уY"),
+    ('l', "1I|"),
+    ('x', "хX×"),
+    ('n', "Nｎ"),
+    ('g', "Gｇ"),
 ];
 
 /// Names that a server must refuse, and names close to them.
@@ -85,11 +85,10 @@ pub(super) fn drawn(naming: Naming, given: &Arc<str>, draw: &mut Draw) -> Arc<st
     match naming {
         Naming::Given | Naming::Unnamed => given.clone(),
         Naming::Scripts => {
-            let word = pick(&WORDS, draw.bits());
-            let name = format!("{word} {given}");
+            let name = format!("{} {given}", word(draw.bits()));
             first(&name, MOST).trim_end().into()
         }
-        Naming::Alike => disguised(pick(&SHARED, draw.bits()), draw),
+        Naming::Alike => disguised(pick(SHARED.into_iter(), draw.bits()), draw),
         Naming::Odd => odd(given, draw),
     }
 }
@@ -99,7 +98,7 @@ fn disguised(name: &str, draw: &mut Draw) -> Arc<str> {
     let mut letter = |plain: char| {
         let alike = ALIKE.iter().find(|(of, _)| *of == plain);
         match alike {
-            Some((_, others)) if draw.below(2) == 0 => pick(others, draw.bits()),
+            Some((_, others)) if draw.below(2) == 0 => pick(others.chars(), draw.bits()),
             Some(_) | None => plain,
         }
     };
@@ -117,7 +116,7 @@ fn odd(given: &Arc<str>, draw: &mut Draw) -> Arc<str> {
         0 => given.clone(),
         1 => padded(MOST),
         2 => padded(MOST + 1),
-        _ => pick(&ODD, draw.bits()).into(),
+        _ => pick(ODD.into_iter(), draw.bits()).into(),
     }
 }
 

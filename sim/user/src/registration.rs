@@ -10,7 +10,6 @@ use super::calls::Call;
 use super::flow::Pace;
 use super::inbox::Inbox;
 use super::rooms::Rooms;
-use super::unawaited_events::UnawaitedEvents;
 use super::{Action, Activity, Credential, Script, VirtualUser, names, texts};
 
 /// The number of other names that a client tries in its life.
@@ -108,7 +107,6 @@ impl VirtualUser {
             self.secret = self.draw.bits();
         }
         self.inbox = Inbox::default();
-        self.unawaited = UnawaitedEvents::default();
         self.rooms = Rooms::default();
         if let Activity::Draining(_) = self.activity {
             // There is no inbox left to drain.

@@ -14,7 +14,7 @@ use super::in_flight::{Pending, Stage, held_until, name_of};
 use super::number_map::NumberMap;
 use super::{Auditor, answered, unknown_handle};
 use crate::comparison::Comparison;
-use crate::model::refuse_if;
+use crate::model::{Owed, refuse_if};
 
 /// The `retry_after` of a call that a limit refused.
 const OVERLOADED: Span = Span::millis(250);
@@ -22,29 +22,22 @@ const OVERLOADED: Span = Span::millis(250);
 /// The `retry_after` of a stream or a break beyond the participant's share.
 const SHARE_RETRY: Span = Span::secs(1);
 
-/// The rate limits, and the limits on what waits.
-#[derive(Clone, Debug)]
+/// The buckets of the rate limits, each with the time at which it is full.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Admission {
-    rate_limit: RateLimit,
-    address_rate_limit: RateLimit,
+    limits: Config,
     users: NumberMap<Time>,
     /// The buckets of readers with reader ids.
     readers: NumberMap<Time>,
     addresses: FxHashMap<u64, Time>,
-    registration_rate_limit: RateLimit,
     registrations: FxHashMap<u64, Time>,
 }
 
 impl Admission {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            rate_limit: config.rate_limit,
-            address_rate_limit: config.address_rate_limit,
-            users: NumberMap::default(),
-            readers: NumberMap::default(),
-            addresses: FxHashMap::default(),
-            registration_rate_limit: config.registration_rate_limit,
-            registrations: FxHashMap::default(),
+            limits: config.clone(),
+            ..Self::default()
         }
     }
 
@@ -56,17 +49,17 @@ impl Admission {
     /// Charges the buckets of a reader with the participant's reader id. // 13.2
     fn charge_reader(&mut self, at: Time, from: u64, user: User) -> Result<(), Refusal> {
         self.charge_address(at, from)?;
-        charge(self.readers.get_mut(user.0), at, self.rate_limit)
+        charge(self.readers.get_mut(user.0), at, self.limits.rate_limit)
     }
 
     /// Charges the buckets of a call. // 13.1 (5)
     fn charge(&mut self, at: Time, from: u64, user: Option<User>) -> Result<(), Refusal> {
         self.charge_address(at, from)?;
         let (full, limit) = match user {
-            Some(user) => (self.users.get_mut(user.0), self.rate_limit),
+            Some(user) => (self.users.get_mut(user.0), self.limits.rate_limit),
             None => {
                 let full = self.registrations.entry(from).or_default();
-                (full, self.registration_rate_limit)
+                (full, self.limits.registration_rate_limit)
             }
         };
         charge(full, at, limit)
@@ -74,7 +67,7 @@ impl Admission {
 
     fn charge_address(&mut self, at: Time, from: u64) -> Result<(), Refusal> {
         let full = self.addresses.entry(from).or_default();
-        charge(full, at, self.address_rate_limit)
+        charge(full, at, self.limits.address_rate_limit)
     }
 }
 
@@ -170,18 +163,22 @@ impl Auditor {
         }
     }
 
+    /// The expected result of a call with a remembered key.
+    pub(super) fn repeated(&self, user: User, ask: &Call) -> Option<Owed> {
+        match ask {
+            Call::Command { key, command, .. } => self.model.repeat(user, (*key)?, command),
+            Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. } => None,
+        }
+    }
+
     /// Answers a repeated call from memory, before any other refusal.
     fn remembered(&mut self, at: Time, ask: &Call, user: User) -> Option<Stage> {
-        let Call::Command {
-            caller,
-            key: Some(key),
-            command,
+        let owed = self.repeated(user, ask)?;
+        if let Call::Command {
+            caller: Caller::Handle(_),
+            ..
         } = ask
-        else {
-            return None;
-        };
-        let owed = self.model.repeat(user, *key, command)?;
-        if let Caller::Handle(_) = caller {
+        {
             self.record_sign_of_life(at, user);
         }
         self.tally.add(Comparison::Repeat);
@@ -339,17 +336,7 @@ impl Auditor {
             let holder = name_of(&ask).and_then(|(handle, _)| self.model.user_of(handle));
             let user = holder.or(call.user);
             let refusal = retryable(Code::StorageUnavailable, pause);
-            let repeated = match ask.as_ref() {
-                Call::Command {
-                    key: Some(key),
-                    command,
-                    ..
-                } => user.and_then(|user| self.model.repeat(user, *key, command)),
-                Call::Command { .. }
-                | Call::Read { .. }
-                | Call::OpenStream { .. }
-                | Call::Operate { .. } => None,
-            };
+            let repeated = user.and_then(|user| self.repeated(user, &ask));
             let outcome = match repeated {
                 Some(owed) => answered(owed.outcome),
                 None => {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::Time;
-use rustc_hash::FxHashMap;
 use sim_model::protocol::{Notice, Outcome, Reply, Response, Room, User};
 use sim_model::server::{Call, Reader, RequestKey, SecretHash, Ticket};
 
@@ -91,8 +90,8 @@ type Noticed = (Time, User, (Room, Notice));
 /// All calls and streams since the server's start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight {
-    calls: FxHashMap<Ticket, Pending>,
-    streams: FxHashMap<Ticket, Stream>,
+    calls: BTreeMap<Ticket, Pending>,
+    streams: BTreeMap<Ticket, Stream>,
     streams_of: NumberMap<Vec<Ticket>>,
     /// What must be served before time advances; some of it may be served already.
     due: VecDeque<(Time, Ticket)>,
@@ -109,6 +108,11 @@ pub(super) struct InFlight {
 impl InFlight {
     pub(super) fn call(&self, ticket: Ticket) -> Option<&Pending> {
         self.calls.get(&ticket)
+    }
+
+    fn calls_that(&self, are_meant: impl Fn(&Pending) -> bool) -> Vec<Ticket> {
+        let meant = self.calls.iter().filter(|(_, call)| are_meant(call));
+        meant.map(|(ticket, _)| *ticket).collect()
     }
 
     /// The number of calls that joined others.
@@ -237,11 +241,8 @@ impl InFlight {
         at: Time,
     ) -> Option<User> {
         if self.joined > 0 {
-            let joins =
-                |call: &Pending| matches!(call.stage, Stage::Joined(first) if first == ticket);
-            let joined = self.calls.iter().filter(|(_, call)| joins(call));
-            let mut joined: Vec<Ticket> = joined.map(|(ticket, _)| *ticket).collect();
-            joined.sort_unstable();
+            let joined = self
+                .calls_that(|call| matches!(call.stage, Stage::Joined(first) if first == ticket));
             self.joined -= joined.len();
             for ticket in joined {
                 self.settle(ticket, caller, outcome.clone(), at);
@@ -325,12 +326,10 @@ impl InFlight {
         if !self.is_finished {
             return None;
         }
-        let first = self.streams.iter().min_by_key(|(ticket, _)| **ticket);
-        let stream = first.map(|(_, stream)| Due::StreamEnd(stream.user));
-        let owed = |ticket: &Ticket| Some((*ticket, self.still_owed(*ticket)?));
-        let call = self.calls.keys().filter_map(owed);
-        let first = call.min_by_key(|(ticket, _)| *ticket).map(|(_, due)| due);
-        stream.or(first)
+        let first = self.streams.values().next();
+        let stream = first.map(|stream| Due::StreamEnd(stream.user));
+        let owed = |ticket: &Ticket| self.still_owed(*ticket);
+        stream.or_else(|| self.calls.keys().find_map(owed))
     }
 
     /// The number of the participant's streams that are open by reader id, or are being opened.
@@ -425,16 +424,13 @@ impl InFlight {
                 self.due.push_back((at, *ticket));
             }
         }
-        let waits = |call: &Pending| {
+        let waiting = self.calls_that(|call| {
             let is_waiting = matches!(
                 call.stage,
                 Stage::Reading { due_at: None, .. } | Stage::Held(..)
             );
             is_waiting && call.user == Some(user)
-        };
-        let waiting = self.calls.iter().filter(|(_, call)| waits(call));
-        let mut waiting: Vec<Ticket> = waiting.map(|(ticket, _)| *ticket).collect();
-        waiting.sort_unstable();
+        });
         for ticket in waiting {
             if let Some(call) = self.calls.get_mut(&ticket) {
                 let refused = Stage::Owed(refusal.clone(), at);

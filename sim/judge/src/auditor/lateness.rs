@@ -71,14 +71,9 @@ impl Auditor {
         if self.shown.get(owed.room.0) >= owed.room_seq.0 {
             return None;
         }
-        Some(Difference::Event(EventPosition {
-            reader: Some(user),
-            seq: after + 1,
-            owed: Some(Arc::clone(owed)),
-            seen: None,
-            skipped: false,
-            repeated: false,
-        }))
+        let owed = Some(Arc::clone(owed));
+        let place = EventPosition::alone(user, after + 1, owed, None);
+        Some(Difference::Event(place))
     }
 
     fn batch_due(&self) -> Option<(Time, Option<&BatchEntry>)> {

@@ -29,9 +29,9 @@ struct LogWait {
 }
 
 /// The calls that wait, in the order of their arrival.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LogWaits {
-    reads: OwnerReads,
+    is_strict: bool,
     queue: VecDeque<LogWait>,
     /// The number of the first ones that wait for the append in flight.
     covered: usize,
@@ -41,13 +41,10 @@ pub(super) struct LogWaits {
 }
 
 impl LogWaits {
-    pub(super) const fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Plan) -> Self {
         Self {
-            reads: plan.reads,
-            queue: VecDeque::new(),
-            covered: 0,
-            served: VecDeque::new(),
-            served_since: Time(0),
+            is_strict: plan.reads == OwnerReads::Strict,
+            ..Self::default()
         }
     }
 
@@ -91,7 +88,7 @@ impl LogWaits {
 impl Auditor {
     /// Whether the answer to a call that needs no entry waits for the log.
     pub(super) const fn waits_for_log(&self) -> bool {
-        matches!(self.log_waits.reads, OwnerReads::Strict)
+        self.log_waits.is_strict
     }
 
     /// Whether the call is admitted when the log has a later record: a read, or a repeated call whose
@@ -102,15 +99,7 @@ impl Auditor {
     }
 
     fn repeats_unanswered(&self, at: Time, ask: &Call, user: Option<User>) -> bool {
-        let Call::Command {
-            key: Some(key),
-            command,
-            ..
-        } = ask
-        else {
-            return false;
-        };
-        let owed = user.and_then(|user| self.model.repeat(user, *key, command));
+        let owed = user.and_then(|user| self.repeated(user, ask));
         let is_delayed = owed.is_some_and(|owed| held_until(&answered(owed.outcome)) > at);
         is_delayed || self.earlier_in_journal(ask).is_some()
     }

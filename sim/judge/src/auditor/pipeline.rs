@@ -15,9 +15,10 @@ const FIRST_PAUSE: Span = Span::millis(100);
 const LONGEST_PAUSE: Span = Span::secs(1);
 
 /// Whether the journal can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Journal {
     /// The server is down.
+    #[default]
     Down,
     /// The last append succeeded, or none was tried.
     Works,
@@ -26,7 +27,7 @@ enum Journal {
 }
 
 /// Entries that wait for the journal, and the batch in flight.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Pipeline {
     proposed: VecDeque<(Time, BatchEntry)>,
     in_flight: VecDeque<BatchEntry>,
@@ -45,60 +46,41 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// A new journal, which begins with the configuration.
-    pub(super) fn new(config: &Config, at: Time) -> Self {
-        let started = Entry::Started {
-            config: Box::new(config.clone()),
-            version: Arc::default(),
+    /// The server starts: with an empty journal, which begins with the configuration, or again. After the
+    /// loss of a life it also goes on behind the numbers of that. // 2.7
+    pub(super) fn started(
+        config: &Config,
+        at: Time,
+        is_journal_empty: bool,
+        continuity: Continuity,
+    ) -> Self {
+        let (config, version) = (Box::new(config.clone()), Arc::default());
+        let started = is_journal_empty.then(|| Entry::Started {
+            config: config.clone(),
+            version: Arc::clone(&version),
             seed: 0,
-        };
-        Self::with_first(at, started)
-    }
-
-    /// The server has restarted after downtime.
-    pub(super) fn resumed(config: &Config, at: Time, continuity: Continuity) -> Self {
-        let resumed = Entry::Resumed {
-            config: Box::new(config.clone()),
-            version: Arc::default(),
+        });
+        let goes_on = !is_journal_empty || continuity == Continuity::Broken;
+        let resumed = goes_on.then_some(Entry::Resumed {
+            config,
+            version,
             continuity,
-        };
-        Self::with_first(at, resumed)
-    }
-
-    fn with_first(at: Time, first: Entry) -> Self {
+        });
+        let first = started.into_iter().chain(resumed);
         Self {
-            proposed: VecDeque::from([(at, BatchEntry::Own(first))]),
-            in_flight: VecDeque::new(),
-            acknowledgements: Acknowledgements::default(),
+            proposed: first.map(|entry| (at, BatchEntry::Own(entry))).collect(),
             journal: Journal::Works,
-            is_halted: false,
-            is_busy: false,
-            is_stopping: false,
-            stepped_at: None,
             free_since: at,
+            ..Self::default()
         }
-    }
-
-    /// The server has restarted with an empty journal, after the loss of a life.
-    pub(super) fn begun_anew(config: &Config, at: Time, continuity: Continuity) -> Self {
-        let mut anew = Self::new(config, at);
-        if continuity == Continuity::Broken {
-            anew.proposed
-                .extend(Self::resumed(config, at, continuity).proposed); // 2.7
-        }
-        anew
     }
 
     /// The server went down.
     pub(super) fn handle_crash(&mut self) {
-        self.proposed.clear();
-        self.in_flight.clear();
-        self.acknowledgements = Acknowledgements::default();
-        self.journal = Journal::Down;
-        self.is_halted = false;
-        self.is_busy = false;
-        self.is_stopping = false;
-        self.stepped_at = None;
+        *self = Self {
+            free_since: self.free_since,
+            ..Self::default()
+        };
     }
 
     pub(super) const fn is_up(&self) -> bool {

@@ -33,10 +33,7 @@ impl Auditor {
             self.model = self.model.begun_anew(config);
         }
         self.admission = Admission::new(config);
-        self.pipeline = match self.position {
-            0 => Pipeline::begun_anew(config, at, continuity),
-            _ => Pipeline::resumed(config, at, continuity),
-        };
+        self.pipeline = Pipeline::started(config, at, self.position == 0, continuity);
         self.has_lease = true;
     }
 

@@ -1,12 +1,11 @@
 //! Deadlines, the passing of time, and the return after downtime. // 2.3, 2.6
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chat_types::{Config, Continuity, Span, Time};
 use sim_model::protocol::{Room, User};
 
 use super::Model;
-use super::presence::Presence;
 
 /// A kind of deadline. Deadlines at the same instant fire in this order. // 2.3
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,24 +18,29 @@ pub(crate) enum Deadline {
     Patience(User),
 }
 
-/// All deadlines in the order in which they fire.
+/// All deadlines, also in the order in which they fire.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Deadlines(BTreeSet<(Time, Deadline)>);
+pub(super) struct Deadlines {
+    instants: BTreeMap<Deadline, Time>,
+    in_order: BTreeSet<(Time, Deadline)>,
+}
 
 impl Deadlines {
     pub(super) fn next(&self) -> Option<(Time, Deadline)> {
-        self.0.first().copied()
+        self.in_order.first().copied()
     }
 
-    pub(super) fn replace(&mut self, what: Deadline, before: Option<Time>, after: Option<Time>) {
-        if before == after {
-            return;
-        }
-        if let Some(at) = before {
-            self.0.remove(&(at, what));
-        }
-        if let Some(at) = after {
-            self.0.insert((at, what));
+    /// Sets the instant of a deadline, or removes it.
+    pub(super) fn set(&mut self, what: Deadline, at: Option<Time>) {
+        let before = match at {
+            Some(at) => self.instants.insert(what, at),
+            None => self.instants.remove(&what),
+        };
+        if before != at {
+            if let Some(before) = before {
+                self.in_order.remove(&(before, what));
+            }
+            self.in_order.extend(at.map(|at| (at, what)));
         }
     }
 }
@@ -89,7 +93,7 @@ impl Model {
             if self.participant(user).presence.streams > 0 {
                 self.lose_last_stream(user);
             } else {
-                self.change_presence(user, |presence: &mut Presence| presence.until += down);
+                self.change_presence(user, |presence| presence.until += down);
             }
         }
         for room in self.rooms.numbers().into_iter().map(Room) {
@@ -107,7 +111,7 @@ impl Model {
         let step = at.since(self.now);
         self.now = self.now.max(at);
         for user in self.participants.numbers().into_iter().map(User) {
-            self.change_presence(user, |presence: &mut Presence| presence.until += step);
+            self.change_presence(user, |presence| presence.until += step);
         }
         for room in self.rooms.numbers().into_iter().map(Room) {
             self.shift_lease(room, step);

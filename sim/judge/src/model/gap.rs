@@ -38,8 +38,8 @@ impl Losses {
             }
             self.rooms.push((room, Vec::new()));
         }
-        for (_, events) in self.rooms.iter_mut().filter(|one| one.0 == room) {
-            events.push((seq, Arc::clone(&event)));
+        if let Some((_, events)) = self.rooms.iter_mut().find(|one| one.0 == room) {
+            events.push((seq, event));
         }
     }
 
@@ -91,35 +91,27 @@ fn range(
     gap: &RangeInclusive<u64>,
 ) -> Option<LostRange> {
     let newest = |one: Option<&Lost>| one.map_or(0, |one| one.1.room_seq.0);
-    let mut range = LostRange {
+    let bare = LostRange {
         room,
         from: RoomSeq(newest(events.first())),
         to: RoomSeq(newest(events.last())),
         ..LostRange::default()
     };
     let is_message = |what: &Body| what.message().map(drop);
-    let mut is_named = gap.contains(&last(events));
-    if told(events, gap, is_message).is_some() {
-        range.messages = events
-            .iter()
-            .filter_map(|one| is_message(&one.1.body))
-            .count() as u64;
-        is_named = true;
-    }
-    range.you = told(events, gap, |what| membership(what, reader));
-    range.members_changed = told(events, gap, |what| {
-        changes_others(what, reader).then_some(())
-    })
-    .is_some();
-    range.stick = told(events, gap, |what| stick(what, Some(reader)));
-    range.stick_changed = told(events, gap, |what| {
-        stick(what, None).filter(|_| stick(what, Some(reader)).is_none())
-    })
-    .is_some();
-    range.ended = told(events, gap, end);
-    is_named |= range.you.is_some() || range.stick.is_some() || range.ended.is_some();
-    is_named |= range.members_changed || range.stick_changed;
-    is_named.then_some(range)
+    let messages = events.iter().filter_map(|one| is_message(&one.1.body));
+    let others_change = |what: &Body| changes_others(what, reader).then_some(());
+    let others_stick =
+        |what: &Body| stick(what, None).filter(|_| stick(what, Some(reader)).is_none());
+    let range = LostRange {
+        messages: told(events, gap, is_message).map_or(0, |()| messages.count() as u64),
+        you: told(events, gap, |what| membership(what, reader)),
+        members_changed: told(events, gap, others_change).is_some(),
+        stick: told(events, gap, |what| stick(what, Some(reader))),
+        stick_changed: told(events, gap, others_stick).is_some(),
+        ended: told(events, gap, end),
+        ..bare
+    };
+    (gap.contains(&last(events)) || range != bare).then_some(range)
 }
 
 /// The value from the last event of a kind, if that event is in the gap.

@@ -24,15 +24,15 @@ pub(super) type Interests = BTreeSet<Arc<str>>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     /// By the order of entering.
-    waiters: BTreeMap<u64, Waiter>,
+    pub(super) waiters: BTreeMap<u64, Waiter>,
     entered: u64,
     /// The last recorded waits, oldest first.
     waits: VecDeque<Span>,
 }
 
 #[derive(Clone, Debug)]
-struct Waiter {
-    user: User,
+pub(super) struct Waiter {
+    pub(super) user: User,
     since: Time,
     interests: Interests,
     /// When its patience ends; `None` for a waiter that does not insist.
@@ -66,12 +66,6 @@ impl Line {
 }
 
 impl Model {
-    /// The participants in the queue, in the order of entering.
-    #[cfg(test)]
-    pub(super) fn line(&self) -> impl Iterator<Item = User> {
-        self.line.waiters.values().map(|waiter| waiter.user)
-    }
-
     /// The mean of the last recorded waits, rounded down to a microsecond. // 6.3
     pub(super) fn estimated_wait(&self) -> Option<Span> {
         let waits = &self.line.waits;
@@ -187,16 +181,14 @@ impl Model {
         };
         self.line.waiters.insert(ticket, waiter);
         self.participant_mut(user).ticket = Some(ticket);
-        self.deadlines
-            .replace(Deadline::Patience(user), None, patience);
+        self.deadlines.set(Deadline::Patience(user), patience);
     }
 
     /// Removes the participant from the queue, if it is there; returns since when it waited. // 6.1
     pub(super) fn leave_line(&mut self, user: User) -> Option<Time> {
         let ticket = self.participant_mut(user).ticket.take()?;
         let waiter = self.line.waiters.remove(&ticket)?;
-        self.deadlines
-            .replace(Deadline::Patience(user), waiter.patience, None);
+        self.deadlines.set(Deadline::Patience(user), None);
         Some(waiter.since)
     }
 
@@ -330,9 +322,8 @@ impl Model {
         let Some(waiter) = self.line.waiters.get_mut(&ticket) else {
             return;
         };
-        let before = waiter.patience.take();
-        self.deadlines
-            .replace(Deadline::Patience(user), before, None);
+        waiter.patience = None;
+        self.deadlines.set(Deadline::Patience(user), None);
         if self.is_unused(user) {
             return;
         }
@@ -346,11 +337,11 @@ impl Model {
         let patience = self.config.interest_patience;
         for waiter in self.line.waiters.values_mut() {
             waiter.since += down;
-            if let Some(before) = waiter.patience {
+            if waiter.patience.is_some() {
                 let after = waiter.since + patience;
                 waiter.patience = Some(after);
                 let deadline = Deadline::Patience(waiter.user);
-                self.deadlines.replace(deadline, Some(before), Some(after));
+                self.deadlines.set(deadline, Some(after));
             }
         }
     }

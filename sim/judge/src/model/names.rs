@@ -124,54 +124,26 @@ pub(super) fn keys(text: &str) -> BTreeSet<String> {
     folded.map(|folded| bare(&folded)).collect()
 }
 
-/// Whether a key has the form of a name that the server gives. // 5.3
-fn is_servers_form(key: &str) -> bool {
-    key.strip_prefix("user_")
+/// Whether a key is this prefix with a number: `user_`, as in the names that the server gives, or
+/// `roorn_`, which is the id of a room. // 5.3
+fn is_numbered(key: &str, prefix: &str) -> bool {
+    key.strip_prefix(prefix)
         .is_some_and(|n| !n.is_empty() && n.chars().all(|c| "ol23456789".contains(c)))
 }
 
 /// The words that no name may contain. // 5.3
-const SERVERS_WORDS: [&str; 12] = [
-    "server",
-    "system",
-    "operator",
-    "operators",
-    "admin",
-    "admins",
-    "administrator",
-    "administrators",
-    "moderator",
-    "moderators",
-    "you",
-    "everyone",
-];
+const SERVERS_WORDS: &str = "server system operator operators admin admins administrator \
+    administrators moderator moderators you everyone";
 
 /// The words that no name may be. // 5.3
-const WORDS_ALONE: [&str; 10] = [
-    "talkingstick",
-    "root",
-    "support",
-    "host",
-    "boss",
-    "assistant",
-    "next",
-    "note",
-    "me",
-    "all",
-];
+const WORDS_ALONE: &str = "talkingstick root support host boss assistant next note me all";
 
 /// The keys of the two kinds of words. // 5.3
-static SERVERS_KEYS: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(&SERVERS_WORDS));
-static KEYS_ALONE: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(&WORDS_ALONE));
+static SERVERS_KEYS: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(SERVERS_WORDS));
+static KEYS_ALONE: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(WORDS_ALONE));
 
-fn keys_of(words: &[&str]) -> BTreeSet<String> {
-    words.iter().flat_map(|word| keys(word)).collect()
-}
-
-/// Whether a key is the id of a room. // 5.3
-fn is_room(key: &str) -> bool {
-    key.strip_prefix("roorn_")
-        .is_some_and(|n| !n.is_empty() && n.chars().all(|c| "ol23456789".contains(c)))
+fn keys_of(words: &str) -> BTreeSet<String> {
+    words.split(' ').flat_map(keys).collect()
 }
 
 /// Whether a character is a letter, a mark or a number. // 5.3
@@ -201,7 +173,7 @@ fn is_reserved(text: &str) -> bool {
     spellings.iter().any(|folded| {
         is_word(folded)
             || KEYS_ALONE.contains(&spelt(folded))
-            || is_room(folded)
+            || is_numbered(folded, "roorn_")
             || folded.split(' ').any(is_word)
             || folded.split(|c| !is_spelt(c)).any(is_word)
     })
@@ -298,7 +270,7 @@ impl Model {
     ) -> Result<BTreeSet<User>, Option<Span>> {
         let owner = |key: &String| self.names.get(key).copied();
         let others = || keys.iter().filter(|key| who.is_none() || owner(key) != who);
-        if others().any(|key| is_servers_form(key)) {
+        if others().any(|key| is_numbered(key, "user_")) {
             return Err(None);
         }
         let holders: BTreeSet<User> = others().filter_map(owner).collect();

@@ -121,13 +121,6 @@ impl Model {
         self.inbox(user).map_or(0, Inbox::end)
     }
 
-    /// The display name, and whether the participant chose it.
-    #[cfg(test)]
-    pub(super) fn display_name(&self, user: User) -> Option<(&str, bool)> {
-        let participant = self.participants.get(user.0)?;
-        Some((&participant.who.name, participant.chosen))
-    }
-
     /// Whether either of the two blocked the other. // 11.1
     pub(crate) fn blocks(&self, one: User, other: User) -> bool {
         either_blocked(&self.participants, one, other)

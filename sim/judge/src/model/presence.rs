@@ -57,13 +57,6 @@ impl Model {
         self.presence(user) == Some(State::Unused)
     }
 
-    /// The number of the participant's open streams, as far as the journal knows.
-    #[cfg(test)]
-    pub(super) fn streams(&self, user: User) -> u32 {
-        let participant = self.participants.get(user.0);
-        participant.map_or(0, |participant| participant.presence.streams)
-    }
-
     /// Whether a read at `at` implies a *seen* entry. // 9.5
     pub(crate) fn wants_seen(&self, user: User, at: Time) -> bool {
         let Some(participant) = self.participants.get(user.0) else {
@@ -83,11 +76,9 @@ impl Model {
 
     pub(super) fn change_presence(&mut self, user: User, change: impl FnOnce(&mut Presence)) {
         let presence = &mut self.participant_mut(user).presence;
-        let before = presence.deadline();
         change(presence);
         let after = presence.deadline();
-        self.deadlines
-            .replace(Deadline::Presence(user), before, after);
+        self.deadlines.set(Deadline::Presence(user), after);
     }
 
     /// How long the participant stays present after a use of its handle. // 2.2 (6)
@@ -240,9 +231,7 @@ impl Model {
             .participants
             .remove(user.0)
             .expect("it was registered above");
-        let before = participant.presence.deadline();
-        self.deadlines
-            .replace(Deadline::Presence(user), before, None);
+        self.deadlines.set(Deadline::Presence(user), None);
         self.handles.remove(&participant.handle);
         self.readers.remove(&participant.reader);
         self.drop_keys(&participant.who.name);

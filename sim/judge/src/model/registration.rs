@@ -42,8 +42,7 @@ impl Model {
         }
         participant.muted |= kept == Some(Measure::Muted); // 11.4
         let deadline = participant.presence.deadline();
-        self.deadlines
-            .replace(Deadline::Presence(number), None, deadline);
+        self.deadlines.set(Deadline::Presence(number), deadline);
         self.add_keys(number, keys(&participant.who.name));
         self.handles.insert(handle, number);
         self.readers.insert(reader, number);

@@ -77,12 +77,6 @@ impl RoomState {
 }
 
 impl Model {
-    /// The state of a room; `None` if no room has this number any more.
-    #[cfg(test)]
-    pub(super) fn room(&self, room: Room) -> Option<&RoomState> {
-        self.rooms.get(room.0)
-    }
-
     /// The members in ascending number, each with the time of joining.
     pub(crate) fn members(&self, room: Room) -> impl Iterator<Item = (User, Time)> {
         self.rooms

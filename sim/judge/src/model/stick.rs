@@ -156,8 +156,7 @@ impl Model {
         stick.epoch += 1;
         stick.holder = Some(Hold { user, ends });
         let epoch = stick.epoch;
-        self.deadlines
-            .replace(Deadline::Lease(room), None, Some(ends));
+        self.deadlines.set(Deadline::Lease(room), Some(ends));
         let (user, epoch) = (self.who(user), Epoch(epoch));
         self.post(room, Body::StickGranted { user, epoch, lease }, None);
     }
@@ -167,8 +166,7 @@ impl Model {
         let stick = self.stick_mut(room)?;
         let hold = stick.holder.take()?;
         let epoch = stick.epoch;
-        self.deadlines
-            .replace(Deadline::Lease(room), Some(hold.ends), None);
+        self.deadlines.set(Deadline::Lease(room), None);
         Some((hold.user, epoch))
     }
 
@@ -225,10 +223,8 @@ impl Model {
     pub(super) fn shift_lease(&mut self, room: Room, down: Span) {
         let hold = self.stick_mut(room).and_then(|stick| stick.holder.as_mut());
         let Some(hold) = hold else { return };
-        let before = hold.ends;
         hold.ends += down;
         let after = hold.ends;
-        self.deadlines
-            .replace(Deadline::Lease(room), Some(before), Some(after));
+        self.deadlines.set(Deadline::Lease(room), Some(after));
     }
 }

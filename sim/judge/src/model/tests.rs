@@ -159,6 +159,12 @@ impl Script {
         self.owed(at, handle, command)
     }
 
+    /// The participants in the queue, in the order of entering.
+    fn line(&self) -> Vec<User> {
+        let waiters = self.model.line.waiters.values();
+        waiters.map(|waiter| waiter.user).collect()
+    }
+
     /// The events of an inbox after a cursor: instant in seconds, room seq, kind.
     fn events(&self, user: u64, after: u64) -> Vec<(u64, u64, &'static str)> {
         let user = User(user);
@@ -378,7 +384,7 @@ fn a_key_gives_the_first_outcome_and_renews_presence() {
     // A third key removes the oldest: its call is decided again.
     s.keyed(55, 3, 'a', Command::LeaveQueue);
     assert_eq!(s.keyed(56, 1, 'a', line(&[])).outcome, first.outcome);
-    assert!(s.model.line().eq([User(1)]));
+    assert_eq!(s.line(), [User(1)]);
     // A refused registration is remembered by no participant.
     let nobody = s.keyed(57, 9, 'b', LEAVE);
     assert_eq!(nobody.outcome.unwrap_err().code, "handle_required");
@@ -486,7 +492,7 @@ fn the_last_turn_ends_a_pair_room_and_it_is_remembered_for_a_while() {
     s.enter(4, 'a', &[]).unwrap();
     s.enter(4, 'b', &[]).unwrap();
     s.call(5, 'b', LEAVE).unwrap();
-    assert!(s.model.room(Room(1)).is_none());
+    assert!(s.model.rooms.get(1).is_none());
     let send = Command::SendMessage {
         room: Some(Room(1)),
         text: text("four"),

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use chat_types::Time;
 use sim_model::protocol::{InboxEvent, Room, User};
 
-use super::observations::{Observations, ObservedEvent};
-use super::report_contradiction;
+use super::Witness;
+use super::observations::ObservedEvent;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::{Body, Event};
@@ -34,7 +34,7 @@ impl Arrival<'_> {
     }
 
     /// Compares it with earlier arrivals, and adds it.
-    pub(super) fn compare(&self, observations: &mut Observations, findings: &mut Findings) {
+    pub(super) fn compare(&self, observations: &mut Witness, findings: &mut Findings) {
         let (at, reader, seq) = (self.at, self.reader, self.seq);
         let participant = observations.participants.entry(reader).or_default();
         let (place, known) = (self.event.place(), participant.inbox.get(&seq).copied());
@@ -55,12 +55,12 @@ impl Arrival<'_> {
         {
             let first = Fact::Received(reader, seq, first.event.clone());
             let now = Fact::Received(reader, seq, event);
-            report_contradiction(findings, Property::NoDuplicates, at, [first, now]);
+            findings.contradict(Property::NoDuplicates, at, [first, now]);
         } else if let Some(first) = observations.seen(place) {
             findings.exercise(Property::RoomOrder, 1);
             if !is_same(first, reader, &event) {
                 let now = Fact::Received(reader, seq, event);
-                report_contradiction(findings, Property::RoomOrder, at, [first.fact(), now]);
+                findings.contradict(Property::RoomOrder, at, [first.fact(), now]);
             }
         } else {
             let of_room = observations.rooms.entry(place.0).or_default();
@@ -89,7 +89,7 @@ fn is_same(first: &ObservedEvent, reader: User, received: &Event) -> bool {
 }
 
 /// Judges the order of the rooms' positions in every inbox, and of each room's timestamps.
-pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     for reader in observations.participants.keys() {
         ascend(observations, *reader, findings);
     }
@@ -99,18 +99,13 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
         for (before, seen) in stamped.clone().zip(stamped.skip(1)) {
             findings.exercise(Property::RoomOrder, 1);
             if seen.event.at < before.event.at {
-                report_contradiction(
-                    findings,
-                    Property::RoomOrder,
-                    seen.at,
-                    [before.fact(), seen.fact()],
-                );
+                findings.contradict(Property::RoomOrder, seen.at, [before.fact(), seen.fact()]);
             }
         }
     }
 }
 
-fn ascend(observations: &Observations, reader: User, findings: &mut Findings) {
+fn ascend(observations: &Witness, reader: User, findings: &mut Findings) {
     let mut last: BTreeMap<Room, (u64, u64)> = BTreeMap::new();
     for (seq, place) in &observations.participants[&reader].inbox {
         let Some((before, before_seq)) = last.insert(place.0, (place.1, *seq)) else {
@@ -127,7 +122,7 @@ fn ascend(observations: &Observations, reader: User, findings: &mut Findings) {
             .received(reader, before_seq)
             .zip(observations.received(reader, *seq));
         if let (Some((one, other)), Some(seen)) = (facts, observations.seen(*place)) {
-            report_contradiction(findings, property, seen.at, [one, other]);
+            findings.contradict(property, seen.at, [one, other]);
         }
     }
 }

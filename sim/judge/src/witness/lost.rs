@@ -11,8 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chat_types::Time;
 use sim_model::protocol::{Room, User};
 
-use super::observations::Observations;
-use super::report_contradiction;
+use super::Witness;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::Body;
@@ -23,7 +22,7 @@ const LOST: Property = Property::NoLostMessages;
 type Messages = BTreeMap<(Room, u64), (User, Time, Fact)>;
 
 /// Compares every known message with the inboxes of all members.
-pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     let messages = messages(observations);
     let mut compared = BTreeSet::new();
     for (reader, participant) in &observations.participants {
@@ -60,7 +59,7 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
                     findings.leave_unjudged(LOST, 1);
                 } else {
                     let absent = Fact::Absent(*reader, room, place.1);
-                    report_contradiction(findings, LOST, *known_at, [fact.clone(), absent]);
+                    findings.contradict(LOST, *known_at, [fact.clone(), absent]);
                 }
             }
         }
@@ -74,7 +73,7 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
     findings.leave_unjudged(LOST, unknown as u64);
 }
 
-fn messages(observations: &Observations) -> Messages {
+fn messages(observations: &Witness) -> Messages {
     let mut messages = Messages::new();
     for (room, of_room) in &observations.rooms {
         for (room_seq, seen) in of_room {

@@ -13,9 +13,9 @@ use sim_model::protocol::{
 use crate::fact::Fact;
 use crate::model::Event;
 
-/// The facts that rules compare at the end of a run.
+/// Judges one run by what its clients did and observed: the facts that rules compare at its end.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Observations {
+pub(crate) struct Witness {
     /// The participants whose clients are observed. All others are strangers.
     pub(super) participants: BTreeMap<User, Client>,
     /// Each room's events by position, as far as a client received them.
@@ -151,8 +151,9 @@ impl TextCall {
     }
 }
 
-impl Observations {
-    pub(super) fn new(plan: &Plan) -> Self {
+impl Witness {
+    /// A witness without any records.
+    pub(crate) fn new(plan: &Plan) -> Self {
         let reuses = |step: &ScriptStep| step.leave_out.contains(&Argument::FreshKey);
         // A stray call sometimes has the key of the call before.
         let strays = |persona: &Arc<Persona>| persona.habits.stray != Ratio::NEVER;

@@ -6,8 +6,8 @@ use std::ops::Bound;
 
 use sim_model::protocol::{Room, User};
 
-use super::observations::{Observations, ObservedEvent};
-use super::report_contradiction;
+use super::Witness;
+use super::observations::ObservedEvent;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::Body;
@@ -16,7 +16,7 @@ const MATCH: Property = Property::SingleMatch;
 const LIFE: Property = Property::RoomLifecycle;
 
 /// Compares the known facts about every pair room.
-pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     for reader in observations.participants.keys() {
         one_after_another(observations, *reader, findings);
     }
@@ -28,7 +28,7 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
 }
 
 /// Walks through one inbox: whether the previous room was over at each new match.
-fn one_after_another(observations: &Observations, reader: User, findings: &mut Findings) {
+fn one_after_another(observations: &Witness, reader: User, findings: &mut Findings) {
     let participant = &observations.participants[&reader];
     let (mut current, mut last): (Option<(Room, User, u64)>, u64) = (None, 0);
     for (seq, place) in &participant.inbox {
@@ -52,7 +52,7 @@ fn one_after_another(observations: &Observations, reader: User, findings: &mut F
             received(*seq).filter(|_| pair[0] == pair[1] || !pair.contains(&reader))
         {
             let rule = Fact::Rule("a pair is two participants, and the reader is one of them");
-            report_contradiction(findings, MATCH, seen.at, [rule, found]);
+            findings.contradict(MATCH, seen.at, [rule, found]);
         }
         if let Some((room, partner, before)) = current {
             // A participant that ends a room by its own call receives no event about it.
@@ -61,7 +61,7 @@ fn one_after_another(observations: &Observations, reader: User, findings: &mut F
             {
                 findings.leave_unjudged(MATCH, 1);
             } else if let Some((one, other)) = received(before).zip(received(*seq)) {
-                report_contradiction(findings, MATCH, seen.at, [one, other]);
+                findings.contradict(MATCH, seen.at, [one, other]);
             }
         }
         let partner = pair.into_iter().find(|one| *one != reader);
@@ -70,7 +70,7 @@ fn one_after_another(observations: &Observations, reader: User, findings: &mut F
 }
 
 fn first_and_last(
-    observations: &Observations,
+    observations: &Witness,
     room: Room,
     seen: &ObservedEvent,
     findings: &mut Findings,
@@ -80,7 +80,7 @@ fn first_and_last(
         findings.exercise(LIFE, 1);
         if place != 1 {
             let rule = Fact::Rule("a pair room begins with chatroom.found");
-            report_contradiction(findings, LIFE, seen.at, [rule, seen.fact()]);
+            findings.contradict(LIFE, seen.at, [rule, seen.fact()]);
         }
     }
     if !matches!(seen.event.body, Body::PartnerDisconnected(_)) {
@@ -93,18 +93,13 @@ fn first_and_last(
         .get(&room)
         .and_then(|all| all.range(behind).next());
     if let Some((_, later)) = seen_later {
-        report_contradiction(findings, LIFE, later.at, [seen.fact(), later.fact()]);
+        findings.contradict(LIFE, later.at, [seen.fact(), later.fact()]);
     }
     let accepted = observations
         .accepted
         .get(&room)
         .and_then(|all| all.range(behind).next());
     if let Some((room_seq, later)) = accepted {
-        report_contradiction(
-            findings,
-            LIFE,
-            later.at,
-            [seen.fact(), later.fact(room, *room_seq)],
-        );
+        findings.contradict(LIFE, later.at, [seen.fact(), later.fact(room, *room_seq)]);
     }
 }

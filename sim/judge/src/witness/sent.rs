@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use sim_model::protocol::User;
 
-use super::observations::{Observations, ObservedEvent, TextCall};
-use super::report_contradiction;
+use super::Witness;
+use super::observations::{ObservedEvent, TextCall};
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 
 /// Compares every received message with the calls that have texts.
-pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     let mut places: BTreeMap<&Arc<str>, Vec<&ObservedEvent>> = BTreeMap::new();
     for seen in observations.rooms.values().flat_map(BTreeMap::values) {
         if let Some((sender, text)) = seen.message() {
@@ -34,12 +34,7 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
         }
         findings.exercise(Property::NoDuplicates, 1);
         if let [one, other, ..] = seen[..] {
-            report_contradiction(
-                findings,
-                Property::NoDuplicates,
-                other.at,
-                [one.fact(), other.fact()],
-            );
+            findings.contradict(Property::NoDuplicates, other.at, [one.fact(), other.fact()]);
         }
     }
     for (reader, participant) in &observations.participants {
@@ -49,7 +44,7 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
                 seen.filter(|seen| seen.message().is_some_and(|(sender, _)| sender == *reader));
             if let (Some(seen), Some(received)) = (own, observations.received(*reader, *seq)) {
                 let rule = Fact::Rule("a message is in no inbox of its sender");
-                report_contradiction(findings, Property::NoPhantoms, seen.at, [received, rule]);
+                findings.contradict(Property::NoPhantoms, seen.at, [received, rule]);
             }
         }
     }
@@ -57,7 +52,7 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
 
 /// Whether all messages with the text must be one effect of this call: the call has a key, and
 /// neither a stranger nor a push can have sent the text.
-fn is_once(observations: &Observations, call: &TextCall, seen: &[&ObservedEvent]) -> bool {
+fn is_once(observations: &Witness, call: &TextCall, seen: &[&ObservedEvent]) -> bool {
     let is_own = |seen: &&ObservedEvent| {
         let participant = call
             .user
@@ -70,7 +65,7 @@ fn is_once(observations: &Observations, call: &TextCall, seen: &[&ObservedEvent]
 }
 
 fn is_phantom(
-    observations: &Observations,
+    observations: &Witness,
     seen: &ObservedEvent,
     (sender, text): (User, &Arc<str>),
     findings: &mut Findings,
@@ -103,12 +98,12 @@ fn is_phantom(
     let outcome = refused.and_then(|call| call.outcome.clone());
     let unsaid = Fact::Rule("no call of the sender says that");
     let said = outcome.map_or(unsaid, |outcome| Fact::Answered(sender, "send", outcome));
-    report_contradiction(findings, Property::NoPhantoms, seen.at, [seen.fact(), said]);
+    findings.contradict(Property::NoPhantoms, seen.at, [seen.fact(), said]);
     true
 }
 
 fn compare_with_answer(
-    observations: &Observations,
+    observations: &Witness,
     seen: &ObservedEvent,
     (sender, text): (User, &Arc<str>),
     findings: &mut Findings,
@@ -125,6 +120,6 @@ fn compare_with_answer(
     let is_same = accepted.text.as_ref().is_none_or(|said| said == text);
     if accepted.sender != sender || !is_same {
         let facts = [accepted.fact(room, room_seq), seen.fact()];
-        report_contradiction(findings, Property::RoomOrder, seen.at, facts);
+        findings.contradict(Property::RoomOrder, seen.at, facts);
     }
 }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use sim_model::protocol::{Room, User};
 
-use super::observations::{Observations, ObservedEvent};
-use super::report_contradiction;
+use super::Witness;
+use super::observations::ObservedEvent;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::Body;
@@ -23,7 +23,7 @@ const ORDER: Property = Property::StickOrder;
 const LOST_LIFE: u64 = 1_000_000;
 
 /// Walks through the events of every room with a stick.
-pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     for (room, of_room) in &observations.rooms {
         let uses_stick = |seen: &ObservedEvent| is_of_stick(&seen.event.body);
         if of_room.values().any(uses_stick) {
@@ -59,7 +59,7 @@ const fn is_of_stick(what: &Body) -> bool {
 type Holder = Option<(User, u64)>;
 
 struct StickReplay<'a> {
-    observations: &'a Observations,
+    observations: &'a Witness,
     room: Room,
     /// The previous position.
     last: u64,
@@ -77,7 +77,7 @@ struct StickReplay<'a> {
 }
 
 impl<'a> StickReplay<'a> {
-    const fn new(observations: &'a Observations, room: Room) -> Self {
+    const fn new(observations: &'a Witness, room: Room) -> Self {
         Self {
             observations,
             room,
@@ -115,7 +115,7 @@ impl<'a> StickReplay<'a> {
                     _ => None,
                 };
                 if released != release {
-                    report_contradiction(findings, HELD, seen.at, [push, seen.fact()]);
+                    findings.contradict(HELD, seen.at, [push, seen.fact()]);
                 }
             }
             self.see(seen, findings);
@@ -173,7 +173,7 @@ impl<'a> StickReplay<'a> {
             Some(false) => {
                 let none = Fact::Rule("no grant came before");
                 let before = self.grant.map_or(none, ObservedEvent::fact);
-                report_contradiction(findings, HELD, seen.at, [before, seen.fact()]);
+                findings.contradict(HELD, seen.at, [before, seen.fact()]);
             }
         }
     }
@@ -209,7 +209,7 @@ impl<'a> StickReplay<'a> {
             if withdrew || (own.is_none() && !self.is_whole) {
                 findings.leave_unjudged(ORDER, 1);
             } else {
-                report_contradiction(findings, ORDER, seen.at, [claim.fact(), seen.fact()]);
+                findings.contradict(ORDER, seen.at, [claim.fact(), seen.fact()]);
             }
         }
         findings.exercise(ORDER, 1);

@@ -13,7 +13,7 @@ fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
     s.call(0, 'a', Command::BlockUser { user: User(2) })
         .unwrap();
     s.enter(0, 'a', &[]).unwrap();
-    assert!(s.model.line().eq([User(2), User(1)]));
+    assert_eq!(s.line(), [User(2), User(1)]);
     s.call(0, 'c', rest()).unwrap();
     let entry = Entry::Call {
         caller: Caller::Handle(hash('c')),
@@ -42,13 +42,13 @@ fn interests_and_patience_decide_the_choice_of_a_partner() {
     s.enter(0, 'a', &["Art", "go"]).unwrap();
     s.enter(1, 'b', &["tea"]).unwrap();
     s.enter(2, 'c', &[]).unwrap();
-    assert!(s.model.line().eq([User(1), User(2), User(3)]));
+    assert_eq!(s.line(), [User(1), User(2), User(3)]);
     // At 10 s the first accepts anyone, including the one that never insisted.
     s.entry(30, &Entry::Tick);
     assert_eq!(s.events(1, 0), [(10, 1, "chatroom.found")]);
     assert_eq!(s.events(3, 0), [(10, 1, "chatroom.found")]);
     // The second found no partner at 11 s, and keeps its place.
-    assert!(s.model.line().eq([User(2)]));
+    assert_eq!(s.line(), [User(2)]);
     assert_eq!(s.model.estimated_wait(), Some(Span::secs(9)));
     let Ok(Reply::Matched { partner, .. }) = s.enter(31, 'd', &[]) else {
         panic!("the second accepts anyone");
@@ -88,14 +88,14 @@ fn one_whose_handle_was_never_used_is_no_candidate_and_is_looked_for_at_its_firs
     s.call(0, 'a', line(&[])).unwrap();
     s.call(1, 'b', line(&[])).unwrap();
     s.call(2, 'c', line(&[])).unwrap();
-    assert!(s.model.line().eq([User(1), User(2), User(3)]));
+    assert_eq!(s.line(), [User(1), User(2), User(3)]);
     assert_eq!(s.refused(3, 'd', line(&[])), "queue_full");
     let seen = |user| implied(user, Implied::Seen { waiting: None });
     s.entry(4, &seen(2));
     // The call comes first, and then the queue.
     assert_eq!(s.refused(5, 'c', line(&[])), "already_waiting");
     assert_eq!(s.events(2, 0), [(5, 1, "chatroom.found")]);
-    assert!(s.model.line().eq([User(1)]));
+    assert_eq!(s.line(), [User(1)]);
     assert_eq!(s.model.estimated_wait(), Some(Span::secs(4)));
     assert_eq!(
         s.call(6, 'a', Command::LeaveQueue),

@@ -74,12 +74,16 @@ fn look_alike_names_have_a_key_in_common() {
     assert_eq!(s.refused(0, 'a', login("Modern")), "name_not_allowed");
     // Only its owner can respell a given name, once.
     s.call(0, 'c', rest()).unwrap();
-    assert_eq!(s.model.display_name(User(2)), Some(("user_2", false)));
+    let name = |s: &Script| {
+        let participant = s.model.participant(User(2));
+        (participant.who.name.clone(), participant.chosen)
+    };
+    assert_eq!(name(&s), ("user_2".into(), false));
     assert_eq!(s.refused(0, 'd', login("USER_2")), "name_taken");
     s.call(0, 'c', login("user_2")).unwrap();
-    assert_eq!(s.model.display_name(User(2)), Some(("user_2", false)));
+    assert_eq!(name(&s), ("user_2".into(), false));
     s.call(0, 'c', login("USER_2")).unwrap();
-    assert_eq!(s.model.display_name(User(2)), Some(("USER_2", true)));
+    assert_eq!(name(&s), ("USER_2".into(), true));
     assert_eq!(s.refused(0, 'c', login("user_2")), "name_not_allowed");
     // A ban keeps the name from others, and an unban gives it back.
     s.entry(

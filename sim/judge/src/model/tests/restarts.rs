@@ -12,7 +12,7 @@ fn downtime_moves_deadlines_and_closes_streams() {
     s.enter(0, 'd', &["art"]).unwrap();
     let open = implied(1, Implied::OpenStream);
     s.entry(5, &open);
-    assert_eq!(s.model.streams(User(1)), 1);
+    assert_eq!(s.model.participant(User(1)).presence.streams, 1);
     let config = Box::new(s.model.config().clone());
     s.entry(1_005, &resumed(config));
     assert_eq!(s.model.presence(User(1)), Some(State::Grace));

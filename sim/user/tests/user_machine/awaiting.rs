@@ -1,9 +1,9 @@
 //! Tests how an `await` ends: by a stream, a check, an answer, the end of a chat, or its timeout.
 
-use chat_types::{Epoch, Time};
+use chat_types::Time;
 use sim_model::outcome::Waiting;
 use sim_model::plan::{Grant, Step, Verb};
-use sim_model::protocol::{Body, Reply, Response, Room, User, Who};
+use sim_model::protocol::{Body, User, Who};
 
 use crate::harness::*;
 
@@ -72,10 +72,8 @@ fn checks_end_an_await_without_a_stream() {
     harness.answer(1, 0, &read(0));
     harness.until(20_100);
     harness.checked(1, &found(1));
-    assert!(
-        harness.take_with("called 3").is_empty(),
-        "the answer is not complete"
-    );
+    let called = harness.take_with("called 3");
+    assert!(called.is_empty(), "the answer is not complete");
     harness.answer(2, 0, &read(1));
     assert_eq!(
         harness.take(),
@@ -85,14 +83,10 @@ fn checks_end_an_await_without_a_stream() {
             "20100 > request 3.0 send as 0 key 1",
         ]
     );
-    let checks: Vec<String> = harness
-        .log
-        .actions
-        .iter()
-        .map(|a| format!("{a:?}"))
-        .collect();
-    assert!(checks[1].contains("wait: Span(20000000)"), "{}", checks[1]);
-    assert!(checks[2].contains("wait: Span(10000000)"), "{}", checks[2]);
+    for (check, wait) in [(1, "wait: Span(20000000)"), (2, "wait: Span(10000000)")] {
+        let shown = format!("{:?}", harness.log.actions[check]);
+        assert!(shown.contains(wait), "{shown}");
+    }
 }
 
 #[test]
@@ -169,22 +163,12 @@ fn only_a_grant_to_oneself_is_awaited() {
         granted_by(1_000),
     ];
     let mut harness = Harness::registered(flow(steps), logged_in(1));
-    let place = |place, epoch| {
-        let room = Room(1);
-        Ok(Response::Done(Reply::Stick {
-            holder: User(2),
-            lease_until: chat_types::Time(0),
-            room,
-            place,
-            epoch: Epoch(epoch),
-        }))
-    };
-    harness.answer(1, 0, &place(1, 4));
+    harness.answer(1, 0, &placed(1, 1, 4));
     harness.streamed(1, &granted(User(8), 5));
     assert!(harness.take_with("called").is_empty());
     harness.streamed(2, &granted(ME, 6));
     assert_eq!(harness.take_with("called"), ["0 called 2 talking_stick"]);
-    harness.answer(2, 0, &place(3, 6));
+    harness.answer(2, 0, &placed(1, 3, 6));
     harness.until(2_000);
     assert_eq!(
         harness.take_with("stuck"),
@@ -204,13 +188,7 @@ fn a_holder_that_claims_again_does_not_wait() {
         granted_by(1_000),
     ];
     let mut harness = Harness::registered(flow(steps), logged_in(1));
-    let holding = Ok(Response::Done(Reply::Stick {
-        holder: User(2),
-        lease_until: chat_types::Time(0),
-        room: Room(1),
-        place: 0,
-        epoch: Epoch(6),
-    }));
+    let holding = placed(1, 0, 6);
     harness.answer(1, 0, &holding);
     harness.streamed(1, &granted(ME, 6));
     assert_eq!(harness.take_with("called"), ["0 called 2 talking_stick"]);
@@ -224,14 +202,7 @@ fn a_holder_that_claims_again_does_not_wait() {
 fn a_user_that_was_away_claims_again() {
     let steps = vec![login("lobby"), stick(), granted_by(60_000)];
     let mut harness = Harness::registered(flow(steps), logged_in(1));
-    let waits = Ok(Response::Done(Reply::Stick {
-        holder: User(2),
-        lease_until: chat_types::Time(0),
-        room: Room(1),
-        place: 2,
-        epoch: Epoch(4),
-    }));
-    harness.answer(1, 0, &waits);
+    harness.answer(1, 0, &placed(1, 2, 4));
     let back = |user| event(1, Body::Back(Who::unnamed(user)));
     harness.streamed(1, &back(User(8)));
     assert!(harness.take_with("called").is_empty(), "it is another user");

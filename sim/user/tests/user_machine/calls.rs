@@ -1,7 +1,8 @@
 //! Attempts, retries, second answers, and the habits about them.
 
 use chat_types::Span;
-use sim_model::plan::{Habits, Verb};
+use sim_model::draw::Ratio;
+use sim_model::plan::{Habits, Step, Verb};
 use sim_model::protocol::{Code, Plain, Refusal};
 use sim_user::Action;
 
@@ -116,37 +117,17 @@ fn a_user_may_retry_without_a_key() {
 }
 
 #[test]
-fn a_user_may_give_up_at_the_first_timeout() {
-    let mut persona = flow(vec![enter(), check(5_000)]);
-    persona.habits.abandon = always();
-    let mut harness = Harness::registered(persona, waiting());
-    harness.until(9_000);
-    assert_eq!(
-        harness.take(),
-        [
-            "5500 abandoned 1 check",
-            "5500 finished",
-            "5500 > cancel 1.0",
-        ]
-    );
-    harness.answer(1, 0, &read(0));
-    assert!(harness.take().is_empty(), "nobody waits for it any more");
-}
-
-#[test]
-fn a_user_that_gives_up_does_so_within_a_minute() {
-    let mut persona = flow(vec![enter(), check(100_000)]);
-    persona.habits.abandon = always();
-    let mut harness = Harness::registered(persona, waiting());
-    harness.until(99_000);
-    assert_eq!(
-        harness.take(),
-        [
-            "60000 abandoned 1 check",
-            "60000 finished",
-            "60000 > cancel 1.0",
-        ]
-    );
+fn a_user_may_give_up_at_the_first_timeout_and_within_a_minute() {
+    for (wait, end) in [(5_000, 5_500), (100_000, 60_000)] {
+        let mut persona = flow(vec![enter(), check(wait)]);
+        persona.habits.abandon = always();
+        let mut harness = Harness::registered(persona, waiting());
+        harness.until(99_000);
+        let lines = ["abandoned 1 check", "finished", "> cancel 1.0"];
+        assert_eq!(harness.take(), lines.map(|line| format!("{end} {line}")));
+        harness.answer(1, 0, &read(0));
+        assert!(harness.take().is_empty(), "nobody waits for it any more");
+    }
 }
 
 #[test]
@@ -181,10 +162,10 @@ fn a_user_may_continue_without_an_answer() {
 
 #[test]
 fn manual_steps_do_not_wait() {
-    let mut harness = Harness::with_seed(sim_user::Script::Manual { stream: true }, 1);
+    let mut harness = Harness::by_hand();
     harness.manual(&enter());
     harness.answer(0, 0, &matched(1));
-    let typing = sim_model::plan::Step::Call(Verb::Plain(Plain::Typing));
+    let typing = Step::Call(Verb::Plain(Plain::Typing));
     let calls = [send("a"), typing, send("b")].map(|step| harness.manual(&step).unwrap().0);
     assert_eq!(calls, [1, 2, 3]);
     harness.until(500);
@@ -192,7 +173,7 @@ fn manual_steps_do_not_wait() {
         harness.take_with("retried"),
         ["500 retried 1", "500 retried 2", "500 retried 3"]
     );
-    let block = sim_model::plan::Step::Call(Verb::Plain(Plain::Block));
+    let block = Step::Call(Verb::Plain(Plain::Block));
     assert!(harness.manual(&block).is_some());
 }
 
@@ -200,16 +181,16 @@ fn manual_steps_do_not_wait() {
 fn habits_are_drawn_from_the_seed() {
     let run = |seed| {
         let mut persona = flow(vec![enter(), repeat(50, vec![send("hi"), think(10)])]);
-        let one_in_two = sim_model::draw::Ratio::new(1, 2).unwrap();
+        let one_in_two = Ratio::new(1, 2).unwrap();
         persona.habits = Habits {
-            second_stream: sim_model::draw::Ratio::NEVER,
-            stray: sim_model::draw::Ratio::NEVER,
+            second_stream: Ratio::NEVER,
+            stray: Ratio::NEVER,
             abandon: one_in_two,
             impatient: one_in_two,
             parallel: one_in_two,
             no_key: one_in_two,
             bare_check: one_in_two,
-            forget_handle: sim_model::draw::Ratio::new(1, 20).unwrap(),
+            forget_handle: Ratio::new(1, 20).unwrap(),
         };
         let script = sim_user::Script::Flow(std::sync::Arc::new(persona));
         let mut harness = Harness::with_seed(script, seed);

@@ -101,6 +101,17 @@ pub(crate) fn matched(room: u64) -> Outcome {
     }))
 }
 
+/// The answer to a claim in a room, whose stick another participant holds unless the place is 0.
+pub(crate) fn placed(room: u64, place: u32, epoch: u64) -> Outcome {
+    Ok(Response::Done(Reply::Stick {
+        holder: User(2),
+        lease_until: Time(0),
+        room: Room(room),
+        place,
+        epoch: Epoch(epoch),
+    }))
+}
+
 pub(crate) fn logged_in(room: u64) -> Outcome {
     Ok(Response::Done(Reply::LoggedIn {
         user: ME,
@@ -150,12 +161,8 @@ pub(crate) fn found(room: u64) -> Event {
 }
 
 pub(crate) fn message() -> Event {
-    message_of(User(8))
-}
-
-pub(crate) fn message_of(sender: User) -> Event {
     let body = Body::Message {
-        sender: Who::unnamed(sender),
+        sender: Who::unnamed(User(8)),
         text: "hello".into(),
         epoch: None,
     };
@@ -197,6 +204,11 @@ impl Harness {
         Self::with_seed(Script::Flow(Arc::new(persona)), 1)
     }
 
+    /// A user that performs single steps.
+    pub(crate) fn by_hand() -> Self {
+        Self::with_seed(Script::Manual { stream: true }, 1)
+    }
+
     pub(crate) fn with_seed(script: Script, seed: u64) -> Self {
         let user = VirtualUser::new(Agent(3), script, CLIENT, seed, "Ann".into());
         Self {
@@ -211,12 +223,8 @@ impl Harness {
         let mut harness = Self::new(persona);
         harness.start();
         harness.answer(0, 0, &outcome);
-        if harness
-            .log
-            .lines
-            .iter()
-            .any(|line| line.contains("> open 1"))
-        {
+        let mut lines = harness.take().into_iter();
+        if lines.any(|line| line.contains("> open 1")) {
             harness.opened(1);
         }
         harness.take();
@@ -269,17 +277,21 @@ impl Harness {
     }
 
     pub(crate) fn streamed<'a>(&mut self, seq: u64, event: impl Into<InboxEvent<'a>>) {
-        let event = event.into();
-        self.input(|user, now, log| {
-            user.handle_event(now, seq, now, event, DeliveryPath::Stream, log)
-        });
+        self.received(seq, event, DeliveryPath::Stream);
     }
 
     pub(crate) fn checked<'a>(&mut self, seq: u64, event: impl Into<InboxEvent<'a>>) {
+        self.received(seq, event, DeliveryPath::Check);
+    }
+
+    pub(crate) fn received<'a>(
+        &mut self,
+        seq: u64,
+        event: impl Into<InboxEvent<'a>>,
+        path: DeliveryPath,
+    ) {
         let event = event.into();
-        self.input(|user, now, log| {
-            user.handle_event(now, seq, now, event, DeliveryPath::Check, log)
-        });
+        self.input(|user, now, log| user.handle_event(now, seq, now, event, path, log));
     }
 
     pub(crate) fn opened(&mut self, stream: u32) {
@@ -332,18 +344,15 @@ impl Log {
                 key,
                 op,
             } => {
-                let key = key.map_or_else(String::new, |key| {
-                    format!(" key {}", number(&mut self.keys, key))
-                });
+                let key = key.map(|key| format!(" key {}", number(&mut self.keys, key)));
+                let key = key.unwrap_or_default();
                 let who = self.name(*who);
                 format!("request {}.{attempt} {}{who}{key}", call.0, show(op))
             }
             Action::Cancel { call, attempt } => format!("cancel {}.{attempt}", call.0),
             Action::OpenStream {
                 stream, who, after, ..
-            } => {
-                format!("open {stream} after {after}{}", self.name(*who))
-            }
+            } => format!("open {stream} after {after}{}", self.name(*who)),
             Action::CloseStream { stream } => format!("close {stream}"),
             Action::DropAll { .. } => "drop all".into(),
         };
@@ -396,11 +405,9 @@ impl Observer for Log {
                 call, op, intended, ..
             } => {
                 self.open.push(call);
-                let late = record.at.since(intended);
-                let late = if late == Span::ZERO {
-                    String::new()
-                } else {
-                    format!(" late by {late}")
+                let late = match record.at.since(intended) {
+                    Span::ZERO => String::new(),
+                    late => format!(" late by {late}"),
                 };
                 format!("called {} {}{late}", call.0, op.verb())
             }
@@ -409,9 +416,7 @@ impl Observer for Log {
                 call, op, outcome, ..
             } => {
                 self.close(call);
-                let result = outcome
-                    .as_ref()
-                    .map_or_else(|refusal| refusal.code, |_| "ok");
+                let result = outcome.as_ref().map_or_else(|no| no.code, |_| "ok");
                 format!("answered {} {} {result}", call.0, op.verb())
             }
             ClientEvent::AnsweredAgain { call, op, .. } => {

@@ -107,7 +107,7 @@ fn a_suspended_user_acts_late() {
 
 #[test]
 fn a_manual_user_disconnects_and_reconnects() {
-    let mut harness = Harness::with_seed(sim_user::Script::Manual { stream: true }, 1);
+    let mut harness = Harness::by_hand();
     harness.manual(&enter());
     harness.answer(0, 0, &waiting());
     harness.opened(1);

@@ -1,7 +1,5 @@
 //! Tests registering: the first call, taken names, lost handles.
 
-use sim_model::protocol::{Reply, Response, User};
-
 use crate::harness::*;
 
 #[test]
@@ -79,16 +77,7 @@ fn an_unknown_handle_is_dropped() {
     harness.answer(1, 0, &refused("unknown_handle"));
     assert_eq!(harness.user.identity(), None);
     harness.until(100);
-    let user = User(9);
-    harness.answer(
-        2,
-        0,
-        &Ok(Response::Done(Reply::Waiting {
-            estimated_wait: None,
-            user,
-            position: 1,
-        })),
-    );
+    harness.answer(2, 0, &waiting());
     assert_eq!(
         harness.take(),
         [

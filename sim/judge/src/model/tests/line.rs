@@ -24,11 +24,8 @@ fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
     for position in 7..40 {
         let mut model = s.model.clone();
         let owed = model.commit(position, secs(1), &entry);
-        let Ok(Reply::Matched { partner, .. }) = owed.outcome else {
-            panic!("{owed:?}");
-        };
         let index = usize::try_from(Draws::of(SEED, position).below(2)).unwrap();
-        assert_eq!(partner.id, [User(2), User(1)][index]);
+        assert_eq!(partner(&owed.outcome), [User(2), User(1)][index]);
         let overtaken = model.overtaken().get(&User(2)).copied();
         assert_eq!(overtaken, (index == 1).then_some(1));
         chosen[index] += 1;
@@ -50,17 +47,13 @@ fn interests_and_patience_decide_the_choice_of_a_partner() {
     // The second found no partner at 11 s, and keeps its place.
     assert_eq!(s.line(), [User(2)]);
     assert_eq!(s.model.estimated_wait(), Some(Span::secs(9)));
-    let Ok(Reply::Matched { partner, .. }) = s.enter(31, 'd', &[]) else {
-        panic!("the second accepts anyone");
-    };
-    assert_eq!(partner.id, User(2));
+    let matched = s.enter(31, 'd', &[]);
+    assert_eq!(partner(&matched), User(2), "the second accepts anyone");
     // A waiter with two shared interests is preferred to an earlier one with only one.
     s.enter(40, 'e', &["art"]).unwrap();
     s.enter(40, 'f', &["Go", "tea"]).unwrap();
-    let Ok(Reply::Matched { partner, .. }) = s.enter(41, 'g', &["GO", "art", "tea"]) else {
-        panic!("two wait that share interests");
-    };
-    assert_eq!(partner.id, User(6));
+    let matched = s.enter(41, 'g', &["GO", "art", "tea"]);
+    assert_eq!(partner(&matched), User(6));
     assert_eq!(s.model.overtaken().get(&User(5)), Some(&1));
 }
 
@@ -75,10 +68,8 @@ fn a_good_candidate_is_preferred_to_a_last_partner() {
         .unwrap();
     s.enter(2, 'b', &[]).unwrap();
     s.enter(2, 'c', &[]).unwrap();
-    let Ok(Reply::Matched { partner, .. }) = s.enter(3, 'a', &[]) else {
-        panic!("both wait");
-    };
-    assert_eq!(partner.id, User(3));
+    let matched = s.enter(3, 'a', &[]);
+    assert_eq!(partner(&matched), User(3));
     assert_eq!(s.model.overtaken().get(&User(2)), None);
 }
 
@@ -97,10 +88,7 @@ fn one_whose_handle_was_never_used_is_no_candidate_and_is_looked_for_at_its_firs
     assert_eq!(s.events(2, 0), [(5, 1, "chatroom.found")]);
     assert_eq!(s.line(), [User(1)]);
     assert_eq!(s.model.estimated_wait(), Some(Span::secs(4)));
-    assert_eq!(
-        s.call(6, 'a', Command::LeaveQueue),
-        Ok(Reply::LeftQueue {
-            left: WasWaiting::Yes
-        })
-    );
+    let left = WasWaiting::Yes;
+    let answer = s.call(6, 'a', Command::LeaveQueue);
+    assert_eq!(answer, Ok(Reply::LeftQueue { left }));
 }

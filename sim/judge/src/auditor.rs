@@ -5,15 +5,12 @@
 //! which they leave. So the auditor needs no guesses. It stops at the first difference, so that
 //! consequences of one bug are not reported as violations of other rules.
 
-mod acknowledgements;
 mod admission;
 mod answers;
 mod in_flight;
-mod lateness;
 mod log_waits;
 mod long_polls;
 mod number_map;
-mod pages;
 mod pipeline;
 mod recovery;
 
@@ -122,12 +119,8 @@ impl Auditor {
     #[cold]
     fn differ(&mut self, at: Time, difference: Difference) {
         self.found.get_or_insert_with(|| {
-            Box::new(Finding {
-                property: properties::owner(&difference, &self.model),
-                at,
-                users: difference.users(),
-                difference,
-            })
+            let property = properties::owner(&difference, &self.model);
+            Box::new(Finding::of(property, at, difference))
         });
     }
 

@@ -26,6 +26,18 @@ pub(crate) struct Finding {
     pub(crate) difference: Difference,
 }
 
+impl Finding {
+    /// A violation, which affects the participants of the difference.
+    pub(crate) fn of(property: Property, at: Time, difference: Difference) -> Self {
+        Self {
+            property,
+            at,
+            users: difference.users(),
+            difference,
+        }
+    }
+}
+
 /// The number of findings kept in full; further ones are only counted.
 const KEPT: usize = 100;
 
@@ -95,12 +107,7 @@ impl Findings {
     /// Records that two facts contradict each other.
     pub(crate) fn contradict(&mut self, property: Property, at: Time, facts: [Fact; 2]) {
         let difference = Difference::Witnessed(Box::new(facts));
-        self.add(Finding {
-            property,
-            at,
-            users: difference.users(),
-            difference,
-        });
+        self.add(Finding::of(property, at, difference));
     }
 
     /// Adds the findings of a second judge of the same run. Comparisons that it left unjudged count

@@ -107,15 +107,15 @@ impl Judge {
     }
 
     fn record_world(&mut self, record: &WorldRecord<'_>) {
-        if let (
-            Method::Audit(auditor),
-            WorldRecord::Sizes {
-                at,
-                sizes,
-                lists,
-                archived,
-            },
-        ) = (&mut self.method, *record)
+        let Method::Audit(auditor) = &mut self.method else {
+            return;
+        };
+        if let WorldRecord::Sizes {
+            at,
+            sizes,
+            lists,
+            archived,
+        } = *record
             && !self.findings.is_closed()
         {
             if let Some(lists) = lists {
@@ -265,12 +265,8 @@ impl Judge {
 
 fn take_violation(at: Time, cluster: &ClusterJudge, findings: &mut Findings) {
     if let Some(violation) = cluster.violations().first() {
-        findings.add(Finding {
-            property: violation.rule.property(),
-            at,
-            users: Vec::new(),
-            difference: Difference::Servers(violation.detail.clone()),
-        });
+        let difference = Difference::Servers(violation.detail.clone());
+        findings.add(Finding::of(violation.rule.property(), at, difference));
     }
 }
 

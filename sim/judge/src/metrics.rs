@@ -25,25 +25,22 @@
 mod charts;
 pub mod distribution;
 mod events;
-mod figures;
 mod groups;
-mod measurements;
 mod open;
 mod rooms;
 mod shares;
 pub mod throughput;
 mod verdict;
-mod waits;
 
 use std::collections::BTreeMap;
 
 use chat_types::Time;
 
+pub(crate) use self::distribution::Measurements;
 use self::groups::Groups;
 pub(crate) use self::groups::Sample;
-pub(crate) use self::measurements::Measurements;
+use self::open::{OpenCall, Waits};
 use self::shares::Shares;
-use self::waits::{OpenCall, Waits};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent, WorldRecord};
 use sim_model::messages_in_flight::{MessagesInFlight, Moment};
 use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};

@@ -7,7 +7,6 @@ mod draft;
 mod draws;
 mod gap;
 mod inbox;
-mod keys;
 mod line;
 mod listing;
 mod lost_life;
@@ -15,10 +14,8 @@ mod moderation;
 mod names;
 mod participant;
 mod presence;
-mod reading;
 mod registration;
 mod room;
-mod sizes;
 mod speech;
 mod stick;
 mod table;
@@ -45,11 +42,11 @@ pub(crate) use room::RoomState;
 
 use deadline::Deadlines;
 use draws::Draws;
-use keys::Remembered;
 use line::Line;
 use moderation::{Measure, StoredMeasures};
 use names::Naming;
 use participant::Participant;
+use participant::Remembered;
 use table::Table;
 
 /// The whole state of the specification. // 4.2
@@ -219,18 +216,17 @@ impl Model {
         if let Some(posted) = &mut self.posted {
             posted.clear();
         }
-        if let Entry::Resumed {
-            config, continuity, ..
-        } = entry
-        {
-            self.resume(at, config, *continuity); // 2.6
-            return owe(None, Ok(Reply::Done));
+        match entry {
+            Entry::Resumed {
+                config, continuity, ..
+            } => self.resume(at, config, *continuity), // 2.6
+            Entry::Stepped => self.step(at), // 2.8
+            Entry::Call { .. }
+            | Entry::Implied { .. }
+            | Entry::Operate { .. }
+            | Entry::Started { .. }
+            | Entry::Tick => self.pass(at), // 2.2 (1)
         }
-        if *entry == Entry::Stepped {
-            self.step(at); // 2.8
-            return owe(None, Ok(Reply::Done));
-        }
-        self.pass(at); // 2.2 (1)
         match entry {
             Entry::Call {
                 caller,
@@ -238,10 +234,7 @@ impl Model {
                 command,
             } => return self.call(*caller, *key, command),
             Entry::Implied { user, implied } => return self.imply(*user, *implied),
-            Entry::Operate { act, .. } => {
-                let outcome = self.operate(act);
-                return owe(None, outcome);
-            }
+            Entry::Operate { act, .. } => return owe(None, self.operate(act)),
             Entry::Started { config, .. } => self.config = config.as_ref().clone(),
             Entry::Tick | Entry::Resumed { .. } | Entry::Stepped => {}
         }
@@ -251,18 +244,21 @@ impl Model {
     /// A consequence of a participant's reads or streams. For an unknown number it has no effect, and
     /// the opening of a stream is refused. // 2.2 (2)
     fn imply(&mut self, user: User, implied: Implied) -> Owed {
-        let is_registered = self.is_registered(user);
+        if !self.is_registered(user) {
+            let is_opening = implied == Implied::OpenStream;
+            let refused = refuse_if(is_opening, refuse(Code::UnknownHandle));
+            return owe(None, refused.map(|()| Reply::Done));
+        }
         match implied {
-            Implied::OpenStream if is_registered => {
+            Implied::OpenStream => {
                 let outcome = self.using(user, |model| {
                     model.seen(user);
                     model.open_stream(user)
                 });
                 return owe(Some(user), outcome);
             }
-            Implied::OpenStream => return owe(None, Err(refuse(Code::UnknownHandle))),
-            Implied::CloseStream if is_registered => self.close_stream(user),
-            Implied::Seen { waiting } if is_registered => self.using(user, |model| {
+            Implied::CloseStream => self.close_stream(user),
+            Implied::Seen { waiting } => self.using(user, |model| {
                 model.seen(user);
                 if let Some(waited) = waiting {
                     model.waiting(user, waited);
@@ -272,11 +268,9 @@ impl Model {
                 acknowledged,
                 delivered,
             } => {
-                if let Some(participant) = self.participants.get_mut(user.0) {
-                    participant.inbox.read(acknowledged.0, delivered.0);
-                }
+                let inbox = &mut self.participant_mut(user).inbox;
+                inbox.read(acknowledged.0, delivered.0);
             }
-            Implied::CloseStream | Implied::Seen { .. } => {}
         }
         owe(None, Ok(Reply::Done))
     }

@@ -213,12 +213,9 @@ impl Reconciler {
             }
         }
         // What a reader acknowledges changes its gaps.
-        let reader = if let Some((user, Implied::Read { .. })) = entry.implied() {
-            Some(user)
-        } else {
-            None
-        };
-        for user in grown.into_iter().chain(reader) {
+        let implied = entry.implied().into_iter();
+        let reads = implied.filter(|(_, implied)| matches!(implied, Implied::Read { .. }));
+        for user in grown.into_iter().chain(reads.map(|(user, _)| user)) {
             self.compare(user, position);
         }
     }
@@ -399,12 +396,7 @@ fn nearest(
 }
 
 fn finding(model: &Model, at: Time, difference: Difference) -> Finding {
-    Finding {
-        property: properties::owner(&difference, model),
-        at,
-        users: difference.users(),
-        difference,
-    }
+    Finding::of(properties::owner(&difference, model), at, difference)
 }
 
 /// Whether a client received this answer. Estimates, timestamps and leases are rounded for clients.

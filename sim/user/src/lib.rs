@@ -19,7 +19,7 @@
 //! `flow.rs` holds the position in the flow, `steps.rs` performs a step, `calls.rs` keeps attempts
 //! and deadlines, `answers.rs` handles answers, `awaiting.rs` ends an `await`, `registration.rs`
 //! holds the client's identity, `stream.rs` its event stream, `inbox.rs` the received events,
-//! `rooms.rs` its rooms, `drain.rs` its end, and `waiting.rs` what keeps it from its end.
+//! `rooms.rs` its rooms, `drain.rs` its end, and `manual.rs` how its world drives and sees it.
 
 mod action;
 mod answers;
@@ -41,7 +41,6 @@ mod stream;
 mod texts;
 mod unawaited_events;
 mod unicode_texts;
-mod waiting;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

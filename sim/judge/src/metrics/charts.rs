@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chat_types::{Span, Time};
 
 use super::distribution::Distribution;
-use super::waits::{Waited, Waits};
+use super::open::{Waited, Waits};
 use super::{MICROS, Metrics};
 use sim_model::outcome::{Charts, Curve, UserWait, UserWaits};
 use sim_model::protocol::Agent;

@@ -6,7 +6,7 @@
 
 use chat_types::Time;
 
-use super::measurements::Measurements;
+use super::distribution::Measurements;
 use super::rooms::Rooms;
 use sim_model::outcome::{GroupResult, GroupResults, MOST_GROUPS, START};
 use sim_model::plan::{Metric, Plan, Workload};

@@ -63,13 +63,6 @@ pub(super) enum Measure {
     Banned,
 }
 
-/// Whether the public id is stored beside the name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum WithId {
-    Yes,
-    No,
-}
-
 impl StoredMeasures {
     /// The measure that applies to a look-alike of the name with these keys: a ban before a mute.
     pub(super) fn of_name(&self, keys: &BTreeSet<String>) -> Option<Measure> {
@@ -217,7 +210,7 @@ impl Model {
                 check_reason(reason)?;
                 self.check_user(*user)?;
                 let decreed = self.decree(Measure::Banned, reason);
-                self.keep(*user, decreed, WithId::Yes)?;
+                self.keep(*user, decreed, true)?;
                 self.forget(*user);
             }
             Operate::Unban { name } => {
@@ -258,14 +251,14 @@ impl Model {
 
     /// Stores the participant's handle and its chosen name, and if `with_id` says so its public id.
     /// // 11.4
-    fn keep(&mut self, user: User, decreed: Decreed, with_id: WithId) -> Result<(), Refusal> {
+    fn keep(&mut self, user: User, decreed: Decreed, with_id: bool) -> Result<(), Refusal> {
         let participant = self.participant(user);
         let (handle, who) = (participant.handle, Arc::clone(&participant.who));
         let name = participant.chosen.then_some(&who.name);
         // Names with the same folded form are one entry, with the keys of both.
         let mut chosen: BTreeMap<String, StoredName> = BTreeMap::new();
         let id = who.chosen_id.as_ref();
-        let id_too = id.filter(|_| with_id == WithId::Yes);
+        let id_too = id.filter(|_| with_id);
         for called in name.into_iter().chain(id_too) {
             let stored = chosen.entry(fold(called)).or_insert_with(|| StoredName {
                 spelled: (&**called).into(),
@@ -295,7 +288,7 @@ impl Model {
             let is_named = |name: &String| self.measures.names.contains_key(name);
             if let Some(kept) = kept.filter(|kept| !is_named(&kept.folded())) {
                 // Without space the mute is not stored.
-                let _ = self.keep(user, kept.decreed.clone(), WithId::No);
+                let _ = self.keep(user, kept.decreed.clone(), false);
             }
         } else if self.measures.of_name(&keys(&participant.who.name)) == Some(Measure::Muted) {
             self.participant_mut(user).muted = true;
@@ -309,7 +302,7 @@ impl Model {
         check_reason(reason)?;
         self.check_user(user)?;
         let decreed = self.decree(Measure::Muted, reason);
-        self.keep(user, decreed, WithId::Yes)?;
+        self.keep(user, decreed, true)?;
         self.participant_mut(user).muted = true;
         self.silence(user, reason);
         Ok(())

@@ -46,21 +46,11 @@ fn facts(difference: &Difference) -> (Sentence, Sentence) {
         Difference::Batch { owed, seen } => both(owed, seen),
         Difference::Taken { owed, .. } => both(owed, &"put in a batch for the journal"),
         Difference::Entry { call, entry } => both(call, &(entry, call.caller)),
-        Difference::Size {
-            size: seen,
-            limit: owed,
-            ..
-        }
-        | Difference::Kept {
-            owed, size: seen, ..
-        }
-        | Difference::Position { owed, seen }
-        | Difference::Damaged { owed, seen, .. }
-        | Difference::GivenAgain(GivenAgain {
-            given: owed,
-            next: seen,
-            ..
-        }) => both(owed, seen),
+        Difference::Size { size, limit, .. } => both(limit, size),
+        Difference::Kept { owed, size, .. } => both(owed, size),
+        Difference::Position { owed, seen } => both(owed, seen),
+        Difference::Damaged { owed, seen, .. } => both(owed, seen),
+        Difference::GivenAgain(numbers) => both(&numbers.given, &numbers.next),
         Difference::AcceptedLoss { owed, seen, .. } => both(owed, seen),
         Difference::Redecided { before, after, .. } => both(before, after),
         Difference::Unjournaled { said, .. } => {

@@ -29,13 +29,9 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
         let mut views: BTreeMap<Room, ReaderView> = BTreeMap::new();
         for (seq, (room, room_seq)) in &participant.inbox {
             let view = views.entry(*room).or_default();
-            let what = observations
-                .seen((*room, *room_seq))
-                .map(|seen| &seen.event.body);
-            view.events.insert(
-                *room_seq,
-                what.and_then(|what| membership_change(what, *reader)),
-            );
+            let seen = observations.seen((*room, *room_seq));
+            let is_member = seen.and_then(|seen| is_member_after(&seen.event.body, *reader));
+            view.events.insert(*room_seq, is_member);
             if *seq <= participant.complete {
                 view.reached = view.reached.max(*room_seq);
             }
@@ -95,27 +91,18 @@ fn messages(observations: &Witness) -> Messages {
 /// One room, as seen in one reader's inbox.
 #[derive(Default)]
 struct ReaderView {
-    /// By position of the room: how the event changes the reader's membership.
-    events: BTreeMap<u64, Option<MembershipChange>>,
+    /// By position of the room: whether the reader is a member from the event on, if it changes that.
+    events: BTreeMap<u64, Option<bool>>,
     /// The last position within the complete part of the inbox.
     reached: u64,
-}
-
-/// A change of the reader's membership in the room.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum MembershipChange {
-    Begins,
-    Ends,
 }
 
 impl ReaderView {
     /// Whether the reader was a member at this position, as far as known, or received its event.
     fn is_owed(&self, room_seq: u64) -> bool {
-        let before = self.events.range(..room_seq).rev();
-        let membership_change = before
-            .filter_map(|(_, membership_change)| *membership_change)
-            .next();
-        membership_change == Some(MembershipChange::Begins) || self.events.contains_key(&room_seq)
+        let mut before = self.events.range(..room_seq).rev();
+        let is_member = before.find_map(|(_, is_member)| *is_member);
+        is_member == Some(true) || self.events.contains_key(&room_seq)
     }
 }
 
@@ -123,13 +110,13 @@ impl ReaderView {
     clippy::wildcard_enum_match_arm,
     reason = "no other event changes who is a member"
 )]
-fn membership_change(what: &Body, reader: User) -> Option<MembershipChange> {
-    let (who, change) = match what {
-        Body::Found(_) => return Some(MembershipChange::Begins),
-        Body::PartnerDisconnected(_) | Body::Closed { .. } => return Some(MembershipChange::Ends),
-        Body::Joined(who) => (who, MembershipChange::Begins),
-        Body::Left(who) | Body::Kicked { user: who, .. } => (who, MembershipChange::Ends),
+fn is_member_after(what: &Body, reader: User) -> Option<bool> {
+    let (who, is_member) = match what {
+        Body::Found(_) => return Some(true),
+        Body::PartnerDisconnected(_) | Body::Closed { .. } => return Some(false),
+        Body::Joined(who) => (who, true),
+        Body::Left(who) | Body::Kicked { user: who, .. } => (who, false),
         _ => return None,
     };
-    (who.id == reader).then_some(change)
+    (who.id == reader).then_some(is_member)
 }

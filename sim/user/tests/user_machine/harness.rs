@@ -243,6 +243,18 @@ impl Harness {
         lines
     }
 
+    /// Checks the lines since the last call.
+    #[track_caller]
+    pub(crate) fn shows<const LINES: usize>(&mut self, lines: [&str; LINES]) {
+        assert_eq!(self.take(), lines);
+    }
+
+    /// Checks the lines since the last call that contain `part`.
+    #[track_caller]
+    pub(crate) fn shows_of<const LINES: usize>(&mut self, part: &str, lines: [&str; LINES]) {
+        assert_eq!(self.take_with(part), lines);
+    }
+
     /// Advances the clock to this millisecond.
     pub(crate) fn until(&mut self, ms: u64) {
         let end = Time(ms * 1_000);

@@ -46,17 +46,14 @@ fn an_unregistered_user_may_register_again() {
     let steps = vec![enter(), Step::Call(Verb::Plain(Plain::Unregister)), enter()];
     let mut harness = Harness::registered(flow(steps), waiting());
     harness.answer(1, 0, &Ok(Response::Done(Reply::Done)));
-    assert_eq!(
-        harness.take(),
-        [
-            "0 answered 1 unregister ok",
-            "0 stream closed",
-            "0 forgot 7",
-            "0 called 2 enter_queue",
-            "0 > drop all",
-            "0 > request 2.0 enter_queue Ann as new 1 key 2",
-        ]
-    );
+    harness.shows([
+        "0 answered 1 unregister ok",
+        "0 stream closed",
+        "0 forgot 7",
+        "0 called 2 enter_queue",
+        "0 > drop all",
+        "0 > request 2.0 enter_queue Ann as new 1 key 2",
+    ]);
 }
 
 #[test]
@@ -86,7 +83,7 @@ fn a_failed_second_stream_closes_the_first() {
     harness.opened(1);
     harness.take();
     harness.closed(2, Some("rate_limited"));
-    assert_eq!(harness.take(), ["0 stream closed", "0 > close 1"]);
+    harness.shows(["0 stream closed", "0 > close 1"]);
 }
 
 #[test]
@@ -112,10 +109,7 @@ fn a_user_reopens_its_stream_before_draining() {
     harness.until(4_900);
     assert_eq!(harness.take_with("check"), [""; 0]);
     harness.until(5_000);
-    assert_eq!(
-        harness.take_with("request"),
-        ["5000 > request 1.0 check after 2 wait 0s as 0"]
-    );
+    harness.shows_of("request", ["5000 > request 1.0 check after 2 wait 0s as 0"]);
     harness.answer(1, 0, &read(2));
     assert!(harness.user.is_done());
 }
@@ -131,8 +125,5 @@ fn a_check_names_the_secret_by_which_it_reads() {
     let steps = vec![enter(), step(ReadBy::Handle), step(ReadBy::ReaderId)];
     let mut harness = Harness::registered(flow(steps), waiting());
     harness.answer(1, 0, &read(0));
-    assert_eq!(
-        harness.take_with("request"),
-        ["0 > request 2.0 check by reader as 0"]
-    );
+    harness.shows_of("request", ["0 > request 2.0 check by reader as 0"]);
 }

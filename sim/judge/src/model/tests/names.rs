@@ -9,26 +9,10 @@ const USE: Command = Command::LeaveQueue;
 #[test]
 fn names_are_well_formed_and_not_reserved() {
     let mut s = Script::new(|_| {});
-    for name in [
-        "Вob",
-        "Ηolly",
-        "Ꭱita",
-        "SYSТEМ",
-        "SEᎡVEᎡ",
-        "Server\u{70f}",
-        "Server:",
-        "Operator",
-        "you",
-        "the server",
-        "ser-ver bot",
-        "ADMlN",
-        "🦀",
-        "?!",
-        "\u{301}Ann",
-        "a\u{301}\u{301}\u{301}\u{301}\u{301}",
-        "🅰nn",
-        "Ann-Анна",
-    ] {
+    let names = "Вob/Ηolly/Ꭱita/SYSТEМ/SEᎡVEᎡ/Server\u{70f}/\
+        Server:/Operator/you/the server/ser-ver bot/ADMlN/\
+        🦀/?!/\u{301}Ann/a\u{301}\u{301}\u{301}\u{301}\u{301}/🅰nn/Ann-Анна";
+    for name in names.split('/') {
         assert_eq!(s.refused(0, 'a', login(name)), "name_not_allowed", "{name}");
     }
     s.call(0, 'a', login("Alice")).unwrap();

@@ -10,7 +10,6 @@ mod answers;
 mod in_flight;
 mod log_waits;
 mod long_polls;
-mod number_map;
 mod pipeline;
 mod recovery;
 
@@ -20,7 +19,7 @@ use std::sync::Arc;
 use chat_types::{Continuity, Time};
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Code, Decided, OpKind, Outcome, Refusal, Reply, Response, User};
+use sim_model::protocol::{Code, Decided, OpKind, Outcome, Refusal, Reply, Response, Room, User};
 use sim_model::server::{BatchEntry, Call, Entry, Implied, ServerRecord, Ticket};
 
 use crate::comparison::{Comparison, ComparisonCounts};
@@ -33,13 +32,12 @@ use self::admission::Admission;
 use self::in_flight::{InFlight, Pending, Stage};
 use self::log_waits::LogWaits;
 use self::long_polls::{LongPolls, WaitEvent};
-use self::number_map::NumberMap;
 use self::pipeline::{Pipeline, is_same};
 
 /// Audits the records of one server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Auditor {
-    model: Model,
+    pub(crate) model: Model,
     in_flight: InFlight,
     long_polls: LongPolls,
     pipeline: Pipeline,
@@ -47,7 +45,7 @@ pub(crate) struct Auditor {
     admission: Admission,
     tally: ComparisonCounts,
     /// The `room_seq` up to which each room's order was shown to any of its members.
-    shown: NumberMap<u64>,
+    shown: BTreeMap<Room, u64>,
     /// The highest limit of each collection so far.
     limits: BTreeMap<&'static str, u64>,
     /// The position of the last entry.
@@ -63,7 +61,7 @@ pub(crate) struct Auditor {
     /// Whether no other server can own the chat.
     has_lease: bool,
     /// The first difference, if there was one. Almost always absent, and large.
-    found: Option<Box<Finding>>,
+    pub(crate) found: Option<Box<Finding>>,
 }
 
 impl Auditor {
@@ -84,15 +82,6 @@ impl Auditor {
         let mut auditor = Self::new(plan);
         auditor.pipeline.handle_crash();
         auditor
-    }
-
-    pub(crate) const fn model(&self) -> &Model {
-        &self.model
-    }
-
-    /// Returns the first difference, once.
-    pub(crate) fn take_found(&mut self) -> Option<Box<Finding>> {
-        self.found.take()
     }
 
     /// Adds all comparisons to the checks of the properties.
@@ -137,7 +126,7 @@ impl Auditor {
                 from,
                 ask,
             } => self.handle_call(at, ticket, from, ask),
-            ServerRecord::Seeded { seed, .. } => self.model.seeded(seed),
+            ServerRecord::Seeded { seed, .. } => self.model.seed = seed,
             ServerRecord::Committed {
                 position,
                 at,
@@ -173,7 +162,7 @@ impl Auditor {
             ServerRecord::Gone { at, ticket } => self.gone(at, ticket),
             ServerRecord::Appending { at, batch } => self.handle_append(at, batch),
             ServerRecord::AppendFailed { at } => self.append_failed(at),
-            ServerRecord::AppendUnknown { .. } => self.pipeline.halt(),
+            ServerRecord::AppendUnknown { .. } => self.pipeline.is_halted = true,
             ServerRecord::Woken { at } => self.woken(at),
             ServerRecord::Excused { at } => self.excused_at = at,
             ServerRecord::ClockStepped { at } => self.pipeline.step(at),
@@ -187,7 +176,7 @@ impl Auditor {
             ServerRecord::RecoveredDamaged { .. } | ServerRecord::StartRefused { .. } => {
                 self.handle_damage(record);
             }
-            ServerRecord::Stopping { .. } => self.pipeline.stop(),
+            ServerRecord::Stopping { .. } => self.pipeline.is_stopping = true,
             ServerRecord::Finished { at } => self.handle_finish(at),
             ServerRecord::Restarted {
                 at,
@@ -219,7 +208,7 @@ impl Auditor {
     /// The server looked at its timers.
     fn woken(&mut self, at: Time) {
         self.in_flight.release(at);
-        while let Some(ripe) = self.long_polls.pop(self.model.config(), at) {
+        while let Some(ripe) = self.long_polls.pop(&self.model.config, at) {
             match ripe {
                 WaitEvent::Over(ticket) => self.in_flight.end_wait(at, ticket),
                 WaitEvent::Beat(user, waiting) => self.pipeline.beat(at, user, waiting),
@@ -242,10 +231,10 @@ impl Auditor {
     /// A batch was formed: it holds all waiting entries in their order, up to the limit.
     fn handle_append(&mut self, at: Time, batch: &[BatchEntry]) {
         self.log_waits.cover();
-        let max_batch = self.model.config().max_batch as usize;
+        let max_batch = self.model.config.max_batch as usize;
         let first = self.pipeline.form(at, max_batch);
         for (place, seen) in (first..).zip(batch) {
-            let owed = self.pipeline.in_flight(place);
+            let owed = self.pipeline.in_flight.get(place);
             let is_owed = match (owed, seen) {
                 (Some(BatchEntry::Own(owed)), BatchEntry::Own(seen)) => is_same(owed, seen),
                 (owed, seen) => owed == Some(seen),
@@ -265,7 +254,7 @@ impl Auditor {
             self.differ(at, difference);
             return;
         }
-        if let Some(left_out) = self.pipeline.in_flight(first + batch.len()) {
+        if let Some(left_out) = self.pipeline.in_flight.get(first + batch.len()) {
             let owed = Some(self.batch_item(left_out));
             self.differ(at, Difference::Batch { owed, seen: None });
         }
@@ -290,11 +279,6 @@ impl Auditor {
             BatchEntry::Call(id) => BatchItem::Call(self.in_flight.call(*id).map(Pending::summary)),
             BatchEntry::Own(entry) => BatchItem::Own(entry.clone()),
         }
-    }
-
-    /// The run is over: everything that is due by now is late.
-    pub(crate) fn finish(&mut self, now: Time) {
-        self.look_for_late(now);
     }
 
     /// Processes one entry, which has effect from `since` on. Returns the participants whose inboxes
@@ -343,7 +327,7 @@ impl Auditor {
         {
             self.pipeline.imply(since, user, Implied::CloseStream);
         }
-        for user in self.model.take_forgotten() {
+        for user in std::mem::take(&mut self.model.forgotten) {
             self.in_flight
                 .forgotten(since, user, &Err(unknown_handle()));
             self.long_polls.end(user);
@@ -357,7 +341,7 @@ impl Auditor {
             }
             self.in_flight.handle_growth(since, user);
         }
-        if self.pipeline.is_batch_whole() {
+        if self.pipeline.in_flight.is_empty() {
             self.notices_leave(since);
         }
         grown
@@ -366,7 +350,7 @@ impl Auditor {
     /// The whole batch is applied: each room's notices go to the streams that are open now, of its
     /// current members, however long the batch waited for the log.
     fn notices_leave(&mut self, at: Time) {
-        for (room, notice) in self.model.take_noticed() {
+        for (room, notice) in std::mem::take(&mut self.model.noticed) {
             for (member, _) in self.model.members(room) {
                 let mut kept = self.model.notices(room, member, notice.at);
                 if kept.any(|kept| *kept == notice) {

@@ -1,4 +1,5 @@
-//! Two facts that should be equal but differ: the expected and the observed one.
+//! Two facts that should be equal but differ: the expected and the observed one; or the two that a
+//! witness's finding cites.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +9,6 @@ use sim_model::listing::Listed;
 use sim_model::protocol::{Decided, Notice, OpKind, Outcome, Refusal, Reply, Room, User};
 use sim_model::server::{Call, Entry, Gap, JournalState};
 
-use crate::fact::Fact;
 use crate::model::{Body, Deadline, Event, GivenAgain, Inbox};
 
 /// Two facts that differ.
@@ -391,5 +391,37 @@ fn details(what: &Body) -> (Option<&str>, Option<Epoch>, Option<u64>) {
         | Body::Left(_)
         | Body::Away(_)
         | Body::Back(_) => (None, None, None),
+    }
+}
+
+/// One fact from the clients' histories, or the rule that a fact breaks. A finding cites two that
+/// contradict each other.
+#[derive(Clone, Debug)]
+pub(crate) enum Fact {
+    /// The reader received the event at this position of its inbox.
+    Received(User, u64, Event),
+    /// The answer to the sender's send or push has this `room_seq`.
+    Accepted(User, Room, u64),
+    /// The answer to the participant's call of this verb.
+    Answered(User, &'static str, Outcome),
+    /// The reader has neither an event nor a gap at this position of its inbox.
+    Vacant(User, u64),
+    /// The reader, a member, read past this `room_seq` and has no event with it.
+    Absent(User, Room, u64),
+    /// A rule of the protocol that the other fact breaks.
+    Rule(&'static str),
+}
+
+impl Fact {
+    /// The affected participant.
+    pub(crate) const fn user(&self) -> Option<User> {
+        match self {
+            Self::Received(user, ..)
+            | Self::Accepted(user, ..)
+            | Self::Answered(user, ..)
+            | Self::Vacant(user, _)
+            | Self::Absent(user, ..) => Some(*user),
+            Self::Rule(_) => None,
+        }
     }
 }

@@ -10,7 +10,7 @@ use sim_model::plan::Plan;
 use sim_model::protocol::User;
 
 use crate::difference::Difference;
-use crate::fact::Fact;
+use crate::difference::Fact;
 use crate::sentence::Sentence;
 
 /// One violation: the property, the time, and the two facts that differ.
@@ -46,7 +46,8 @@ const KEPT: usize = 100;
 pub(crate) struct Findings {
     counts: [Count; PROPERTIES.len()],
     kept: Vec<Finding>,
-    is_closed: bool,
+    /// Whether a difference was found: its consequences are not judged.
+    pub(crate) is_closed: bool,
 }
 
 /// The counts of one property.
@@ -128,11 +129,6 @@ impl Findings {
     /// The number of violations of the property.
     pub(crate) const fn broken(&self, property: Property) -> u64 {
         self.counts[property as usize].broken
-    }
-
-    /// Whether a difference was found: its consequences are not judged.
-    pub(crate) const fn is_closed(&self) -> bool {
-        self.is_closed
     }
 
     /// The result of each property of the plan.

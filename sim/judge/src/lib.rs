@@ -15,7 +15,6 @@ pub mod cluster;
 mod comparison;
 mod counts;
 mod difference;
-mod fact;
 mod findings;
 mod judge;
 pub mod metrics;

@@ -22,7 +22,6 @@
 //! - `unanswered`: calls that had no answer when their client gave them up, or when the run ended.
 //! - `left_out`: users that called, and never became participants.
 
-mod charts;
 pub mod distribution;
 mod events;
 mod groups;

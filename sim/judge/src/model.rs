@@ -3,13 +3,11 @@
 
 mod breaks;
 mod deadline;
-mod draft;
 mod draws;
 mod gap;
 mod inbox;
 mod line;
 mod listing;
-mod lost_life;
 mod moderation;
 mod names;
 mod participant;
@@ -35,8 +33,8 @@ use sim_model::protocol::{Code, Decided, Notice, Refusal, Reply, Room, User};
 
 pub(crate) use chat_types::{Body, Event};
 pub(crate) use deadline::Deadline;
+pub(crate) use deadline::{GivenAgain, Numbered};
 pub(crate) use inbox::{Inbox, PageLimits, read};
-pub(crate) use lost_life::{GivenAgain, Numbered};
 pub(crate) use presence::State;
 pub(crate) use room::RoomState;
 
@@ -52,8 +50,8 @@ use table::Table;
 /// The whole state of the specification. // 4.2
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
-    config: Config,
-    now: Time,
+    pub(crate) config: Config,
+    pub(crate) now: Time,
     participants: Table<Participant>,
     handles: FxHashMap<SecretHash, User>,
     readers: FxHashMap<SecretHash, User>,
@@ -64,17 +62,20 @@ pub(crate) struct Model {
     room_names: BTreeMap<String, Room>,
     line: Line,
     /// The seed of the draws, and the position of the latest entry. // 15
-    seed: u64,
+    pub(crate) seed: u64,
     position: u64,
     /// The number of registered participants of each address.
     by_address: BTreeMap<u64, u32>,
     measures: StoredMeasures,
     reports: VecDeque<Report>,
     deadlines: Deadlines,
-    overtaken: BTreeMap<User, u64>,
+    /// The most times that each participant was overtaken during one wait in the queue: a later
+    /// candidate was chosen before it.
+    pub(crate) overtaken: BTreeMap<User, u64>,
     grown: Vec<User>,
-    noticed: Vec<(Room, Notice)>,
-    forgotten: Vec<User>,
+    /// The notices sent and the participants forgotten since they were last taken, in their order.
+    pub(crate) noticed: Vec<(Room, Notice)>,
+    pub(crate) forgotten: Vec<User>,
     /// The events that the latest entry caused, in order.
     posted: Option<Vec<Arc<Event>>>,
     /// Whether a life was lost before. // 2.7
@@ -131,32 +132,9 @@ impl Model {
         }
     }
 
-    /// Sets the seed of the draws, before the first entry. // 15
-    pub(crate) const fn seeded(&mut self, seed: u64) {
-        self.seed = seed;
-    }
-
-    /// The model of the same server with an empty journal, and this configuration.
-    pub(crate) fn begun_anew(&self, config: &Config) -> Self {
-        Self {
-            seed: self.seed,
-            ..Self::new(config)
-        }
-    }
-
     /// The draws of the latest entry. // 15
     fn draws(&self) -> Draws {
         Draws::of(self.seed, self.position)
-    }
-
-    /// The model's current instant. // 0
-    pub(crate) const fn now(&self) -> Time {
-        self.now
-    }
-
-    /// The configuration that is valid now.
-    pub(crate) const fn config(&self) -> &Config {
-        &self.config
     }
 
     /// The participant of a handle.
@@ -186,16 +164,6 @@ impl Model {
             None => false,
         });
         grown
-    }
-
-    /// Notices sent since the last call, in their order.
-    pub(crate) fn take_noticed(&mut self) -> Vec<(Room, Notice)> {
-        std::mem::take(&mut self.noticed)
-    }
-
-    /// Participants forgotten since the last call, in their order.
-    pub(crate) fn take_forgotten(&mut self) -> Vec<User> {
-        std::mem::take(&mut self.forgotten)
     }
 
     /// The events of all rooms that the latest entry caused, in order; none without `collect_posted`.

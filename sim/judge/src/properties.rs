@@ -345,7 +345,7 @@ const RULES: [Rule; 25] = [
                 Reply::Waiting { position, .. } => Some(*position),
                 _ => None,
             };
-            model.config().matching == Matching::Fifo
+            model.config.matching == Matching::Fifo
                 && (partners_differ(difference) || decided_otherwise(difference, place))
         },
         ..Rule::NONE

@@ -39,7 +39,7 @@ use crate::properties;
 /// Compares the histories of a run's clients with the journal of their server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reconciler {
-    auditor: Auditor,
+    pub(crate) auditor: Auditor,
     /// The beginning of the run, by the server's clock.
     began: Time,
     clients: BTreeMap<User, Client>,
@@ -53,7 +53,7 @@ pub(crate) struct Reconciler {
     tally: ComparisonCounts,
     /// Answers whose instants are in no journal.
     unjudged: u64,
-    found: Option<Box<Finding>>,
+    pub(crate) found: Option<Box<Finding>>,
 }
 
 /// What the client of one participant received, and is not yet compared.
@@ -85,10 +85,6 @@ impl Reconciler {
             began,
             ..Self::default()
         }
-    }
-
-    pub(crate) const fn model(&self) -> &Model {
-        self.auditor.model()
     }
 
     /// Keeps what a client received.
@@ -177,7 +173,7 @@ impl Reconciler {
         let grown = self
             .auditor
             .committed((position, at), at, (entry, None, said));
-        if let Some(mut found) = self.auditor.take_found() {
+        if let Some(mut found) = self.auditor.found.take() {
             found.at = Time(found.at.since(self.began).0);
             self.found = Some(found);
             return;
@@ -222,7 +218,7 @@ impl Reconciler {
 
     /// The clock steps: of each break whose answer is held, one answer has later figures.
     fn leave_held_unjudged(&mut self) {
-        let now = self.auditor.model().now();
+        let now = self.auditor.model.now;
         for client in self.clients.values_mut() {
             for (until, verb) in std::mem::take(&mut client.held) {
                 let is_its = |(_, of, _): &(Time, &str, Reply)| *of == verb;
@@ -242,7 +238,7 @@ impl Reconciler {
             return None;
         };
         let handle = caller.handle();
-        let user = self.auditor.model().user_of(handle)?;
+        let user = self.auditor.model.user_of(handle)?;
         if let Some(before) = self.handles.insert(handle, user).filter(|one| *one != user) {
             self.ambiguous.extend([before, user]);
         }
@@ -254,7 +250,7 @@ impl Reconciler {
         let Some(client) = self.clients.get_mut(&user) else {
             return;
         };
-        let Some(inbox) = self.auditor.model().inbox(user) else {
+        let Some(inbox) = self.auditor.model.inbox(user) else {
             return;
         };
         let gaps = client.gaps.len();
@@ -279,7 +275,7 @@ impl Reconciler {
             .events
             .range(client.compared + 1..)
             .map(|(seq, _)| *seq);
-        let received = received.take_while(|seq| *seq <= inbox.end());
+        let received = received.take_while(|seq| *seq <= inbox.end);
         let places: BTreeSet<u64> = owed.chain(received).collect();
         for seq in places {
             let owed = inbox.event(seq);
@@ -289,7 +285,7 @@ impl Reconciler {
                 self.tally.add(Comparison::of_event(&seen.body));
                 if !owed.is_some_and(|owed| is_as(owed, &seen, user)) {
                     let difference = Difference::Event(place(seq, Some(seen)));
-                    let finding = finding(self.auditor.model(), received_at, difference);
+                    let finding = finding(&self.auditor.model, received_at, difference);
                     client.differs.get_or_insert(finding);
                 }
             } else if client.drained.is_some_and(|(_, cursor)| cursor < seq) && owed.is_some() {
@@ -297,7 +293,7 @@ impl Reconciler {
                 client.unread.get_or_insert_with(unread);
             }
         }
-        client.compared = inbox.end();
+        client.compared = inbox.end;
     }
 
     /// Whether the journal so far has an equal for all that clients received.
@@ -309,7 +305,7 @@ impl Reconciler {
 
     /// The journal is read to its end: what is left has no equal in it.
     pub(crate) fn finish(&mut self, findings: &mut Findings) {
-        let model = self.auditor.model();
+        let model = &self.auditor.model;
         let known = Known::new(std::mem::take(&mut self.known));
         let mut found = Vec::new();
         for (reader, client) in std::mem::take(&mut self.clients) {
@@ -343,16 +339,12 @@ impl Reconciler {
             }
         }
         let first = found.into_iter().min_by_key(|finding| finding.at);
-        if let Some(first) = first.filter(|_| !findings.is_closed()) {
+        if let Some(first) = first.filter(|_| !findings.is_closed) {
             self.found = Some(Box::new(first));
         }
         self.auditor.count(findings);
         properties::count(&self.tally, findings);
         findings.leave_unjudged(Property::Outcomes, self.unjudged);
-    }
-
-    pub(crate) fn take_found(&mut self) -> Option<Box<Finding>> {
-        self.found.take()
     }
 }
 

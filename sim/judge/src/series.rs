@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 
+use crate::counts::speaks;
 use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, of_distribution};
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
 use sim_model::plan::{Figure, Metric, Threshold};
-use sim_model::protocol::{
-    Agent, Body, InboxEvent, Membership, Op, OpKind, Outcome, Reply, Response,
-};
+use sim_model::protocol::{Agent, Body, InboxEvent, Membership, Op, Outcome, Reply, Response};
 use sim_model::user_name::{UserName, is_numbered};
 
 /// The most buckets. A run that outgrows them gets buckets of twice the length.
@@ -475,10 +474,6 @@ impl SeriesRecorder {
             | WorldRecord::Sizes { .. } => {}
         }
     }
-}
-
-const fn speaks(op: &Op) -> bool {
-    matches!(op.kind(), OpKind::Send | OpKind::Push)
 }
 
 fn milliseconds(span: Span) -> f64 {

@@ -22,8 +22,6 @@ mod stick;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::collections::BTreeMap;
-
 use crate::comparison::Comparison;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Record};
@@ -31,7 +29,7 @@ use sim_model::protocol::{Answer, Body, Op, OpKind, Read, Reply, Response, User}
 
 use crate::findings::{Findings, Property};
 
-use crate::fact::Fact;
+use crate::difference::Fact;
 
 use arrivals::Arrival;
 pub(crate) use observations::Witness;
@@ -158,7 +156,7 @@ impl Witness {
         reason = "all other events are judged"
     )]
     fn leave_unjudged(&self, findings: &mut Findings) {
-        for seen in self.rooms.values().flat_map(BTreeMap::values) {
+        for seen in self.rooms.values() {
             let property = match Comparison::of_event(&seen.event.body) {
                 Comparison::Found => Property::FifoMatching,
                 Comparison::Moderated => Property::Moderation,

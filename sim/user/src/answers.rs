@@ -98,7 +98,7 @@ impl VirtualUser {
         outcome: Option<&Outcome>,
         o: &mut impl Observer,
     ) {
-        let arrivals = self.inbox.arrivals();
+        let arrivals = self.inbox.arrivals;
         if let Activity::Calling { call: waited } = self.activity
             && waited == call.id
         {
@@ -123,7 +123,7 @@ impl VirtualUser {
     /// Records what an answer says about the client's rooms.
     fn learn_rooms(&mut self, op: &Op, outcome: &Outcome) {
         match outcome {
-            Ok(Response::Done(Reply::Waiting { .. })) => self.rooms.wait(),
+            Ok(Response::Done(Reply::Waiting { .. })) => self.rooms.is_deserted = false,
             Ok(Response::Done(Reply::Matched { room, partner, .. })) => {
                 self.rooms.find(*room, Some(partner.id));
             }

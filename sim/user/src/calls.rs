@@ -1,15 +1,14 @@
-//! Calls in flight: their attempts, their deadlines, and the ones just answered.
+//! Calls in flight: their attempts, the pauses between these, their deadlines, and the calls just
+//! answered.
 
 use std::collections::VecDeque;
 
 use chat_types::{Span, Time};
-
 use sim_model::history::Retry;
 use sim_model::plan::Client;
 use sim_model::protocol::{CallId, Op, Outcome};
 
 use super::Credential;
-use super::backoff::pause;
 
 /// The number of answered calls whose operation is kept for the report of a second answer. Second
 /// answers follow within seconds; later ones are ignored.
@@ -81,10 +80,11 @@ pub(super) struct Calls {
         clippy::vec_box,
         reason = "a call is large, and moves between owners more often than it is read"
     )]
-    open: Vec<Box<Call>>,
+    pub(super) open: Vec<Box<Call>>,
     /// The latest answered ones, the oldest first.
     answered: VecDeque<(CallId, Op)>,
-    made: u32,
+    /// The number of calls that were ever made.
+    pub(super) made: u32,
 }
 
 impl Calls {
@@ -92,16 +92,6 @@ impl Calls {
     pub(super) fn due(&self) -> Time {
         let due = self.open.iter().map(|call| call.wakes_at()).min();
         due.unwrap_or(Time::MAX)
-    }
-
-    /// The number of calls in flight.
-    pub(super) fn len(&self) -> usize {
-        self.open.len()
-    }
-
-    /// Whether no call is in flight.
-    pub(super) fn is_empty(&self) -> bool {
-        self.open.is_empty()
     }
 
     /// Whether a call in flight may still register the client.
@@ -115,11 +105,6 @@ impl Calls {
         let id = CallId(self.made);
         self.made += 1;
         id
-    }
-
-    /// Whether no call was ever made.
-    pub(super) const fn none_made(&self) -> bool {
-        self.made == 0
     }
 
     /// Adds a call that was sent.
@@ -230,5 +215,45 @@ impl Calls {
     pub(super) fn remembered(&self, id: CallId) -> Option<&Op> {
         let (_, op) = self.answered.iter().find(|(answered, _)| *answered == id)?;
         Some(op)
+    }
+}
+
+/// The shortest pause. It makes time advance even if a server asks for no pause at all.
+const SHORTEST: Span = Span::millis(1);
+
+/// The pause after attempt number `attempt`, from 0: the client's timeout, multiplied by its factor
+/// for each attempt, up to its longest. The first pause always equals the timeout.
+pub(super) fn pause(client: &Client, attempt: u32) -> Span {
+    let factor = u64::from(client.backoff.max(1)).saturating_pow(attempt);
+    let longest = client.max.max(client.timeout);
+    client.timeout.times(factor).min(longest).max(SHORTEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_up_to_the_longest() {
+        let client = Client {
+            timeout: Span::millis(500),
+            backoff: 2,
+            max: Span::secs(8),
+            attempts: 8,
+        };
+        let all: Vec<u64> = (0..7).map(|n| pause(&client, n).as_millis()).collect();
+        assert_eq!(all, [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
+        assert_eq!(pause(&client, u32::MAX), Span::secs(8));
+    }
+
+    #[test]
+    fn a_pause_is_never_zero() {
+        let client = Client {
+            timeout: Span::ZERO,
+            backoff: 0,
+            max: Span::ZERO,
+            attempts: 1,
+        };
+        assert_eq!(pause(&client, 3), Span::millis(1));
     }
 }

@@ -17,22 +17,19 @@
 //! ```
 //!
 //! `flow.rs` holds the position in the flow, `steps.rs` performs a step, `calls.rs` keeps attempts
-//! and deadlines, `answers.rs` handles answers, `awaiting.rs` ends an `await`, `registration.rs`
+//! and deadlines, `answers.rs` handles answers, `awaiting.rs` ends an `await` and the user, `registration.rs`
 //! holds the client's identity, `stream.rs` its event stream, `inbox.rs` the received events,
-//! `rooms.rs` its rooms, `drain.rs` its end, and `manual.rs` how its world drives and sees it.
+//! `rooms.rs` its rooms, and `manual.rs` how its world drives and sees it.
 
 mod action;
 mod answers;
 pub mod arrivals;
 mod awaiting;
-mod backoff;
 mod calls;
-mod drain;
 mod flow;
 mod inbox;
 mod manual;
 mod names;
-mod poll;
 mod registration;
 mod rooms;
 mod steps;
@@ -54,8 +51,8 @@ use sim_model::protocol::{Agent, CallId, Code, InboxEvent, Op, Outcome, Refusal,
 
 pub use action::{Action, Credential};
 use awaiting::Awaiting;
+use awaiting::Draining;
 use calls::Calls;
-use drain::Draining;
 use flow::{Cursor, Pace};
 use inbox::Inbox;
 use rooms::Rooms;
@@ -358,7 +355,7 @@ impl VirtualUser {
         if let Some(stream) = self.stream.close_first(now) {
             self.actions.push_back(Action::CloseStream { stream });
         }
-        if self.stream.renewal_due() <= now {
+        if self.stream.renewal_due <= now {
             self.renew_stream(now, o);
         }
         if let Activity::Thinking { until, .. } = self.activity
@@ -411,8 +408,8 @@ impl VirtualUser {
                 if !self.look_whether_heard(now, awaiting, o) {
                     return;
                 }
-            } else if matches!(self.activity, Activity::Settling) && self.calls.is_empty() {
-                let cut_short = self.cursor.is_cut_short();
+            } else if matches!(self.activity, Activity::Settling) && self.calls.open.is_empty() {
+                let cut_short = self.cursor.cut_short;
                 self.record(now, ClientEvent::Finished { cut_short }, o);
                 self.activity = Activity::Finished;
             } else if matches!(self.activity, Activity::Finished) && self.pace == Pace::Hurried {

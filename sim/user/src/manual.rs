@@ -64,7 +64,7 @@ impl VirtualUser {
     #[must_use]
     pub fn is_done(&self) -> bool {
         let is_drained = matches!(self.activity, Activity::Drained);
-        self.is_vanished() || is_drained && self.calls.is_empty()
+        self.is_vanished() || is_drained && self.calls.open.is_empty()
     }
 
     /// Its name in the scenario, whatever name it uses now.

@@ -208,7 +208,7 @@ impl VirtualUser {
 
     /// Opens a fresh stream for a client that reads only its stream, to receive what is left.
     pub(super) fn reopen_stream(&mut self, now: Time, o: &mut impl Observer) {
-        let stream = self.stream.generation();
+        let stream = self.stream.generation;
         let first = self.stream.drop_first();
         if self.drop_link(now, o) {
             self.close_streams(first, stream);

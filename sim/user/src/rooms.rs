@@ -30,7 +30,7 @@ pub(super) struct Rooms {
     /// The newest room whose match was counted. Room ids are assigned in order.
     newest_match: Option<Room>,
     /// Whether the last room is over, and the client has not looked for another.
-    is_deserted: bool,
+    pub(super) is_deserted: bool,
     /// Whether the client was away since the last query: it received the event that it came back.
     was_away: bool,
     claim: Claim,
@@ -80,19 +80,9 @@ impl Rooms {
         self.partner.or(self.speaker)
     }
 
-    /// Whether no other member can send anything.
-    pub(super) fn is_deserted(&self) -> bool {
-        self.is_deserted
-    }
-
     /// Whether the client was away since the last call of this method.
     pub(super) fn take_absence(&mut self) -> bool {
         std::mem::take(&mut self.was_away)
-    }
-
-    /// Records that the client waits in the queue: events can be expected again.
-    pub(super) fn wait(&mut self) {
-        self.is_deserted = false;
     }
 
     /// Records a match. The first of its answer and its event counts as `chatroom.found`. A gap
@@ -165,7 +155,7 @@ impl Rooms {
     /// Whether no grant can be expected: the latest claim ended without one, or the client is in no
     /// room.
     pub(super) fn is_claim_over(&self) -> bool {
-        self.claim == Claim::Ended || self.is_deserted()
+        self.claim == Claim::Ended || self.is_deserted
     }
 
     /// Records the answer to a claim that the client holds the stick. It may announce the grant, or
@@ -278,13 +268,13 @@ mod tests {
         assert_eq!((rooms.current(), rooms.is_in_one()), (Some(Room(2)), false));
         rooms.end(Some(Room(2)));
         assert_eq!((rooms.current(), rooms.is_in_one()), (Some(Room(1)), true));
-        assert!(!rooms.is_deserted());
+        assert!(!rooms.is_deserted);
         rooms.end(None);
         assert_eq!((rooms.current(), rooms.is_in_one()), (Some(Room(2)), false));
-        assert!(rooms.is_deserted());
-        rooms.wait();
+        assert!(rooms.is_deserted);
+        rooms.is_deserted = false;
         rooms.end(Some(Room(2)));
-        assert!(!rooms.is_deserted(), "an old end says nothing of today");
+        assert!(!rooms.is_deserted, "an old end says nothing of today");
     }
 
     #[test]
@@ -292,7 +282,7 @@ mod tests {
         let mut rooms = Rooms::default();
         rooms.end(Some(Room(4)));
         rooms.find(Room(4), Some(User(1)));
-        assert_eq!((rooms.is_in_one(), rooms.is_deserted()), (false, true));
+        assert_eq!((rooms.is_in_one(), rooms.is_deserted), (false, true));
         rooms.find(Room(4), Some(User(1)));
         assert!(rooms.unawaited.consume(Kind::FOUND) && !rooms.unawaited.consume(Kind::FOUND));
         rooms.find(Room(5), Some(User(1)));

@@ -10,7 +10,7 @@ use sim_model::protocol::{
     ArgumentSource, CallId, Command, EnterQueue, Epoch, Op, Read, ReadBy, Room, User,
 };
 
-use super::backoff::pause;
+use super::calls::pause;
 use super::calls::{Call, Stage};
 use super::flow::Pace;
 use super::{Action, Activity, Credential, Script, VirtualUser, texts, unicode_texts};
@@ -89,7 +89,7 @@ impl VirtualUser {
         }
         // A registering user has no handle for another call before its answer.
         let goes_on = registered
-            && self.calls.len() < MOST_IN_FLIGHT
+            && self.calls.open.len() < MOST_IN_FLIGHT
             && self.draw.chance(self.habits.parallel);
         if !goes_on {
             self.activity = Activity::Calling { call };

@@ -11,7 +11,6 @@ use sim_model::protocol::{
 use sim_model::server::{Call, Caller, Reader, RequestKey, SecretHash, Ticket};
 
 use super::in_flight::{Pending, Stage, held_until, name_of};
-use super::number_map::NumberMap;
 use super::{Auditor, answered, unknown_handle};
 use crate::comparison::Comparison;
 use crate::model::{Owed, refuse_if};
@@ -26,9 +25,9 @@ const SHARE_RETRY: Span = Span::secs(1);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Admission {
     limits: Config,
-    users: NumberMap<Time>,
+    users: FxHashMap<User, Time>,
     /// The buckets of readers with reader ids.
-    readers: NumberMap<Time>,
+    readers: FxHashMap<User, Time>,
     addresses: FxHashMap<u64, Time>,
     registrations: FxHashMap<u64, Time>,
 }
@@ -42,21 +41,25 @@ impl Admission {
     }
 
     pub(super) fn forget(&mut self, user: User) {
-        *self.users.get_mut(user.0) = Time(0);
-        *self.readers.get_mut(user.0) = Time(0);
+        self.users.remove(&user);
+        self.readers.remove(&user);
     }
 
     /// Charges the buckets of a reader with the participant's reader id. // 13.2
     fn charge_reader(&mut self, at: Time, from: u64, user: User) -> Result<(), Refusal> {
         self.charge_address(at, from)?;
-        charge(self.readers.get_mut(user.0), at, self.limits.rate_limit)
+        charge(
+            self.readers.entry(user).or_default(),
+            at,
+            self.limits.rate_limit,
+        )
     }
 
     /// Charges the buckets of a call. // 13.1 (5)
     fn charge(&mut self, at: Time, from: u64, user: Option<User>) -> Result<(), Refusal> {
         self.charge_address(at, from)?;
         let (full, limit) = match user {
-            Some(user) => (self.users.get_mut(user.0), self.limits.rate_limit),
+            Some(user) => (self.users.entry(user).or_default(), self.limits.rate_limit),
             None => {
                 let full = self.registrations.entry(from).or_default();
                 (full, self.limits.registration_rate_limit)
@@ -147,7 +150,7 @@ impl Auditor {
             .takes_new()
             .and_then(|()| self.admission.charge(at, from, user));
         if is_charged.is_ok()
-            && let Some(refusal) = too_long(command, self.model.config())
+            && let Some(refusal) = too_long(command, &self.model.config)
         {
             return Stage::Owed(Err(refusal), at);
         }
@@ -204,7 +207,7 @@ impl Auditor {
             None => Earlier::None,
             Some((first, call)) => {
                 let is_same = command_of(&call.ask) == command_of(ask);
-                let has_room = self.in_flight.joined() < self.model.config().max_pending as usize
+                let has_room = self.in_flight.joined < self.model.config.max_pending as usize
                     && (!is_break(ask) || self.holds_one_more(user).is_ok());
                 if is_same && has_room {
                     return Stage::Joined(first);
@@ -236,7 +239,7 @@ impl Auditor {
             // It opens at once, or is refused. // 12.7
             self.admission.charge_reader(at, from, user)?;
             self.cursor(user, after)?;
-            let most = self.model.config().max_streams as usize;
+            let most = self.model.config.max_streams as usize;
             let refusal = retryable(Code::RateLimited, SHARE_RETRY);
             refuse_if(self.in_flight.peeking(user) >= most, refusal)?;
             return Ok(Stage::Owed(Ok(Response::Streaming), at));
@@ -291,9 +294,9 @@ impl Auditor {
         if let Some(retry_after) = self.pipeline.closed_for(at) {
             return Err(retryable(Code::StorageUnavailable, retry_after));
         }
-        let most = self.model.config().max_pending as usize;
+        let most = self.model.config.max_pending as usize;
         let refusal = retryable(Code::Overloaded, OVERLOADED);
-        refuse_if(self.pipeline.waiting() >= most, refusal)
+        refuse_if(self.pipeline.proposed.len() >= most, refusal)
     }
 
     /// The participant that reads from this address. // 13.1 (1) to (4)
@@ -310,13 +313,13 @@ impl Auditor {
 
     /// Whether the server accepts new calls. // 13.1 (4)
     fn takes_new(&self) -> Result<(), Refusal> {
-        refuse_if(self.pipeline.is_stopping(), Refusal::of(Code::ShuttingDown))
+        refuse_if(self.pipeline.is_stopping, Refusal::of(Code::ShuttingDown))
     }
 
     /// Whether one more answer to a break can be delayed. // 13.1 (7)
     fn holds_one_more(&self, user: Option<User>) -> Result<(), Refusal> {
         let is_its = |call: &&Pending| user.is_some() && call.user == user;
-        let (config, held) = (self.model.config(), self.in_flight.held().count());
+        let (config, held) = (&self.model.config, self.in_flight.held().count());
         let share = self.in_flight.held().filter(is_its).count();
         let beyond_share = retryable(Code::RateLimited, SHARE_RETRY);
         refuse_if(share >= config.max_held_each as usize, beyond_share)?;

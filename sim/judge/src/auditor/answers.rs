@@ -171,12 +171,12 @@ impl Auditor {
         if let Some(earlier) = self.long_polls.end(user) {
             self.in_flight.end_wait(at, earlier);
         }
-        let wait = wait.min(self.model.config().max_wait);
+        let wait = wait.min(self.model.config.max_wait);
         let end = self.model.inbox_end(user);
         let waits = wait > Span::ZERO && start >= end;
         if waits {
             self.long_polls
-                .wait(self.model.config(), user, ticket, (at, at + wait));
+                .wait(&self.model.config, user, ticket, (at, at + wait));
         }
         let due_at = (!waits).then_some(at);
         Ok(Stage::Reading { start, due_at })
@@ -196,7 +196,7 @@ impl Auditor {
 
     /// The position after which a check reads.
     fn start(&self, user: User, after: Option<u64>) -> u64 {
-        let committed = self.model.inbox(user).map_or(0, Inbox::delivered);
+        let committed = self.model.inbox(user).map_or(0, |inbox| inbox.delivered);
         after.unwrap_or_else(|| self.pipeline.acknowledgements.delivered(user, committed))
     }
 
@@ -262,7 +262,7 @@ impl Auditor {
 
     /// Events leave on a stream.
     pub(super) fn handle_push(&mut self, at: Time, ticket: Ticket, page: &Page) {
-        let Some(stream) = self.in_flight.stream(ticket) else {
+        let Some(stream) = self.in_flight.streams.get(&ticket) else {
             self.differ(at, Difference::Unsolicited(Unsolicited::Page));
             return;
         };
@@ -293,7 +293,7 @@ impl Auditor {
 
     /// The limits of a page for which this number of events was requested.
     fn most(&self, events: usize) -> PageLimits {
-        let config = self.model.config();
+        let config = &self.model.config;
         PageLimits {
             events: events.min(config.max_answer as usize),
             bytes: config.max_answer_bytes as usize,
@@ -329,7 +329,7 @@ impl Auditor {
         }
         for (_, event) in &page.events {
             self.tally.add(Comparison::of_event(&event.body));
-            let shown = self.shown.get_mut(event.room.0);
+            let shown = self.shown.entry(event.room).or_default();
             *shown = event.room_seq.0.max(*shown);
         }
     }

@@ -8,7 +8,6 @@ use sim_model::protocol::{Notice, Outcome, Reply, Response, Room, User};
 use sim_model::server::{Call, Reader, RequestKey, SecretHash, Ticket};
 
 use super::admission::{is_break, is_peeking};
-use super::number_map::NumberMap;
 use crate::difference::{CallSummary, Due};
 
 /// One unanswered call.
@@ -91,8 +90,8 @@ type Noticed = (Time, User, (Room, Notice));
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight {
     calls: BTreeMap<Ticket, Pending>,
-    streams: BTreeMap<Ticket, Stream>,
-    streams_of: NumberMap<Vec<Ticket>>,
+    pub(super) streams: BTreeMap<Ticket, Stream>,
+    streams_of: BTreeMap<User, Vec<Ticket>>,
     /// What must be served before time advances; some of it may be served already.
     due: VecDeque<(Time, Ticket)>,
     /// Delayed answers, by the instant at which they leave.
@@ -100,7 +99,7 @@ pub(super) struct InFlight {
     /// Notices for open streams, in their order.
     noticed: BTreeMap<Ticket, VecDeque<Noticed>>,
     /// The number of calls that joined others.
-    joined: usize,
+    pub(super) joined: usize,
     /// Whether the server has finished its accepted calls, and stops.
     pub(super) is_finished: bool,
 }
@@ -113,11 +112,6 @@ impl InFlight {
     fn calls_that(&self, are_meant: impl Fn(&Pending) -> bool) -> Vec<Ticket> {
         let meant = self.calls.iter().filter(|(_, call)| are_meant(call));
         meant.map(|(ticket, _)| *ticket).collect()
-    }
-
-    /// The number of calls that joined others.
-    pub(super) const fn joined(&self) -> usize {
-        self.joined
     }
 
     /// The breaks whose answers are delayed, or may be.
@@ -183,7 +177,7 @@ impl InFlight {
 
     /// The participant's streams have new events to carry.
     pub(super) fn handle_growth(&mut self, at: Time, user: User) {
-        for ticket in self.streams_of.all(user.0) {
+        for ticket in self.streams_of.get(&user).into_iter().flatten() {
             if let Some(stream) = self.streams.get_mut(ticket)
                 && !std::mem::replace(&mut stream.is_behind, true)
             {
@@ -203,7 +197,7 @@ impl InFlight {
             })
         };
         let opening = self.due.iter().map(|(_, ticket)| *ticket).filter(opens);
-        let open = self.streams_of.all(user.0).iter().copied();
+        let open = self.streams_of.get(&user).into_iter().flatten().copied();
         for ticket in open.chain(opening) {
             let noticed = self.noticed.entry(ticket).or_default();
             noticed.push_back((at, user, (room, notice.clone())));
@@ -339,7 +333,7 @@ impl InFlight {
                 && is_peeking(&call.ask)
                 && matches!(call.stage, Stage::Owed(Ok(_), _))
         };
-        let open = self.streams_of.all(user.0).iter();
+        let open = self.streams_of.get(&user).into_iter().flatten();
         let open = open.filter_map(|ticket| self.streams.get(ticket));
         open.filter(|stream| matches!(stream.reader, Reader::ReaderId(_)))
             .count()
@@ -362,12 +356,8 @@ impl InFlight {
             is_over: false,
         };
         self.due.push_back((at, ticket));
-        self.streams_of.get_mut(user.0).push(ticket);
+        self.streams_of.entry(user).or_default().push(ticket);
         self.streams.insert(ticket, stream);
-    }
-
-    pub(super) fn stream(&self, ticket: Ticket) -> Option<&Stream> {
-        self.streams.get(&ticket)
     }
 
     /// A page left on a stream.
@@ -392,7 +382,7 @@ impl InFlight {
     pub(super) fn end(&mut self, ticket: Ticket) -> Option<(User, Reader)> {
         let Stream { user, reader, .. } = self.streams.remove(&ticket)?;
         self.noticed.remove(&ticket);
-        let streams = self.streams_of.get_mut(user.0);
+        let streams = self.streams_of.entry(user).or_default();
         streams.retain(|stream| *stream != ticket);
         Some((user, reader))
     }
@@ -418,7 +408,7 @@ impl InFlight {
     /// The participant is forgotten: its waiting check and its delayed answers are refused now, and
     /// its streams end.
     pub(super) fn forgotten(&mut self, at: Time, user: User, refusal: &Outcome) {
-        for ticket in self.streams_of.all(user.0) {
+        for ticket in self.streams_of.get(&user).into_iter().flatten() {
             if let Some(stream) = self.streams.get_mut(ticket) {
                 stream.is_over = true;
                 self.due.push_back((at, *ticket));

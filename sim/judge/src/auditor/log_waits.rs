@@ -95,7 +95,7 @@ impl Auditor {
     /// earlier attempt has no answer yet. A server that stops gives back what arrives. // 13.5
     pub(super) fn is_admitted_later(&self, at: Time, ask: &Call, user: Option<User>) -> bool {
         let reads = matches!(ask, Call::Read { .. }) || is_peeking(ask);
-        reads || self.pipeline.is_stopping() || self.repeats_unanswered(at, ask, user)
+        reads || self.pipeline.is_stopping || self.repeats_unanswered(at, ask, user)
     }
 
     fn repeats_unanswered(&self, at: Time, ask: &Call, user: Option<User>) -> bool {
@@ -167,7 +167,7 @@ impl Auditor {
             return;
         };
         let is_owed = !waited || self.has_lease;
-        if is_owed && !(self.waits_for_log() && self.pipeline.is_stopping()) {
+        if is_owed && !(self.waits_for_log() && self.pipeline.is_stopping) {
             let due = Due::Answer(call.summary());
             self.differ(at, Difference::Late { due, since: at });
         }
@@ -187,7 +187,7 @@ impl Auditor {
     }
 
     /// Reports what was due before `at` and has not happened.
-    pub(super) fn look_for_late(&mut self, at: Time) {
+    pub(crate) fn look_for_late(&mut self, at: Time) {
         // Most records have the instant of the one before.
         if at != self.looked_at && self.pipeline.is_up() {
             self.looked_at = at;
@@ -244,7 +244,8 @@ impl Auditor {
             return None;
         };
         let owed = self.model.inbox(user)?.event(after + 1)?;
-        if self.shown.get(owed.room.0) >= owed.room_seq.0 {
+        let shown = self.shown.get(&owed.room);
+        if shown.is_some_and(|shown| *shown >= owed.room_seq.0) {
             return None;
         }
         let owed = Some(Arc::clone(owed));
@@ -259,7 +260,10 @@ impl Auditor {
 
     /// What is due while no entry waits.
     fn reading_or_deadline(&self, since: Time) -> Due {
-        match (self.model.next_deadline(), self.pipeline.oldest_reader()) {
+        match (
+            self.model.next_deadline(),
+            self.pipeline.acknowledgements.oldest(),
+        ) {
             (Some((at, deadline)), reader) if at <= since || reader.is_none() => {
                 Due::Deadline(deadline)
             }

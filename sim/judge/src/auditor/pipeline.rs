@@ -1,14 +1,12 @@
 //! The path of entries into the journal (docs/protocol.md, 9.5 and 13): waiting entries, those that
 //! reads imply, the content of the next batch, and the time by which it must be formed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use chat_types::{Config, Continuity, Seq, Span, Time};
 use sim_model::protocol::User;
 use sim_model::server::{BatchEntry, Entry, Implied, Ticket};
-
-use super::number_map::NumberMap;
 
 /// The pause after the first failed append, and the longest pause after several.
 const FIRST_PAUSE: Span = Span::millis(100);
@@ -29,16 +27,16 @@ enum Journal {
 /// Entries that wait for the journal, and the batch in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pipeline {
-    proposed: VecDeque<(Time, BatchEntry)>,
-    in_flight: VecDeque<BatchEntry>,
+    pub(super) proposed: VecDeque<(Time, BatchEntry)>,
+    pub(super) in_flight: VecDeque<BatchEntry>,
     pub(super) acknowledgements: Acknowledgements,
     journal: Journal,
     /// Whether the outcome of the batch in flight is unknown.
-    is_halted: bool,
+    pub(super) is_halted: bool,
     /// Whether a record that is no batch is on its way into the log.
     is_busy: bool,
     /// Whether the server accepts no new calls.
-    is_stopping: bool,
+    pub(super) is_stopping: bool,
     /// Since when the clock's step is to be written.
     stepped_at: Option<Time>,
     /// The instant since when no batch is in flight.
@@ -118,11 +116,6 @@ impl Pipeline {
         }
     }
 
-    /// The number of entries that wait for a batch.
-    pub(super) fn waiting(&self) -> usize {
-        self.proposed.len()
-    }
-
     /// Whether the numbers of a lost life are still to be passed. // 2.7
     pub(super) fn passes_lost_numbers(&self) -> bool {
         let continuity = Continuity::Broken;
@@ -180,11 +173,6 @@ impl Pipeline {
         first
     }
 
-    /// The entry at this index of the batch in flight.
-    pub(super) fn in_flight(&self, place: usize) -> Option<&BatchEntry> {
-        self.in_flight.get(place)
-    }
-
     /// A tick is in flight at this index.
     pub(super) fn tick(&mut self, place: usize) {
         self.in_flight.insert(place, BatchEntry::Own(Entry::Tick));
@@ -199,11 +187,6 @@ impl Pipeline {
             self.free_since = at;
         }
         entry
-    }
-
-    /// Whether all entries of the batch are committed.
-    pub(super) fn is_batch_whole(&self) -> bool {
-        self.in_flight.is_empty()
     }
 
     /// The append failed: returns the calls of the batch, and the pause. What reads imply arises
@@ -244,24 +227,10 @@ impl Pipeline {
         (calls, pause)
     }
 
-    /// The server accepts no new calls from now on.
-    pub(super) const fn stop(&mut self) {
-        self.is_stopping = true;
-    }
-
-    pub(super) const fn is_stopping(&self) -> bool {
-        self.is_stopping
-    }
-
     /// A record that is no batch is on its way into the log, or has arrived.
     pub(super) const fn set_busy(&mut self, at: Time, busy: bool) {
         self.is_busy = busy;
         self.free_since = at;
-    }
-
-    /// The outcome of the append is unknown.
-    pub(super) const fn halt(&mut self) {
-        self.is_halted = true;
     }
 
     /// When a batch must be formed at the latest, given the next deadline of the state, and the
@@ -315,11 +284,6 @@ impl Pipeline {
             Some(BatchEntry::Own(Entry::Implied { user, implied }))
         })
     }
-
-    /// The participant whose acknowledgement waits longest, and whether it also has a *seen* entry.
-    pub(super) fn oldest_reader(&self) -> Option<(User, bool)> {
-        self.acknowledgements.oldest()
-    }
 }
 
 /// Whether the server's own entry is the expected one, whichever version wrote it under whichever seed.
@@ -366,7 +330,7 @@ impl ReadState {
 /// How far all participants have read since the server started.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acknowledgements {
-    states: NumberMap<ReadState>,
+    states: BTreeMap<User, ReadState>,
     /// Participants with implied entries that are not in a batch, in the order in which they arose.
     waiting: VecDeque<User>,
     due: Option<Time>,
@@ -375,7 +339,8 @@ pub(super) struct Acknowledgements {
 impl Acknowledgements {
     /// The position after which a check without a cursor reads; `committed` is the inbox's own.
     pub(super) fn delivered(&self, user: User, committed: u64) -> u64 {
-        committed.max(self.states.get(user.0).delivered)
+        let state = self.states.get(&user);
+        state.map_or(committed, |state| state.delivered.max(committed))
     }
 
     /// The participant made a sign of life.
@@ -406,7 +371,7 @@ impl Acknowledgements {
     }
 
     fn note(&mut self, at: Time, user: User, change: impl FnOnce(&mut ReadState)) {
-        let state = self.states.get_mut(user.0);
+        let state = self.states.entry(user).or_default();
         let waited = state.has_read || state.is_seen;
         change(state);
         if !waited && (state.has_read || state.is_seen) {
@@ -416,7 +381,7 @@ impl Acknowledgements {
     }
 
     pub(super) fn forget(&mut self, user: User) {
-        *self.states.get_mut(user.0) = ReadState::default();
+        self.states.remove(&user);
         self.waiting.retain(|waiting| *waiting != user);
         if self.waiting.is_empty() {
             self.due = None;
@@ -432,13 +397,13 @@ impl Acknowledgements {
     /// The participant that waits longest, and whether it also has a *seen* entry.
     pub(super) fn oldest(&self) -> Option<(User, bool)> {
         let user = *self.waiting.front()?;
-        Some((user, self.states.get(user.0).is_seen))
+        Some((user, self.states.get(&user)?.is_seen))
     }
 
     /// The implied entry that waits longest.
     pub(super) fn first(&self) -> Option<(User, Implied)> {
         let user = *self.waiting.front()?;
-        let state = self.states.get(user.0);
+        let state = self.states.get(&user)?;
         let implied = match state.is_seen {
             true => Implied::Seen { waiting: None },
             false => state.read(),
@@ -450,7 +415,7 @@ impl Acknowledgements {
     pub(super) fn take(&mut self, participants: usize, mut give: impl FnMut(User, Implied)) {
         for _ in 0..participants.min(self.waiting.len()) {
             let user = self.waiting.pop_front().unwrap_or_default();
-            let state = self.states.get_mut(user.0);
+            let state = self.states.entry(user).or_default();
             if std::mem::take(&mut state.is_seen) {
                 give(user, Implied::Seen { waiting: None });
             }

@@ -11,6 +11,7 @@ use super::long_polls::LongPolls;
 use super::pipeline::Pipeline;
 use crate::comparison::Comparison;
 use crate::difference::Difference;
+use crate::model::Model;
 
 impl Auditor {
     /// The server went down, and every call and stream with it.
@@ -30,7 +31,9 @@ impl Auditor {
         self.recovered = true;
         if self.position == 0 {
             // The journal is empty, so there was no earlier configuration.
-            self.model = self.model.begun_anew(config);
+            let seed = self.model.seed;
+            self.model = Model::new(config);
+            self.model.seed = seed;
         }
         self.admission = Admission::new(config);
         self.pipeline = Pipeline::started(config, at, self.position == 0, continuity);

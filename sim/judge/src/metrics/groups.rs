@@ -86,7 +86,7 @@ pub(super) struct Groups {
     phases: Vec<Group>,
     /// The end of each phase, and its group.
     ends: Vec<(Time, u16)>,
-    rooms: Rooms,
+    pub(super) rooms: Rooms,
 }
 
 impl Groups {
@@ -167,11 +167,6 @@ impl Groups {
     /// The measurements of a persona, and the number of its refused calls.
     pub(super) fn of_persona(&self, name: &str) -> Option<&Group> {
         self.personas.iter().find(|group| group.name == name)
-    }
-
-    /// The run of this seed is over: keeps the rooms with the longest latencies.
-    pub(super) fn end(&mut self, seed: u64) {
-        self.rooms.end(seed);
     }
 
     /// Adds the measurements of another seed of the plan.

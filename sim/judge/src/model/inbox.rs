@@ -13,8 +13,10 @@ use super::gap::Losses;
 /// The events of one participant. // 12.1
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inbox {
-    end: u64,
-    delivered: u64,
+    /// The `seq` of the last event; 0 at first.
+    pub(crate) end: u64,
+    /// The position up to which events were delivered, as far as the journal knows.
+    pub(crate) delivered: u64,
     /// In the order of their positions.
     kept: VecDeque<(u64, Arc<Event>)>,
     /// The events removed by the limit.
@@ -55,19 +57,9 @@ pub(crate) fn read(page: &Page) -> (Page, bool) {
 }
 
 impl Inbox {
-    /// The `seq` of the last event; 0 at first.
-    pub(crate) const fn end(&self) -> u64 {
-        self.end
-    }
-
     /// The number of kept events.
     pub(super) fn len(&self) -> usize {
         self.kept.len()
-    }
-
-    /// The position up to which events were delivered, as far as the journal knows.
-    pub(crate) const fn delivered(&self) -> u64 {
-        self.delivered
     }
 
     /// The event of this `seq`, if it is kept.

@@ -33,7 +33,7 @@ pub(super) struct Line {
 #[derive(Clone, Debug)]
 pub(super) struct Waiter {
     pub(super) user: User,
-    since: Time,
+    pub(super) since: Time,
     interests: Interests,
     /// When its patience ends; `None` for a waiter that does not insist.
     patience: Option<Time>,
@@ -42,21 +42,6 @@ pub(super) struct Waiter {
 }
 
 impl Line {
-    pub(super) fn len(&self) -> usize {
-        self.waiters.len()
-    }
-
-    /// Since when the first one waits.
-    pub(super) fn first_since(&self) -> Option<Time> {
-        self.waiters.values().next().map(|waiter| waiter.since)
-    }
-
-    /// Since when the waiter with this ticket waits.
-    pub(super) fn since(&self, ticket: u64) -> Option<Time> {
-        let waiter = self.waiters.get(&ticket)?;
-        Some(waiter.since)
-    }
-
     fn measure(&mut self, wait: Span) {
         if self.waits.len() == MEASURED {
             self.waits.pop_front();
@@ -71,12 +56,6 @@ impl Model {
         let waits = &self.line.waits;
         let sum: u64 = waits.iter().map(|wait| wait.0).sum();
         sum.checked_div(waits.len() as u64).map(Span)
-    }
-
-    /// The most times that each participant was overtaken during one wait in the queue: a later
-    /// candidate was chosen before it.
-    pub(crate) fn overtaken(&self) -> &BTreeMap<User, u64> {
-        &self.overtaken
     }
 
     /// Parses interests. // 6.2
@@ -117,7 +96,7 @@ impl Model {
                 !partners.is_empty()
             })
         };
-        let is_full = self.line.len() >= most as usize && !has_partner();
+        let is_full = self.line.waiters.len() >= most as usize && !has_partner();
         refuse_if(is_full, refuse_at(Code::QueueFull, most))
     }
 
@@ -162,7 +141,8 @@ impl Model {
         self.stand_in_line(user, interests, insists);
         Ok(Reply::Waiting {
             user,
-            position: u32::try_from(self.line.len()).expect("the line has at most max_queue"),
+            position: u32::try_from(self.line.waiters.len())
+                .expect("the line has at most max_queue"),
             estimated_wait: self.estimated_wait(),
         })
     }

@@ -12,7 +12,6 @@ use sim_model::protocol::{Room, User};
 use super::names::fold;
 use super::participant::Participant;
 use super::room::{Kind, RoomState};
-use super::stick::Stick;
 use super::{Event, Model};
 
 impl Model {
@@ -69,8 +68,8 @@ impl Model {
             participants: self.participants.len(),
             of_one_address: of_address.max().unwrap_or_default() as usize,
             rooms: self.rooms.len(),
-            waiting: self.line.len(),
-            first_waits_since: self.line.first_since(),
+            waiting: self.line.waiters.len(),
+            first_waits_since: self.line.waiters.values().next().map(|one| one.since),
             recent_wait: self.estimated_wait(),
         }
     }
@@ -83,8 +82,8 @@ impl Model {
         Floor {
             needs_stick: stick.is_some() && self.config.stick == StickRule::Required,
             place: stick.and_then(|stick| u32::try_from(stick.place(user)?).ok()),
-            epoch: Epoch(stick.map_or(0, Stick::epoch)),
-            has_draft: draft.is_some_and(|draft| !draft.is_empty()),
+            epoch: Epoch(stick.map_or(0, |stick| stick.epoch)),
+            has_draft: draft.is_some_and(|draft| !draft.appends.is_empty()),
         }
     }
 
@@ -92,20 +91,21 @@ impl Model {
         let participant = self.participant(user);
         let has_id = participant.who.chosen_id.is_some();
         let rooms = participant.live.iter();
-        let waiting = participant.ticket;
+        let ticket = participant.ticket;
+        let waiting = ticket.and_then(|ticket| self.line.waiters.get(&ticket));
         let view = ParticipantView {
             who: Arc::clone(&participant.who),
             presence: self.attendance(user),
             streams: participant.presence.streams,
             rooms: participant.live.clone(),
-            waiting_since: waiting.and_then(|ticket| self.line.since(ticket)),
+            waiting_since: waiting.map(|waiter| waiter.since),
             is_muted: self.is_muted(user),
             address: Address(participant.address),
         };
         ListedParticipant {
             view,
             standings: rooms.map(|room| self.standing_in(*room, user)).collect(),
-            unread: participant.inbox.end() - participant.inbox.delivered(),
+            unread: participant.inbox.end - participant.inbox.delivered,
             by_number: (!has_id).then_some(user),
             by_id: has_id.then_some(user),
             by_name: Some(user),
@@ -124,8 +124,8 @@ impl Model {
             members: place.members.len(),
             holder: held.map(|(user, epoch, _)| (Epoch(epoch), user)),
             lease_until: held.map(|(_, _, until)| until),
-            stick_line: stick.claims(),
-            next_in_line: stick.first_claims(LINE_SHOWN),
+            stick_line: stick.claims.len(),
+            next_in_line: stick.claims.iter().copied().take(LINE_SHOWN).collect(),
         })
     }
 
@@ -147,9 +147,9 @@ impl Model {
                 return Some(most.copied().unwrap_or_default().into());
             }
             "rooms" => self.rooms.len(),
-            "queue" => self.line.len(),
+            "queue" => self.line.waiters.len(),
             "inbox" => each_person(|participant| participant.inbox.len()),
-            "remembered_keys" => each_person(|participant| participant.keys.len()),
+            "remembered_keys" => each_person(|participant| participant.keys.by_age.len()),
             "blocks" => each_person(|participant| participant.blocked.len()),
             "streams" => each_person(|participant| participant.presence.streams as usize),
             "rooms_each" => each_person(|participant| participant.live.len()),
@@ -159,12 +159,12 @@ impl Model {
                 Kind::Pair { .. } | Kind::Named { .. } => room.members.len(),
             }),
             "stick_line" => each_room(|room| match &room.kind {
-                Kind::Named { stick, .. } => stick.claims(),
+                Kind::Named { stick, .. } => stick.claims.len(),
                 Kind::Pair { .. } | Kind::Ended { .. } => 0,
             }),
             "history" => each_room(|room| room.history.len()),
             "draft" => each_room(|room| {
-                let drafts = room.members.values().map(|member| member.draft.length());
+                let drafts = room.members.values().map(|member| member.draft.length);
                 drafts.max().unwrap_or_default() as usize
             }),
             "reports" => self.reports.len(),

@@ -118,7 +118,7 @@ impl Model {
 
     /// The `seq` of the last event of the participant's inbox; 0 if it is not registered.
     pub(crate) fn inbox_end(&self, user: User) -> u64 {
-        self.inbox(user).map_or(0, Inbox::end)
+        self.inbox(user).map_or(0, |inbox| inbox.end)
     }
 
     /// Whether either of the two blocked the other. // 11.1
@@ -139,7 +139,7 @@ impl Model {
 pub(super) struct Keys {
     remembered: FxHashMap<RequestKey, Remembered>,
     /// The keys, oldest first.
-    by_age: VecDeque<RequestKey>,
+    pub(super) by_age: VecDeque<RequestKey>,
 }
 
 /// The first outcome of a call.
@@ -151,11 +151,6 @@ pub(super) struct Remembered {
 }
 
 impl Keys {
-    /// The number of remembered keys.
-    pub(super) fn len(&self) -> usize {
-        self.by_age.len()
-    }
-
     /// Looks up a key, without changing its age.
     pub(super) fn get(&self, key: RequestKey) -> Option<&Remembered> {
         self.remembered.get(&key)

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use chat_types::{RoomSeq, Time};
 use sim_model::protocol::{Code, Decided, EndReason, Notice, Refusal, Reply, Room, User};
 
-use super::draft::Draft;
 use super::names::{MAX_NAME, is_line, room_key};
 use super::participant::either_blocked;
+use super::speech::Draft;
 use super::stick::Stick;
 use super::{Body, Event, Model, refuse, refuse_at, refuse_if};
 
@@ -182,7 +182,7 @@ impl Model {
 
     /// Whether there is space for another room. // 8.1
     pub(super) fn check_space_for_room(&self) -> Result<(), Refusal> {
-        let taken = self.rooms.len() + self.line.len() / 2;
+        let taken = self.rooms.len() + self.line.waiters.len() / 2;
         refuse_if(
             taken >= self.config.max_rooms as usize,
             refuse(Code::ServerFull),

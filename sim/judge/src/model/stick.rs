@@ -6,7 +6,7 @@ use chat_types::{Epoch, Span, Time};
 use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User};
 
 use super::deadline::Deadline;
-use super::lost_life::pass;
+use super::deadline::pass;
 use super::room::Kind;
 use super::{Body, Model, refuse, refuse_if};
 
@@ -16,7 +16,7 @@ pub(super) struct Stick {
     pub(super) epoch: u64,
     holder: Option<Hold>,
     /// The queue of claims; empty while there is no holder.
-    claims: VecDeque<User>,
+    pub(super) claims: VecDeque<User>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,11 +26,6 @@ struct Hold {
 }
 
 impl Stick {
-    /// The number of waiting claims.
-    pub(super) fn claims(&self) -> usize {
-        self.claims.len()
-    }
-
     /// The place of a participant: 0 holds the stick, 1 is next.
     pub(super) fn place(&self, user: User) -> Option<usize> {
         if self.is_held_by(user) {
@@ -38,15 +33,6 @@ impl Stick {
         }
         let claims = self.claims.iter().position(|claimant| *claimant == user);
         claims.map(|index| index + 1)
-    }
-
-    pub(super) const fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
-    /// The first claimants, in order.
-    pub(super) fn first_claims(&self, most: usize) -> Vec<User> {
-        self.claims.iter().copied().take(most).collect()
     }
 
     fn is_held_by(&self, user: User) -> bool {

@@ -144,7 +144,7 @@ impl Script {
         };
         change(&mut config);
         let mut model = Model::new(&config);
-        model.seeded(SEED);
+        model.seed = SEED;
         Self {
             model,
             position: 0,
@@ -474,7 +474,7 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
     assert_eq!(inbox.page(User(1), 1, most(1)).gaps[0].rooms, [lobby]);
     s.entry(4, &read(5));
     let inbox = s.model.inbox(User(1)).unwrap();
-    assert_eq!((inbox.delivered(), inbox.end()), (6, 6));
+    assert_eq!((inbox.delivered, inbox.end), (6, 6));
     assert_eq!(inbox.page(User(1), 0, most(9)).gaps[0].rooms, []);
 }
 

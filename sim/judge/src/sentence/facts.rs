@@ -10,7 +10,7 @@ use sim_model::protocol::{
 use sim_model::server::{Gap, Operate};
 
 use super::{Describe, Each, Sentence, With, phrases};
-use crate::fact::Fact;
+use crate::difference::Fact;
 use crate::model::{Body, Event};
 
 /// What is particular about a call.

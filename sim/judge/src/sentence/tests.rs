@@ -17,10 +17,10 @@ use sim_model::server::{
 };
 
 use super::Sentence;
+use crate::difference::Fact;
 use crate::difference::{
     BatchItem, CallSummary, Channel, Decision, Difference, Due, EventPosition, Unsolicited,
 };
-use crate::fact::Fact;
 use crate::model::{Body, Deadline, Event, GivenAgain, Numbered};
 
 const ANN: User = User(1);

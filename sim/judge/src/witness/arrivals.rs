@@ -10,7 +10,7 @@ use sim_model::protocol::{InboxEvent, Room, User};
 
 use super::Witness;
 use super::observations::ObservedEvent;
-use crate::fact::Fact;
+use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::{Body, Event};
 
@@ -51,28 +51,25 @@ impl Arrival<'_> {
         findings.exercise(Property::NoDuplicates, u64::from(known.is_some()));
         if let Some(first) = known
             .filter(|known| *known != place)
-            .and_then(|known| observations.seen(known))
+            .and_then(|known| observations.rooms.get(&known))
         {
             let first = Fact::Received(reader, seq, first.event.clone());
             let now = Fact::Received(reader, seq, event);
             findings.contradict(Property::NoDuplicates, at, [first, now]);
-        } else if let Some(first) = observations.seen(place) {
+        } else if let Some(first) = observations.rooms.get(&place) {
             findings.exercise(Property::RoomOrder, 1);
             if !is_same(first, reader, &event) {
                 let now = Fact::Received(reader, seq, event);
                 findings.contradict(Property::RoomOrder, at, [first.fact(), now]);
             }
         } else {
-            let of_room = observations.rooms.entry(place.0).or_default();
-            of_room.insert(
-                place.1,
-                ObservedEvent {
-                    event,
-                    reader,
-                    seq,
-                    at,
-                },
-            );
+            let seen = ObservedEvent {
+                event,
+                reader,
+                seq,
+                at,
+            };
+            observations.rooms.insert(place, seen);
         }
     }
 }
@@ -93,14 +90,17 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     for reader in observations.participants.keys() {
         ascend(observations, *reader, findings);
     }
-    for of_room in observations.rooms.values() {
-        // Without a timestamp, the instant of the arrival is used.
-        let stamped = of_room.values().filter(|seen| seen.event.at != seen.at);
-        for (before, seen) in stamped.clone().zip(stamped.skip(1)) {
-            findings.exercise(Property::RoomOrder, 1);
-            if seen.event.at < before.event.at {
-                findings.contradict(Property::RoomOrder, seen.at, [before.fact(), seen.fact()]);
-            }
+    // Without a timestamp, the instant of the arrival is used.
+    let all = observations.rooms.iter();
+    let stamped = all.filter(|(_, seen)| seen.event.at != seen.at);
+    for ((one, before), (other, seen)) in stamped.clone().zip(stamped.skip(1)) {
+        if one.0 != other.0 {
+            continue;
+        }
+        findings.exercise(Property::RoomOrder, 1);
+        if seen.event.at < before.event.at {
+            let facts = [before.fact(), seen.fact()];
+            findings.contradict(Property::RoomOrder, seen.at, facts);
         }
     }
 }
@@ -121,7 +121,7 @@ fn ascend(observations: &Witness, reader: User, findings: &mut Findings) {
         let facts = observations
             .received(reader, before_seq)
             .zip(observations.received(reader, *seq));
-        if let (Some((one, other)), Some(seen)) = (facts, observations.seen(*place)) {
+        if let (Some((one, other)), Some(seen)) = (facts, observations.rooms.get(place)) {
             findings.contradict(property, seen.at, [one, other]);
         }
     }

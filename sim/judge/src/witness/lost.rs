@@ -12,7 +12,7 @@ use chat_types::Time;
 use sim_model::protocol::{Room, User};
 
 use super::Witness;
-use crate::fact::Fact;
+use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::Body;
 
@@ -29,7 +29,7 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
         let mut views: BTreeMap<Room, ReaderView> = BTreeMap::new();
         for (seq, (room, room_seq)) in &participant.inbox {
             let view = views.entry(*room).or_default();
-            let seen = observations.seen((*room, *room_seq));
+            let seen = observations.rooms.get(&(*room, *room_seq));
             let is_member = seen.and_then(|seen| is_member_after(&seen.event.body, *reader));
             view.events.insert(*room_seq, is_member);
             if *seq <= participant.complete {
@@ -71,19 +71,14 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
 
 fn messages(observations: &Witness) -> Messages {
     let mut messages = Messages::new();
-    for (room, of_room) in &observations.rooms {
-        for (room_seq, seen) in of_room {
-            if let Some((sender, _)) = seen.message() {
-                messages.insert((*room, *room_seq), (sender, seen.at, seen.fact()));
-            }
+    for (place, seen) in &observations.rooms {
+        if let Some((sender, _)) = seen.message() {
+            messages.insert(*place, (sender, seen.at, seen.fact()));
         }
     }
-    for (room, of_room) in &observations.accepted {
-        for (room_seq, accepted) in of_room {
-            let fact = accepted.fact(*room, *room_seq);
-            let message = (accepted.sender, accepted.at, fact);
-            messages.entry((*room, *room_seq)).or_insert(message);
-        }
+    for (place, accepted) in &observations.accepted {
+        let message = (accepted.sender, accepted.at, accepted.fact(*place));
+        messages.entry(*place).or_insert(message);
     }
     messages
 }

@@ -10,7 +10,7 @@ use sim_model::protocol::{
     Agent, CallId, Command, Op, OpKind, Outcome, Reply, Response, Room, User,
 };
 
-use crate::fact::Fact;
+use crate::difference::Fact;
 use crate::model::Event;
 
 /// Judges one run by what its clients did and observed: the facts that rules compare at its end.
@@ -19,9 +19,9 @@ pub(crate) struct Witness {
     /// The participants whose clients are observed. All others are strangers.
     pub(super) participants: BTreeMap<User, Client>,
     /// Each room's events by position, as far as a client received them.
-    pub(super) rooms: BTreeMap<Room, BTreeMap<u64, ObservedEvent>>,
+    pub(super) rooms: BTreeMap<(Room, u64), ObservedEvent>,
     /// Each room's positions from the answers to sends and pushes.
-    pub(super) accepted: BTreeMap<Room, BTreeMap<u64, Accepted>>,
+    pub(super) accepted: BTreeMap<(Room, u64), Accepted>,
     /// All calls with a text, by that text.
     pub(super) texts: BTreeMap<Arc<str>, Vec<TextCall>>,
     /// Attempted blocks, whatever their answers.
@@ -96,7 +96,7 @@ impl ObservedEvent {
 }
 
 impl Accepted {
-    pub(super) const fn fact(&self, room: Room, room_seq: u64) -> Fact {
+    pub(super) const fn fact(&self, (room, room_seq): (Room, u64)) -> Fact {
         Fact::Accepted(self.sender, room, room_seq)
     }
 }
@@ -236,26 +236,16 @@ impl Witness {
         }
         if let Ok(Response::Done(Reply::Sent { room, room_seq, .. })) = *outcome {
             let (sender, text) = (user, open.map(|(text, _)| text));
-            let of_room = self.accepted.entry(room).or_default();
-            of_room
-                .entry(room_seq.0)
-                .or_insert(Accepted { sender, text, at });
+            let accepted = self.accepted.entry((room, room_seq.0));
+            accepted.or_insert(Accepted { sender, text, at });
         }
-    }
-
-    /// The event at this position, if a client received it.
-    pub(super) fn seen(&self, (room, room_seq): (Room, u64)) -> Option<&ObservedEvent> {
-        self.rooms.get(&room)?.get(&room_seq)
     }
 
     /// The event that this reader received at this position of its inbox.
     pub(super) fn received(&self, reader: User, seq: u64) -> Option<Fact> {
         let place = self.participants.get(&reader)?.inbox.get(&seq)?;
-        Some(Fact::Received(
-            reader,
-            seq,
-            self.seen(*place)?.event.clone(),
-        ))
+        let event = self.rooms.get(place)?.event.clone();
+        Some(Fact::Received(reader, seq, event))
     }
 
     /// Whether every key of the client belongs to one call only, and the server still remembers it.

@@ -8,7 +8,7 @@ use sim_model::protocol::{Room, User};
 
 use super::Witness;
 use super::observations::ObservedEvent;
-use crate::fact::Fact;
+use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::Body;
 
@@ -20,10 +20,8 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     for reader in observations.participants.keys() {
         one_after_another(observations, *reader, findings);
     }
-    for (room, of_room) in &observations.rooms {
-        for seen in of_room.values() {
-            first_and_last(observations, *room, seen, findings);
-        }
+    for (place, seen) in &observations.rooms {
+        first_and_last(observations, *place, seen, findings);
     }
 }
 
@@ -32,7 +30,7 @@ fn one_after_another(observations: &Witness, reader: User, findings: &mut Findin
     let participant = &observations.participants[&reader];
     let (mut current, mut last): (Option<(Room, User, u64)>, u64) = (None, 0);
     for (seq, place) in &participant.inbox {
-        let Some(seen) = observations.seen(*place) else {
+        let Some(seen) = observations.rooms.get(place) else {
             continue;
         };
         let is_over = matches!(seen.event.body, Body::PartnerDisconnected(_));
@@ -71,11 +69,10 @@ fn one_after_another(observations: &Witness, reader: User, findings: &mut Findin
 
 fn first_and_last(
     observations: &Witness,
-    room: Room,
+    (room, place): (Room, u64),
     seen: &ObservedEvent,
     findings: &mut Findings,
 ) {
-    let place = seen.event.room_seq.0;
     if matches!(seen.event.body, Body::Found(_)) {
         findings.exercise(LIFE, 1);
         if place != 1 {
@@ -87,19 +84,14 @@ fn first_and_last(
         return;
     }
     findings.exercise(LIFE, 1);
-    let behind = (Bound::Excluded(place), Bound::Unbounded);
-    let seen_later = observations
-        .rooms
-        .get(&room)
-        .and_then(|all| all.range(behind).next());
-    if let Some((_, later)) = seen_later {
+    let behind = (
+        Bound::Excluded((room, place)),
+        Bound::Included((room, u64::MAX)),
+    );
+    if let Some((_, later)) = observations.rooms.range(behind).next() {
         findings.contradict(LIFE, later.at, [seen.fact(), later.fact()]);
     }
-    let accepted = observations
-        .accepted
-        .get(&room)
-        .and_then(|all| all.range(behind).next());
-    if let Some((room_seq, later)) = accepted {
-        findings.contradict(LIFE, later.at, [seen.fact(), later.fact(room, *room_seq)]);
+    if let Some((place, later)) = observations.accepted.range(behind).next() {
+        findings.contradict(LIFE, later.at, [seen.fact(), later.fact(*place)]);
     }
 }

@@ -9,13 +9,13 @@ use sim_model::protocol::User;
 
 use super::Witness;
 use super::observations::{ObservedEvent, TextCall};
-use crate::fact::Fact;
+use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 
 /// Compares every received message with the calls that have texts.
 pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     let mut places: BTreeMap<&Arc<str>, Vec<&ObservedEvent>> = BTreeMap::new();
-    for seen in observations.rooms.values().flat_map(BTreeMap::values) {
+    for seen in observations.rooms.values() {
         if let Some((sender, text)) = seen.message() {
             places.entry(text).or_default().push(seen);
             if !is_phantom(observations, seen, (sender, text), findings) {
@@ -39,7 +39,7 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     }
     for (reader, participant) in &observations.participants {
         for (seq, place) in &participant.inbox {
-            let seen = observations.seen(*place);
+            let seen = observations.rooms.get(place);
             let own =
                 seen.filter(|seen| seen.message().is_some_and(|(sender, _)| sender == *reader));
             if let (Some(seen), Some(received)) = (own, observations.received(*reader, *seq)) {
@@ -78,12 +78,8 @@ fn is_phantom(
     let is_refused = |call: &&TextCall| {
         call.is_keyed && call.is_refused() && observations.remembers_keys(call.agent)
     };
-    let mut calls = observations
-        .texts
-        .get(text)
-        .into_iter()
-        .flatten()
-        .filter(is_here);
+    let of_text = observations.texts.get(text).into_iter().flatten();
+    let mut calls = of_text.filter(is_here);
     let refused = calls.clone().find(is_refused);
     if calls.any(|call| !is_refused(&call)) {
         findings.exercise(Property::NoPhantoms, 1);
@@ -108,18 +104,14 @@ fn compare_with_answer(
     (sender, text): (User, &Arc<str>),
     findings: &mut Findings,
 ) {
-    let (room, room_seq) = (seen.event.room, seen.event.room_seq.0);
-    let Some(accepted) = observations
-        .accepted
-        .get(&room)
-        .and_then(|all| all.get(&room_seq))
-    else {
+    let place = (seen.event.room, seen.event.room_seq.0);
+    let Some(accepted) = observations.accepted.get(&place) else {
         return;
     };
     findings.exercise(Property::RoomOrder, 1);
     let is_same = accepted.text.as_ref().is_none_or(|said| said == text);
     if accepted.sender != sender || !is_same {
-        let facts = [accepted.fact(room, room_seq), seen.fact()];
+        let facts = [accepted.fact(place), seen.fact()];
         findings.contradict(Property::RoomOrder, seen.at, facts);
     }
 }

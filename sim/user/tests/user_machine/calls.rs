@@ -10,8 +10,7 @@ use crate::harness::*;
 
 #[test]
 fn retries_keep_the_key_and_back_off() {
-    let mut harness = Harness::new(flow(vec![enter()]));
-    harness.start();
+    let mut harness = Harness::started(flow(vec![enter()]));
     harness.until(60_000);
     harness.shows([
         "0 called 0 enter_queue",
@@ -88,8 +87,7 @@ fn a_permanent_refusal_is_an_answer() {
 fn a_user_may_retry_without_a_key() {
     let mut persona = flow(vec![enter()]);
     persona.habits.no_key = always();
-    let mut harness = Harness::new(persona);
-    harness.start();
+    let mut harness = Harness::started(persona);
     harness.until(600);
     harness.shows_of(
         "request",

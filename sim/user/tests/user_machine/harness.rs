@@ -204,6 +204,12 @@ impl Harness {
         Self::with_seed(Script::Flow(Arc::new(persona)), 1)
     }
 
+    pub(crate) fn started(persona: Persona) -> Self {
+        let mut harness = Self::new(persona);
+        harness.start();
+        harness
+    }
+
     /// A user that performs single steps.
     pub(crate) fn by_hand() -> Self {
         Self::with_seed(Script::Manual { stream: true }, 1)
@@ -220,8 +226,7 @@ impl Harness {
 
     /// A user whose first call was answered.
     pub(crate) fn registered(persona: Persona, outcome: Outcome) -> Self {
-        let mut harness = Self::new(persona);
-        harness.start();
+        let mut harness = Self::started(persona);
         harness.answer(0, 0, &outcome);
         let mut lines = harness.take().into_iter();
         if lines.any(|line| line.contains("> open 1")) {

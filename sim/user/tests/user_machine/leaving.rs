@@ -9,8 +9,7 @@ use crate::harness::*;
 fn a_user_that_disconnects_for_good_is_done() {
     let mut persona = flow(vec![enter(), send("hi"), Step::Disconnect(None)]);
     persona.habits.parallel = always();
-    let mut harness = Harness::new(persona);
-    harness.start();
+    let mut harness = Harness::started(persona);
     harness.answer(0, 0, &matched(1));
     assert_eq!(
         harness.take()[3..],
@@ -55,8 +54,7 @@ fn a_disconnected_user_sends_nothing() {
 #[test]
 fn an_opening_stream_counts_as_closed_on_a_disconnect() {
     let away = Step::Disconnect(Some(Span::secs(3)));
-    let mut harness = Harness::new(flow(vec![enter(), away]));
-    harness.start();
+    let mut harness = Harness::started(flow(vec![enter(), away]));
     harness.answer(0, 0, &matched(1));
     assert!(harness.take().contains(&"0 stream closed".into()));
     // The next opening has no answer: it is cancelled and repeated.

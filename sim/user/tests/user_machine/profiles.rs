@@ -17,8 +17,7 @@ fn by_stream(steps: Vec<Step>) -> sim_model::plan::Persona {
 
 #[test]
 fn a_refused_name_is_replaced_by_a_plain_one() {
-    let mut harness = Harness::new(flow(vec![login("lobby")]));
-    harness.start();
+    let mut harness = Harness::started(flow(vec![login("lobby")]));
     harness.answer(0, 0, &refused("name_not_allowed"));
     let asked = harness.take_with("request");
     let again = "0 > request 1.0 login visitor 3-0 lobby as new 0 key 1";
@@ -32,8 +31,7 @@ fn a_taken_id_is_dropped() {
         user_id: Some("ann".into()),
         interests: Vec::new().into(),
     });
-    let mut harness = Harness::new(flow(vec![step]));
-    harness.start();
+    let mut harness = Harness::started(flow(vec![step]));
     harness.answer(0, 0, &refused("user_id_taken"));
     assert_eq!(harness.take_with("request").len(), 2);
     // Without a chosen id there is nothing to change.
@@ -60,8 +58,7 @@ fn an_unregistered_user_may_register_again() {
 fn a_second_stream_overlaps_the_first() {
     let mut persona = flow(vec![enter(), think(60_000)]);
     persona.habits.second_stream = always();
-    let mut harness = Harness::new(persona);
-    harness.start();
+    let mut harness = Harness::started(persona);
     harness.answer(0, 0, &waiting());
     harness.opened(1);
     harness.opened(2);
@@ -77,8 +74,7 @@ fn a_second_stream_overlaps_the_first() {
 fn a_failed_second_stream_closes_the_first() {
     let mut persona = flow(vec![enter(), think(60_000)]);
     persona.habits.second_stream = always();
-    let mut harness = Harness::new(persona);
-    harness.start();
+    let mut harness = Harness::started(persona);
     harness.answer(0, 0, &waiting());
     harness.opened(1);
     harness.take();

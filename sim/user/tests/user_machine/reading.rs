@@ -44,23 +44,6 @@ fn a_broken_stream_reopens_after_the_last_event_without_holes() {
 }
 
 #[test]
-fn an_unanswered_opening_is_repeated() {
-    let mut harness = in_a_room();
-    harness.closed(1, None);
-    harness.take();
-    harness.until(3_600);
-    harness.shows([
-        "500 > open 2 after 0 as 0",
-        "1500 stream closed",
-        "1500 > close 2",
-        "1500 > open 3 after 0 as 0",
-        "3500 stream closed",
-        "3500 > close 3",
-        "3500 > open 4 after 0 as 0",
-    ]);
-}
-
-#[test]
 fn a_gap_counts_as_the_positions_it_covers() {
     let mut harness = in_a_room();
     harness.streamed(1, &found(1));

@@ -4,8 +4,7 @@ use crate::harness::*;
 
 #[test]
 fn a_registered_user_has_a_handle_and_a_stream() {
-    let mut harness = Harness::new(flow(vec![enter(), send("hi")]));
-    harness.start();
+    let mut harness = Harness::started(flow(vec![enter(), send("hi")]));
     assert_eq!(harness.user.identity(), None);
     harness.answer(0, 0, &matched(1));
     assert_eq!(harness.user.identity(), Some(ME));
@@ -23,16 +22,14 @@ fn a_registered_user_has_a_handle_and_a_stream() {
 fn a_user_may_have_no_stream() {
     let mut persona = flow(vec![enter()]);
     persona.stream = false;
-    let mut harness = Harness::new(persona);
-    harness.start();
+    let mut harness = Harness::started(persona);
     harness.answer(0, 0, &waiting());
     assert!(harness.take_with("open").is_empty());
 }
 
 #[test]
 fn a_taken_name_is_changed() {
-    let mut harness = Harness::new(flow(vec![login("lobby"), login("kitchen")]));
-    harness.start();
+    let mut harness = Harness::started(flow(vec![login("lobby"), login("kitchen")]));
     harness.answer(0, 0, &refused("name_taken"));
     harness.answer(1, 0, &refused("name_taken"));
     harness.answer(2, 0, &logged_in(1));
@@ -49,8 +46,7 @@ fn a_taken_name_is_changed() {
 
 #[test]
 fn a_user_gives_up_after_several_refused_names() {
-    let mut harness = Harness::new(flow(vec![login("lobby"), send("hi")]));
-    harness.start();
+    let mut harness = Harness::started(flow(vec![login("lobby"), send("hi")]));
     for call in 0..17 {
         harness.answer(call, 0, &refused("name_taken"));
     }
@@ -59,8 +55,7 @@ fn a_user_gives_up_after_several_refused_names() {
 
 #[test]
 fn an_unanswered_registration_is_not_repeated_under_its_handle() {
-    let mut harness = Harness::new(flow(vec![enter(), enter()]));
-    harness.start();
+    let mut harness = Harness::started(flow(vec![enter(), enter()]));
     harness.until(5_500);
     assert_eq!(
         harness.take_with("request").last().unwrap(),
@@ -111,8 +106,7 @@ fn a_flow_ends_without_a_handle() {
 fn a_user_forgets_its_handle_at_most_three_times() {
     let mut persona = flow(vec![enter(), send("hi")]);
     persona.habits.forget_handle = always();
-    let mut harness = Harness::new(persona);
-    harness.start();
+    let mut harness = Harness::started(persona);
     for call in 0..4 {
         harness.answer(call, 0, &waiting());
     }

@@ -35,7 +35,7 @@ fn breaks_relieve_alarm_and_are_held() {
     let again = s.keyed(3_090, 1, 'a', rest());
     assert_eq!(told(&again), (4, secs(3_080)));
     // A restart with another cooldown does not discard a partly elapsed level.
-    let mut config = s.model.config().clone();
+    let mut config = s.model.config.clone();
     config.boss_alertness_cooldown = Span::secs(60);
     let level = |s: &Script, at| s.model.mood(user, secs(at)).map(|(_, level)| level);
     assert_eq!(level(&s, 3_095), Some(1));
@@ -86,7 +86,7 @@ fn a_shorter_cooldown_lets_one_level_fall_at_the_restart() {
     s.call(0, 'a', rest()).unwrap();
     let user = User(1);
     assert_eq!(s.model.mood(user, secs(299)), Some((4, 3)));
-    let mut config = s.model.config().clone();
+    let mut config = s.model.config.clone();
     config.boss_alertness_cooldown = Span::secs(10);
     s.entry(299, &resumed(Box::new(config)));
     let level = |at| s.model.mood(user, secs(at)).map(|(_, level)| level);
@@ -112,5 +112,5 @@ fn a_read_is_followed_by_a_seen_in_the_last_three_quarters() {
     // Away at 660, forgotten a day later; the handle is unknown then.
     s.entry(660 + 86_400, &Entry::Tick);
     assert_eq!(s.model.user_of(hash('a')), None);
-    assert_eq!(s.model.take_forgotten(), [User(1)]);
+    assert_eq!(std::mem::take(&mut s.model.forgotten), [User(1)]);
 }

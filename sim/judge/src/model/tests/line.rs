@@ -26,7 +26,7 @@ fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
         let owed = model.commit(position, secs(1), &entry);
         let index = usize::try_from(Draws::of(SEED, position).below(2)).unwrap();
         assert_eq!(partner(&owed.outcome), [User(2), User(1)][index]);
-        let overtaken = model.overtaken().get(&User(2)).copied();
+        let overtaken = model.overtaken.get(&User(2)).copied();
         assert_eq!(overtaken, (index == 1).then_some(1));
         chosen[index] += 1;
     }
@@ -54,7 +54,7 @@ fn interests_and_patience_decide_the_choice_of_a_partner() {
     s.enter(40, 'f', &["Go", "tea"]).unwrap();
     let matched = s.enter(41, 'g', &["GO", "art", "tea"]);
     assert_eq!(partner(&matched), User(6));
-    assert_eq!(s.model.overtaken().get(&User(5)), Some(&1));
+    assert_eq!(s.model.overtaken.get(&User(5)), Some(&1));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_good_candidate_is_preferred_to_a_last_partner() {
     s.enter(2, 'c', &[]).unwrap();
     let matched = s.enter(3, 'a', &[]);
     assert_eq!(partner(&matched), User(3));
-    assert_eq!(s.model.overtaken().get(&User(2)), None);
+    assert_eq!(s.model.overtaken.get(&User(2)), None);
 }
 
 #[test]

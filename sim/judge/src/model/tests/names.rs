@@ -68,7 +68,7 @@ fn look_alike_names_have_a_key_in_common() {
     let name = text("m0dern");
     s.entry(2, &operated(Operate::Unban { name }));
     assert!(s.call(2, 'e', login("modem")).is_ok());
-    assert_eq!(s.model.take_forgotten(), [User(1)]);
+    assert_eq!(std::mem::take(&mut s.model.forgotten), [User(1)]);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn ghosts_of_the_same_address_give_way_for_a_name_an_id_and_a_place() {
     s.call(0, 'a', login("Ann")).unwrap();
     // Its answer was lost: the handle was never used.
     s.call(1, 'b', login("ann")).unwrap();
-    assert_eq!(s.model.take_forgotten(), [User(1)]);
+    assert_eq!(std::mem::take(&mut s.model.forgotten), [User(1)]);
     s.call(2, 'b', LEAVE).unwrap();
     let refusal = s.call(3, 'c', login("Ann")).unwrap_err();
     let refused = (refusal.code, refusal.number);
@@ -89,10 +89,10 @@ fn ghosts_of_the_same_address_give_way_for_a_name_an_id_and_a_place() {
     s.call(4, 'c', login("Cid")).unwrap();
     // The first place that is given way is that of one whose handle was never used.
     s.call(5, 'd', login("Dan")).unwrap();
-    assert_eq!(s.model.take_forgotten(), [User(3)]);
+    assert_eq!(std::mem::take(&mut s.model.forgotten), [User(3)]);
     s.call(6, 'd', LEAVE).unwrap();
     assert_eq!(s.refused(7, 'e', login("Eve")), "address_full");
     // The second is away by now, and gives its name and with it a place.
     s.call(62, 'e', login("AnN")).unwrap();
-    assert_eq!(s.model.take_forgotten(), [User(2)]);
+    assert_eq!(std::mem::take(&mut s.model.forgotten), [User(2)]);
 }

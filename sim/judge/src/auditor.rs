@@ -11,12 +11,11 @@ mod in_flight;
 mod log_waits;
 mod long_polls;
 mod pipeline;
-mod recovery;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::{Continuity, Time};
+use chat_types::{Config, Continuity, Time};
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
 use sim_model::protocol::{Code, Decided, OpKind, Outcome, Refusal, Reply, Response, Room, User};
@@ -462,6 +461,86 @@ impl Auditor {
     fn record_sign_of_life(&mut self, at: Time, user: User) {
         if self.model.wants_seen(user, at) {
             self.pipeline.acknowledgements.record_sign_of_life(at, user);
+        }
+    }
+
+    /// The server went down, and every call and stream with it.
+    fn handle_crash(&mut self, at: Time) {
+        if let Some(due) = self.in_flight.unfinished() {
+            self.differ(at, Difference::Late { due, since: at });
+        }
+        self.in_flight = InFlight::default();
+        self.long_polls = LongPolls::default();
+        self.pipeline.handle_crash();
+        self.log_waits.clear();
+    }
+
+    /// The server has restarted. The journaled entries of a batch in flight are committed by now.
+    fn handle_restart(&mut self, at: Time, config: &Config, continuity: Continuity) {
+        // The journaled entries of the batch in flight are committed by now.
+        self.recovered = true;
+        if self.position == 0 {
+            // The journal is empty, so there was no earlier configuration.
+            let seed = self.model.seed;
+            self.model = Model::new(config);
+            self.model.seed = seed;
+        }
+        self.admission = Admission::new(config);
+        self.pipeline = Pipeline::started(config, at, self.position == 0, continuity);
+        self.has_lease = true;
+    }
+
+    fn handle_redecision(
+        &mut self,
+        at: Time,
+        position: u64,
+        [before, after]: [Result<&Reply, Refusal>; 2],
+    ) {
+        let [before, after] = [before, after].map(|said| said.cloned());
+        self.differ(
+            at,
+            Difference::Redecided {
+                position,
+                before,
+                after,
+            },
+        );
+    }
+
+    /// A recovery read a damaged journal, or refused it.
+    fn handle_damage(&mut self, record: &ServerRecord<'_>) {
+        self.tally.add(Comparison::Damaged);
+        // A damaged journal gives the state of the whole one, or is refused. Of the last entries it
+        // may have lost those to which no answer has left.
+        if let ServerRecord::RecoveredDamaged {
+            at,
+            damage,
+            owed,
+            state: Some(seen),
+        } = *record
+            && !owed.contains(&seen)
+        {
+            let (damage, [_, owed]) = (damage.into(), owed);
+            self.differ(at, Difference::Damaged { damage, owed, seen });
+        }
+        // After an accepted loss, all before the first lost entry is there.
+        if let ServerRecord::StartRefused {
+            at,
+            damage,
+            whole: owed,
+            accepted: seen,
+            next,
+        } = *record
+        {
+            if seen != Some(owed) {
+                let damage = damage.into();
+                self.differ(at, Difference::AcceptedLoss { damage, owed, seen });
+            }
+            // And no number is given again. // 2.7
+            let next = next.and_then(|next| self.model.given_beyond(owed.position, next));
+            if let Some(given) = next {
+                self.differ(at, Difference::GivenAgain(given));
+            }
         }
     }
 }

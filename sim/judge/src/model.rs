@@ -3,8 +3,6 @@
 
 mod breaks;
 mod deadline;
-mod draws;
-mod gap;
 mod inbox;
 mod line;
 mod listing;
@@ -12,7 +10,6 @@ mod moderation;
 mod names;
 mod participant;
 mod presence;
-mod registration;
 mod room;
 mod speech;
 mod stick;
@@ -32,19 +29,16 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use sim_model::protocol::{Code, Decided, Notice, Refusal, Reply, Room, User};
 
 pub(crate) use chat_types::{Body, Event};
-pub(crate) use deadline::Deadline;
-pub(crate) use deadline::{GivenAgain, Numbered};
+pub(crate) use deadline::{Deadline, GivenAgain, Numbered};
 pub(crate) use inbox::{Inbox, PageLimits, read};
 pub(crate) use presence::State;
 pub(crate) use room::RoomState;
 
+use breaks::Draws;
 use deadline::Deadlines;
-use draws::Draws;
 use line::Line;
 use moderation::{Measure, StoredMeasures};
-use names::Naming;
-use participant::Participant;
-use participant::Remembered;
+use participant::{Participant, Remembered};
 use table::Table;
 
 /// The whole state of the specification. // 4.2
@@ -371,10 +365,9 @@ impl Model {
         let from = self.participant(user).address;
         let naming = self.check_name(Some(user), from, name)?;
         self.check_join(Some(user), from, room)?;
-        let is_name_muted = matches!(
-            &naming,
-            Naming::Take(keys, _) if self.measures.of_name(keys) == Some(Measure::Muted)
-        );
+        let is_name_muted = naming
+            .as_ref()
+            .is_some_and(|(keys, _)| self.measures.of_name(keys) == Some(Measure::Muted));
         if self.is_muted(user) || is_name_muted {
             self.check_exists(room)?; // 8.1 (6)
         }

@@ -3,7 +3,6 @@
 
 mod differences;
 mod facts;
-mod outcomes;
 #[cfg(test)]
 mod tests;
 

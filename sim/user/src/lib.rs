@@ -50,8 +50,7 @@ use sim_model::plan::{Argument, Client, ClientProfile, Habits, Opening, Persona,
 use sim_model::protocol::{Agent, CallId, Code, InboxEvent, Op, Outcome, Refusal, User};
 
 pub use action::{Action, Credential};
-use awaiting::Awaiting;
-use awaiting::Draining;
+use awaiting::{Awaiting, Draining};
 use calls::Calls;
 use flow::{Cursor, Pace};
 use inbox::Inbox;

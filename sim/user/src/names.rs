@@ -12,18 +12,7 @@ const MOST: usize = 64;
 
 /// The names that users with look-alike names share. Some of them look alike as a whole: in one
 /// script, or in one case.
-const SHARED: [&str; 10] = [
-    "Ann Lee",
-    "paypal",
-    "Oleg",
-    "Zoe X",
-    "Alice",
-    "AIice",
-    "ALlCE",
-    "bob",
-    "ВОВ",
-    "Алиса Lee",
-];
+const SHARED: &str = "Ann Lee/paypal/Oleg/Zoe X/Alice/AIice/ALlCE/bob/ВОВ/Алиса Lee";
 
 /// Letters, each with others that look like it or fold to it.
 const ALIKE: [(char, &str); 9] = [
@@ -38,47 +27,12 @@ const ALIKE: [(char, &str); 9] = [
     ('g', "Gｇ"),
 ];
 
-/// Names that a server must refuse, and names close to them.
-const ODD: [&str; 38] = [
-    "",
-    " ",
-    " Ann",
-    "Ann ",
-    "Ann  Lee",
-    "A\u{a0}nn",
-    "a\nb",
-    "a\u{200b}b",
-    "\u{202e}nnA",
-    "Server",
-    "SYSTEM",
-    "ѕerver",
-    "Ｓｙｓｔｅｍ",
-    "S e r v e r",
-    "SYSТEМ",
-    "SEᎡVEᎡ",
-    "Server\u{70f}",
-    "Server:",
-    "the ser-ver",
-    "server-bot",
-    "Operator",
-    "ADMlN",
-    "you",
-    "Your Servant",
-    "Вob",
-    "Ηolly",
-    "Ꭱita",
-    "Ann-Анна",
-    "太郎 Ann カタ",
-    "🦀",
-    "🦀 Ann",
-    "🅰nn",
-    "👩\u{200d}💻 Ann",
-    "?!",
-    "\u{301}Ann",
-    "Ann\u{301}\u{301}\u{301}\u{301}\u{301}",
-    "user_7",
-    "UѕEr_12",
-];
+/// Names that a server must refuse, and names close to them, between slashes.
+const ODD: &str = "/ / Ann/Ann /Ann  Lee/A\u{a0}nn/a\nb/a\u{200b}b/\u{202e}nnA/Server/SYSTEM/\
+    ѕerver/Ｓｙｓｔｅｍ/S e r v e r/SYSТEМ/SEᎡVEᎡ/Server\u{70f}/Server:/the ser-ver/\
+    server-bot/Operator/ADMlN/you/Your Servant/Вob/Ηolly/Ꭱita/Ann-Анна/太郎 Ann カタ/🦀/\
+    🦀 Ann/🅰nn/👩\u{200d}💻 Ann/?!/\u{301}Ann/Ann\u{301}\u{301}\u{301}\u{301}\u{301}/\
+    user_7/UѕEr_12";
 
 /// The name of a user with this given name.
 pub(super) fn drawn(naming: Naming, given: &Arc<str>, draw: &mut Draw) -> Arc<str> {
@@ -88,7 +42,7 @@ pub(super) fn drawn(naming: Naming, given: &Arc<str>, draw: &mut Draw) -> Arc<st
             let name = format!("{} {given}", word(draw.bits()));
             first(&name, MOST).trim_end().into()
         }
-        Naming::Alike => disguised(pick(SHARED.into_iter(), draw.bits()), draw),
+        Naming::Alike => disguised(pick(SHARED.split('/'), draw.bits()), draw),
         Naming::Odd => odd(given, draw),
     }
 }
@@ -116,7 +70,7 @@ fn odd(given: &Arc<str>, draw: &mut Draw) -> Arc<str> {
         0 => given.clone(),
         1 => padded(MOST),
         2 => padded(MOST + 1),
-        _ => pick(ODD.into_iter(), draw.bits()).into(),
+        _ => pick(ODD.split('/'), draw.bits()).into(),
     }
 }
 

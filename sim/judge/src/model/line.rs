@@ -7,8 +7,8 @@ use chat_types::config::Matching;
 use chat_types::{Span, Time};
 use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User, WasWaiting};
 
+use super::breaks::Draws;
 use super::deadline::Deadline;
-use super::draws::Draws;
 use super::names::{MAX_NAME, is_line};
 use super::presence::State;
 use super::room::{Kind, RoomState};

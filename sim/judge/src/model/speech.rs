@@ -5,8 +5,8 @@ use std::sync::Arc;
 use chat_types::config::{Limit, StickRule};
 use chat_types::{Epoch, RoomSeq, Span, Time};
 use sim_model::protocol::{
-    Answer, Attendance, Code, Decided, EndReason, Epoch, Member, Notice, NoticeKind, Refusal,
-    Reply, Room, User,
+    Answer, Attendance, Code, Decided, EndReason, Member, Notice, NoticeKind, Refusal, Reply, Room,
+    User,
 };
 
 use super::inbox::text_bytes;

@@ -1,7 +1,7 @@
 //! Scripts for breaks, and for entries implied by reads.
 
 use super::*;
-use crate::model::draws::Draws;
+use crate::model::breaks::Draws;
 
 #[test]
 fn breaks_relieve_alarm_and_are_held() {

@@ -1,7 +1,7 @@
 //! Choices of partners.
 
 use super::*;
-use crate::model::draws::Draws;
+use crate::model::breaks::Draws;
 use sim_model::protocol::WasWaiting;
 
 #[test]

@@ -11,8 +11,8 @@ use sim_model::outcome::{BriefResult, GroupResult, GroupResults, MOST_GROUPS, Ro
 use sim_model::plan::{Metric, Plan, Workload};
 use sim_model::protocol::{Agent, Room};
 
+use super::MICROS;
 use super::distribution::Measurements;
-use super::{MICROS, Sample};
 
 /// One measurement, with what it belongs to.
 #[derive(Clone, Copy, Debug)]

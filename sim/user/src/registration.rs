@@ -114,13 +114,6 @@ impl VirtualUser {
         }
     }
 
-    /// Restarts the flow.
-    pub(super) fn restart(&mut self) {
-        if let Script::Flow(persona) = &self.script {
-            self.cursor.restart(&persona.flow);
-        }
-    }
-
     /// Drops all connections without closing them, for a while or permanently.
     pub(super) fn disconnect(&mut self, now: Time, length: Option<Span>, o: &mut impl Observer) {
         self.drop_link(now, o);

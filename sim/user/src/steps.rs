@@ -38,7 +38,9 @@ impl VirtualUser {
         if self.happens_to_forget() {
             self.forgot += 1;
             self.forget(now, o);
-            self.restart();
+            if let Script::Flow(persona) = &self.script {
+                self.cursor.restart(&persona.flow);
+            }
             return;
         }
         self.stray(now, o);

@@ -46,7 +46,7 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
                 let is_read = participant.drained.is_some_and(|at| at > *known_at);
                 if view.events.contains_key(&place.1) {
                     findings.exercise(LOST, 1);
-                } else if participant.has_gaps()
+                } else if !participant.gaps.is_empty()
                     || !(view.reached > place.1 || is_read)
                     || !observations.participants.contains_key(sender)
                     || observations.blocks.contains(&(*sender, *reader))

@@ -47,7 +47,7 @@ pub(super) struct Client {
     /// The events of its inbox: the room, and the position there.
     pub(super) inbox: BTreeMap<u64, (Room, u64)>,
     /// The first and the last position of each gap.
-    gaps: BTreeSet<(u64, u64)>,
+    pub(super) gaps: BTreeSet<(u64, u64)>,
     /// All positions up to this one arrived, as events or in gaps.
     pub(super) complete: u64,
     /// When the latest check that found nothing after `complete` was sent.
@@ -102,10 +102,6 @@ impl Accepted {
 }
 
 impl Client {
-    pub(super) fn has_gaps(&self) -> bool {
-        !self.gaps.is_empty()
-    }
-
     /// An event or a gap arrived.
     pub(super) fn receive(&mut self, (from, to): (u64, u64), place: Option<(Room, u64)>) {
         match place {

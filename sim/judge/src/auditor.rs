@@ -5,25 +5,20 @@
 //! which they leave. So the auditor needs no guesses. It stops at the first difference, so that
 //! consequences of one bug are not reported as violations of other rules.
 
-mod acknowledgements;
 mod admission;
 mod answers;
 mod in_flight;
-mod lateness;
 mod log_waits;
 mod long_polls;
-mod number_map;
-mod pages;
 mod pipeline;
-mod recovery;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Config, Continuity, Time};
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Code, Decided, OpKind, Outcome, Refusal, Reply, Response, User};
+use sim_model::protocol::{Code, Decided, OpKind, Outcome, Refusal, Reply, Response, Room, User};
 use sim_model::server::{BatchEntry, Call, Entry, Implied, ServerRecord, Ticket};
 
 use crate::comparison::{Comparison, ComparisonCounts};
@@ -36,13 +31,12 @@ use self::admission::Admission;
 use self::in_flight::{InFlight, Pending, Stage};
 use self::log_waits::LogWaits;
 use self::long_polls::{LongPolls, WaitEvent};
-use self::number_map::NumberMap;
 use self::pipeline::{Pipeline, is_same};
 
 /// Audits the records of one server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Auditor {
-    model: Model,
+    pub(crate) model: Model,
     in_flight: InFlight,
     long_polls: LongPolls,
     pipeline: Pipeline,
@@ -50,7 +44,7 @@ pub(crate) struct Auditor {
     admission: Admission,
     tally: ComparisonCounts,
     /// The `room_seq` up to which each room's order was shown to any of its members.
-    shown: NumberMap<u64>,
+    shown: BTreeMap<Room, u64>,
     /// The highest limit of each collection so far.
     limits: BTreeMap<&'static str, u64>,
     /// The position of the last entry.
@@ -66,28 +60,18 @@ pub(crate) struct Auditor {
     /// Whether no other server can own the chat.
     has_lease: bool,
     /// The first difference, if there was one. Almost always absent, and large.
-    found: Option<Box<Finding>>,
+    pub(crate) found: Option<Box<Finding>>,
 }
 
 impl Auditor {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             model: Model::new(&plan.server),
-            in_flight: InFlight::default(),
-            long_polls: LongPolls::default(),
-            pipeline: Pipeline::new(&plan.server, Time(0)),
+            pipeline: Pipeline::started(&plan.server, Time(0), true, Continuity::Whole),
             log_waits: LogWaits::new(plan),
             admission: Admission::new(&plan.server),
-            tally: ComparisonCounts::default(),
-            shown: NumberMap::default(),
-            limits: BTreeMap::new(),
-            position: 0,
-            looked_at: Time(0),
-            excused_at: Time(0),
-            recovered: false,
-            has_acted: false,
             has_lease: true,
-            found: None,
+            ..Self::default()
         }
     }
 
@@ -97,15 +81,6 @@ impl Auditor {
         let mut auditor = Self::new(plan);
         auditor.pipeline.handle_crash();
         auditor
-    }
-
-    pub(crate) const fn model(&self) -> &Model {
-        &self.model
-    }
-
-    /// Returns the first difference, once.
-    pub(crate) fn take_found(&mut self) -> Option<Box<Finding>> {
-        self.found.take()
     }
 
     /// Adds all comparisons to the checks of the properties.
@@ -132,12 +107,8 @@ impl Auditor {
     #[cold]
     fn differ(&mut self, at: Time, difference: Difference) {
         self.found.get_or_insert_with(|| {
-            Box::new(Finding {
-                property: properties::owner(&difference, &self.model),
-                at,
-                users: difference.users(),
-                difference,
-            })
+            let property = properties::owner(&difference, &self.model);
+            Box::new(Finding::of(property, at, difference))
         });
     }
 
@@ -154,7 +125,7 @@ impl Auditor {
                 from,
                 ask,
             } => self.handle_call(at, ticket, from, ask),
-            ServerRecord::Seeded { seed, .. } => self.model.seeded(seed),
+            ServerRecord::Seeded { seed, .. } => self.model.seed = seed,
             ServerRecord::Committed {
                 position,
                 at,
@@ -190,7 +161,7 @@ impl Auditor {
             ServerRecord::Gone { at, ticket } => self.gone(at, ticket),
             ServerRecord::Appending { at, batch } => self.handle_append(at, batch),
             ServerRecord::AppendFailed { at } => self.append_failed(at),
-            ServerRecord::AppendUnknown { .. } => self.pipeline.halt(),
+            ServerRecord::AppendUnknown { .. } => self.pipeline.is_halted = true,
             ServerRecord::Woken { at } => self.woken(at),
             ServerRecord::Excused { at } => self.excused_at = at,
             ServerRecord::ClockStepped { at } => self.pipeline.step(at),
@@ -204,7 +175,7 @@ impl Auditor {
             ServerRecord::RecoveredDamaged { .. } | ServerRecord::StartRefused { .. } => {
                 self.handle_damage(record);
             }
-            ServerRecord::Stopping { .. } => self.pipeline.stop(),
+            ServerRecord::Stopping { .. } => self.pipeline.is_stopping = true,
             ServerRecord::Finished { at } => self.handle_finish(at),
             ServerRecord::Restarted {
                 at,
@@ -236,7 +207,7 @@ impl Auditor {
     /// The server looked at its timers.
     fn woken(&mut self, at: Time) {
         self.in_flight.release(at);
-        while let Some(ripe) = self.long_polls.pop(self.model.config(), at) {
+        while let Some(ripe) = self.long_polls.pop(&self.model.config, at) {
             match ripe {
                 WaitEvent::Over(ticket) => self.in_flight.end_wait(at, ticket),
                 WaitEvent::Beat(user, waiting) => self.pipeline.beat(at, user, waiting),
@@ -259,10 +230,10 @@ impl Auditor {
     /// A batch was formed: it holds all waiting entries in their order, up to the limit.
     fn handle_append(&mut self, at: Time, batch: &[BatchEntry]) {
         self.log_waits.cover();
-        let max_batch = self.model.config().max_batch as usize;
+        let max_batch = self.model.config.max_batch as usize;
         let first = self.pipeline.form(at, max_batch);
         for (place, seen) in (first..).zip(batch) {
-            let owed = self.pipeline.in_flight(place);
+            let owed = self.pipeline.in_flight.get(place);
             let is_owed = match (owed, seen) {
                 (Some(BatchEntry::Own(owed)), BatchEntry::Own(seen)) => is_same(owed, seen),
                 (owed, seen) => owed == Some(seen),
@@ -282,7 +253,7 @@ impl Auditor {
             self.differ(at, difference);
             return;
         }
-        if let Some(left_out) = self.pipeline.in_flight(first + batch.len()) {
+        if let Some(left_out) = self.pipeline.in_flight.get(first + batch.len()) {
             let owed = Some(self.batch_item(left_out));
             self.differ(at, Difference::Batch { owed, seen: None });
         }
@@ -307,11 +278,6 @@ impl Auditor {
             BatchEntry::Call(id) => BatchItem::Call(self.in_flight.call(*id).map(Pending::summary)),
             BatchEntry::Own(entry) => BatchItem::Own(entry.clone()),
         }
-    }
-
-    /// The run is over: everything that is due by now is late.
-    pub(crate) fn finish(&mut self, now: Time) {
-        self.look_for_late(now);
     }
 
     /// Processes one entry, which has effect from `since` on. Returns the participants whose inboxes
@@ -360,7 +326,7 @@ impl Auditor {
         {
             self.pipeline.imply(since, user, Implied::CloseStream);
         }
-        for user in self.model.take_forgotten() {
+        for user in std::mem::take(&mut self.model.forgotten) {
             self.in_flight
                 .forgotten(since, user, &Err(unknown_handle()));
             self.long_polls.end(user);
@@ -374,7 +340,7 @@ impl Auditor {
             }
             self.in_flight.handle_growth(since, user);
         }
-        if self.pipeline.is_batch_whole() {
+        if self.pipeline.in_flight.is_empty() {
             self.notices_leave(since);
         }
         grown
@@ -383,7 +349,7 @@ impl Auditor {
     /// The whole batch is applied: each room's notices go to the streams that are open now, of its
     /// current members, however long the batch waited for the log.
     fn notices_leave(&mut self, at: Time) {
-        for (room, notice) in self.model.take_noticed() {
+        for (room, notice) in std::mem::take(&mut self.model.noticed) {
             for (member, _) in self.model.members(room) {
                 let mut kept = self.model.notices(room, member, notice.at);
                 if kept.any(|kept| *kept == notice) {
@@ -495,6 +461,86 @@ impl Auditor {
     fn record_sign_of_life(&mut self, at: Time, user: User) {
         if self.model.wants_seen(user, at) {
             self.pipeline.acknowledgements.record_sign_of_life(at, user);
+        }
+    }
+
+    /// The server went down, and every call and stream with it.
+    fn handle_crash(&mut self, at: Time) {
+        if let Some(due) = self.in_flight.unfinished() {
+            self.differ(at, Difference::Late { due, since: at });
+        }
+        self.in_flight = InFlight::default();
+        self.long_polls = LongPolls::default();
+        self.pipeline.handle_crash();
+        self.log_waits.clear();
+    }
+
+    /// The server has restarted. The journaled entries of a batch in flight are committed by now.
+    fn handle_restart(&mut self, at: Time, config: &Config, continuity: Continuity) {
+        // The journaled entries of the batch in flight are committed by now.
+        self.recovered = true;
+        if self.position == 0 {
+            // The journal is empty, so there was no earlier configuration.
+            let seed = self.model.seed;
+            self.model = Model::new(config);
+            self.model.seed = seed;
+        }
+        self.admission = Admission::new(config);
+        self.pipeline = Pipeline::started(config, at, self.position == 0, continuity);
+        self.has_lease = true;
+    }
+
+    fn handle_redecision(
+        &mut self,
+        at: Time,
+        position: u64,
+        [before, after]: [Result<&Reply, Refusal>; 2],
+    ) {
+        let [before, after] = [before, after].map(|said| said.cloned());
+        self.differ(
+            at,
+            Difference::Redecided {
+                position,
+                before,
+                after,
+            },
+        );
+    }
+
+    /// A recovery read a damaged journal, or refused it.
+    fn handle_damage(&mut self, record: &ServerRecord<'_>) {
+        self.tally.add(Comparison::Damaged);
+        // A damaged journal gives the state of the whole one, or is refused. Of the last entries it
+        // may have lost those to which no answer has left.
+        if let ServerRecord::RecoveredDamaged {
+            at,
+            damage,
+            owed,
+            state: Some(seen),
+        } = *record
+            && !owed.contains(&seen)
+        {
+            let (damage, [_, owed]) = (damage.into(), owed);
+            self.differ(at, Difference::Damaged { damage, owed, seen });
+        }
+        // After an accepted loss, all before the first lost entry is there.
+        if let ServerRecord::StartRefused {
+            at,
+            damage,
+            whole: owed,
+            accepted: seen,
+            next,
+        } = *record
+        {
+            if seen != Some(owed) {
+                let damage = damage.into();
+                self.differ(at, Difference::AcceptedLoss { damage, owed, seen });
+            }
+            // And no number is given again. // 2.7
+            let next = next.and_then(|next| self.model.given_beyond(owed.position, next));
+            if let Some(given) = next {
+                self.differ(at, Difference::GivenAgain(given));
+            }
         }
     }
 }

@@ -29,43 +29,33 @@ pub fn write_of(text: &str) -> Option<u64> {
     text.strip_prefix(record::MARK)?.parse().ok()
 }
 
-/// The rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ClusterRule {
-    /// Only its claimant writes under an epoch, and nobody does after a later claim or a resignation.
-    /// Members name the owner of the last record that they have applied. A member that
-    /// resigned does not claim the log again for a while.
-    OneOwner,
-    /// At most one member takes calls at an instant, and none whose resignation is in the log.
-    OneLease,
-    /// Members agree at equal sequences.
-    Agreement,
-    /// What was accepted is in the log, and is shown once.
-    Acknowledged,
-    /// What was refused as not done is not done.
-    Refused,
-    /// A read shows all that was accepted before it began: who answers a call owned the log when it
-    /// arrived.
-    FreshReads,
-    /// What a member appends is in the log in time, or is known not to be.
-    LogProgress,
-    /// A member that departs leaves no call open. After the faults, clients are served, members
-    /// follow, one of them owns the log, calls are answered.
-    Progress,
+chat_types::listed! {
+    /// The rules.
+    ClusterRule {
+        /// Only its claimant writes under an epoch, and nobody does after a later claim or a resignation.
+        /// Members name the owner of the last record that they have applied. A member that
+        /// resigned does not claim the log again for a while.
+        OneOwner "cluster_one_owner",
+        /// At most one member takes calls at an instant, and none whose resignation is in the log.
+        OneLease "cluster_one_lease",
+        /// Members agree at equal sequences.
+        Agreement "cluster_agreement",
+        /// What was accepted is in the log, and is shown once.
+        Acknowledged "cluster_acknowledged",
+        /// What was refused as not done is not done.
+        Refused "cluster_refused",
+        /// A read shows all that was accepted before it began: who answers a call owned the log when it
+        /// arrived.
+        FreshReads "cluster_fresh_reads",
+        /// What a member appends is in the log in time, or is known not to be.
+        LogProgress "cluster_log_progress",
+        /// A member that departs leaves no call open. After the faults, clients are served, members
+        /// follow, one of them owns the log, calls are answered.
+        Progress "cluster_progress",
+    }
 }
 
 impl ClusterRule {
-    /// All but `LogProgress`, which needs the plan of a scenario.
-    pub const ALL: [Self; 7] = [
-        Self::OneOwner,
-        Self::OneLease,
-        Self::Agreement,
-        Self::Acknowledged,
-        Self::Refused,
-        Self::FreshReads,
-        Self::Progress,
-    ];
-
     /// The property of scenarios that the rule belongs to.
     #[must_use]
     pub const fn property(self) -> Property {
@@ -76,21 +66,6 @@ impl ClusterRule {
             Self::FreshReads => Property::Outcomes,
             Self::LogProgress => Property::LogProgress,
             Self::Progress => Property::DeliveryProgress,
-        }
-    }
-
-    /// The name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OneOwner => "cluster_one_owner",
-            Self::OneLease => "cluster_one_lease",
-            Self::Agreement => "cluster_agreement",
-            Self::Acknowledged => "cluster_acknowledged",
-            Self::Refused => "cluster_refused",
-            Self::FreshReads => "cluster_fresh_reads",
-            Self::LogProgress => "cluster_log_progress",
-            Self::Progress => "cluster_progress",
         }
     }
 }
@@ -158,7 +133,7 @@ impl ClusterJudge {
     /// Looks for what should have happened before this instant.
     pub fn look_for_late(&mut self, at: Time) {
         if let Some(late) = self.appends.take_late(at) {
-            self.check(ClusterRule::LogProgress, false, || late.to_string());
+            self.check(ClusterRule::LogProgress, false, || late);
         }
     }
 

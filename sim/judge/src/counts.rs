@@ -65,6 +65,7 @@ impl Messages {
     }
 }
 
-const fn speaks(op: &Op) -> bool {
+/// Whether the call sends a message.
+pub(crate) const fn speaks(op: &Op) -> bool {
     matches!(op.kind(), OpKind::Send | OpKind::Push)
 }

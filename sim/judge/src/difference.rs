@@ -1,4 +1,5 @@
-//! Two facts that should be equal but differ: the expected and the observed one.
+//! Two facts that should be equal but differ: the expected and the observed one; or the two that a
+//! witness's finding cites.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,13 +9,11 @@ use sim_model::listing::Listed;
 use sim_model::protocol::{Decided, Notice, OpKind, Outcome, Refusal, Reply, Room, User};
 use sim_model::server::{Call, Entry, Gap, JournalState};
 
-use crate::fact::Fact;
 use crate::model::{Body, Deadline, Event, GivenAgain, Inbox};
 
 /// Two facts that differ.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum Difference {
+pub(crate) enum Difference {
     /// The server's decision on an entry differs from the protocol's.
     Decision(Decision),
     /// The answer that left differs from the decision, or from the committed state.
@@ -121,45 +120,44 @@ pub enum Difference {
 
 /// An entry of the journal, with the expected decision and the server's.
 #[derive(Clone, Debug)]
-pub struct Decision {
-    pub position: u64,
-    pub entry: Entry,
-    pub caller: Option<User>,
+pub(crate) struct Decision {
+    pub(crate) position: u64,
+    pub(crate) entry: Entry,
+    pub(crate) caller: Option<User>,
     /// Whether the expected outcome is that of a remembered key.
-    pub repeated: bool,
-    pub owed: Decided,
-    pub said: Decided,
+    pub(crate) repeated: bool,
+    pub(crate) owed: Decided,
+    pub(crate) said: Decided,
 }
 
 /// A position of an inbox, or what an entry of the journal posts to all rooms, with the expected and
 /// the observed event.
 #[derive(Clone, Debug)]
-pub struct EventPosition {
+pub(crate) struct EventPosition {
     /// Whose inbox it is; none for an entry.
-    pub reader: Option<User>,
+    pub(crate) reader: Option<User>,
     /// The place in the inbox, or the position of the entry.
-    pub seq: u64,
-    pub owed: Option<Arc<Event>>,
-    pub seen: Option<Event>,
+    pub(crate) seq: u64,
+    pub(crate) owed: Option<Arc<Event>>,
+    pub(crate) seen: Option<Event>,
     /// Whether the observed event is expected at a later position.
-    pub skipped: bool,
+    pub(crate) skipped: bool,
     /// Whether the observed event was expected at an earlier position, or with another number.
-    pub repeated: bool,
+    pub(crate) repeated: bool,
 }
 
 /// A call at the server's border.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallSummary {
+pub(crate) struct CallSummary {
     /// The call's content.
-    pub ask: Arc<Call>,
+    pub(crate) ask: Arc<Call>,
     /// The calling participant, if it is registered.
-    pub caller: Option<User>,
+    pub(crate) caller: Option<User>,
 }
 
 impl EventPosition {
     /// What the reader saw at the place of this inbox.
-    #[must_use]
-    pub fn of(inbox: &Inbox, reader: User, seq: u64, seen: Option<Event>) -> Self {
+    pub(crate) fn of(inbox: &Inbox, reader: User, seq: u64, seen: Option<Event>) -> Self {
         let owed = inbox.event(seq).map(Arc::clone);
         let later = inbox.behind(seq).map(|(_, event)| event);
         let before = inbox.behind(0).take_while(|(place, _)| *place < seq);
@@ -167,8 +165,24 @@ impl EventPosition {
         Self::between(before, later, (Some(reader), seq), (owed, seen))
     }
 
+    /// What the reader saw at the place of its inbox, of which no other place has anything alike.
+    pub(crate) fn alone(
+        reader: User,
+        seq: u64,
+        owed: Option<Arc<Event>>,
+        seen: Option<Event>,
+    ) -> Self {
+        Self {
+            reader: Some(reader),
+            seq,
+            owed,
+            seen,
+            skipped: false,
+            repeated: false,
+        }
+    }
+
     /// What the entry of this position posted in place of the expected event with this index.
-    #[must_use]
     pub(crate) fn of_entry(
         position: u64,
         index: usize,
@@ -207,8 +221,7 @@ impl EventPosition {
 
 impl Difference {
     /// The affected participants.
-    #[must_use]
-    pub fn users(&self) -> Vec<User> {
+    pub(crate) fn users(&self) -> Vec<User> {
         let users: BTreeSet<User> = match self {
             Self::Decision(decision) => decision.caller.into_iter().collect(),
             Self::Answer { call, .. }
@@ -252,8 +265,7 @@ impl Difference {
 
 impl CallSummary {
     /// The kind of operation, if the call is that of a tool.
-    #[must_use]
-    pub fn kind(&self) -> Option<OpKind> {
+    pub(crate) fn kind(&self) -> Option<OpKind> {
         match self.ask.as_ref() {
             Call::Command { command, .. } => Some(OpKind::of(command)),
             Call::Read { read, .. } => Some(OpKind::of_read(read)),
@@ -264,7 +276,7 @@ impl CallSummary {
 
 /// What left the server for a call or a stream that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unsolicited {
+pub(crate) enum Unsolicited {
     /// An answer to a call that is over.
     Answer(Outcome),
     /// The opening of a stream whose call is over.
@@ -277,7 +289,7 @@ pub enum Unsolicited {
 
 /// An entry of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BatchItem {
+pub(crate) enum BatchItem {
     /// The entry of this call; `None` for a call that is over.
     Call(Option<CallSummary>),
     /// The server's own entry.
@@ -286,7 +298,7 @@ pub enum BatchItem {
 
 /// The way by which a page left the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Channel {
+pub(crate) enum Channel {
     /// In the answer to a `check`.
     Check,
     /// On a stream.
@@ -295,7 +307,7 @@ pub enum Channel {
 
 /// Something that must happen by some instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Due {
+pub(crate) enum Due {
     /// The answer to a decided call.
     Answer(CallSummary),
     /// The answer to a `check` that reads after `after`: its inbox grew, or its wait ended.
@@ -379,5 +391,37 @@ fn details(what: &Body) -> (Option<&str>, Option<Epoch>, Option<u64>) {
         | Body::Left(_)
         | Body::Away(_)
         | Body::Back(_) => (None, None, None),
+    }
+}
+
+/// One fact from the clients' histories, or the rule that a fact breaks. A finding cites two that
+/// contradict each other.
+#[derive(Clone, Debug)]
+pub(crate) enum Fact {
+    /// The reader received the event at this position of its inbox.
+    Received(User, u64, Event),
+    /// The answer to the sender's send or push has this `room_seq`.
+    Accepted(User, Room, u64),
+    /// The answer to the participant's call of this verb.
+    Answered(User, &'static str, Outcome),
+    /// The reader has neither an event nor a gap at this position of its inbox.
+    Vacant(User, u64),
+    /// The reader, a member, read past this `room_seq` and has no event with it.
+    Absent(User, Room, u64),
+    /// A rule of the protocol that the other fact breaks.
+    Rule(&'static str),
+}
+
+impl Fact {
+    /// The affected participant.
+    pub(crate) const fn user(&self) -> Option<User> {
+        match self {
+            Self::Received(user, ..)
+            | Self::Accepted(user, ..)
+            | Self::Answered(user, ..)
+            | Self::Vacant(user, _)
+            | Self::Absent(user, ..) => Some(*user),
+            Self::Rule(_) => None,
+        }
     }
 }

@@ -4,25 +4,38 @@ use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 use sim_model::names::PROPERTIES;
-pub use sim_model::names::Property;
+pub(crate) use sim_model::names::Property;
 use sim_model::outcome::{PropertyResult, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::User;
 
 use crate::difference::Difference;
+use crate::difference::Fact;
 use crate::sentence::Sentence;
 
 /// One violation: the property, the time, and the two facts that differ.
 #[derive(Clone, Debug)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// The property whose rule is broken.
-    pub property: Property,
+    pub(crate) property: Property,
     /// When it was found, by the server's clock.
-    pub at: Time,
+    pub(crate) at: Time,
     /// The affected participants.
-    pub users: Vec<User>,
+    pub(crate) users: Vec<User>,
     /// The expected and the observed fact.
-    pub difference: Difference,
+    pub(crate) difference: Difference,
+}
+
+impl Finding {
+    /// A violation, which affects the participants of the difference.
+    pub(crate) fn of(property: Property, at: Time, difference: Difference) -> Self {
+        Self {
+            property,
+            at,
+            users: difference.users(),
+            difference,
+        }
+    }
 }
 
 /// The number of findings kept in full; further ones are only counted.
@@ -30,10 +43,11 @@ const KEPT: usize = 100;
 
 /// The findings and the checks of one run.
 #[derive(Clone, Debug)]
-pub struct Findings {
+pub(crate) struct Findings {
     counts: [Count; PROPERTIES.len()],
     kept: Vec<Finding>,
-    is_closed: bool,
+    /// Whether a difference was found: its consequences are not judged.
+    pub(crate) is_closed: bool,
 }
 
 /// The counts of one property.
@@ -48,8 +62,7 @@ struct Count {
 
 impl Findings {
     /// No findings yet. Only the plan's properties are judged.
-    #[must_use]
-    pub fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         let count = |name| Count {
             is_judged: plan.properties.contains(&name),
             ..Count::default()
@@ -62,17 +75,17 @@ impl Findings {
     }
 
     /// Counts comparisons in which the property could have been violated.
-    pub fn exercise(&mut self, property: Property, times: u64) {
+    pub(crate) fn exercise(&mut self, property: Property, times: u64) {
         self.counts[property as usize].checks += times;
     }
 
     /// Counts comparisons that were impossible because a deciding fact is unknown.
-    pub fn leave_unjudged(&mut self, property: Property, times: u64) {
+    pub(crate) fn leave_unjudged(&mut self, property: Property, times: u64) {
         self.counts[property as usize].unjudged += times;
     }
 
     /// Records a violation.
-    pub fn add(&mut self, finding: Finding) {
+    pub(crate) fn add(&mut self, finding: Finding) {
         self.is_closed = true;
         let count = &mut self.counts[finding.property as usize];
         if !count.is_judged {
@@ -83,6 +96,19 @@ impl Findings {
         if self.kept.len() < KEPT {
             self.kept.push(finding);
         }
+    }
+
+    /// Records a violation, if there is one.
+    pub(crate) fn add_found(&mut self, found: Option<Box<Finding>>) {
+        if let Some(finding) = found {
+            self.add(*finding);
+        }
+    }
+
+    /// Records that two facts contradict each other.
+    pub(crate) fn contradict(&mut self, property: Property, at: Time, facts: [Fact; 2]) {
+        let difference = Difference::Witnessed(Box::new(facts));
+        self.add(Finding::of(property, at, difference));
     }
 
     /// Adds the findings of a second judge of the same run. Comparisons that it left unjudged count
@@ -101,20 +127,12 @@ impl Findings {
     }
 
     /// The number of violations of the property.
-    #[must_use]
-    pub const fn broken(&self, property: Property) -> u64 {
+    pub(crate) const fn broken(&self, property: Property) -> u64 {
         self.counts[property as usize].broken
     }
 
-    /// Whether a difference was found: its consequences are not judged.
-    #[must_use]
-    pub const fn is_closed(&self) -> bool {
-        self.is_closed
-    }
-
     /// The result of each property of the plan.
-    #[must_use]
-    pub fn results(&self) -> BTreeMap<&'static str, PropertyResult> {
+    pub(crate) fn results(&self) -> BTreeMap<&'static str, PropertyResult> {
         let counted = Property::ALL.iter().zip(&self.counts);
         let judged = counted.filter(|(_, count)| count.is_judged);
         let result = |(property, count): (&Property, &Count)| {
@@ -133,8 +151,7 @@ impl Findings {
     }
 
     /// The violations for reports, in the order of time.
-    #[must_use]
-    pub fn into_violations(mut self) -> Vec<Violation> {
+    pub(crate) fn into_violations(mut self) -> Vec<Violation> {
         self.kept.sort_by_key(|finding| finding.at);
         let violation = |finding: Finding| {
             let sentence = Sentence::of(&finding.difference);

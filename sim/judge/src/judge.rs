@@ -15,7 +15,6 @@ use crate::cluster::{ClusterJudge, ClusterRule};
 use crate::counts::Messages;
 use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
-use crate::model::Model;
 use crate::reconciler::Reconciler;
 use crate::witness::Witness;
 
@@ -107,16 +106,16 @@ impl Judge {
     }
 
     fn record_world(&mut self, record: &WorldRecord<'_>) {
-        if let (
-            Method::Audit(auditor),
-            WorldRecord::Sizes {
-                at,
-                sizes,
-                lists,
-                archived,
-            },
-        ) = (&mut self.method, *record)
-            && !self.findings.is_closed()
+        let Method::Audit(auditor) = &mut self.method else {
+            return;
+        };
+        if let WorldRecord::Sizes {
+            at,
+            sizes,
+            lists,
+            archived,
+        } = *record
+            && !self.findings.is_closed
         {
             if let Some(lists) = lists {
                 auditor.listed(at, lists, archived);
@@ -124,32 +123,30 @@ impl Judge {
             for &(what, size, limit) in sizes {
                 auditor.size(at, what, size, limit);
             }
-            take_found(auditor, &mut self.findings);
+            self.findings.add_found(auditor.found.take());
         }
     }
 
     fn record_server(&mut self, record: &ServerRecord<'_>) {
-        if self.findings.is_closed() {
+        if self.findings.is_closed {
             return;
         }
         let found = match &mut self.method {
             Method::Witness(_) => None,
             Method::Audit(auditor) => {
                 auditor.record(record);
-                auditor.take_found()
+                auditor.found.take()
             }
             Method::Journal(both) => {
                 both.reconciler.record(record);
-                both.reconciler.take_found()
+                both.reconciler.found.take()
             }
         };
-        if let Some(found) = found {
-            self.findings.add(*found);
-        }
+        self.findings.add_found(found);
     }
 
     fn record_cluster(&mut self, at: Time, fact: &ClusterFact) {
-        let Some(cluster) = self.cluster.as_mut().filter(|_| !self.findings.is_closed()) else {
+        let Some(cluster) = self.cluster.as_mut().filter(|_| !self.findings.is_closed) else {
             return;
         };
         cluster.observe_at(at, fact);
@@ -200,7 +197,7 @@ impl Judge {
     /// Whether a difference was found: its consequences are not judged.
     #[must_use]
     pub const fn violated(&self) -> bool {
-        self.findings.is_closed()
+        self.findings.is_closed
     }
 
     /// Whether the entries so far have an equal for all that clients received. True without a journal.
@@ -219,37 +216,31 @@ impl Judge {
         match &mut self.method {
             Method::Witness(witness) => witness.finish(&mut self.findings),
             Method::Audit(auditor) => {
-                if !self.findings.is_closed() {
-                    auditor.finish(now);
-                    take_found(auditor, &mut self.findings);
+                if !self.findings.is_closed {
+                    auditor.look_for_late(now);
+                    self.findings.add_found(auditor.found.take());
                 }
-                if let Some(cluster) = self.cluster.as_mut().filter(|_| !self.findings.is_closed())
-                {
+                if let Some(cluster) = self.cluster.as_mut().filter(|_| !self.findings.is_closed) {
                     cluster.look_for_late(now);
                     take_violation(now, cluster, &mut self.findings);
                 }
                 auditor.count(&mut self.findings);
-                for rule in ClusterRule::ALL
-                    .into_iter()
-                    .chain([ClusterRule::LogProgress])
-                {
-                    let checks = self.cluster.as_ref().map_or(0, |judge| judge.checks(rule));
+                for rule in ClusterRule::ALL {
+                    let checks = self.cluster.as_ref().map_or(0, |judge| judge.checks(*rule));
                     self.findings.exercise(rule.property(), checks);
                 }
-                model = Some(auditor.model());
+                model = Some(&auditor.model);
             }
             Method::Journal(both) => {
                 both.reconciler.finish(&mut self.findings);
-                if let Some(found) = both.reconciler.take_found() {
-                    self.findings.add(*found);
-                }
+                self.findings.add_found(both.reconciler.found.take());
                 both.witness.finish(&mut both.witnessed);
                 self.findings.join(&mut both.witnessed);
-                model = Some(both.reconciler.model());
+                model = Some(&both.reconciler.auditor.model);
             }
         }
         let mut overtaken: BTreeMap<Agent, u64> = BTreeMap::new();
-        for (user, times) in model.into_iter().flat_map(Model::overtaken) {
+        for (user, times) in model.into_iter().flat_map(|model| &model.overtaken) {
             if let Some(agent) = self.owners.get(user) {
                 let most = overtaken.entry(*agent).or_default();
                 *most = (*most).max(*times);
@@ -272,18 +263,8 @@ impl Judge {
 
 fn take_violation(at: Time, cluster: &ClusterJudge, findings: &mut Findings) {
     if let Some(violation) = cluster.violations().first() {
-        findings.add(Finding {
-            property: violation.rule.property(),
-            at,
-            users: Vec::new(),
-            difference: Difference::Servers(violation.detail.clone()),
-        });
-    }
-}
-
-fn take_found(auditor: &mut Auditor, findings: &mut Findings) {
-    if let Some(finding) = auditor.take_found() {
-        findings.add(*finding);
+        let difference = Difference::Servers(violation.detail.clone());
+        findings.add(Finding::of(violation.rule.property(), at, difference));
     }
 }
 

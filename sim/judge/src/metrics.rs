@@ -22,37 +22,32 @@
 //! - `unanswered`: calls that had no answer when their client gave them up, or when the run ended.
 //! - `left_out`: users that called, and never became participants.
 
-mod charts;
 pub mod distribution;
-mod events;
-mod figures;
 mod groups;
-mod measurements;
 mod open;
-mod rooms;
 mod shares;
 pub mod throughput;
 mod verdict;
-mod waits;
 
 use std::collections::BTreeMap;
 
 use chat_types::Time;
 
+pub(crate) use self::distribution::Measurements;
 use self::groups::Groups;
 pub(crate) use self::groups::Sample;
-pub(crate) use self::measurements::Measurements;
+use self::open::{OpenCall, Waits};
 use self::shares::Shares;
-use self::waits::{OpenCall, Waits};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent, WorldRecord};
 use sim_model::messages_in_flight::{MessagesInFlight, Moment};
 use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};
 use sim_model::plan::{Metric, Plan};
 use sim_model::protocol::{
-    Agent, CallId, Code, Command, Op, OpKind, Outcome, Reply, Response, Room, WasWaiting,
+    Agent, Body, CallId, Code, Command, Event, InboxEvent, LostRange, Membership, Op, OpKind,
+    Outcome, Reply, Response, Room, StickLoss, WasWaiting, Who,
 };
 
-pub(crate) use self::open::{OpenClaim, OpenWait};
+pub(crate) use self::open::stuck;
 pub use self::verdict::judged_by_thresholds;
 pub(crate) use self::verdict::{is_met, of_distribution};
 
@@ -69,7 +64,7 @@ const CHECK_ANSWER: u64 = 120;
 pub(crate) const MICROS: f64 = 1_000.0;
 
 /// Measures the records of one world; those of several seeds are merged.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Metrics {
     measured: Measurements,
     groups: Groups,
@@ -112,12 +107,6 @@ impl Observer for Metrics {
             | RunEvent::Server(_)
             | RunEvent::Cluster(..) => {}
         }
-    }
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -167,39 +156,12 @@ impl Metrics {
         }
     }
 
-    /// No measurements yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            measured: Measurements::default(),
-            groups: Groups::default(),
-            samples: None,
-            in_flight: MessagesInFlight::default(),
-            users: Vec::new(),
-            merged_users: 0,
-            turns: Shares::default(),
-            matches: Shares::default(),
-            healed_at: None,
-            left_out: BTreeMap::new(),
-            overtaken: 0,
-            worst_in_line: Worst::default(),
-            worst_claim: Worst::default(),
-            queue_waits: UserWaits::default(),
-            stick_waits: UserWaits::default(),
-            refusals: Vec::new(),
-            let_off: LetOffResult::default(),
-            calls: 0,
-            unanswered: 0,
-            retries: 0,
-        }
-    }
-
     /// No measurements yet of a run of this plan.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         Self {
             groups: Groups::of(plan),
-            ..Self::new()
+            ..Self::default()
         }
     }
 
@@ -207,7 +169,7 @@ impl Metrics {
     pub(crate) fn sampled() -> Self {
         Self {
             samples: Some(Vec::new()),
-            ..Self::new()
+            ..Self::default()
         }
     }
 
@@ -218,10 +180,8 @@ impl Metrics {
 
     /// The measurements since the last call.
     pub(crate) fn take_samples(&mut self) -> Vec<Sample> {
-        self.samples
-            .as_mut()
-            .map(std::mem::take)
-            .unwrap_or_default()
+        let samples = self.samples.as_mut();
+        samples.map(std::mem::take).unwrap_or_default()
     }
 
     fn measure(&mut self, sample: Sample) {
@@ -479,6 +439,82 @@ impl Metrics {
         let since = self.waits(agent).at_door_since.take();
         self.count_unserved(Metric::AdmissionWait, since, record.at);
         self.stop_claiming(record);
+    }
+
+    /// Processes the part of a gap about one room. A wait ends when its user learns of its end.
+    fn record_gap(&mut self, record: &Record<'_>, lost: &LostRange) {
+        let agent = record.agent;
+        if lost.you == Some(Membership::Matched)
+            && let Some(since) = self.waits(agent).record_match(lost.room)
+        {
+            self.waited_in_line(record, since);
+        }
+        let Some(stick) = lost.stick else { return };
+        let (StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch)) =
+            stick;
+        if let Some(since) = self.waits(agent).record_grant(lost.room, epoch.0) {
+            self.waited_for_stick(record, lost.room, since);
+        }
+        self.waits(agent).holds = matches!(stick, StickLoss::Granted(_));
+    }
+
+    fn record_event(&mut self, record: &Record<'_>, event: InboxEvent<'_>, sent_at: Time) {
+        let (at, agent) = (record.at, record.agent);
+        match event {
+            InboxEvent::Gap(gap) => {
+                for lost in &gap.rooms {
+                    self.record_gap(record, lost);
+                }
+            }
+            InboxEvent::Event(event) => {
+                if let Body::Message { text, .. } = &event.body {
+                    let framed = MESSAGE_FRAME + text.len() as u64;
+                    let bytes = std::mem::take(&mut self.waits(agent).bytes) + framed;
+                    self.measured.of(Metric::BytesPerMessage).record(bytes);
+                    self.seen(event.room, event.room_seq.0, (agent, at));
+                    return;
+                }
+                self.record_change(record, event, sent_at);
+            }
+        }
+        self.waits(agent).bytes += EVENT_LINE;
+    }
+
+    /// Processes an event that is no message.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other event ends a wait")]
+    fn record_change(&mut self, record: &Record<'_>, event: &Event, sent_at: Time) {
+        let (at, room, waits) = (record.at, event.room, self.waits(record.agent));
+        let mine = |user: &Who| record.user == Some(user.id);
+        match &event.body {
+            Body::Found(_) => {
+                if let Some(since) = waits.record_match(room) {
+                    waits.last_in_line = Some((since, sent_at.min(at)));
+                    self.waited_in_line(record, since);
+                }
+            }
+            Body::StickGranted { user, epoch, .. } if mine(user) => {
+                if let Some(since) = waits.record_grant(room, epoch.0) {
+                    self.waited_for_stick(record, room, since);
+                }
+            }
+            Body::StickReleased { user, epoch } | Body::StickExpired { user, epoch }
+                if mine(user) =>
+            {
+                waits.holds &= waits.granted != Some((room, epoch.0));
+            }
+            Body::Away(user) | Body::Back(user) if mine(user) => waits.lost_claim(room),
+            Body::Muted { user, .. } | Body::Kicked { user, .. } if mine(user) => {
+                self.claim_ended(record, room);
+            }
+            Body::Closed { .. } => self.claim_ended(record, room),
+            _ => {}
+        }
+    }
+
+    /// An operator ended the claim of the user in this room, if there is one.
+    fn claim_ended(&mut self, record: &Record<'_>, room: Room) {
+        let ended = self.waits(record.agent).end_claim(room);
+        self.count_unserved(Metric::StickWait, ended, record.at);
     }
 }
 

@@ -3,22 +3,14 @@
 
 mod breaks;
 mod deadline;
-mod draft;
-mod draws;
-mod gap;
 mod inbox;
-mod keys;
 mod line;
 mod listing;
-mod lost_life;
 mod moderation;
 mod names;
 mod participant;
 mod presence;
-mod reading;
-mod registration;
 mod room;
-mod sizes;
 mod speech;
 mod stick;
 mod table;
@@ -36,27 +28,24 @@ use chat_types::{
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sim_model::protocol::{Code, Decided, Notice, Refusal, Reply, Room, User};
 
-pub use chat_types::{Body, Event};
-pub use deadline::Deadline;
-pub use inbox::{Inbox, PageLimits, read};
-pub use lost_life::{GivenAgain, Numbered};
-pub use presence::State;
-pub use room::RoomState;
+pub(crate) use chat_types::{Body, Event};
+pub(crate) use deadline::{Deadline, GivenAgain, Numbered};
+pub(crate) use inbox::{Inbox, PageLimits, read};
+pub(crate) use presence::State;
+pub(crate) use room::RoomState;
 
+use breaks::Draws;
 use deadline::Deadlines;
-use draws::Draws;
-use keys::Remembered;
 use line::Line;
 use moderation::{Measure, StoredMeasures};
-use names::Naming;
-use participant::Participant;
+use participant::{Participant, Remembered};
 use table::Table;
 
 /// The whole state of the specification. // 4.2
-#[derive(Clone, Debug)]
-pub struct Model {
-    config: Config,
-    now: Time,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Model {
+    pub(crate) config: Config,
+    pub(crate) now: Time,
     participants: Table<Participant>,
     handles: FxHashMap<SecretHash, User>,
     readers: FxHashMap<SecretHash, User>,
@@ -67,17 +56,20 @@ pub struct Model {
     room_names: BTreeMap<String, Room>,
     line: Line,
     /// The seed of the draws, and the position of the latest entry. // 15
-    seed: u64,
+    pub(crate) seed: u64,
     position: u64,
     /// The number of registered participants of each address.
     by_address: BTreeMap<u64, u32>,
     measures: StoredMeasures,
     reports: VecDeque<Report>,
     deadlines: Deadlines,
-    overtaken: BTreeMap<User, u64>,
+    /// The most times that each participant was overtaken during one wait in the queue: a later
+    /// candidate was chosen before it.
+    pub(crate) overtaken: BTreeMap<User, u64>,
     grown: Vec<User>,
-    noticed: Vec<(Room, Notice)>,
-    forgotten: Vec<User>,
+    /// The notices sent and the participants forgotten since they were last taken, in their order.
+    pub(crate) noticed: Vec<(Room, Notice)>,
+    pub(crate) forgotten: Vec<User>,
     /// The events that the latest entry caused, in order.
     posted: Option<Vec<Arc<Event>>>,
     /// Whether a life was lost before. // 2.7
@@ -86,14 +78,14 @@ pub struct Model {
 
 /// The expected result of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owed {
+pub(crate) struct Owed {
     /// The answer or the refusal.
-    pub outcome: Decided,
+    pub(crate) outcome: Decided,
     /// The calling participant; `None` for an unknown handle, a refused registration, and entries
     /// that are no calls.
-    pub caller: Option<User>,
+    pub(crate) caller: Option<User>,
     /// Whether a remembered key gave the answer. // 3
-    pub repeated: bool,
+    pub(crate) repeated: bool,
 }
 
 /// What a new entry gives.
@@ -115,6 +107,11 @@ fn refuse_at(code: Code, limit: u32) -> Refusal {
     Refusal::with(code, limit.into())
 }
 
+/// Refuses a call that is wrong.
+pub(crate) fn refuse_if(is_wrong: bool, refusal: Refusal) -> Result<(), Refusal> {
+    if is_wrong { Err(refusal) } else { Ok(()) }
+}
+
 /// A fingerprint of the command.
 fn hash(command: &Command) -> u64 {
     FxBuildHasher.hash_one(command)
@@ -122,44 +119,10 @@ fn hash(command: &Command) -> u64 {
 
 impl Model {
     /// The model of a server whose journal is empty.
-    #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
-            seed: 0,
-            position: 0,
             config: config.clone(),
-            now: Time(0),
-            participants: Table::new(),
-            handles: FxHashMap::default(),
-            readers: FxHashMap::default(),
-            names: BTreeMap::new(),
-            rooms: Table::new(),
-            room_names: BTreeMap::new(),
-            line: Line::default(),
-            by_address: BTreeMap::new(),
-            measures: StoredMeasures::default(),
-            reports: VecDeque::new(),
-            deadlines: Deadlines::default(),
-            overtaken: BTreeMap::new(),
-            grown: Vec::new(),
-            noticed: Vec::new(),
-            forgotten: Vec::new(),
-            posted: None,
-            has_lost_life: false,
-        }
-    }
-
-    /// Sets the seed of the draws, before the first entry. // 15
-    pub const fn seeded(&mut self, seed: u64) {
-        self.seed = seed;
-    }
-
-    /// The model of the same server with an empty journal, and this configuration.
-    #[must_use]
-    pub fn begun_anew(&self, config: &Config) -> Self {
-        Self {
-            seed: self.seed,
-            ..Self::new(config)
+            ..Self::default()
         }
     }
 
@@ -168,27 +131,13 @@ impl Model {
         Draws::of(self.seed, self.position)
     }
 
-    /// The model's current instant. // 0
-    #[must_use]
-    pub const fn now(&self) -> Time {
-        self.now
-    }
-
-    /// The configuration that is valid now.
-    #[must_use]
-    pub const fn config(&self) -> &Config {
-        &self.config
-    }
-
     /// The participant of a handle.
-    #[must_use]
-    pub fn user_of(&self, handle: SecretHash) -> Option<User> {
+    pub(crate) fn user_of(&self, handle: SecretHash) -> Option<User> {
         self.handles.get(&handle).copied()
     }
 
     /// The participant that calls, or whose inbox the caller reads.
-    #[must_use]
-    pub fn caller_of(&self, call: &Call) -> Option<User> {
+    pub(crate) fn caller_of(&self, call: &Call) -> Option<User> {
         match call {
             Call::Command { caller, .. } => self.user_of(caller.handle()),
             Call::Read { reader, .. } | Call::OpenStream { reader, .. } => match reader {
@@ -200,7 +149,7 @@ impl Model {
     }
 
     /// Participants whose inboxes grew since the last call, each once, in ascending number.
-    pub fn take_grown(&mut self) -> Vec<User> {
+    pub(crate) fn take_grown(&mut self) -> Vec<User> {
         let mut grown = std::mem::take(&mut self.grown);
         grown.sort_unstable();
         // Participants forgotten meanwhile have no inbox.
@@ -211,47 +160,35 @@ impl Model {
         grown
     }
 
-    /// Notices sent since the last call, in their order.
-    pub fn take_noticed(&mut self) -> Vec<(Room, Notice)> {
-        std::mem::take(&mut self.noticed)
-    }
-
-    /// Participants forgotten since the last call, in their order.
-    pub fn take_forgotten(&mut self) -> Vec<User> {
-        std::mem::take(&mut self.forgotten)
-    }
-
     /// The events of all rooms that the latest entry caused, in order; none without `collect_posted`.
-    #[must_use]
-    pub fn posted(&self) -> &[Arc<Event>] {
+    pub(crate) fn posted(&self) -> &[Arc<Event>] {
         self.posted.as_deref().unwrap_or_default()
     }
 
     /// Collects the events of all rooms from the next entry on, or does not any more.
-    pub fn collect_posted(&mut self, wanted: bool) {
+    pub(crate) fn collect_posted(&mut self, wanted: bool) {
         if wanted != self.posted.is_some() {
             self.posted = wanted.then(Vec::new);
         }
     }
 
     /// Applies the journal's entry at this position, and returns the expected result. // 2.2
-    pub fn commit(&mut self, position: u64, at: Time, entry: &Entry) -> Owed {
+    pub(crate) fn commit(&mut self, position: u64, at: Time, entry: &Entry) -> Owed {
         self.position = position;
         if let Some(posted) = &mut self.posted {
             posted.clear();
         }
-        if let Entry::Resumed {
-            config, continuity, ..
-        } = entry
-        {
-            self.resume(at, config, *continuity); // 2.6
-            return owe(None, Ok(Reply::Done));
+        match entry {
+            Entry::Resumed {
+                config, continuity, ..
+            } => self.resume(at, config, *continuity), // 2.6
+            Entry::Stepped => self.step(at), // 2.8
+            Entry::Call { .. }
+            | Entry::Implied { .. }
+            | Entry::Operate { .. }
+            | Entry::Started { .. }
+            | Entry::Tick => self.pass(at), // 2.2 (1)
         }
-        if *entry == Entry::Stepped {
-            self.step(at); // 2.8
-            return owe(None, Ok(Reply::Done));
-        }
-        self.pass(at); // 2.2 (1)
         match entry {
             Entry::Call {
                 caller,
@@ -259,10 +196,7 @@ impl Model {
                 command,
             } => return self.call(*caller, *key, command),
             Entry::Implied { user, implied } => return self.imply(*user, *implied),
-            Entry::Operate { act, .. } => {
-                let outcome = self.operate(act);
-                return owe(None, outcome);
-            }
+            Entry::Operate { act, .. } => return owe(None, self.operate(act)),
             Entry::Started { config, .. } => self.config = config.as_ref().clone(),
             Entry::Tick | Entry::Resumed { .. } | Entry::Stepped => {}
         }
@@ -272,18 +206,21 @@ impl Model {
     /// A consequence of a participant's reads or streams. For an unknown number it has no effect, and
     /// the opening of a stream is refused. // 2.2 (2)
     fn imply(&mut self, user: User, implied: Implied) -> Owed {
-        let is_registered = self.is_registered(user);
+        if !self.is_registered(user) {
+            let is_opening = implied == Implied::OpenStream;
+            let refused = refuse_if(is_opening, refuse(Code::UnknownHandle));
+            return owe(None, refused.map(|()| Reply::Done));
+        }
         match implied {
-            Implied::OpenStream if is_registered => {
+            Implied::OpenStream => {
                 let outcome = self.using(user, |model| {
                     model.seen(user);
                     model.open_stream(user)
                 });
                 return owe(Some(user), outcome);
             }
-            Implied::OpenStream => return owe(None, Err(refuse(Code::UnknownHandle))),
-            Implied::CloseStream if is_registered => self.close_stream(user),
-            Implied::Seen { waiting } if is_registered => self.using(user, |model| {
+            Implied::CloseStream => self.close_stream(user),
+            Implied::Seen { waiting } => self.using(user, |model| {
                 model.seen(user);
                 if let Some(waited) = waiting {
                     model.waiting(user, waited);
@@ -293,11 +230,9 @@ impl Model {
                 acknowledged,
                 delivered,
             } => {
-                if let Some(participant) = self.participants.get_mut(user.0) {
-                    participant.inbox.read(acknowledged.0, delivered.0);
-                }
+                let inbox = &mut self.participant_mut(user).inbox;
+                inbox.read(acknowledged.0, delivered.0);
             }
-            Implied::CloseStream | Implied::Seen { .. } => {}
         }
         owe(None, Ok(Reply::Done))
     }
@@ -364,8 +299,7 @@ impl Model {
     }
 
     /// The expected result of a call with a remembered key; `None` for another key. // 3
-    #[must_use]
-    pub fn repeat(&self, user: User, key: RequestKey, command: &Command) -> Option<Owed> {
+    pub(crate) fn repeat(&self, user: User, key: RequestKey, command: &Command) -> Option<Owed> {
         let remembered = self.participants.get(user.0)?.keys.get(key)?;
         if remembered.asked != hash(command) {
             return Some(owe(Some(user), Err(refuse(Code::RequestKeyReused))));
@@ -431,10 +365,9 @@ impl Model {
         let from = self.participant(user).address;
         let naming = self.check_name(Some(user), from, name)?;
         self.check_join(Some(user), from, room)?;
-        let is_name_muted = matches!(
-            &naming,
-            Naming::Take(keys, _) if self.measures.of_name(keys) == Some(Measure::Muted)
-        );
+        let is_name_muted = naming
+            .as_ref()
+            .is_some_and(|(keys, _)| self.measures.of_name(keys) == Some(Measure::Muted));
         if self.is_muted(user) || is_name_muted {
             self.check_exists(room)?; // 8.1 (6)
         }

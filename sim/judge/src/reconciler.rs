@@ -20,7 +20,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{BreakKind, Time};
 use sim_model::history::{ClientEvent, Record, RequestKey};
 use sim_model::plan::Plan;
 use sim_model::protocol::{
@@ -37,9 +37,9 @@ use crate::model::{Event, Model};
 use crate::properties;
 
 /// Compares the histories of a run's clients with the journal of their server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reconciler {
-    auditor: Auditor,
+    pub(crate) auditor: Auditor,
     /// The beginning of the run, by the server's clock.
     began: Time,
     clients: BTreeMap<User, Client>,
@@ -53,7 +53,7 @@ pub(crate) struct Reconciler {
     tally: ComparisonCounts,
     /// Answers whose instants are in no journal.
     unjudged: u64,
-    found: Option<Box<Finding>>,
+    pub(crate) found: Option<Box<Finding>>,
 }
 
 /// What the client of one participant received, and is not yet compared.
@@ -83,19 +83,8 @@ impl Reconciler {
         Self {
             auditor: Auditor::of_journal(plan),
             began,
-            clients: BTreeMap::new(),
-            known: Vec::new(),
-            handles: BTreeMap::new(),
-            ambiguous: BTreeSet::new(),
-            repetitions: BTreeSet::new(),
-            tally: ComparisonCounts::default(),
-            unjudged: 0,
-            found: None,
+            ..Self::default()
         }
-    }
-
-    pub(crate) const fn model(&self) -> &Model {
-        self.auditor.model()
     }
 
     /// Keeps what a client received.
@@ -184,7 +173,7 @@ impl Reconciler {
         let grown = self
             .auditor
             .committed((position, at), at, (entry, None, said));
-        if let Some(mut found) = self.auditor.take_found() {
+        if let Some(mut found) = self.auditor.found.take() {
             found.at = Time(found.at.since(self.began).0);
             self.found = Some(found);
             return;
@@ -220,19 +209,16 @@ impl Reconciler {
             }
         }
         // What a reader acknowledges changes its gaps.
-        let reader = if let Some((user, Implied::Read { .. })) = entry.implied() {
-            Some(user)
-        } else {
-            None
-        };
-        for user in grown.into_iter().chain(reader) {
+        let implied = entry.implied().into_iter();
+        let reads = implied.filter(|(_, implied)| matches!(implied, Implied::Read { .. }));
+        for user in grown.into_iter().chain(reads.map(|(user, _)| user)) {
             self.compare(user, position);
         }
     }
 
     /// The clock steps: of each break whose answer is held, one answer has later figures.
     fn leave_held_unjudged(&mut self) {
-        let now = self.auditor.model().now();
+        let now = self.auditor.model.now;
         for client in self.clients.values_mut() {
             for (until, verb) in std::mem::take(&mut client.held) {
                 let is_its = |(_, of, _): &(Time, &str, Reply)| *of == verb;
@@ -252,7 +238,7 @@ impl Reconciler {
             return None;
         };
         let handle = caller.handle();
-        let user = self.auditor.model().user_of(handle)?;
+        let user = self.auditor.model.user_of(handle)?;
         if let Some(before) = self.handles.insert(handle, user).filter(|one| *one != user) {
             self.ambiguous.extend([before, user]);
         }
@@ -264,7 +250,7 @@ impl Reconciler {
         let Some(client) = self.clients.get_mut(&user) else {
             return;
         };
-        let Some(inbox) = self.auditor.model().inbox(user) else {
+        let Some(inbox) = self.auditor.model.inbox(user) else {
             return;
         };
         let gaps = client.gaps.len();
@@ -289,7 +275,7 @@ impl Reconciler {
             .events
             .range(client.compared + 1..)
             .map(|(seq, _)| *seq);
-        let received = received.take_while(|seq| *seq <= inbox.end());
+        let received = received.take_while(|seq| *seq <= inbox.end);
         let places: BTreeSet<u64> = owed.chain(received).collect();
         for seq in places {
             let owed = inbox.event(seq);
@@ -299,7 +285,7 @@ impl Reconciler {
                 self.tally.add(Comparison::of_event(&seen.body));
                 if !owed.is_some_and(|owed| is_as(owed, &seen, user)) {
                     let difference = Difference::Event(place(seq, Some(seen)));
-                    let finding = finding(self.auditor.model(), received_at, difference);
+                    let finding = finding(&self.auditor.model, received_at, difference);
                     client.differs.get_or_insert(finding);
                 }
             } else if client.drained.is_some_and(|(_, cursor)| cursor < seq) && owed.is_some() {
@@ -307,7 +293,7 @@ impl Reconciler {
                 client.unread.get_or_insert_with(unread);
             }
         }
-        client.compared = inbox.end();
+        client.compared = inbox.end;
     }
 
     /// Whether the journal so far has an equal for all that clients received.
@@ -319,7 +305,7 @@ impl Reconciler {
 
     /// The journal is read to its end: what is left has no equal in it.
     pub(crate) fn finish(&mut self, findings: &mut Findings) {
-        let model = self.auditor.model();
+        let model = &self.auditor.model;
         let known = Known::new(std::mem::take(&mut self.known));
         let mut found = Vec::new();
         for (reader, client) in std::mem::take(&mut self.clients) {
@@ -338,14 +324,7 @@ impl Reconciler {
                 )
             });
             let events = client.events.into_iter().map(|(seq, (at, seen))| {
-                let place = EventPosition {
-                    reader: Some(reader),
-                    seq,
-                    owed: None,
-                    seen: Some(seen),
-                    skipped: false,
-                    repeated: false,
-                };
+                let place = EventPosition::alone(reader, seq, None, Some(seen));
                 (at, Difference::Event(place))
             });
             let unread = client.drained.zip(client.unread);
@@ -360,16 +339,12 @@ impl Reconciler {
             }
         }
         let first = found.into_iter().min_by_key(|finding| finding.at);
-        if let Some(first) = first.filter(|_| !findings.is_closed()) {
+        if let Some(first) = first.filter(|_| !findings.is_closed) {
             self.found = Some(Box::new(first));
         }
         self.auditor.count(findings);
         properties::count(&self.tally, findings);
         findings.leave_unjudged(Property::Outcomes, self.unjudged);
-    }
-
-    pub(crate) fn take_found(&mut self) -> Option<Box<Finding>> {
-        self.found.take()
     }
 }
 
@@ -413,74 +388,60 @@ fn nearest(
 }
 
 fn finding(model: &Model, at: Time, difference: Difference) -> Finding {
-    Finding {
-        property: properties::owner(&difference, model),
-        at,
-        users: difference.users(),
-        difference,
-    }
+    Finding::of(properties::owner(&difference, model), at, difference)
 }
 
 /// Whether a client received this answer. Estimates, timestamps and leases are rounded for clients.
 fn is_equal(said: &Reply, seen: &Reply) -> bool {
-    match (said, seen) {
-        (
-            Reply::Waiting { user, position, .. },
-            Reply::Waiting {
-                user: to,
-                position: at,
-                ..
-            },
-        ) => (user, position) == (to, at),
-        (
-            Reply::Matched {
-                user,
-                room,
-                partner,
-            },
-            Reply::Matched {
-                user: to,
-                room: found,
-                partner: other,
-            },
-        ) => (user, room) == (to, found) && is_shown_as(partner, other),
-        (
-            Reply::Sent {
-                room,
-                room_seq,
-                turns_left,
-                ..
-            },
-            Reply::Sent {
-                room: to,
-                room_seq: at,
-                turns_left: left,
-                ..
-            },
-        ) => (room, room_seq, turns_left) == (to, at, left),
-        (
-            Reply::Stick {
-                room, place, epoch, ..
-            },
-            Reply::Stick {
-                room: of,
-                place: at,
-                epoch: under,
-                ..
-            },
-        ) => (room, place, epoch) == (of, at, under),
-        (
-            Reply::OnBreak {
-                stress, boss_alert, ..
-            },
-            Reply::OnBreak {
-                stress: left,
-                boss_alert: alert,
-                ..
-            },
-        ) => (stress, boss_alert) == (left, alert),
-        (said, seen) => said == seen,
+    if let Reply::Matched {
+        user,
+        room,
+        partner,
+    } = said
+        && let Reply::Matched {
+            user: to,
+            room: found,
+            partner: other,
+        } = seen
+    {
+        return (user, room) == (to, found) && is_shown_as(partner, other);
     }
+    rounded(said) == rounded(seen)
+}
+
+/// The answer without what is rounded for clients, or not told to them.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "all other answers are told in full"
+)]
+fn rounded(reply: &Reply) -> Reply {
+    let mut reply = reply.clone();
+    match &mut reply {
+        Reply::Waiting { estimated_wait, .. } => *estimated_wait = None,
+        Reply::Sent { at, .. } => *at = Time(0),
+        Reply::Stick {
+            holder,
+            lease_until,
+            ..
+        } => {
+            *holder = User::default();
+            *lease_until = Time(0);
+        }
+        Reply::OnBreak {
+            user,
+            flavour,
+            kind,
+            answer_at,
+            ..
+        } => {
+            *user = User::default();
+            *flavour = 0;
+            *kind = BreakKind::ALL[0];
+            *answer_at = Time(0);
+        }
+        _ => {}
+    }
+    reply
 }
 
 /// Whether a client received the owed event.

@@ -10,8 +10,7 @@ use sim_model::outcome::{
 use sim_model::plan::Plan;
 
 use crate::judge::Judge;
-use crate::metrics::Metrics;
-use crate::stuck::stuck;
+use crate::metrics::{Metrics, stuck};
 
 /// The judge of a run and its metrics. They do not change the run.
 #[derive(Clone, Debug)]

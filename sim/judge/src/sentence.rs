@@ -1,11 +1,8 @@
 //! Sentences about differences, for people who know the protocol but not the source. A sentence
 //! consists of typed parts, so that its subjects can be queried without parsing the text.
 
-mod both_facts;
 mod differences;
 mod facts;
-mod listing;
-mod outcomes;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +24,7 @@ enum Part {
     Room(Room),
     /// An event by its position in a room.
     Place(Room, u64),
-    /// A number, an instant or a duration.
+    /// A number, an instant, a duration, or words of another judge.
     Figure(String),
     /// The beginning of a text, and the number of its characters.
     Quote(String, usize),
@@ -39,23 +36,58 @@ pub(crate) trait Describe {
     fn describe(&self, to: &mut Sentence);
 }
 
-/// Words of another judge.
-pub(crate) struct Detail<'a>(pub(crate) &'a str);
+/// The phrases about values of some types: for each form of a value the parts of its phrase.
+macro_rules! phrases {
+    ($($type:ty { $($form:pat => $($part:expr),+;)+ })+) => {
+        $(impl Describe for $type {
+            fn describe(&self, to: &mut Sentence) {
+                match self { $($form => { $($part.describe(to);)+ })+ }
+            }
+        })+
+    };
+}
+use phrases;
 
-impl Describe for Detail<'_> {
-    fn describe(&self, to: &mut Sentence) {
-        to.0.push(Part::Figure(self.0.to_owned()));
-    }
+/// The types whose values are one part each.
+macro_rules! parts {
+    ($($type:ty: $value:pat => $part:expr;)+) => {
+        $(impl Describe for $type {
+            fn describe(&self, to: &mut Sentence) {
+                let $value = self;
+                to.0.push($part);
+            }
+        })+
+    };
 }
 
-/// Appends several values to a sentence.
-macro_rules! describe {
-    ($to:expr; $($part:expr),*) => {{ $($part.describe($to);)* }};
+parts! {
+    &'static str: words => Part::Words(words);
+    User: user => Part::User(*user);
+    Room: room => Part::Room(*room);
+    (Room, u64): (room, seq) => Part::Place(*room, *seq);
+    String: words => Part::Figure(words.clone());
+    u8: number => Part::Figure(number.to_string());
+    u32: number => Part::Figure(number.to_string());
+    u64: number => Part::Figure(number.to_string());
+    usize: number => Part::Figure(number.to_string());
+    Seq: Self(number) => Part::Figure(number.to_string());
+    RoomSeq: Self(number) => Part::Figure(number.to_string());
+    Epoch: Self(number) => Part::Figure(number.to_string());
+    Address: Self(number) => Part::Figure(number.to_string());
+    Span: length => Part::Figure(length.to_string());
+    // An instant of the server's clock, which begins at 0.
+    Time: Self(at) => Part::Figure(Span(*at).to_string());
+    Arc<str>: text => quote(text);
+    Box<str>: text => quote(text);
 }
-use describe;
 
 /// The most characters of a quoted text.
 const SHOWN: usize = 40;
+
+fn quote(text: &str) -> Part {
+    let shown = text.chars().take(SHOWN).collect();
+    Part::Quote(shown, text.chars().count())
+}
 
 impl Sentence {
     /// The sentence about it.
@@ -69,23 +101,25 @@ impl Sentence {
     pub(crate) fn subject(&self, concerned: &[User]) -> Subject {
         let mut subject = Subject::default();
         for part in &self.0 {
-            subject.cause.push_str(match part {
+            subject.cause.push_str(match *part {
                 Part::Words(words) => words,
-                Part::User(_) => "user_N",
-                Part::Room(_) => "room_N",
-                Part::Place(..) => "N of room_N",
-                Part::Figure(_) => "N",
-                Part::Quote(..) => "\"…\"",
-            });
-            match *part {
-                Part::User(user) if !concerned.contains(&user) => subject.others.push(user),
-                Part::Room(room) => subject.rooms.push(room),
+                Part::User(user) => {
+                    let others = (!concerned.contains(&user)).then_some(user);
+                    subject.others.extend(others);
+                    "user_N"
+                }
+                Part::Room(room) => {
+                    subject.rooms.push(room);
+                    "room_N"
+                }
                 Part::Place(room, seq) => {
                     subject.rooms.push(room);
                     subject.place.get_or_insert((room, seq));
+                    "N of room_N"
                 }
-                Part::Words(_) | Part::User(_) | Part::Figure(_) | Part::Quote(..) => {}
-            }
+                Part::Figure(_) => "N",
+                Part::Quote(..) => "\"…\"",
+            });
         }
         subject
     }
@@ -107,101 +141,21 @@ impl fmt::Display for Sentence {
     }
 }
 
-impl Describe for &'static str {
-    fn describe(&self, to: &mut Sentence) {
-        to.0.push(Part::Words(self));
-    }
-}
-
 impl<T: Describe> Describe for &T {
     fn describe(&self, to: &mut Sentence) {
         (*self).describe(to);
     }
 }
 
-impl Describe for User {
+impl<T: Describe> Describe for Arc<T> {
     fn describe(&self, to: &mut Sentence) {
-        to.0.push(Part::User(*self));
+        (**self).describe(to);
     }
 }
 
-impl Describe for Room {
+impl<T: Describe> Describe for Box<T> {
     fn describe(&self, to: &mut Sentence) {
-        to.0.push(Part::Room(*self));
-    }
-}
-
-impl Describe for (Room, u64) {
-    fn describe(&self, to: &mut Sentence) {
-        to.0.push(Part::Place(self.0, self.1));
-    }
-}
-
-impl Describe for u64 {
-    fn describe(&self, to: &mut Sentence) {
-        to.0.push(Part::Figure(self.to_string()));
-    }
-}
-
-/// Numbers of these types are figures.
-macro_rules! figures {
-    ($($type:ty: $number:expr;)*) => {
-        $(impl Describe for $type {
-            fn describe(&self, to: &mut Sentence) {
-                let number: fn(&Self) -> u64 = $number;
-                number(self).describe(to);
-            }
-        })*
-    };
-}
-
-figures! {
-    u32: |n| (*n).into();
-    u8: |n| (*n).into();
-    Seq: |n| n.0;
-    RoomSeq: |n| n.0;
-    Epoch: |n| n.0;
-    Address: |n| n.0;
-}
-
-impl Describe for Span {
-    fn describe(&self, to: &mut Sentence) {
-        to.0.push(Part::Figure(self.to_string()));
-    }
-}
-
-/// An instant of the server's clock, which begins at 0.
-impl Describe for Time {
-    fn describe(&self, to: &mut Sentence) {
-        Span(self.0).describe(to);
-    }
-}
-
-impl Describe for Arc<str> {
-    fn describe(&self, to: &mut Sentence) {
-        quote(self, to);
-    }
-}
-
-impl Describe for Box<str> {
-    fn describe(&self, to: &mut Sentence) {
-        quote(self, to);
-    }
-}
-
-fn quote(text: &str, to: &mut Sentence) {
-    let shown = text.chars().take(SHOWN).collect();
-    to.0.push(Part::Quote(shown, text.chars().count()));
-}
-
-/// Words and the value after them; nothing if there is no value.
-struct With<T>(&'static str, Option<T>);
-
-impl<T: Describe> Describe for With<T> {
-    fn describe(&self, to: &mut Sentence) {
-        if let Self(words, Some(thing)) = self {
-            describe!(to; *words, thing);
-        }
+        (**self).describe(to);
     }
 }
 
@@ -210,6 +164,32 @@ impl<T: Describe> Describe for Option<T> {
         match self {
             Some(thing) => thing.describe(to),
             None => "nothing".describe(to),
+        }
+    }
+}
+
+/// Words and the value after them; nothing if there is no value.
+struct With<T>(&'static str, Option<T>);
+
+impl<T: Describe> Describe for With<T> {
+    fn describe(&self, to: &mut Sentence) {
+        if let Self(words, Some(thing)) = self {
+            words.describe(to);
+            thing.describe(to);
+        }
+    }
+}
+
+/// Some values, with these words before the first and those before each other one.
+struct Each<'a, T>(&'static str, &'static str, &'a [T]);
+
+impl<T: Describe> Describe for Each<'_, T> {
+    fn describe(&self, to: &mut Sentence) {
+        let Self(mut words, later, all) = *self;
+        for thing in all {
+            words.describe(to);
+            thing.describe(to);
+            words = later;
         }
     }
 }

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 
+use crate::counts::speaks;
 use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, of_distribution};
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
 use sim_model::plan::{Figure, Metric, Threshold};
-use sim_model::protocol::{
-    Agent, Body, InboxEvent, Membership, Op, OpKind, Outcome, Reply, Response,
-};
+use sim_model::protocol::{Agent, Body, InboxEvent, Membership, Op, Outcome, Reply, Response};
 use sim_model::user_name::{UserName, is_numbered};
 
 /// The most buckets. A run that outgrows them gets buckets of twice the length.
@@ -57,10 +56,10 @@ struct Bucket {
     measured: Measurements,
 }
 
-/// The state of one user.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The state of one user, and its row in the list.
+#[derive(Clone, Debug, Default)]
 struct UserState {
-    who: UserName,
+    row: UserRow,
     is_present: bool,
     in_line: bool,
     has_arrived: bool,
@@ -76,7 +75,7 @@ struct RecordedFault {
 }
 
 /// The observer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SeriesRecorder {
     seed: u64,
     thresholds: Vec<Threshold>,
@@ -86,7 +85,6 @@ pub struct SeriesRecorder {
     /// Those of each metric that is sampled.
     slowest: BTreeMap<Metric, Vec<Sample>>,
     states: Vec<UserState>,
-    users: Vec<UserRow>,
     sample: Vec<(Span, Span)>,
     measured: u64,
     every: u64,
@@ -122,16 +120,9 @@ impl SeriesRecorder {
             seed,
             thresholds: thresholds.to_vec(),
             length: SHORTEST,
-            buckets: Vec::new(),
             metrics: Metrics::sampled(),
-            slowest: BTreeMap::new(),
-            states: Vec::new(),
-            users: Vec::new(),
-            sample: Vec::new(),
-            measured: 0,
             every: 1,
-            faults: Vec::new(),
-            ended: Span::ZERO,
+            ..Self::default()
         }
     }
 
@@ -153,6 +144,7 @@ impl SeriesRecorder {
                 })
                 .collect()
         };
+        let listed = self.states.iter().take(USERS);
         Series {
             seed: self.seed,
             bucket_ms: milliseconds(self.length),
@@ -174,18 +166,10 @@ impl SeriesRecorder {
                 .map(|(at, took)| (milliseconds(*at), milliseconds(*took)))
                 .collect(),
             sampled_of: self.measured,
-            users: self.rows(),
-            users_left_out: (self.states.len() - self.users.len()) as u64,
+            users: listed.map(|state| state.row.clone()).collect(),
+            users_left_out: self.states.len().saturating_sub(USERS) as u64,
             faults: self.faults.iter().map(|one| self.observed(one)).collect(),
         }
-    }
-
-    fn rows(&self) -> Vec<UserRow> {
-        let named = |(row, state): (&UserRow, &UserState)| UserRow {
-            who: state.who.clone(),
-            ..row.clone()
-        };
-        self.users.iter().zip(&self.states).map(named).collect()
     }
 
     /// Messages, and what a threshold limits.
@@ -203,7 +187,7 @@ impl SeriesRecorder {
         let who = |agent: Agent| {
             self.states
                 .get(agent.0 as usize)
-                .map(|state| state.who.clone())
+                .map(|state| state.row.who.clone())
         };
         let slow = |sample: &Sample| Slow {
             user: who(sample.agent).unwrap_or_default(),
@@ -311,42 +295,30 @@ impl SeriesRecorder {
     fn state(&mut self, agent: Agent) -> &mut UserState {
         let index = agent.0 as usize;
         if index >= self.states.len() {
-            self.states.resize(index + 1, UserState::default());
-            let listed = self.states.len().min(USERS);
-            self.users.resize_with(listed, UserRow::default);
+            self.states.resize_with(index + 1, UserState::default);
         }
         &mut self.states[index]
-    }
-
-    fn row(&mut self, agent: Agent) -> Option<&mut UserRow> {
-        self.users.get_mut(agent.0 as usize)
     }
 
     fn arrive(&mut self, record: &Record<'_>, at: Span) {
         let state = self.state(record.agent);
         if !state.has_arrived {
-            *state = UserState {
-                who: UserName::new(None, record.name),
-                is_present: true,
-                has_arrived: true,
-                in_line: false,
-            };
+            state.is_present = true;
+            state.has_arrived = true;
+            state.row.who = UserName::new(None, record.name);
+            state.row.arrived_ms = milliseconds(at);
             self.count(at, Count::Arrived);
-            if let Some(row) = self.row(record.agent) {
-                row.arrived_ms = milliseconds(at);
-            }
         }
         if let Some(user) = record.user.filter(|user| is_numbered(*user)) {
-            self.state(record.agent).who.user = Some(user);
+            self.state(record.agent).row.who.user = Some(user);
         }
     }
 
     fn leave(&mut self, agent: Agent, at: Span) {
-        if std::mem::take(&mut self.state(agent).is_present) {
+        let state = self.state(agent);
+        if std::mem::take(&mut state.is_present) {
+            state.row.left_ms = Some(milliseconds(at));
             self.count(at, Count::Left);
-            if let Some(row) = self.row(agent) {
-                row.left_ms = Some(milliseconds(at));
-            }
         }
     }
 
@@ -364,8 +336,7 @@ impl SeriesRecorder {
         if speaks(op) {
             self.count(intended, Count::MessagesOffered);
         }
-        let Some(row) = self.row(agent) else { return };
-        row.calls += 1;
+        self.state(agent).row.calls += 1;
     }
 
     fn answered(&mut self, at: Span, agent: Agent, outcome: &Outcome) {
@@ -373,9 +344,7 @@ impl SeriesRecorder {
         match outcome {
             Ok(Response::Done(Reply::Sent { .. })) => {
                 self.count(at, Count::MessagesAccepted);
-                if let Some(row) = self.row(agent) {
-                    row.sent += 1;
-                }
+                self.state(agent).row.sent += 1;
             }
             Ok(Response::Done(Reply::Waiting { .. })) => self.line(agent, at, true),
             Ok(Response::Done(Reply::Matched { .. } | Reply::LeftQueue { .. })) => {
@@ -387,11 +356,7 @@ impl SeriesRecorder {
 
     fn received(&mut self, at: Span, agent: Agent, saw: InboxEvent<'_>) {
         match (saw, saw.body()) {
-            (_, Some(Body::Message { .. })) => {
-                if let Some(row) = self.row(agent) {
-                    row.received += 1;
-                }
-            }
+            (_, Some(Body::Message { .. })) => self.state(agent).row.received += 1,
             (_, Some(Body::Found(_))) => self.line(agent, at, false),
             (InboxEvent::Gap(gap), _) => {
                 let mut rooms = gap.rooms.iter();
@@ -460,9 +425,7 @@ impl SeriesRecorder {
         self.arrive(record, at);
         if self.metrics.refused() > refused {
             self.count(at, Count::Refused);
-            if let Some(row) = self.row(agent) {
-                row.refused += 1;
-            }
+            self.state(agent).row.refused += 1;
         }
         match record.what {
             ClientEvent::Called { op, intended, .. } => {
@@ -511,10 +474,6 @@ impl SeriesRecorder {
             | WorldRecord::Sizes { .. } => {}
         }
     }
-}
-
-const fn speaks(op: &Op) -> bool {
-    matches!(op.kind(), OpKind::Send | OpKind::Push)
 }
 
 fn milliseconds(span: Span) -> f64 {

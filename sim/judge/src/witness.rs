@@ -22,42 +22,23 @@ mod stick;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::collections::BTreeMap;
-
 use crate::comparison::Comparison;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Record};
-use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Body, Op, OpKind, Read, Reply, Response, User};
 
-use crate::difference::Difference;
-use crate::findings::{Finding, Findings, Property};
+use crate::findings::{Findings, Property};
 
-use crate::fact::Fact;
+use crate::difference::Fact;
 
 use arrivals::Arrival;
-use observations::Observations;
-
-/// Judges one run by what its clients did and observed.
-#[derive(Clone, Debug)]
-pub struct Witness {
-    observations: Observations,
-}
+pub(crate) use observations::Witness;
 
 impl Witness {
-    /// A witness without any records.
-    #[must_use]
-    pub fn new(plan: &Plan) -> Self {
-        Self {
-            observations: Observations::new(plan),
-        }
-    }
-
     /// Processes what a client did or observed.
-    pub fn record(&mut self, record: &Record<'_>, findings: &mut Findings) {
+    pub(crate) fn record(&mut self, record: &Record<'_>, findings: &mut Findings) {
         if let ClientEvent::Called { call, op, key, .. } = record.what {
-            self.observations
-                .call((record.agent, call), record.user, op, key.is_some());
+            self.call((record.agent, call), record.user, op, key.is_some());
             if op.kind() == OpKind::EnterQueue {
                 findings.leave_unjudged(Property::QueueProgress, 1);
             }
@@ -68,10 +49,10 @@ impl Witness {
         if let ClientEvent::Called { .. } | ClientEvent::Retried { .. } = record.what
             && record.user.is_none()
         {
-            self.observations.register(record.at, record.agent);
+            self.register(record.at, record.agent);
         }
         if let Some(user) = record.user {
-            if self.observations.may_be_another(record.at, record.agent) {
+            if self.may_be_another(record.at, record.agent) {
                 leave_unknown(record, findings);
             } else {
                 self.record_of(user, record, findings);
@@ -81,7 +62,7 @@ impl Witness {
 
     fn record_of(&mut self, user: User, record: &Record<'_>, findings: &mut Findings) {
         let at = record.at;
-        self.observations.participants.entry(user).or_default();
+        self.participants.entry(user).or_default();
         if let ClientEvent::Answered {
             call,
             op,
@@ -91,8 +72,7 @@ impl Witness {
         } = record.what
         {
             findings.leave_unjudged(Property::Outcomes, 1);
-            self.observations
-                .answer((record.agent, call), user, outcome, at);
+            self.answer((record.agent, call), user, outcome, at);
             let answered = Fact::Answered(user, op.verb(), outcome.clone());
             if let (Op::Read { read, .. }, Ok(Response::Read(Answer::Page { page, .. }))) =
                 (op, outcome)
@@ -112,7 +92,7 @@ impl Witness {
                 findings.exercise(Property::BreaksRules, 1);
                 if *stress > 100 || *boss_alert > 5 {
                     let rule = Fact::Rule("stress is at most 100, the boss's alert at most 5");
-                    report_contradiction(findings, Property::BreaksRules, at, [rule, answered]);
+                    findings.contradict(Property::BreaksRules, at, [rule, answered]);
                 }
             }
         } else if let ClientEvent::Received {
@@ -134,7 +114,7 @@ impl Witness {
             if path == DeliveryPath::Stream {
                 findings.leave_unjudged(Property::StreamContinuity, 1);
             }
-            arrival.compare(&mut self.observations, findings);
+            arrival.compare(self, findings);
         }
     }
 
@@ -148,7 +128,7 @@ impl Witness {
         (at, answered): (Time, Fact),
         findings: &mut Findings,
     ) {
-        let Some(participant) = self.observations.participants.get_mut(&reader) else {
+        let Some(participant) = self.participants.get_mut(&reader) else {
             return;
         };
         findings.exercise(Property::NoLostMessages, 1);
@@ -156,17 +136,17 @@ impl Witness {
             participant.drained = participant.drained.max(left_at);
         } else if participant.complete >= after {
             let vacant = Fact::Vacant(reader, participant.complete.saturating_add(1));
-            report_contradiction(findings, Property::NoLostMessages, at, [answered, vacant]);
+            findings.contradict(Property::NoLostMessages, at, [answered, vacant]);
         }
     }
 
     /// The run is over: makes the comparisons that need the whole run.
-    pub fn finish(&mut self, findings: &mut Findings) {
-        arrivals::judge(&self.observations, findings);
-        sent::judge(&self.observations, findings);
-        lost::judge(&self.observations, findings);
-        stick::judge(&self.observations, findings);
-        pairs::judge(&self.observations, findings);
+    pub(crate) fn finish(&mut self, findings: &mut Findings) {
+        arrivals::judge(self, findings);
+        sent::judge(self, findings);
+        lost::judge(self, findings);
+        stick::judge(self, findings);
+        pairs::judge(self, findings);
         self.leave_unjudged(findings);
     }
 
@@ -176,7 +156,7 @@ impl Witness {
         reason = "all other events are judged"
     )]
     fn leave_unjudged(&self, findings: &mut Findings) {
-        for seen in self.observations.rooms.values().flat_map(BTreeMap::values) {
+        for seen in self.rooms.values() {
             let property = match Comparison::of_event(&seen.event.body) {
                 Comparison::Found => Property::FifoMatching,
                 Comparison::Moderated => Property::Moderation,
@@ -203,16 +183,4 @@ fn leave_unknown(record: &Record<'_>, findings: &mut Findings) {
         return;
     };
     findings.leave_unjudged(property, 1);
-}
-
-/// Records that two facts contradict each other.
-fn report_contradiction(findings: &mut Findings, property: Property, at: Time, facts: [Fact; 2]) {
-    let difference = Difference::Witnessed(Box::new(facts));
-    let users = difference.users();
-    findings.add(Finding {
-        property,
-        at,
-        users,
-        difference,
-    });
 }

@@ -47,7 +47,7 @@ impl<'o> DriverMetrics<'o> {
             judge,
             also,
             points: PointCounter::new(),
-            uncorrected: Metrics::new(),
+            uncorrected: Metrics::default(),
             delay: Distribution::new(),
             load: DriverLoad::new(now),
             starts: Starts::default(),

@@ -80,7 +80,7 @@ fn run_seed(
         properties: BTreeMap::from([("room_order", property)]),
         violations: if broken { vec![violation] } else { Vec::new() },
         counts: Counts::default(),
-        metrics: Metrics::new(),
+        metrics: Metrics::default(),
         tally,
         stuck: Vec::new(),
         timeline: Timeline::new(Span::secs(1)),

@@ -98,7 +98,7 @@ impl VirtualUser {
         outcome: Option<&Outcome>,
         o: &mut impl Observer,
     ) {
-        let arrivals = self.inbox.arrivals();
+        let arrivals = self.inbox.arrivals;
         if let Activity::Calling { call: waited } = self.activity
             && waited == call.id
         {
@@ -123,10 +123,9 @@ impl VirtualUser {
     /// Records what an answer says about the client's rooms.
     fn learn_rooms(&mut self, op: &Op, outcome: &Outcome) {
         match outcome {
-            Ok(Response::Done(Reply::Waiting { .. })) => self.rooms.wait(),
+            Ok(Response::Done(Reply::Waiting { .. })) => self.rooms.is_deserted = false,
             Ok(Response::Done(Reply::Matched { room, partner, .. })) => {
-                self.rooms
-                    .find(*room, Some(partner.id), &mut self.unawaited);
+                self.rooms.find(*room, Some(partner.id));
             }
             Ok(Response::Done(Reply::LoggedIn { room, .. })) => self.rooms.join(*room),
             Ok(Response::Done(Reply::LeftChat)) => self.leave(op),
@@ -135,7 +134,7 @@ impl VirtualUser {
                 place: 0,
                 epoch,
                 ..
-            })) => self.rooms.hold(*room, epoch.0, &mut self.unawaited),
+            })) => self.rooms.hold(*room, epoch.0),
             Ok(Response::Done(_) | Response::Read(_) | Response::Streaming) => {}
             Err(Refusal { code, .. }) => {
                 if matches!(*code, "chat_ended" | "room_not_found" | "not_in_room") {

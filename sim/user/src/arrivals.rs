@@ -188,22 +188,22 @@ mod tests {
             .collect()
     }
 
+    fn at_rate(from_milli: u64, to_milli: u64, mode: ArrivalMode) -> Vec<u64> {
+        times(Arrivals::Rate {
+            from_milli,
+            to_milli,
+            mode,
+        })
+    }
+
     #[test]
     fn uniform_arrivals_are_evenly_spaced() {
         let mode = ArrivalMode::Uniform;
         let counted = times(Arrivals::Count { users: 4, mode });
         assert_eq!(counted, [1250, 3750, 6250, 8750]);
-        let steady = times(Arrivals::Rate {
-            from_milli: 400,
-            to_milli: 400,
-            mode,
-        });
+        let steady = at_rate(400, 400, mode);
         assert_eq!(steady, [1250, 3750, 6250, 8750]);
-        let ramp = times(Arrivals::Rate {
-            from_milli: 0,
-            to_milli: 20_000,
-            mode,
-        });
+        let ramp = at_rate(0, 20_000, mode);
         assert_eq!(ramp.len(), 100);
         let early = ramp.iter().filter(|at| **at < 5_000).count();
         assert_eq!(early, 25, "a quarter of a ramp's area is in its first half");
@@ -291,11 +291,8 @@ mod tests {
         let before = letters(&all[4..]);
         let mut orders = BTreeSet::new();
         for seed in 0..50 {
-            recast(
-                &workload,
-                &mut all[4..],
-                &mut Draw::new(seed, Actor::Arrivals),
-            );
+            let mut draw = Draw::new(seed, Actor::Arrivals);
+            recast(&workload, &mut all[4..], &mut draw);
             let after = letters(&all[4..]);
             for letter in ["a", "b", "c"] {
                 let count = |text: &str| text.matches(letter).count();
@@ -308,12 +305,7 @@ mod tests {
 
     #[test]
     fn poisson_arrivals_come_at_their_rate() {
-        let mode = ArrivalMode::Poisson;
-        let times = times(Arrivals::Rate {
-            from_milli: 1_000_000,
-            to_milli: 1_000_000,
-            mode,
-        });
+        let times = at_rate(1_000_000, 1_000_000, ArrivalMode::Poisson);
         assert!((9_600..10_400).contains(&times.len()), "{}", times.len());
         assert!(times.is_sorted());
     }

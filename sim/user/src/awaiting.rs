@@ -1,4 +1,4 @@
-//! Waiting for an event.
+//! Waiting for an event, and draining the inbox at the end.
 //!
 //! An `await` succeeds when an event of its type arrives, or has arrived earlier and was not
 //! consumed by another `await`. It also succeeds when it is moot. An event that only a partner can
@@ -11,16 +11,16 @@
 //! A user that waits for the stick and receives the event that it was away claims it again: being
 //! away ends a claim.
 //!
-//! Events arrive by the stream. Without a stream the user makes checks, one after another.
+//! Events arrive by the stream. Without a stream the user makes checks, one after another. So it does at
+//! its end, when it finishes the flow quickly and then drains its inbox.
 
 use chat_types::{Span, Time};
-
 use sim_model::history::{ClientEvent, Observer};
-use sim_model::plan::Reads;
-use sim_model::protocol::{Command, Op, ReadBy};
+use sim_model::plan::{Client, Reads};
+use sim_model::protocol::{Answer, CallId, Command, Op, Outcome, ReadBy, Response};
 
+use super::calls::pause;
 use super::flow::Pace;
-use super::poll::Poll;
 use super::unawaited_events::Kind;
 use super::{Activity, VirtualUser};
 
@@ -95,14 +95,14 @@ impl VirtualUser {
         if self.user.is_none() {
             // A user without a handle receives no events. A flow that waits before it registers is
             // stuck from the start.
-            if self.calls.none_made() {
+            if self.calls.made == 0 {
                 self.run_out(now, &awaiting, o);
             }
             self.activity = Activity::Settling;
         } else if self.comes_true(kind) || self.is_moot(kind) {
             self.activity = Activity::Ready { meant: now };
         } else if self.is_dropped_by_the_heal(kind) {
-            self.cursor.cut_short();
+            self.cursor.cut_short = true;
             self.activity = Activity::Ready { meant: now };
         } else if now >= awaiting.due_at_last() {
             self.run_out(now, &awaiting, o);
@@ -121,7 +121,7 @@ impl VirtualUser {
     /// Whether the event has arrived. A grant can also arrive as the answer to the claim.
     fn comes_true(&mut self, kind: Kind) -> bool {
         let holds = kind == Kind::GRANTED && self.rooms.take_holding();
-        self.unawaited.consume(kind) || holds
+        self.rooms.unawaited.consume(kind) || holds
     }
 
     /// Handles a wait that timed out.
@@ -142,7 +142,7 @@ impl VirtualUser {
     }
 
     fn is_moot(&self, kind: Kind) -> bool {
-        let partner_is_gone = kind.takes_a_partner() && self.rooms.is_deserted();
+        let partner_is_gone = kind.takes_a_partner() && self.rooms.is_deserted;
         let claim_is_over = kind == Kind::GRANTED && self.rooms.is_claim_over();
         partner_is_gone || claim_is_over
     }
@@ -161,9 +161,194 @@ impl VirtualUser {
         awaiting.poll.want(now);
         if awaiting.poll.due() <= now {
             let op = self.check(awaiting.ends.since(now).min(LONGEST_CHECK), ReadBy::Handle);
-            let arrivals = self.inbox.arrivals();
+            let arrivals = self.inbox.arrivals;
             let check = self.begin_call(now, now, op, o);
             awaiting.poll.sent(check, arrivals);
+        }
+    }
+}
+
+/// The state of the series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PollState {
+    /// No check is needed.
+    Off,
+    /// The next check leaves at this time.
+    At(Time),
+    /// This check is in flight.
+    InFlight(CallId),
+}
+
+/// A series of checks, one at a time. After a fruitless check it pauses, longer each time, so that
+/// a server that answers at once with nothing is not called without end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Poll {
+    turn: PollState,
+    /// The inbox's number of arrivals when the check in flight left.
+    arrivals: u64,
+    /// The number of fruitless checks in a row.
+    fruitless: u32,
+}
+
+impl Poll {
+    /// A series without checks.
+    pub(super) const OFF: Self = Self {
+        turn: PollState::Off,
+        arrivals: 0,
+        fruitless: 0,
+    };
+
+    /// The time of the next check.
+    pub(super) fn due(&self) -> Time {
+        match self.turn {
+            PollState::At(time) => time,
+            PollState::Off | PollState::InFlight(_) => Time::MAX,
+        }
+    }
+
+    /// Starts the series at `now`, unless it runs already.
+    pub(super) fn want(&mut self, now: Time) {
+        if self.turn == PollState::Off {
+            self.turn = PollState::At(now);
+        }
+    }
+
+    /// Stops the series.
+    pub(super) fn stop(&mut self) {
+        if let PollState::At(_) = self.turn {
+            self.turn = PollState::Off;
+        }
+    }
+
+    /// Records a check that was sent.
+    pub(super) fn sent(&mut self, check: CallId, arrivals: u64) {
+        self.turn = PollState::InFlight(check);
+        self.arrivals = arrivals;
+    }
+
+    /// Whether this is the check in flight.
+    pub(super) fn is_waiting_for(&self, call: CallId) -> bool {
+        self.turn == PollState::InFlight(call)
+    }
+
+    /// Whether something new has arrived since the check left.
+    pub(super) fn has_news(&self, arrivals: u64) -> bool {
+        arrivals != self.arrivals
+    }
+
+    /// Continues after a fruitful check: the next one may leave at once.
+    pub(super) fn go_on(&mut self, now: Time) {
+        self.turn = PollState::At(now);
+        self.fruitless = 0;
+    }
+
+    /// Continues after a fruitless check: the next one leaves after a pause.
+    pub(super) fn rest(&mut self, now: Time, client: &Client) {
+        self.turn = PollState::At(now + pause(client, self.fruitless));
+        self.fruitless = self.fruitless.saturating_add(1);
+    }
+}
+
+/// How long a client that reads only its stream waits for events on a fresh one. Then a check after
+/// its last event shows whether any are left.
+const LISTENS: Span = Span::secs(5);
+
+/// The draining of an inbox.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draining {
+    /// The instant at which it began.
+    pub(super) began: Time,
+    /// Its checks.
+    pub(super) poll: Poll,
+}
+
+impl VirtualUser {
+    /// Makes the user finish, because faults are over: it completes its flow without thinking,
+    /// pausing or further rounds of loops, and then drains its inbox. A user that has drained its
+    /// inbox drains it again, because others that were still finishing may have caused events
+    /// since.
+    pub fn begin_drain(&mut self, now: Time, o: &mut impl Observer) {
+        self.suspended_until = Time(0);
+        self.pace = Pace::Hurried;
+        match &mut self.activity {
+            Activity::Idle => self.activity = Activity::Settling,
+            Activity::Thinking { .. } => self.activity = Activity::Ready { meant: now },
+            Activity::Awaiting(awaiting) => awaiting.hurry(now),
+            Activity::Away { .. } => {
+                self.calls.hurry(now);
+                self.come_back(now, now);
+            }
+            Activity::Drained => self.start_draining(now, o),
+            Activity::Ready { .. }
+            | Activity::Calling { .. }
+            | Activity::Settling
+            | Activity::Finished
+            | Activity::Draining(_)
+            | Activity::Vanished => {}
+        }
+        self.stream.hurry(now);
+        self.handle_timeout(now, o);
+    }
+
+    /// Starts draining at the end of the flow.
+    pub(super) fn start_draining(&mut self, now: Time, o: &mut impl Observer) {
+        if self.user.is_some() && self.profile.reads == Reads::ByStream {
+            self.reopen_stream(now, o);
+        }
+        self.activity = if self.user.is_some() {
+            let mut poll = Poll::OFF;
+            match self.profile.reads {
+                Reads::Exactly => poll.want(now),
+                Reads::ByStream => poll.want(now + LISTENS),
+            }
+            Activity::Draining(Draining { began: now, poll })
+        } else {
+            Activity::Drained
+        };
+    }
+
+    /// Makes the next check when it is due. These checks pass a cursor, whatever the client's
+    /// habit.
+    pub(super) fn go_on_draining(
+        &mut self,
+        now: Time,
+        mut draining: Draining,
+        o: &mut impl Observer,
+    ) {
+        if draining.poll.due() <= now {
+            let op = Op::check(Some(self.read_from()), Span::ZERO, ReadBy::Handle);
+            let arrivals = self.inbox.arrivals;
+            let key = self.key_for(&op);
+            let check = self.begin_call_under(key, now, (now, op), o);
+            draining.poll.sent(check, arrivals);
+            self.activity = Activity::Draining(draining);
+        }
+    }
+
+    /// Handles the end of a check. The inbox is drained if the check returned nothing, no event
+    /// came by the stream meanwhile, none is left, and none is missing.
+    pub(super) fn judge_drain(
+        &mut self,
+        now: Time,
+        outcome: Option<&Outcome>,
+        o: &mut impl Observer,
+    ) {
+        let by_stream = self.profile.reads == Reads::ByStream;
+        let Activity::Draining(draining) = &mut self.activity else {
+            return;
+        };
+        let news = draining.poll.has_news(self.inbox.arrivals);
+        let at_end = matches!(
+            outcome,
+            Some(Ok(Response::Read(Answer::Page { page, .. }))) if page.unread == 0
+        );
+        if news {
+            draining.poll.go_on(now);
+        } else if at_end && (by_stream || !self.inbox.has_holes()) {
+            self.record(now, ClientEvent::Drained, o);
+            self.activity = Activity::Drained;
+        } else {
+            draining.poll.rest(now, &self.client);
         }
     }
 }

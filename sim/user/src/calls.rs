@@ -1,15 +1,14 @@
-//! Calls in flight: their attempts, their deadlines, and the ones just answered.
+//! Calls in flight: their attempts, the pauses between these, their deadlines, and the calls just
+//! answered.
 
 use std::collections::VecDeque;
 
 use chat_types::{Span, Time};
-
 use sim_model::history::Retry;
 use sim_model::plan::Client;
 use sim_model::protocol::{CallId, Op, Outcome};
 
 use super::Credential;
-use super::backoff::pause;
 
 /// The number of answered calls whose operation is kept for the report of a second answer. Second
 /// answers follow within seconds; later ones are ignored.
@@ -81,28 +80,18 @@ pub(super) struct Calls {
         clippy::vec_box,
         reason = "a call is large, and moves between owners more often than it is read"
     )]
-    open: Vec<Box<Call>>,
+    pub(super) open: Vec<Box<Call>>,
     /// The latest answered ones, the oldest first.
     answered: VecDeque<(CallId, Op)>,
-    made: u32,
-    /// The earliest of their deadlines.
-    due: Option<Time>,
+    /// The number of calls that were ever made.
+    pub(super) made: u32,
 }
 
 impl Calls {
     /// The next instant at which a call needs attention.
     pub(super) fn due(&self) -> Time {
-        self.due.unwrap_or(Time::MAX)
-    }
-
-    /// The number of calls in flight.
-    pub(super) fn len(&self) -> usize {
-        self.open.len()
-    }
-
-    /// Whether no call is in flight.
-    pub(super) fn is_empty(&self) -> bool {
-        self.open.is_empty()
+        let due = self.open.iter().map(|call| call.wakes_at()).min();
+        due.unwrap_or(Time::MAX)
     }
 
     /// Whether a call in flight may still register the client.
@@ -118,14 +107,8 @@ impl Calls {
         id
     }
 
-    /// Whether no call was ever made.
-    pub(super) const fn none_made(&self) -> bool {
-        self.made == 0
-    }
-
     /// Adds a call that was sent.
     pub(super) fn add(&mut self, call: Box<Call>) {
-        self.due = Some(self.due().min(call.wakes_at()));
         self.open.push(call);
     }
 
@@ -138,9 +121,7 @@ impl Calls {
     /// Removes a call.
     pub(super) fn take(&mut self, id: CallId) -> Option<Box<Call>> {
         let index = self.open.iter().position(|call| call.id == id)?;
-        let call = self.open.swap_remove(index);
-        self.settle_due();
-        Some(call)
+        Some(self.open.swap_remove(index))
     }
 
     /// The oldest call in flight.
@@ -150,26 +131,23 @@ impl Calls {
 
     /// Removes the oldest call in flight.
     pub(super) fn take_first(&mut self) -> Option<Box<Call>> {
-        let first = self.first()?.id;
-        self.take(first)
+        self.take(self.first()?.id)
     }
 
     /// The call that is due earliest, if it is due by `now`, with its due time. Among equals, the
     /// oldest.
     pub(super) fn overdue(&self, now: Time) -> Option<(CallId, Time)> {
-        if self.due() > now {
-            return None;
-        }
         let due = self.open.iter().map(|call| (call.wakes_at(), call.id));
-        due.min().map(|(since, id)| (id, since))
+        let (since, id) = due.min().filter(|(since, _)| *since <= now)?;
+        Some((id, since))
     }
 
     /// Changes the call with this number.
     pub(super) fn change(&mut self, id: CallId, change: impl FnOnce(&mut Call)) -> Option<&Call> {
-        let index = self.open.iter().position(|call| call.id == id)?;
-        change(&mut self.open[index]);
-        self.settle_due();
-        self.open.get(index).map(Box::as_ref)
+        let mut open = self.open.iter_mut().map(Box::as_mut);
+        let call = open.find(|call| call.id == id)?;
+        change(call);
+        Some(&*call)
     }
 
     /// Handles an answer that asks to retry later. If another attempt is left, the call pauses, and
@@ -214,7 +192,6 @@ impl Calls {
             call.due = call.due.max(until);
             call.give_up_at = call.give_up_at.max(until);
         }
-        self.settle_due();
     }
 
     /// Ends all pauses at `now`.
@@ -224,7 +201,6 @@ impl Calls {
                 call.due = call.due.min(now);
             }
         }
-        self.settle_due();
     }
 
     /// Keeps the operation of an answered call.
@@ -240,8 +216,44 @@ impl Calls {
         let (_, op) = self.answered.iter().find(|(answered, _)| *answered == id)?;
         Some(op)
     }
+}
 
-    fn settle_due(&mut self) {
-        self.due = self.open.iter().map(|call| call.wakes_at()).min();
+/// The shortest pause. It makes time advance even if a server asks for no pause at all.
+const SHORTEST: Span = Span::millis(1);
+
+/// The pause after attempt number `attempt`, from 0: the client's timeout, multiplied by its factor
+/// for each attempt, up to its longest. The first pause always equals the timeout.
+pub(super) fn pause(client: &Client, attempt: u32) -> Span {
+    let factor = u64::from(client.backoff.max(1)).saturating_pow(attempt);
+    let longest = client.max.max(client.timeout);
+    client.timeout.times(factor).min(longest).max(SHORTEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_up_to_the_longest() {
+        let client = Client {
+            timeout: Span::millis(500),
+            backoff: 2,
+            max: Span::secs(8),
+            attempts: 8,
+        };
+        let all: Vec<u64> = (0..7).map(|n| pause(&client, n).as_millis()).collect();
+        assert_eq!(all, [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
+        assert_eq!(pause(&client, u32::MAX), Span::secs(8));
+    }
+
+    #[test]
+    fn a_pause_is_never_zero() {
+        let client = Client {
+            timeout: Span::ZERO,
+            backoff: 0,
+            max: Span::ZERO,
+            attempts: 1,
+        };
+        assert_eq!(pause(&client, 3), Span::millis(1));
     }
 }

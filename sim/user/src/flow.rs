@@ -38,19 +38,10 @@ struct Frame {
 pub(super) struct Cursor {
     frames: Vec<Frame>,
     /// Whether rounds of a loop were skipped in a hurry, or an `await` was.
-    cut_short: bool,
+    pub(super) cut_short: bool,
 }
 
 impl Cursor {
-    /// Notes that the user does not wait for what the flow says.
-    pub(super) const fn cut_short(&mut self) {
-        self.cut_short = true;
-    }
-
-    pub(super) const fn is_cut_short(&self) -> bool {
-        self.cut_short
-    }
-
     /// Moves to the beginning of the flow.
     pub(super) fn restart(&mut self, flow: &Arc<[Step]>) {
         self.frames.clear();

@@ -8,7 +8,7 @@ pub(super) struct Inbox {
     /// begins at place 0, which no event has.
     ranges: Vec<(u64, u64)>,
     /// The number of deliveries with something new.
-    arrivals: u64,
+    pub(super) arrivals: u64,
 }
 
 impl Default for Inbox {
@@ -34,11 +34,6 @@ impl Inbox {
     /// Whether a place before the last received one is missing.
     pub(super) fn has_holes(&self) -> bool {
         self.ranges.len() > 1
-    }
-
-    /// The number of deliveries with something new. If it is unchanged, nothing new came.
-    pub(super) fn arrivals(&self) -> u64 {
-        self.arrivals
     }
 
     /// Records `from..=to` as received. Returns whether any of it is new.

@@ -17,22 +17,19 @@
 //! ```
 //!
 //! `flow.rs` holds the position in the flow, `steps.rs` performs a step, `calls.rs` keeps attempts
-//! and deadlines, `answers.rs` handles answers, `awaiting.rs` ends an `await`, `registration.rs`
+//! and deadlines, `answers.rs` handles answers, `awaiting.rs` ends an `await` and the user, `registration.rs`
 //! holds the client's identity, `stream.rs` its event stream, `inbox.rs` the received events,
-//! `rooms.rs` its rooms, `drain.rs` its end, and `waiting.rs` what keeps it from its end.
+//! `rooms.rs` its rooms, and `manual.rs` how its world drives and sees it.
 
 mod action;
 mod answers;
 pub mod arrivals;
 mod awaiting;
-mod backoff;
 mod calls;
-mod drain;
 mod flow;
 mod inbox;
 mod manual;
 mod names;
-mod poll;
 mod registration;
 mod rooms;
 mod steps;
@@ -41,7 +38,6 @@ mod stream;
 mod texts;
 mod unawaited_events;
 mod unicode_texts;
-mod waiting;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -54,14 +50,13 @@ use sim_model::plan::{Argument, Client, ClientProfile, Habits, Opening, Persona,
 use sim_model::protocol::{Agent, CallId, Code, InboxEvent, Op, Outcome, Refusal, User};
 
 pub use action::{Action, Credential};
-use awaiting::Awaiting;
+use awaiting::{Awaiting, Draining};
 use calls::Calls;
-use drain::Draining;
 use flow::{Cursor, Pace};
 use inbox::Inbox;
 use rooms::Rooms;
 use stream::{EventStream, State};
-use unawaited_events::{Kind, UnawaitedEvents};
+use unawaited_events::Kind;
 
 /// What a user performs.
 #[derive(Clone, Debug)]
@@ -119,7 +114,6 @@ pub struct VirtualUser {
     calls: Calls,
     stream: EventStream,
     inbox: Inbox,
-    unawaited: UnawaitedEvents,
     rooms: Rooms,
     actions: VecDeque<Action>,
     cursor: Cursor,
@@ -183,7 +177,6 @@ impl VirtualUser {
             calls: Calls::default(),
             stream: EventStream::default(),
             inbox: Inbox::default(),
-            unawaited: UnawaitedEvents::default(),
             rooms: Rooms::default(),
             actions: VecDeque::new(),
             cursor: Cursor::default(),
@@ -302,8 +295,7 @@ impl VirtualUser {
         };
         self.record(now, what, o);
         if first {
-            self.unawaited.count(event, me);
-            self.rooms.see(event, me, &mut self.unawaited);
+            self.rooms.see(event, me);
         }
         if path == DeliveryPath::Stream {
             self.go_on(now, o);
@@ -362,7 +354,7 @@ impl VirtualUser {
         if let Some(stream) = self.stream.close_first(now) {
             self.actions.push_back(Action::CloseStream { stream });
         }
-        if self.stream.renewal_due() <= now {
+        if self.stream.renewal_due <= now {
             self.renew_stream(now, o);
         }
         if let Activity::Thinking { until, .. } = self.activity
@@ -415,8 +407,8 @@ impl VirtualUser {
                 if !self.look_whether_heard(now, awaiting, o) {
                     return;
                 }
-            } else if matches!(self.activity, Activity::Settling) && self.calls.is_empty() {
-                let cut_short = self.cursor.is_cut_short();
+            } else if matches!(self.activity, Activity::Settling) && self.calls.open.is_empty() {
+                let cut_short = self.cursor.cut_short;
                 self.record(now, ClientEvent::Finished { cut_short }, o);
                 self.activity = Activity::Finished;
             } else if matches!(self.activity, Activity::Finished) && self.pace == Pace::Hurried {

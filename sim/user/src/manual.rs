@@ -1,10 +1,12 @@
-//! A user as its world drives and sees it: steps by hand, suspension, names and places.
+//! A user as its world drives and sees it: steps by hand, suspension, names and places, and what it
+//! waits for, for reports on users that did not finish.
 
 use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::draw::Draw;
 use sim_model::history::Observer;
+use sim_model::outcome::Waiting;
 use sim_model::plan::{Argument, Step};
 use sim_model::protocol::{CallId, Room, User};
 
@@ -62,7 +64,7 @@ impl VirtualUser {
     #[must_use]
     pub fn is_done(&self) -> bool {
         let is_drained = matches!(self.activity, Activity::Drained);
-        self.is_vanished() || is_drained && self.calls.is_empty()
+        self.is_vanished() || is_drained && self.calls.open.is_empty()
     }
 
     /// Its name in the scenario, whatever name it uses now.
@@ -92,5 +94,55 @@ impl VirtualUser {
     #[must_use]
     pub fn current_room(&self) -> Option<Room> {
         self.rooms.current()
+    }
+
+    /// The `await` that timed out, if any.
+    #[must_use]
+    pub fn stuck(&self) -> Option<Waiting> {
+        let (kind, since) = self.ran_out?;
+        Some(self.waiting("await", kind.name().to_owned(), since))
+    }
+
+    /// What the user still waits for; `None` if it is done or disconnected permanently.
+    #[must_use]
+    pub fn pending(&self) -> Option<Waiting> {
+        if self.is_done() {
+            return None;
+        }
+        Some(if let Activity::Awaiting(awaiting) = self.activity {
+            self.waiting("await", awaiting.kind.name().to_owned(), awaiting.began)
+        } else if let Activity::Draining(draining) = self.activity {
+            self.at_end("its inbox to be read out", draining.began)
+        } else if let Activity::Thinking { since, .. } | Activity::Away { since, .. } =
+            self.activity
+        {
+            self.waiting("pause", "the end of a pause".to_owned(), since)
+        } else if let Some(call) = self.calls.first() {
+            let verb = call.op.verb();
+            self.waiting(verb, format!("the answer to {verb}"), call.called_at)
+        } else {
+            self.at_end("its next step", self.suspended_until)
+        })
+    }
+
+    fn waiting(&self, step: &str, waiting_for: String, since: Time) -> Waiting {
+        let place = self.cursor.place();
+        let at = match (place.is_empty(), step) {
+            (true, step) => step.to_owned(),
+            (false, step) => format!("{place} {step}"),
+        };
+        Waiting {
+            at,
+            waiting_for,
+            since,
+        }
+    }
+
+    fn at_end(&self, waiting_for: &str, since: Time) -> Waiting {
+        Waiting {
+            at: "the end".to_owned(),
+            waiting_for: waiting_for.to_owned(),
+            since,
+        }
     }
 }

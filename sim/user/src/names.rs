@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::unicode_texts::{WORDS, first, pick};
+use super::unicode_texts::{first, pick, word};
 use sim_model::draw::Draw;
 use sim_model::plan::Naming;
 use sim_model::protocol::Agent;
@@ -12,84 +12,37 @@ const MOST: usize = 64;
 
 /// The names that users with look-alike names share. Some of them look alike as a whole: in one
 /// script, or in one case.
-const SHARED: [&str; 10] = [
-    "Ann Lee",
-    "paypal",
-    "Oleg",
-    "Zoe X",
-    "Alice",
-    "AIice",
-    "ALlCE",
-    "bob",
-    "ВОВ",
-    "Алиса Lee",
-];
+const SHARED: &str = "Ann Lee/paypal/Oleg/Zoe X/Alice/AIice/ALlCE/bob/ВОВ/Алиса Lee";
 
 /// Letters, each with others that look like it or fold to it.
-const ALIKE: [(char, &[char]); 9] = [
-    ('a', &['а', 'A', 'ａ']),
-    ('e', &['е', 'E', 'ｅ']),
-    ('o', &['о', 'O', '0', 'ο']),
-    ('p', &['р', 'P', 'ｐ']),
-    ('y', &['у', 'Y']),
-    ('l', &['1', 'I', '|']),
-    ('x', &['х', 'X', '×']),
-    ('n', &['N', 'ｎ']),
-    ('g', &['G', 'ｇ']),
+const ALIKE: [(char, &str); 9] = [
+    ('a', "аAａ"),
+    ('e', "еEｅ"),
+    ('o', "оO0ο"),
+    ('p', "рPｐ"),
+    ('y', "уY"),
+    ('l', "1I|"),
+    ('x', "хX×"),
+    ('n', "Nｎ"),
+    ('g', "Gｇ"),
 ];
 
-/// Names that a server must refuse, and names close to them.
-const ODD: [&str; 38] = [
-    "",
-    " ",
-    " Ann",
-    "Ann ",
-    "Ann  Lee",
-    "A\u{a0}nn",
-    "a\nb",
-    "a\u{200b}b",
-    "\u{202e}nnA",
-    "Server",
-    "SYSTEM",
-    "ѕerver",
-    "Ｓｙｓｔｅｍ",
-    "S e r v e r",
-    "SYSТEМ",
-    "SEᎡVEᎡ",
-    "Server\u{70f}",
-    "Server:",
-    "the ser-ver",
-    "server-bot",
-    "Operator",
-    "ADMlN",
-    "you",
-    "Your Servant",
-    "Вob",
-    "Ηolly",
-    "Ꭱita",
-    "Ann-Анна",
-    "太郎 Ann カタ",
-    "🦀",
-    "🦀 Ann",
-    "🅰nn",
-    "👩\u{200d}💻 Ann",
-    "?!",
-    "\u{301}Ann",
-    "Ann\u{301}\u{301}\u{301}\u{301}\u{301}",
-    "user_7",
-    "UѕEr_12",
-];
+/// Names that a server must refuse, and names close to them, between slashes.
+const ODD: &str = "/ / Ann/Ann /Ann  Lee/A\u{a0}nn/a\nb/a\u{200b}b/\u{202e}nnA/Server/SYSTEM/\
+    ѕerver/Ｓｙｓｔｅｍ/S e r v e r/SYSТEМ/SEᎡVEᎡ/Server\u{70f}/Server:/the ser-ver/\
+    server-bot/Operator/ADMlN/you/Your Servant/Вob/Ηolly/Ꭱita/Ann-Анна/太郎 Ann カタ/🦀/\
+    🦀 Ann/🅰nn/👩\u{200d}💻 Ann/?!/\u{301}Ann/Ann\u{301}\u{301}\u{301}\u{301}\u{301}/\
+    user_7/UѕEr_12";
 
 /// The name of a user with this given name.
 pub(super) fn drawn(naming: Naming, given: &Arc<str>, draw: &mut Draw) -> Arc<str> {
     match naming {
         Naming::Given | Naming::Unnamed => given.clone(),
         Naming::Scripts => {
-            let word = pick(&WORDS, draw.bits());
-            let name = format!("{word} {given}");
+            let name = format!("{} {given}", word(draw.bits()));
             first(&name, MOST).trim_end().into()
         }
-        Naming::Alike => disguised(pick(&SHARED, draw.bits()), draw),
+        Naming::Alike => disguised(pick(SHARED.split('/'), draw.bits()), draw),
         Naming::Odd => odd(given, draw),
     }
 }
@@ -99,7 +52,7 @@ fn disguised(name: &str, draw: &mut Draw) -> Arc<str> {
     let mut letter = |plain: char| {
         let alike = ALIKE.iter().find(|(of, _)| *of == plain);
         match alike {
-            Some((_, others)) if draw.below(2) == 0 => pick(others, draw.bits()),
+            Some((_, others)) if draw.below(2) == 0 => pick(others.chars(), draw.bits()),
             Some(_) | None => plain,
         }
     };
@@ -117,7 +70,7 @@ fn odd(given: &Arc<str>, draw: &mut Draw) -> Arc<str> {
         0 => given.clone(),
         1 => padded(MOST),
         2 => padded(MOST + 1),
-        _ => pick(&ODD, draw.bits()).into(),
+        _ => pick(ODD.split('/'), draw.bits()).into(),
     }
 }
 

@@ -10,7 +10,6 @@ use super::calls::Call;
 use super::flow::Pace;
 use super::inbox::Inbox;
 use super::rooms::Rooms;
-use super::unawaited_events::UnawaitedEvents;
 use super::{Action, Activity, Credential, Script, VirtualUser, names, texts};
 
 /// The number of other names that a client tries in its life.
@@ -108,18 +107,10 @@ impl VirtualUser {
             self.secret = self.draw.bits();
         }
         self.inbox = Inbox::default();
-        self.unawaited = UnawaitedEvents::default();
         self.rooms = Rooms::default();
         if let Activity::Draining(_) = self.activity {
             // There is no inbox left to drain.
             self.activity = Activity::Drained;
-        }
-    }
-
-    /// Restarts the flow.
-    pub(super) fn restart(&mut self) {
-        if let Script::Flow(persona) = &self.script {
-            self.cursor.restart(&persona.flow);
         }
     }
 
@@ -210,7 +201,7 @@ impl VirtualUser {
 
     /// Opens a fresh stream for a client that reads only its stream, to receive what is left.
     pub(super) fn reopen_stream(&mut self, now: Time, o: &mut impl Observer) {
-        let stream = self.stream.generation();
+        let stream = self.stream.generation;
         let first = self.stream.drop_first();
         if self.drop_link(now, o) {
             self.close_streams(first, stream);

@@ -21,6 +21,8 @@ struct KnownRoom {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rooms {
     known: Vec<KnownRoom>,
+    /// The received events that no `await` has consumed.
+    pub(super) unawaited: UnawaitedEvents,
     /// The partner of the last match.
     partner: Option<User>,
     /// The sender of the last message.
@@ -28,7 +30,7 @@ pub(super) struct Rooms {
     /// The newest room whose match was counted. Room ids are assigned in order.
     newest_match: Option<Room>,
     /// Whether the last room is over, and the client has not looked for another.
-    is_deserted: bool,
+    pub(super) is_deserted: bool,
     /// Whether the client was away since the last query: it received the event that it came back.
     was_away: bool,
     claim: Claim,
@@ -78,35 +80,20 @@ impl Rooms {
         self.partner.or(self.speaker)
     }
 
-    /// Whether no other member can send anything.
-    pub(super) fn is_deserted(&self) -> bool {
-        self.is_deserted
-    }
-
     /// Whether the client was away since the last call of this method.
     pub(super) fn take_absence(&mut self) -> bool {
         std::mem::take(&mut self.was_away)
     }
 
-    /// Records that the client waits in the queue: events can be expected again.
-    pub(super) fn wait(&mut self) {
-        self.is_deserted = false;
-    }
-
     /// Records a match. The first of its answer and its event counts as `chatroom.found`. A gap
     /// reports a match without the partner.
-    pub(super) fn find(
-        &mut self,
-        room: Room,
-        partner: Option<User>,
-        unawaited: &mut UnawaitedEvents,
-    ) {
+    pub(super) fn find(&mut self, room: Room, partner: Option<User>) {
         if self.newest_match.is_some_and(|newest| room <= newest) {
             return;
         }
         self.newest_match = Some(room);
         self.partner = partner;
-        unawaited.add(Kind::FOUND);
+        self.unawaited.add(Kind::FOUND);
         // If its end is known already (by another path, out of order), it stays ended.
         if !self.known.iter().any(|known| known.room == room) {
             self.add_room(room);
@@ -143,14 +130,14 @@ impl Rooms {
 
     /// Records a grant. Its answer or its event, whichever arrives first, counts as
     /// `stick.granted`.
-    pub(super) fn grant(&mut self, room: Room, epoch: u64, unawaited: &mut UnawaitedEvents) {
+    pub(super) fn grant(&mut self, room: Room, epoch: u64) {
         let known = match self.known.iter().position(|known| known.room == room) {
             Some(index) => &mut self.known[index],
             None => self.add_room(room),
         };
         if epoch > known.epoch {
             known.epoch = epoch;
-            unawaited.add(Kind::GRANTED);
+            self.unawaited.add(Kind::GRANTED);
         }
     }
 
@@ -168,13 +155,13 @@ impl Rooms {
     /// Whether no grant can be expected: the latest claim ended without one, or the client is in no
     /// room.
     pub(super) fn is_claim_over(&self) -> bool {
-        self.claim == Claim::Ended || self.is_deserted()
+        self.claim == Claim::Ended || self.is_deserted
     }
 
     /// Records the answer to a claim that the client holds the stick. It may announce the grant, or
     /// repeat it.
-    pub(super) fn hold(&mut self, room: Room, epoch: u64, unawaited: &mut UnawaitedEvents) {
-        self.grant(room, epoch, unawaited);
+    pub(super) fn hold(&mut self, room: Room, epoch: u64) {
+        self.grant(room, epoch);
         self.claim = Claim::Holds;
     }
 
@@ -192,12 +179,13 @@ impl Rooms {
         clippy::wildcard_enum_match_arm,
         reason = "no other event changes what the client knows"
     )]
-    pub(super) fn see(&mut self, event: InboxEvent<'_>, me: User, unawaited: &mut UnawaitedEvents) {
+    pub(super) fn see(&mut self, event: InboxEvent<'_>, me: User) {
+        self.unawaited.count(event, me);
         let event = match event {
             InboxEvent::Event(event) => event,
             InboxEvent::Gap(gap) => {
                 for lost in &gap.rooms {
-                    self.miss(lost, unawaited);
+                    self.miss(lost);
                 }
                 return;
             }
@@ -206,12 +194,12 @@ impl Rooms {
         match &event.body {
             Body::Found(_) => {
                 let partner = event.about(me).map(|who| who.id);
-                self.find(room, partner, unawaited);
+                self.find(room, partner);
             }
             Body::Message { sender, .. } => self.speaker = Some(sender.id),
             Body::PartnerDisconnected(_) | Body::Closed { .. } => self.end(Some(room)),
             Body::StickGranted { user, epoch, .. } if user.id == me => {
-                self.grant(room, epoch.0, unawaited);
+                self.grant(room, epoch.0);
             }
             Body::Kicked { user, .. } if user.id == me => self.end(Some(room)),
             Body::Muted { user, .. } if user.id == me => self.refuse_claim(),
@@ -221,15 +209,15 @@ impl Rooms {
     }
 
     /// Records what a gap says about one room.
-    fn miss(&mut self, lost: &LostRange, unawaited: &mut UnawaitedEvents) {
+    fn miss(&mut self, lost: &LostRange) {
         if lost.you == Some(Membership::Matched) {
-            self.find(lost.room, None, unawaited);
+            self.find(lost.room, None);
         }
         if let Some(
             StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch),
         ) = lost.stick
         {
-            self.grant(lost.room, epoch.0, unawaited);
+            self.grant(lost.room, epoch.0);
         }
         let is_out = matches!(lost.you, Some(Membership::Left | Membership::Kicked));
         if is_out || lost.ended.is_some() {
@@ -257,24 +245,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_match_counts_once_by_answer_and_event() {
-        let (mut rooms, mut unawaited) = (Rooms::default(), UnawaitedEvents::default());
-        rooms.find(Room(3), Some(User(1)), &mut unawaited);
-        rooms.find(Room(3), Some(User(1)), &mut unawaited);
-        assert!(unawaited.consume(Kind::FOUND) && !unawaited.consume(Kind::FOUND));
-        rooms.find(Room(5), Some(User(1)), &mut unawaited);
-        assert!(unawaited.consume(Kind::FOUND));
-    }
-
-    #[test]
     fn a_grant_counts_once_for_each_epoch() {
-        let (mut rooms, mut unawaited) = (Rooms::default(), UnawaitedEvents::default());
+        let mut rooms = Rooms::default();
         rooms.join(Room(1));
         for (room, epoch) in [(1, 4), (1, 4), (1, 3), (2, 4), (1, 6)] {
-            rooms.grant(Room(room), epoch, &mut unawaited);
+            rooms.grant(Room(room), epoch);
         }
         let mut consumed = 0;
-        while unawaited.consume(Kind::GRANTED) {
+        while rooms.unawaited.consume(Kind::GRANTED) {
             consumed += 1;
         }
         assert_eq!((consumed, rooms.epoch(Some(Room(1)))), (3, Some(Epoch(6))));
@@ -283,37 +261,40 @@ mod tests {
 
     #[test]
     fn the_current_room_is_the_last_joined_or_the_last_known() {
-        let (mut rooms, mut unawaited) = (Rooms::default(), UnawaitedEvents::default());
+        let mut rooms = Rooms::default();
         assert_eq!(rooms.current(), None);
         rooms.join(Room(1));
-        rooms.find(Room(2), Some(User(1)), &mut unawaited);
+        rooms.find(Room(2), Some(User(1)));
         assert_eq!((rooms.current(), rooms.is_in_one()), (Some(Room(2)), false));
         rooms.end(Some(Room(2)));
         assert_eq!((rooms.current(), rooms.is_in_one()), (Some(Room(1)), true));
-        assert!(!rooms.is_deserted());
+        assert!(!rooms.is_deserted);
         rooms.end(None);
         assert_eq!((rooms.current(), rooms.is_in_one()), (Some(Room(2)), false));
-        assert!(rooms.is_deserted());
-        rooms.wait();
+        assert!(rooms.is_deserted);
+        rooms.is_deserted = false;
         rooms.end(Some(Room(2)));
-        assert!(!rooms.is_deserted(), "an old end says nothing of today");
+        assert!(!rooms.is_deserted, "an old end says nothing of today");
     }
 
     #[test]
     fn an_end_that_arrives_before_its_match_is_kept() {
-        let (mut rooms, mut unawaited) = (Rooms::default(), UnawaitedEvents::default());
+        let mut rooms = Rooms::default();
         rooms.end(Some(Room(4)));
-        rooms.find(Room(4), Some(User(1)), &mut unawaited);
-        assert_eq!((rooms.is_in_one(), rooms.is_deserted()), (false, true));
-        assert!(unawaited.consume(Kind::FOUND));
+        rooms.find(Room(4), Some(User(1)));
+        assert_eq!((rooms.is_in_one(), rooms.is_deserted), (false, true));
+        rooms.find(Room(4), Some(User(1)));
+        assert!(rooms.unawaited.consume(Kind::FOUND) && !rooms.unawaited.consume(Kind::FOUND));
+        rooms.find(Room(5), Some(User(1)));
+        assert!(rooms.unawaited.consume(Kind::FOUND), "the next match");
     }
 
     #[test]
     fn only_the_latest_rooms_are_remembered() {
-        let (mut rooms, mut unawaited) = (Rooms::default(), UnawaitedEvents::default());
+        let mut rooms = Rooms::default();
         rooms.join(Room(0));
         for n in 1..100 {
-            rooms.find(Room(n), Some(User(n)), &mut unawaited);
+            rooms.find(Room(n), Some(User(n)));
             rooms.end(Some(Room(n)));
         }
         assert_eq!(rooms.known.len(), REMEMBERED);

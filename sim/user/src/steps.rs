@@ -10,7 +10,7 @@ use sim_model::protocol::{
     ArgumentSource, CallId, Command, EnterQueue, Epoch, Op, Read, ReadBy, Room, User,
 };
 
-use super::backoff::pause;
+use super::calls::pause;
 use super::calls::{Call, Stage};
 use super::flow::Pace;
 use super::{Action, Activity, Credential, Script, VirtualUser, texts, unicode_texts};
@@ -38,7 +38,9 @@ impl VirtualUser {
         if self.happens_to_forget() {
             self.forgot += 1;
             self.forget(now, o);
-            self.restart();
+            if let Script::Flow(persona) = &self.script {
+                self.cursor.restart(&persona.flow);
+            }
             return;
         }
         self.stray(now, o);
@@ -89,7 +91,7 @@ impl VirtualUser {
         }
         // A registering user has no handle for another call before its answer.
         let goes_on = registered
-            && self.calls.len() < MOST_IN_FLIGHT
+            && self.calls.open.len() < MOST_IN_FLIGHT
             && self.draw.chance(self.habits.parallel);
         if !goes_on {
             self.activity = Activity::Calling { call };

@@ -21,7 +21,7 @@ impl VirtualUser {
     pub(super) fn stray(&mut self, now: Time, o: &mut impl Observer) {
         let strays = self.user.is_some()
             && self.pace == Pace::AsWritten
-            && self.calls.len() < MOST_IN_FLIGHT
+            && self.calls.open.len() < MOST_IN_FLIGHT
             && self.draw.chance(self.habits.stray);
         if strays {
             let (key, op) = self.stray_call();

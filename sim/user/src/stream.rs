@@ -4,7 +4,7 @@ use chat_types::{Span, Time};
 
 use sim_model::plan::Client;
 
-use super::backoff::pause;
+use super::calls::pause;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -23,10 +23,11 @@ pub(super) enum State {
 #[derive(Clone, Debug)]
 pub(super) struct EventStream {
     state: State,
-    generation: u32,
+    pub(super) generation: u32,
     /// The number of failures since it was last open.
     failures: u32,
-    due: Time,
+    /// The instant at which an opening is cancelled, or started again.
+    pub(super) renewal_due: Time,
     /// An earlier stream that is still open, and the instant at which it is closed.
     first: Option<(u32, Time)>,
 }
@@ -37,7 +38,7 @@ impl Default for EventStream {
             state: State::Closed,
             generation: 0,
             failures: 0,
-            due: Time::MAX,
+            renewal_due: Time::MAX,
             first: None,
         }
     }
@@ -47,12 +48,7 @@ impl EventStream {
     /// The next instant at which it needs attention.
     pub(super) fn due(&self) -> Time {
         let first = self.first.map_or(Time::MAX, |(_, until)| until);
-        self.due.min(first)
-    }
-
-    /// The instant at which an opening is cancelled, or started again.
-    pub(super) fn renewal_due(&self) -> Time {
-        self.due
+        self.renewal_due.min(first)
     }
 
     /// Whether events arrive by it, or will in a moment: a first opening counts as up.
@@ -64,16 +60,11 @@ impl EventStream {
         }
     }
 
-    /// The number of the latest opening.
-    pub(super) const fn generation(&self) -> u32 {
-        self.generation
-    }
-
     /// Starts an opening, and returns its number.
     pub(super) fn open(&mut self, now: Time, client: &Client) -> u32 {
         self.state = State::Opening;
         self.generation += 1;
-        self.due = now + pause(client, self.failures);
+        self.renewal_due = now + pause(client, self.failures);
         self.generation
     }
 
@@ -114,7 +105,7 @@ impl EventStream {
         }
         self.state = State::Open;
         self.failures = 0;
-        self.due = Time::MAX;
+        self.renewal_due = Time::MAX;
         true
     }
 
@@ -139,7 +130,7 @@ impl EventStream {
         self.is_there().then(|| {
             let after = retry_after.unwrap_or(pause(client, self.failures));
             // A server that asks for no pause still gets a short one.
-            self.due = now + after.max(Span::millis(1));
+            self.renewal_due = now + after.max(Span::millis(1));
             self.state = State::Broken;
             self.failures = self.failures.saturating_add(1);
             was
@@ -148,7 +139,7 @@ impl EventStream {
 
     /// Gives up an opening without an answer. Returns its number, if that happened.
     pub(super) fn give_up_opening(&mut self, now: Time) -> Option<u32> {
-        let silent = self.state == State::Opening && self.due <= now;
+        let silent = self.state == State::Opening && self.renewal_due <= now;
         silent.then(|| {
             self.failures = self.failures.saturating_add(1);
             self.generation
@@ -169,7 +160,7 @@ impl EventStream {
     /// Moves a later opening to now.
     pub(super) fn hurry(&mut self, now: Time) {
         if self.state == State::Broken {
-            self.due = self.due.min(now);
+            self.renewal_due = self.renewal_due.min(now);
         }
     }
 

@@ -159,13 +159,4 @@ mod tests {
         // Four events of joining and leaving, a claim and a release.
         assert_eq!(counted(User(2)), EVENTS.len() - 2 - 6);
     }
-
-    #[test]
-    fn each_event_is_consumed_once() {
-        let mut unawaited = UnawaitedEvents::default();
-        unawaited.add(Kind::FOUND);
-        unawaited.add(Kind::FOUND);
-        assert!(unawaited.consume(Kind::FOUND) && unawaited.consume(Kind::FOUND));
-        assert!(!unawaited.consume(Kind::FOUND));
-    }
 }

@@ -9,78 +9,14 @@ use sim_model::plan::Alphabet;
 use sim_model::protocol::Agent;
 
 /// Words of many scripts, some written from right to left, some with combining marks.
-pub(super) const WORDS: [&str; 24] = [
-    "naïve",
-    "Straße",
-    "smörgåsbord",
-    "Ænigma",
-    "İstanbul",
-    "привет",
-    "ЁЖИК",
-    "Ελλάδα",
-    "ὀδύσσεια",
-    "שלום",
-    "مرحبا",
-    "नमस्ते",
-    "ประเทศไทย",
-    "こんにちは",
-    "カタカナ",
-    "漢字",
-    "한국어",
-    "ქართული",
-    "አማርኛ",
-    "e\u{301}clair",
-    "q\u{307}\u{323}",
-    "Ｆｕｌｌ",
-    "ﬁne",
-    "🦀",
-];
+const WORDS: &str = "naïve Straße smörgåsbord Ænigma İstanbul привет ЁЖИК Ελλάδα ὀδύσσεια שלום مرحبا \
+    नमस्ते ประเทศไทย こんにちは カタカナ 漢字 한국어 ქართული አማርኛ e\u{301}clair q\u{307}\u{323} Ｆｕｌｌ ﬁne 🦀";
 
 /// Characters that are easily mishandled: marks without a base, emoji and their joiners, direction
 /// marks, zero-width spaces, the ends of the planes, controls, and characters that JSON must
 /// escape.
-const ODD: [char; 40] = [
-    'a',
-    'Z',
-    '0',
-    ' ',
-    '.',
-    'é',
-    'ß',
-    'ı',
-    'İ',
-    'ж',
-    'Ω',
-    'ש',
-    'م',
-    'न',
-    '่',
-    '漢',
-    '한',
-    '\u{301}',
-    '\u{327}',
-    '\u{20dd}',
-    '🦀',
-    '👩',
-    '\u{200d}',
-    '\u{fe0f}',
-    '🇫',
-    '🇷',
-    '\u{202e}',
-    '\u{200f}',
-    '\u{200b}',
-    '\u{feff}',
-    '𝔘',
-    '𠜎',
-    '\u{ffff}',
-    '\u{10ffff}',
-    '\u{1}',
-    '\u{7f}',
-    '\t',
-    '\n',
-    '"',
-    '\\',
-];
+const ODD: &str = "aZ0 .éßıİжΩשمन\u{e48}漢한\u{301}\u{327}\u{20dd}🦀👩\u{200d}\u{fe0f}🇫🇷\u{202e}\u{200f}\
+    \u{200b}\u{feff}𝔘𠜎\u{ffff}\u{10ffff}\u{1}\u{7f}\t\n\"\\";
 
 /// A text of exactly `length` characters. Like ASCII texts, it begins with the numbers of its
 /// speaker and of the text.
@@ -96,13 +32,13 @@ pub(super) fn text(alphabet: Alphabet, agent: Agent, count: u32, length: usize) 
         let bits = mix(seed, drawn);
         match alphabet {
             Alphabet::Words => {
-                let word = pick(&WORDS, bits);
+                let word = word(bits);
                 said.push_str(word);
                 said.push(' ');
                 so_far += word.chars().count() + 1;
             }
             Alphabet::Unicode => {
-                said.push(pick(&ODD, bits));
+                said.push(pick(ODD.chars(), bits));
                 so_far += 1;
             }
         }
@@ -110,11 +46,16 @@ pub(super) fn text(alphabet: Alphabet, agent: Agent, count: u32, length: usize) 
     first(&said, length).into()
 }
 
+/// A word of some script, chosen by these bits.
+pub(super) fn word(bits: u64) -> &'static str {
+    pick(WORDS.split(' '), bits)
+}
+
 /// An element of a list, chosen by these bits.
-pub(super) fn pick<T: Copy>(from: &[T], bits: u64) -> T {
+pub(super) fn pick<T: Default>(mut from: impl Iterator<Item = T> + Clone, bits: u64) -> T {
     // The remainder is below the length.
-    let index = usize::try_from(bits % from.len() as u64).unwrap_or(0);
-    from[index]
+    let index = usize::try_from(bits % from.clone().count() as u64).unwrap_or(0);
+    from.nth(index).unwrap_or_default()
 }
 
 /// The first `length` characters of a text.

@@ -11,9 +11,9 @@ use sim_model::protocol::{
 use sim_model::server::{Call, Caller, Reader, RequestKey, SecretHash, Ticket};
 
 use super::in_flight::{Pending, Stage, held_until, name_of};
-use super::number_map::NumberMap;
 use super::{Auditor, answered, unknown_handle};
 use crate::comparison::Comparison;
+use crate::model::{Owed, refuse_if};
 
 /// The `retry_after` of a call that a limit refused.
 const OVERLOADED: Span = Span::millis(250);
@@ -21,51 +21,48 @@ const OVERLOADED: Span = Span::millis(250);
 /// The `retry_after` of a stream or a break beyond the participant's share.
 const SHARE_RETRY: Span = Span::secs(1);
 
-/// The rate limits, and the limits on what waits.
-#[derive(Clone, Debug)]
+/// The buckets of the rate limits, each with the time at which it is full.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Admission {
-    rate_limit: RateLimit,
-    address_rate_limit: RateLimit,
-    users: NumberMap<Time>,
+    limits: Config,
+    users: FxHashMap<User, Time>,
     /// The buckets of readers with reader ids.
-    readers: NumberMap<Time>,
+    readers: FxHashMap<User, Time>,
     addresses: FxHashMap<u64, Time>,
-    registration_rate_limit: RateLimit,
     registrations: FxHashMap<u64, Time>,
 }
 
 impl Admission {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            rate_limit: config.rate_limit,
-            address_rate_limit: config.address_rate_limit,
-            users: NumberMap::default(),
-            readers: NumberMap::default(),
-            addresses: FxHashMap::default(),
-            registration_rate_limit: config.registration_rate_limit,
-            registrations: FxHashMap::default(),
+            limits: config.clone(),
+            ..Self::default()
         }
     }
 
     pub(super) fn forget(&mut self, user: User) {
-        *self.users.get_mut(user.0) = Time(0);
-        *self.readers.get_mut(user.0) = Time(0);
+        self.users.remove(&user);
+        self.readers.remove(&user);
     }
 
     /// Charges the buckets of a reader with the participant's reader id. // 13.2
     fn charge_reader(&mut self, at: Time, from: u64, user: User) -> Result<(), Refusal> {
         self.charge_address(at, from)?;
-        charge(self.readers.get_mut(user.0), at, self.rate_limit)
+        charge(
+            self.readers.entry(user).or_default(),
+            at,
+            self.limits.rate_limit,
+        )
     }
 
     /// Charges the buckets of a call. // 13.1 (5)
     fn charge(&mut self, at: Time, from: u64, user: Option<User>) -> Result<(), Refusal> {
         self.charge_address(at, from)?;
         let (full, limit) = match user {
-            Some(user) => (self.users.get_mut(user.0), self.rate_limit),
+            Some(user) => (self.users.entry(user).or_default(), self.limits.rate_limit),
             None => {
                 let full = self.registrations.entry(from).or_default();
-                (full, self.registration_rate_limit)
+                (full, self.limits.registration_rate_limit)
             }
         };
         charge(full, at, limit)
@@ -73,7 +70,7 @@ impl Admission {
 
     fn charge_address(&mut self, at: Time, from: u64) -> Result<(), Refusal> {
         let full = self.addresses.entry(from).or_default();
-        charge(full, at, self.address_rate_limit)
+        charge(full, at, self.limits.address_rate_limit)
     }
 }
 
@@ -153,7 +150,7 @@ impl Auditor {
             .takes_new()
             .and_then(|()| self.admission.charge(at, from, user));
         if is_charged.is_ok()
-            && let Some(refusal) = too_long(command, self.model.config())
+            && let Some(refusal) = too_long(command, &self.model.config)
         {
             return Stage::Owed(Err(refusal), at);
         }
@@ -169,18 +166,22 @@ impl Auditor {
         }
     }
 
+    /// The expected result of a call with a remembered key.
+    pub(super) fn repeated(&self, user: User, ask: &Call) -> Option<Owed> {
+        match ask {
+            Call::Command { key, command, .. } => self.model.repeat(user, (*key)?, command),
+            Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. } => None,
+        }
+    }
+
     /// Answers a repeated call from memory, before any other refusal.
     fn remembered(&mut self, at: Time, ask: &Call, user: User) -> Option<Stage> {
-        let Call::Command {
-            caller,
-            key: Some(key),
-            command,
+        let owed = self.repeated(user, ask)?;
+        if let Call::Command {
+            caller: Caller::Handle(_),
+            ..
         } = ask
-        else {
-            return None;
-        };
-        let owed = self.model.repeat(user, *key, command)?;
-        if let Caller::Handle(_) = caller {
+        {
             self.record_sign_of_life(at, user);
         }
         self.tally.add(Comparison::Repeat);
@@ -206,7 +207,7 @@ impl Auditor {
             None => Earlier::None,
             Some((first, call)) => {
                 let is_same = command_of(&call.ask) == command_of(ask);
-                let has_room = self.in_flight.joined() < self.model.config().max_pending as usize
+                let has_room = self.in_flight.joined < self.model.config.max_pending as usize
                     && (!is_break(ask) || self.holds_one_more(user).is_ok());
                 if is_same && has_room {
                     return Stage::Joined(first);
@@ -238,9 +239,9 @@ impl Auditor {
             // It opens at once, or is refused. // 12.7
             self.admission.charge_reader(at, from, user)?;
             self.cursor(user, after)?;
-            if self.in_flight.peeking(user) >= self.model.config().max_streams as usize {
-                return Err(retryable(Code::RateLimited, SHARE_RETRY));
-            }
+            let most = self.model.config.max_streams as usize;
+            let refusal = retryable(Code::RateLimited, SHARE_RETRY);
+            refuse_if(self.in_flight.peeking(user) >= most, refusal)?;
             return Ok(Stage::Owed(Ok(Response::Streaming), at));
         }
         self.admission.charge(at, from, Some(user))?;
@@ -293,10 +294,9 @@ impl Auditor {
         if let Some(retry_after) = self.pipeline.closed_for(at) {
             return Err(retryable(Code::StorageUnavailable, retry_after));
         }
-        if self.pipeline.waiting() >= self.model.config().max_pending as usize {
-            return Err(retryable(Code::Overloaded, OVERLOADED));
-        }
-        Ok(())
+        let most = self.model.config.max_pending as usize;
+        let refusal = retryable(Code::Overloaded, OVERLOADED);
+        refuse_if(self.pipeline.proposed.len() >= most, refusal)
     }
 
     /// The participant that reads from this address. // 13.1 (1) to (4)
@@ -308,31 +308,23 @@ impl Auditor {
 
     /// Whether calls from the address are accepted. // 13.1 (1)
     fn is_welcome(&self, from: u64) -> Result<(), Refusal> {
-        if self.model.is_banned(from) {
-            return Err(Refusal::of(Code::Blocked));
-        }
-        Ok(())
+        refuse_if(self.model.is_banned(from), Refusal::of(Code::Blocked))
     }
 
     /// Whether the server accepts new calls. // 13.1 (4)
     fn takes_new(&self) -> Result<(), Refusal> {
-        if self.pipeline.is_stopping() {
-            return Err(Refusal::of(Code::ShuttingDown));
-        }
-        Ok(())
+        refuse_if(self.pipeline.is_stopping, Refusal::of(Code::ShuttingDown))
     }
 
     /// Whether one more answer to a break can be delayed. // 13.1 (7)
     fn holds_one_more(&self, user: Option<User>) -> Result<(), Refusal> {
         let is_its = |call: &&Pending| user.is_some() && call.user == user;
+        let (config, held) = (&self.model.config, self.in_flight.held().count());
         let share = self.in_flight.held().filter(is_its).count();
-        if share >= self.model.config().max_held_each as usize {
-            return Err(retryable(Code::RateLimited, SHARE_RETRY));
-        }
-        if self.in_flight.held().count() >= self.model.config().max_held as usize {
-            return Err(retryable(Code::Overloaded, OVERLOADED));
-        }
-        Ok(())
+        let beyond_share = retryable(Code::RateLimited, SHARE_RETRY);
+        refuse_if(share >= config.max_held_each as usize, beyond_share)?;
+        let overloaded = retryable(Code::Overloaded, OVERLOADED);
+        refuse_if(held >= config.max_held as usize, overloaded)
     }
 
     /// The append of a batch failed: sets the answers that its calls are owed.
@@ -347,17 +339,7 @@ impl Auditor {
             let holder = name_of(&ask).and_then(|(handle, _)| self.model.user_of(handle));
             let user = holder.or(call.user);
             let refusal = retryable(Code::StorageUnavailable, pause);
-            let repeated = match ask.as_ref() {
-                Call::Command {
-                    key: Some(key),
-                    command,
-                    ..
-                } => user.and_then(|user| self.model.repeat(user, *key, command)),
-                Call::Command { .. }
-                | Call::Read { .. }
-                | Call::OpenStream { .. }
-                | Call::Operate { .. } => None,
-            };
+            let repeated = user.and_then(|user| self.repeated(user, &ask));
             let outcome = match repeated {
                 Some(owed) => answered(owed.outcome),
                 None => {

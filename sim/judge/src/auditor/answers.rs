@@ -1,13 +1,18 @@
-//! Answers, and the beginning and end of streams, as they enter and leave the server.
+//! Answers, pages of inboxes, and the beginning and end of streams, as they enter and leave the
+//! server.
 
-use chat_types::Time;
-use sim_model::protocol::{Earlier, Outcome, Read, Refusal, Reply, Response};
+use chat_types::{Seq, Span, Time};
+use sim_model::protocol::{
+    Answer, CHECK_MAX, Code, Earlier, Notice, Outcome, PUSH_MAX, Page, Read, Refusal, Reply,
+    Response, Room, User,
+};
 use sim_model::server::{Call, Implied, Reader, Ticket};
 
-use super::Auditor;
 use super::in_flight::{Pending, Stage};
+use super::{Auditor, unknown_handle};
 use crate::comparison::Comparison;
-use crate::difference::{Channel, Difference, Unsolicited};
+use crate::difference::{Channel, Difference, EventPosition, Unsolicited};
+use crate::model::{Event, Inbox, PageLimits, read, refuse_if};
 
 impl Auditor {
     pub(super) fn answered(&mut self, at: Time, ticket: Ticket, outcome: &Outcome) {
@@ -149,5 +154,232 @@ impl Auditor {
         }
         self.log_waits.remove(ticket);
         self.in_flight.gone(ticket);
+    }
+
+    /// A check came to the server (docs/protocol.md, 12.5).
+    pub(super) fn check_asked(
+        &mut self,
+        (at, ticket): (Time, Ticket),
+        user: User,
+        (after, wait): (Option<Seq>, Span),
+    ) -> Result<Stage, Refusal> {
+        let after = self.cursor(user, after)?;
+        if let Some(after) = after {
+            self.pipeline.acknowledgements.acknowledge(at, user, after);
+        }
+        let start = self.start(user, after);
+        if let Some(earlier) = self.long_polls.end(user) {
+            self.in_flight.end_wait(at, earlier);
+        }
+        let wait = wait.min(self.model.config.max_wait);
+        let end = self.model.inbox_end(user);
+        let waits = wait > Span::ZERO && start >= end;
+        if waits {
+            self.long_polls
+                .wait(&self.model.config, user, ticket, (at, at + wait));
+        }
+        let due_at = (!waits).then_some(at);
+        Ok(Stage::Reading { start, due_at })
+    }
+
+    /// A read by reader id: the answer is due at once, and the read has no effect (12.7).
+    pub(super) fn peeked(
+        &self,
+        at: Time,
+        user: User,
+        after: Option<Seq>,
+    ) -> Result<Stage, Refusal> {
+        let after = self.cursor(user, after)?;
+        let (start, due_at) = (self.start(user, after), Some(at));
+        Ok(Stage::Reading { start, due_at })
+    }
+
+    /// The position after which a check reads.
+    fn start(&self, user: User, after: Option<u64>) -> u64 {
+        let committed = self.model.inbox(user).map_or(0, |inbox| inbox.delivered);
+        after.unwrap_or_else(|| self.pipeline.acknowledgements.delivered(user, committed))
+    }
+
+    /// A cursor, which is no further than the end of the participant's inbox. One that a lost life
+    /// may have given counts as the end. // 2.7
+    pub(super) fn cursor(&self, user: User, after: Option<Seq>) -> Result<Option<u64>, Refusal> {
+        let end = self.model.inbox_end(user);
+        let after = after.map(|after| after.0);
+        let is_beyond = after.is_some_and(|after| after > end);
+        let is_invalid = is_beyond && !self.pipeline.passes_lost_numbers();
+        refuse_if(is_invalid, Refusal::with(Code::InvalidCursor, end))?;
+        Ok(after.map(|after| after.min(end)))
+    }
+
+    /// The answer to a check leaves.
+    pub(super) fn check_answered(
+        &mut self,
+        at: Time,
+        call: &Pending,
+        start: u64,
+        outcome: &Outcome,
+    ) {
+        let user = call.user.unwrap_or_default();
+        let Ok(Response::Read(Answer::Page { page, notices })) = outcome else {
+            let owed = match self.model.inbox(user) {
+                Some(_) => Ok(Response::Done(Reply::Done)),
+                None => Err(unknown_handle()),
+            };
+            self.compare_answer(at, call, &owed, outcome);
+            return;
+        };
+        if let Call::Read {
+            reader: Reader::Handle(_),
+            ..
+        } = *call.ask
+        {
+            let delivered = page.cursor.0;
+            self.pipeline.acknowledgements.deliver(at, user, delivered);
+        }
+        self.tally.add(Comparison::Page);
+        let most = self.most(CHECK_MAX);
+        self.compare_page(at, (user, Channel::Check), (start, most), page);
+        let mut seen = notices.clone();
+        // The protocol leaves the order within a room open.
+        let order = |(of, notice): &(Room, Notice)| {
+            let rooms = self.model.rooms_of(user);
+            let room = rooms.iter().position(|room| room == of);
+            (room, notice.user.id)
+        };
+        seen.sort_by_key(order);
+        let end = self.model.inbox_end(user);
+        let unread = end - page.cursor.0.min(end);
+        let notices = self.model.notices_for(user, at);
+        if (page.unread, &seen) != (unread, &notices) {
+            let page = Page {
+                unread,
+                ..page.clone()
+            };
+            let owed = Ok(Response::Read(Answer::Page { page, notices }));
+            self.compare_answer(at, call, &owed, outcome);
+        }
+    }
+
+    /// Events leave on a stream.
+    pub(super) fn handle_push(&mut self, at: Time, ticket: Ticket, page: &Page) {
+        let Some(stream) = self.in_flight.streams.get(&ticket) else {
+            self.differ(at, Difference::Unsolicited(Unsolicited::Page));
+            return;
+        };
+        let (user, cursor) = (stream.user, stream.cursor);
+        self.tally.add(Comparison::Push);
+        self.tally.add(Comparison::InTime);
+        let most = self.most(PUSH_MAX);
+        self.compare_page(at, (user, Channel::Stream), (cursor, most), page);
+        let end = self.model.inbox_end(user);
+        self.in_flight.moved(ticket, page.cursor.0, end);
+    }
+
+    /// A notice leaves on a stream.
+    pub(super) fn handle_notice(
+        &mut self,
+        at: Time,
+        ticket: Ticket,
+        (room, notice): (Room, &Notice),
+    ) {
+        self.tally.add(Comparison::Noticed);
+        let (reader, owed) = self.in_flight.take_notice(ticket);
+        if owed.as_ref().map(|(room, notice)| (*room, notice)) != Some((room, notice)) {
+            let seen = Some((room, notice.clone()));
+            let difference = Difference::Notice { reader, owed, seen };
+            self.differ(at, difference);
+        }
+    }
+
+    /// The limits of a page for which this number of events was requested.
+    fn most(&self, events: usize) -> PageLimits {
+        let config = &self.model.config;
+        PageLimits {
+            events: events.min(config.max_answer as usize),
+            bytes: config.max_answer_bytes as usize,
+        }
+    }
+
+    fn compare_page(
+        &mut self,
+        at: Time,
+        (reader, channel): (User, Channel),
+        (after, most): (u64, PageLimits),
+        page: &Page,
+    ) {
+        let Some(inbox) = self.model.inbox(reader) else {
+            self.differ(at, Difference::Unsolicited(Unsolicited::Page));
+            return;
+        };
+        if !inbox.is_page(after, most, page) {
+            let owed = inbox.page(reader, after, most);
+            let (seen, is_ordered) = read(page);
+            if !is_ordered {
+                // A gap that follows its events is not where the reader needs it.
+                let (owed, seen) = (owed.gaps.first().cloned(), None);
+                self.differ(at, Difference::Gap { reader, owed, seen });
+                return;
+            }
+            if owed != seen {
+                let difference = differs(inbox, reader, channel, after, &owed, &seen);
+                self.differ(at, difference);
+                return;
+            }
+            self.tally.add(Comparison::Gap);
+        }
+        for (_, event) in &page.events {
+            self.tally.add(Comparison::of_event(&event.body));
+            let shown = self.shown.entry(event.room).or_default();
+            *shown = event.room_seq.0.max(*shown);
+        }
+    }
+}
+
+/// The first difference between two pages that are not the same.
+fn differs(
+    inbox: &Inbox,
+    reader: User,
+    channel: Channel,
+    after: u64,
+    owed: &Page,
+    seen: &Page,
+) -> Difference {
+    for index in 0..owed.gaps.len().max(seen.gaps.len()) {
+        let (owed, seen) = (owed.gaps.get(index), seen.gaps.get(index));
+        if owed != seen {
+            let (owed, seen) = (owed.cloned(), seen.cloned());
+            return Difference::Gap { reader, owed, seen };
+        }
+    }
+    let reach = |from: u64, page: &Page| (from, page.cursor.0, page.unread > 0);
+    let start = |page: &Page| page.first().0.saturating_sub(1);
+    let (owed_start, seen_start) = (start(owed), start(seen));
+    if owed_start != seen_start {
+        return Difference::Reach {
+            reader,
+            channel,
+            owed: reach(owed_start, owed),
+            seen: reach(seen_start, seen),
+        };
+    }
+    let longest = owed.events.len().max(seen.events.len());
+    for index in 0..longest {
+        let (o, s) = (owed.events.get(index), seen.events.get(index));
+        if o.is_none() && owed.unread > 0 {
+            let (size, limit) = (seen.events.len() as u64, index as u64);
+            let what = "a page";
+            return Difference::Size { what, size, limit };
+        }
+        if o != s {
+            let seq = o.or(s).map_or(0, |event| event.0.0);
+            let seen = s.map(|(_, event)| Event::clone(event));
+            return Difference::Event(EventPosition::of(inbox, reader, seq, seen));
+        }
+    }
+    Difference::Reach {
+        reader,
+        channel,
+        owed: reach(after, owed),
+        seen: reach(after, seen),
     }
 }

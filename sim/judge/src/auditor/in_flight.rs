@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::Time;
-use rustc_hash::FxHashMap;
 use sim_model::protocol::{Notice, Outcome, Reply, Response, Room, User};
 use sim_model::server::{Call, Reader, RequestKey, SecretHash, Ticket};
 
 use super::admission::{is_break, is_peeking};
-use super::number_map::NumberMap;
 use crate::difference::{CallSummary, Due};
 
 /// One unanswered call.
@@ -91,9 +89,9 @@ type Noticed = (Time, User, (Room, Notice));
 /// All calls and streams since the server's start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight {
-    calls: FxHashMap<Ticket, Pending>,
-    streams: FxHashMap<Ticket, Stream>,
-    streams_of: NumberMap<Vec<Ticket>>,
+    calls: BTreeMap<Ticket, Pending>,
+    pub(super) streams: BTreeMap<Ticket, Stream>,
+    streams_of: BTreeMap<User, Vec<Ticket>>,
     /// What must be served before time advances; some of it may be served already.
     due: VecDeque<(Time, Ticket)>,
     /// Delayed answers, by the instant at which they leave.
@@ -101,7 +99,7 @@ pub(super) struct InFlight {
     /// Notices for open streams, in their order.
     noticed: BTreeMap<Ticket, VecDeque<Noticed>>,
     /// The number of calls that joined others.
-    joined: usize,
+    pub(super) joined: usize,
     /// Whether the server has finished its accepted calls, and stops.
     pub(super) is_finished: bool,
 }
@@ -111,9 +109,9 @@ impl InFlight {
         self.calls.get(&ticket)
     }
 
-    /// The number of calls that joined others.
-    pub(super) const fn joined(&self) -> usize {
-        self.joined
+    fn calls_that(&self, are_meant: impl Fn(&Pending) -> bool) -> Vec<Ticket> {
+        let meant = self.calls.iter().filter(|(_, call)| are_meant(call));
+        meant.map(|(ticket, _)| *ticket).collect()
     }
 
     /// The breaks whose answers are delayed, or may be.
@@ -179,7 +177,7 @@ impl InFlight {
 
     /// The participant's streams have new events to carry.
     pub(super) fn handle_growth(&mut self, at: Time, user: User) {
-        for ticket in self.streams_of.all(user.0) {
+        for ticket in self.streams_of.get(&user).into_iter().flatten() {
             if let Some(stream) = self.streams.get_mut(ticket)
                 && !std::mem::replace(&mut stream.is_behind, true)
             {
@@ -199,7 +197,7 @@ impl InFlight {
             })
         };
         let opening = self.due.iter().map(|(_, ticket)| *ticket).filter(opens);
-        let open = self.streams_of.all(user.0).iter().copied();
+        let open = self.streams_of.get(&user).into_iter().flatten().copied();
         for ticket in open.chain(opening) {
             let noticed = self.noticed.entry(ticket).or_default();
             noticed.push_back((at, user, (room, notice.clone())));
@@ -237,11 +235,8 @@ impl InFlight {
         at: Time,
     ) -> Option<User> {
         if self.joined > 0 {
-            let joins =
-                |call: &Pending| matches!(call.stage, Stage::Joined(first) if first == ticket);
-            let joined = self.calls.iter().filter(|(_, call)| joins(call));
-            let mut joined: Vec<Ticket> = joined.map(|(ticket, _)| *ticket).collect();
-            joined.sort_unstable();
+            let joined = self
+                .calls_that(|call| matches!(call.stage, Stage::Joined(first) if first == ticket));
             self.joined -= joined.len();
             for ticket in joined {
                 self.settle(ticket, caller, outcome.clone(), at);
@@ -325,12 +320,10 @@ impl InFlight {
         if !self.is_finished {
             return None;
         }
-        let first = self.streams.iter().min_by_key(|(ticket, _)| **ticket);
-        let stream = first.map(|(_, stream)| Due::StreamEnd(stream.user));
-        let owed = |ticket: &Ticket| Some((*ticket, self.still_owed(*ticket)?));
-        let call = self.calls.keys().filter_map(owed);
-        let first = call.min_by_key(|(ticket, _)| *ticket).map(|(_, due)| due);
-        stream.or(first)
+        let first = self.streams.values().next();
+        let stream = first.map(|stream| Due::StreamEnd(stream.user));
+        let owed = |ticket: &Ticket| self.still_owed(*ticket);
+        stream.or_else(|| self.calls.keys().find_map(owed))
     }
 
     /// The number of the participant's streams that are open by reader id, or are being opened.
@@ -340,7 +333,7 @@ impl InFlight {
                 && is_peeking(&call.ask)
                 && matches!(call.stage, Stage::Owed(Ok(_), _))
         };
-        let open = self.streams_of.all(user.0).iter();
+        let open = self.streams_of.get(&user).into_iter().flatten();
         let open = open.filter_map(|ticket| self.streams.get(ticket));
         open.filter(|stream| matches!(stream.reader, Reader::ReaderId(_)))
             .count()
@@ -363,12 +356,8 @@ impl InFlight {
             is_over: false,
         };
         self.due.push_back((at, ticket));
-        self.streams_of.get_mut(user.0).push(ticket);
+        self.streams_of.entry(user).or_default().push(ticket);
         self.streams.insert(ticket, stream);
-    }
-
-    pub(super) fn stream(&self, ticket: Ticket) -> Option<&Stream> {
-        self.streams.get(&ticket)
     }
 
     /// A page left on a stream.
@@ -393,7 +382,7 @@ impl InFlight {
     pub(super) fn end(&mut self, ticket: Ticket) -> Option<(User, Reader)> {
         let Stream { user, reader, .. } = self.streams.remove(&ticket)?;
         self.noticed.remove(&ticket);
-        let streams = self.streams_of.get_mut(user.0);
+        let streams = self.streams_of.entry(user).or_default();
         streams.retain(|stream| *stream != ticket);
         Some((user, reader))
     }
@@ -419,22 +408,19 @@ impl InFlight {
     /// The participant is forgotten: its waiting check and its delayed answers are refused now, and
     /// its streams end.
     pub(super) fn forgotten(&mut self, at: Time, user: User, refusal: &Outcome) {
-        for ticket in self.streams_of.all(user.0) {
+        for ticket in self.streams_of.get(&user).into_iter().flatten() {
             if let Some(stream) = self.streams.get_mut(ticket) {
                 stream.is_over = true;
                 self.due.push_back((at, *ticket));
             }
         }
-        let waits = |call: &Pending| {
+        let waiting = self.calls_that(|call| {
             let is_waiting = matches!(
                 call.stage,
                 Stage::Reading { due_at: None, .. } | Stage::Held(..)
             );
             is_waiting && call.user == Some(user)
-        };
-        let waiting = self.calls.iter().filter(|(_, call)| waits(call));
-        let mut waiting: Vec<Ticket> = waiting.map(|(ticket, _)| *ticket).collect();
-        waiting.sort_unstable();
+        });
         for ticket in waiting {
             if let Some(call) = self.calls.get_mut(&ticket) {
                 let refused = Stage::Owed(refusal.clone(), at);

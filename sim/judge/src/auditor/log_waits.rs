@@ -1,6 +1,6 @@
-//! Calls whose answers wait for the shared log (docs/protocol.md, 13.5): with strict reads, what needs
-//! no entry of the journal is answered once the log has a record whose append began after the call
-//! arrived.
+//! What should have happened by now, and has not; and calls whose answers wait for the shared log
+//! (docs/protocol.md, 13.5): with strict reads, what needs no entry of the journal is answered once the
+//! log has a record whose append began after the call arrived.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 use sim_model::plan::{OwnerReads, Plan};
 use sim_model::protocol::User;
-use sim_model::server::{Call, Ticket};
+use sim_model::server::{BatchEntry, Call, Entry, Implied, Ticket};
 
 use super::admission::is_peeking;
-use super::in_flight::{Stage, held_until};
+use super::in_flight::{Pending, Stage, held_until};
 use super::{Auditor, answered};
 use crate::comparison::Comparison;
-use crate::difference::{Difference, Due};
+use crate::difference::{Difference, Due, EventPosition};
 
 /// The longest pause before an append for them, after the log has refused one: a quarter of a second,
 /// by a clock that is half too slow.
@@ -29,9 +29,9 @@ struct LogWait {
 }
 
 /// The calls that wait, in the order of their arrival.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LogWaits {
-    reads: OwnerReads,
+    is_strict: bool,
     queue: VecDeque<LogWait>,
     /// The number of the first ones that wait for the append in flight.
     covered: usize,
@@ -41,13 +41,10 @@ pub(super) struct LogWaits {
 }
 
 impl LogWaits {
-    pub(super) const fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Plan) -> Self {
         Self {
-            reads: plan.reads,
-            queue: VecDeque::new(),
-            covered: 0,
-            served: VecDeque::new(),
-            served_since: Time(0),
+            is_strict: plan.reads == OwnerReads::Strict,
+            ..Self::default()
         }
     }
 
@@ -91,26 +88,18 @@ impl LogWaits {
 impl Auditor {
     /// Whether the answer to a call that needs no entry waits for the log.
     pub(super) const fn waits_for_log(&self) -> bool {
-        matches!(self.log_waits.reads, OwnerReads::Strict)
+        self.log_waits.is_strict
     }
 
     /// Whether the call is admitted when the log has a later record: a read, or a repeated call whose
     /// earlier attempt has no answer yet. A server that stops gives back what arrives. // 13.5
     pub(super) fn is_admitted_later(&self, at: Time, ask: &Call, user: Option<User>) -> bool {
         let reads = matches!(ask, Call::Read { .. }) || is_peeking(ask);
-        reads || self.pipeline.is_stopping() || self.repeats_unanswered(at, ask, user)
+        reads || self.pipeline.is_stopping || self.repeats_unanswered(at, ask, user)
     }
 
     fn repeats_unanswered(&self, at: Time, ask: &Call, user: Option<User>) -> bool {
-        let Call::Command {
-            key: Some(key),
-            command,
-            ..
-        } = ask
-        else {
-            return false;
-        };
-        let owed = user.and_then(|user| self.model.repeat(user, *key, command));
+        let owed = user.and_then(|user| self.repeated(user, ask));
         let is_delayed = owed.is_some_and(|owed| held_until(&answered(owed.outcome)) > at);
         is_delayed || self.earlier_in_journal(ask).is_some()
     }
@@ -178,7 +167,7 @@ impl Auditor {
             return;
         };
         let is_owed = !waited || self.has_lease;
-        if is_owed && !(self.waits_for_log() && self.pipeline.is_stopping()) {
+        if is_owed && !(self.waits_for_log() && self.pipeline.is_stopping) {
             let due = Due::Answer(call.summary());
             self.differ(at, Difference::Late { due, since: at });
         }
@@ -195,5 +184,91 @@ impl Auditor {
         let (since, ticket) = self.log_waits.due(free_since)?;
         let call = self.in_flight.call(ticket)?;
         Some((since, Due::Answer(call.summary())))
+    }
+
+    /// Reports what was due before `at` and has not happened.
+    pub(crate) fn look_for_late(&mut self, at: Time) {
+        // Most records have the instant of the one before.
+        if at != self.looked_at && self.pipeline.is_up() {
+            self.looked_at = at;
+            self.report_late(at);
+        }
+    }
+
+    #[inline(never)]
+    fn report_late(&mut self, at: Time) {
+        let is_past = |since: Time| since.max(self.excused_at) < at;
+        if let Some((since, due)) = self.in_flight.overdue(at, self.excused_at) {
+            let late = self
+                .missing(&due)
+                .unwrap_or(Difference::Late { due, since });
+            self.differ(at, late);
+        } else if let Some((since, user)) = self.long_polls.next()
+            && is_past(since)
+        {
+            let after = self.model.inbox_end(user);
+            let due = Due::Check { user, after };
+            self.differ(at, Difference::Late { due, since });
+        } else if let Some((since, first)) = self.batch_due()
+            && is_past(since)
+        {
+            let due = self.batch_of(since, first);
+            self.differ(at, Difference::Late { due, since });
+        } else if let Some((since, due)) = self.append_due()
+            && is_past(since)
+        {
+            self.differ(at, Difference::Late { due, since });
+        }
+    }
+
+    /// What a batch that is due since an instant holds first.
+    pub(super) fn batch_of(&self, since: Time, first: Option<&BatchEntry>) -> Due {
+        match first {
+            Some(BatchEntry::Call(ticket)) => {
+                Due::Commit(self.in_flight.call(*ticket).map(Pending::summary))
+            }
+            Some(BatchEntry::Own(Entry::Implied { user, implied })) => match implied {
+                Implied::CloseStream => Due::Close(*user),
+                Implied::Seen { .. } => Due::Seen(*user),
+                Implied::OpenStream | Implied::Read { .. } => Due::Restart,
+            },
+            Some(BatchEntry::Own(_)) => Due::Restart,
+            None => self.reading_or_deadline(since),
+        }
+    }
+
+    /// The event that a page lacks, if it was shown to no member of its room: then it is missing,
+    /// not late.
+    fn missing(&self, due: &Due) -> Option<Difference> {
+        let (&Due::Check { user, after } | &Due::Push { user, after }) = due else {
+            return None;
+        };
+        let owed = self.model.inbox(user)?.event(after + 1)?;
+        let shown = self.shown.get(&owed.room);
+        if shown.is_some_and(|shown| *shown >= owed.room_seq.0) {
+            return None;
+        }
+        let owed = Some(Arc::clone(owed));
+        let place = EventPosition::alone(user, after + 1, owed, None);
+        Some(Difference::Event(place))
+    }
+
+    fn batch_due(&self) -> Option<(Time, Option<&BatchEntry>)> {
+        self.pipeline
+            .due(|| self.model.next_deadline().map(|(at, _)| at))
+    }
+
+    /// What is due while no entry waits.
+    fn reading_or_deadline(&self, since: Time) -> Due {
+        match (
+            self.model.next_deadline(),
+            self.pipeline.acknowledgements.oldest(),
+        ) {
+            (Some((at, deadline)), reader) if at <= since || reader.is_none() => {
+                Due::Deadline(deadline)
+            }
+            (_, Some((user, false))) => Due::Read(user),
+            (_, heard) => Due::Seen(heard.unwrap_or_default().0),
+        }
     }
 }

@@ -1,13 +1,11 @@
 //! Waiting checks, at most one for each participant, and their *seen* entries (docs/protocol.md,
 //! 9.5 and 12.5).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chat_types::{Config, Span, Time};
 use sim_model::protocol::User;
 use sim_model::server::Ticket;
-
-use super::number_map::NumberMap;
 
 /// The longest time between two *seen* entries of a waiting check. Also the shortest time from the
 /// beginning of its wait to the first notice for its rooms, and between two such notices.
@@ -38,7 +36,7 @@ pub(super) enum WaitEvent {
 /// The waiting checks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LongPolls {
-    waits: NumberMap<Option<Wait>>,
+    waits: BTreeMap<User, Wait>,
     by_next: BTreeSet<(Time, User)>,
 }
 
@@ -60,12 +58,12 @@ impl LongPolls {
             next,
             noticed: since,
         };
-        *self.waits.get_mut(user.0) = Some(wait);
+        self.waits.insert(user, wait);
     }
 
     /// Ends the participant's wait.
     pub(super) fn end(&mut self, user: User) -> Option<Ticket> {
-        let wait = self.waits.get_mut(user.0).take()?;
+        let wait = self.waits.remove(&user)?;
         self.by_next.remove(&(wait.next, user));
         Some(wait.ticket)
     }
@@ -73,17 +71,13 @@ impl LongPolls {
     /// Ends all waits.
     pub(super) fn end_all(&mut self) -> Vec<Ticket> {
         let waits = std::mem::take(self).waits;
-        let waits = waits.into_values().flatten();
-        waits.map(|wait| wait.ticket).collect()
+        waits.into_values().map(|wait| wait.ticket).collect()
     }
 
     /// Ends the wait of this call of the participant, if it is the one that waits.
     pub(super) fn end_call(&mut self, user: User, ticket: Ticket) {
-        if self
-            .waits
-            .get(user.0)
-            .is_some_and(|wait| wait.ticket == ticket)
-        {
+        let wait = self.waits.get(&user);
+        if wait.is_some_and(|wait| wait.ticket == ticket) {
             self.end(user);
         }
     }
@@ -96,7 +90,7 @@ impl LongPolls {
     /// The server examines its timers: returns what is due by `at`, one item for each call.
     pub(super) fn pop(&mut self, config: &Config, at: Time) -> Option<WaitEvent> {
         let (next, user) = self.next().filter(|(next, _)| *next <= at)?;
-        let wait = self.waits.get_mut(user.0).as_mut()?;
+        let wait = self.waits.get_mut(&user)?;
         if wait.until <= at {
             return self.end(user).map(WaitEvent::Over);
         }

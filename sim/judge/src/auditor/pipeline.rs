@@ -1,23 +1,22 @@
-//! The path of entries into the journal (docs/protocol.md, 9.5 and 13): waiting entries, the
-//! content of the next batch, and the time by which it must be formed.
+//! The path of entries into the journal (docs/protocol.md, 9.5 and 13): waiting entries, those that
+//! reads imply, the content of the next batch, and the time by which it must be formed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{Config, Continuity, Span, Time};
+use chat_types::{Config, Continuity, Seq, Span, Time};
 use sim_model::protocol::User;
 use sim_model::server::{BatchEntry, Entry, Implied, Ticket};
-
-use super::acknowledgements::Acknowledgements;
 
 /// The pause after the first failed append, and the longest pause after several.
 const FIRST_PAUSE: Span = Span::millis(100);
 const LONGEST_PAUSE: Span = Span::secs(1);
 
 /// Whether the journal can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Journal {
     /// The server is down.
+    #[default]
     Down,
     /// The last append succeeded, or none was tried.
     Works,
@@ -26,18 +25,18 @@ enum Journal {
 }
 
 /// Entries that wait for the journal, and the batch in flight.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Pipeline {
-    proposed: VecDeque<(Time, BatchEntry)>,
-    in_flight: VecDeque<BatchEntry>,
+    pub(super) proposed: VecDeque<(Time, BatchEntry)>,
+    pub(super) in_flight: VecDeque<BatchEntry>,
     pub(super) acknowledgements: Acknowledgements,
     journal: Journal,
     /// Whether the outcome of the batch in flight is unknown.
-    is_halted: bool,
+    pub(super) is_halted: bool,
     /// Whether a record that is no batch is on its way into the log.
     is_busy: bool,
     /// Whether the server accepts no new calls.
-    is_stopping: bool,
+    pub(super) is_stopping: bool,
     /// Since when the clock's step is to be written.
     stepped_at: Option<Time>,
     /// The instant since when no batch is in flight.
@@ -45,60 +44,41 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// A new journal, which begins with the configuration.
-    pub(super) fn new(config: &Config, at: Time) -> Self {
-        let started = Entry::Started {
-            config: Box::new(config.clone()),
-            version: Arc::default(),
+    /// The server starts: with an empty journal, which begins with the configuration, or again. After the
+    /// loss of a life it also goes on behind the numbers of that. // 2.7
+    pub(super) fn started(
+        config: &Config,
+        at: Time,
+        is_journal_empty: bool,
+        continuity: Continuity,
+    ) -> Self {
+        let (config, version) = (Box::new(config.clone()), Arc::default());
+        let started = is_journal_empty.then(|| Entry::Started {
+            config: config.clone(),
+            version: Arc::clone(&version),
             seed: 0,
-        };
-        Self::with_first(at, started)
-    }
-
-    /// The server has restarted after downtime.
-    pub(super) fn resumed(config: &Config, at: Time, continuity: Continuity) -> Self {
-        let resumed = Entry::Resumed {
-            config: Box::new(config.clone()),
-            version: Arc::default(),
+        });
+        let goes_on = !is_journal_empty || continuity == Continuity::Broken;
+        let resumed = goes_on.then_some(Entry::Resumed {
+            config,
+            version,
             continuity,
-        };
-        Self::with_first(at, resumed)
-    }
-
-    fn with_first(at: Time, first: Entry) -> Self {
+        });
+        let first = started.into_iter().chain(resumed);
         Self {
-            proposed: VecDeque::from([(at, BatchEntry::Own(first))]),
-            in_flight: VecDeque::new(),
-            acknowledgements: Acknowledgements::default(),
+            proposed: first.map(|entry| (at, BatchEntry::Own(entry))).collect(),
             journal: Journal::Works,
-            is_halted: false,
-            is_busy: false,
-            is_stopping: false,
-            stepped_at: None,
             free_since: at,
+            ..Self::default()
         }
-    }
-
-    /// The server has restarted with an empty journal, after the loss of a life.
-    pub(super) fn begun_anew(config: &Config, at: Time, continuity: Continuity) -> Self {
-        let mut anew = Self::new(config, at);
-        if continuity == Continuity::Broken {
-            anew.proposed
-                .extend(Self::resumed(config, at, continuity).proposed); // 2.7
-        }
-        anew
     }
 
     /// The server went down.
     pub(super) fn handle_crash(&mut self) {
-        self.proposed.clear();
-        self.in_flight.clear();
-        self.acknowledgements = Acknowledgements::default();
-        self.journal = Journal::Down;
-        self.is_halted = false;
-        self.is_busy = false;
-        self.is_stopping = false;
-        self.stepped_at = None;
+        *self = Self {
+            free_since: self.free_since,
+            ..Self::default()
+        };
     }
 
     pub(super) const fn is_up(&self) -> bool {
@@ -134,11 +114,6 @@ impl Pipeline {
         if !proposed.chain(&self.in_flight).any(is_seen) {
             self.imply(at, user, Implied::Seen { waiting });
         }
-    }
-
-    /// The number of entries that wait for a batch.
-    pub(super) fn waiting(&self) -> usize {
-        self.proposed.len()
     }
 
     /// Whether the numbers of a lost life are still to be passed. // 2.7
@@ -198,11 +173,6 @@ impl Pipeline {
         first
     }
 
-    /// The entry at this index of the batch in flight.
-    pub(super) fn in_flight(&self, place: usize) -> Option<&BatchEntry> {
-        self.in_flight.get(place)
-    }
-
     /// A tick is in flight at this index.
     pub(super) fn tick(&mut self, place: usize) {
         self.in_flight.insert(place, BatchEntry::Own(Entry::Tick));
@@ -217,11 +187,6 @@ impl Pipeline {
             self.free_since = at;
         }
         entry
-    }
-
-    /// Whether all entries of the batch are committed.
-    pub(super) fn is_batch_whole(&self) -> bool {
-        self.in_flight.is_empty()
     }
 
     /// The append failed: returns the calls of the batch, and the pause. What reads imply arises
@@ -262,24 +227,10 @@ impl Pipeline {
         (calls, pause)
     }
 
-    /// The server accepts no new calls from now on.
-    pub(super) const fn stop(&mut self) {
-        self.is_stopping = true;
-    }
-
-    pub(super) const fn is_stopping(&self) -> bool {
-        self.is_stopping
-    }
-
     /// A record that is no batch is on its way into the log, or has arrived.
     pub(super) const fn set_busy(&mut self, at: Time, busy: bool) {
         self.is_busy = busy;
         self.free_since = at;
-    }
-
-    /// The outcome of the append is unknown.
-    pub(super) const fn halt(&mut self) {
-        self.is_halted = true;
     }
 
     /// When a batch must be formed at the latest, given the next deadline of the state, and the
@@ -333,11 +284,6 @@ impl Pipeline {
             Some(BatchEntry::Own(Entry::Implied { user, implied }))
         })
     }
-
-    /// The participant whose acknowledgement waits longest, and whether it also has a *seen* entry.
-    pub(super) fn oldest_reader(&self) -> Option<(User, bool)> {
-        self.acknowledgements.oldest()
-    }
 }
 
 /// Whether the server's own entry is the expected one, whichever version wrote it under whichever seed.
@@ -355,5 +301,130 @@ pub(super) fn is_same(owed: &Entry, seen: &Entry) -> bool {
             },
         ) => (owed, lost) == (config, continuity),
         _ => owed == seen,
+    }
+}
+
+/// The longest time that entries implied by reads may wait for other entries.
+const DELAY: Span = Span::millis(250);
+
+/// How far one participant has read since the server started.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReadState {
+    acknowledged: u64,
+    delivered: u64,
+    /// Whether an acknowledgement is not in a batch yet.
+    has_read: bool,
+    /// Whether a *seen* entry is not in a batch yet.
+    is_seen: bool,
+}
+
+impl ReadState {
+    const fn read(&self) -> Implied {
+        Implied::Read {
+            acknowledged: Seq(self.acknowledged),
+            delivered: Seq(self.delivered),
+        }
+    }
+}
+
+/// How far all participants have read since the server started.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Acknowledgements {
+    states: BTreeMap<User, ReadState>,
+    /// Participants with implied entries that are not in a batch, in the order in which they arose.
+    waiting: VecDeque<User>,
+    due: Option<Time>,
+}
+
+impl Acknowledgements {
+    /// The position after which a check without a cursor reads; `committed` is the inbox's own.
+    pub(super) fn delivered(&self, user: User, committed: u64) -> u64 {
+        let state = self.states.get(&user);
+        state.map_or(committed, |state| state.delivered.max(committed))
+    }
+
+    /// The participant made a sign of life.
+    pub(super) fn record_sign_of_life(&mut self, at: Time, user: User) {
+        self.note(at, user, |state| state.is_seen = true);
+    }
+
+    /// The participant acknowledges everything up to `after`.
+    pub(super) fn acknowledge(&mut self, at: Time, user: User, after: u64) {
+        self.note(at, user, |state| {
+            state.has_read |= after > state.acknowledged;
+            state.acknowledged = state.acknowledged.max(after);
+            state.delivered = state.delivered.max(after);
+        });
+    }
+
+    /// The last *read* entry of the participant was not written.
+    pub(super) fn read_again(&mut self, at: Time, user: User) {
+        self.note(at, user, |state| state.has_read = true);
+    }
+
+    /// An answer with events up to `cursor` left for the participant.
+    pub(super) fn deliver(&mut self, at: Time, user: User, cursor: u64) {
+        self.note(at, user, |state| {
+            state.has_read |= cursor > state.delivered;
+            state.delivered = state.delivered.max(cursor);
+        });
+    }
+
+    fn note(&mut self, at: Time, user: User, change: impl FnOnce(&mut ReadState)) {
+        let state = self.states.entry(user).or_default();
+        let waited = state.has_read || state.is_seen;
+        change(state);
+        if !waited && (state.has_read || state.is_seen) {
+            self.waiting.push_back(user);
+            self.due.get_or_insert(at + DELAY);
+        }
+    }
+
+    pub(super) fn forget(&mut self, user: User) {
+        self.states.remove(&user);
+        self.waiting.retain(|waiting| *waiting != user);
+        if self.waiting.is_empty() {
+            self.due = None;
+        }
+    }
+
+    /// The instant by which a batch must include the implied entries.
+    pub(super) fn due(&self, at_once: bool) -> Option<Time> {
+        let since = |due: Time| Time(due.0.saturating_sub(DELAY.0));
+        self.due.map(|due| if at_once { since(due) } else { due })
+    }
+
+    /// The participant that waits longest, and whether it also has a *seen* entry.
+    pub(super) fn oldest(&self) -> Option<(User, bool)> {
+        let user = *self.waiting.front()?;
+        Some((user, self.states.get(&user)?.is_seen))
+    }
+
+    /// The implied entry that waits longest.
+    pub(super) fn first(&self) -> Option<(User, Implied)> {
+        let user = *self.waiting.front()?;
+        let state = self.states.get(&user)?;
+        let implied = match state.is_seen {
+            true => Implied::Seen { waiting: None },
+            false => state.read(),
+        };
+        Some((user, implied))
+    }
+
+    /// Passes the implied entries of at most `participants` participants to `give`.
+    pub(super) fn take(&mut self, participants: usize, mut give: impl FnMut(User, Implied)) {
+        for _ in 0..participants.min(self.waiting.len()) {
+            let user = self.waiting.pop_front().unwrap_or_default();
+            let state = self.states.entry(user).or_default();
+            if std::mem::take(&mut state.is_seen) {
+                give(user, Implied::Seen { waiting: None });
+            }
+            if std::mem::take(&mut state.has_read) {
+                give(user, state.read());
+            }
+        }
+        if self.waiting.is_empty() {
+            self.due = None;
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! How long an append to the shared log may take (docs/protocol.md, 13.5).
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
@@ -32,24 +31,6 @@ struct MemberAppend {
     began: Option<Time>,
     is_hindered: bool,
     unhindered_since: Time,
-}
-
-/// An append that is not over in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LateAppend {
-    member: u64,
-    began: Time,
-    due: Time,
-}
-
-impl fmt::Display for LateAppend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (member, took) = (self.member, self.due.since(self.began));
-        write!(
-            f,
-            "an append of member {member} should be over after {took}, and is not"
-        )
-    }
 }
 
 impl AppendTimes {
@@ -91,15 +72,17 @@ impl AppendTimes {
         self.members.entry(member).or_default()
     }
 
-    /// The first append that is not over at this instant, and should be.
-    pub(super) fn take_late(&mut self, at: Time) -> Option<LateAppend> {
+    /// The first append that is not over at this instant, and should be, in words.
+    pub(super) fn take_late(&mut self, at: Time) -> Option<String> {
         let late = self.members.iter().find_map(|(member, append)| {
             let due = self.due(append)?;
-            let (member, began) = (*member, append.began?);
-            (due < at).then_some(LateAppend { member, began, due })
-        })?;
-        self.member(late.member).began = None;
-        Some(late)
+            (due < at).then_some((*member, due.since(append.began?)))
+        });
+        let (member, took) = late?;
+        self.member(member).began = None;
+        Some(format!(
+            "an append of member {member} should be over after {took}, and is not"
+        ))
     }
 
     /// When the append is over at the latest; none while something may hinder it.

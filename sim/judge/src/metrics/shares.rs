@@ -105,29 +105,20 @@ impl Shares {
     ) {
         for (claimant, fair) in claimants.iter().zip(fair_shares(claimants, end)) {
             let had = claimant.share.had;
-            let relative = f64::from(had) / fair;
-            self.min = if self.users == 0 {
-                had
-            } else {
-                self.min.min(had)
-            };
-            self.max = self.max.max(had);
-            self.users += 1;
-            self.fair += units(fair);
-            self.squares += units(f64::from(had) * relative);
-            self.had += u64::from(had);
-            if self
-                .least
-                .as_ref()
-                .is_none_or(|least| relative < least.relative())
-            {
-                self.least = Some(LeastServed {
+            self.merge(&Self {
+                users: 1,
+                had: had.into(),
+                fair: units(fair),
+                squares: units(f64::from(had) * (f64::from(had) / fair)),
+                min: had,
+                max: had,
+                least: Some(LeastServed {
                     who: name(claimant.index),
                     seed,
-                    had: u64::from(had),
+                    had: had.into(),
                     fair,
-                });
-            }
+                }),
+            });
         }
     }
 

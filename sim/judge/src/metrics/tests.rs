@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use super::open::{OpenClaim, OpenWait};
 use super::*;
 use chat_types::{Epoch, RoomSeq, Span};
 use sim_model::history::RequestKey;
@@ -25,25 +26,32 @@ fn tell(metrics: &mut Metrics, at: u64, agent: Agent, what: ClientEvent<'_>) {
     }));
 }
 
-fn call(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op) {
-    let what = ClientEvent::Called {
+fn called(at: u64, op: &Op) -> ClientEvent<'_> {
+    ClientEvent::Called {
         call: CallId(0),
         op,
         intended: second(at),
         key: RequestKey::Own,
-    };
-    tell(metrics, at, agent, what);
+    }
+}
+
+fn call(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op) {
+    tell(metrics, at, agent, called(at, op));
 }
 
 fn answer(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op, outcome: &Outcome) {
-    let what = ClientEvent::Answered {
+    tell(metrics, at, agent, answered(at, op, outcome));
+}
+
+/// The answer to a call of this second.
+fn answered<'a>(since: u64, op: &'a Op, outcome: &'a Outcome) -> ClientEvent<'a> {
+    ClientEvent::Answered {
         call: CallId(0),
         op,
-        called_at: second(at),
-        intended: second(at),
+        called_at: second(since),
+        intended: second(since),
         outcome,
-    };
-    tell(metrics, at, agent, what);
+    }
 }
 
 fn event(body: Body) -> Event {
@@ -79,8 +87,29 @@ fn enter() -> Op {
 }
 
 fn claim() -> Op {
-    Op::Command(Command::TalkingStick {
-        room: Some(LOBBY),
+    claim_in(Some(LOBBY))
+}
+
+fn claim_in(room: Option<Room>) -> Op {
+    let epoch = None;
+    Op::Command(Command::TalkingStick { room, epoch })
+}
+
+/// The answer to a claim.
+fn placed(room: Room, place: u32, epoch: u64) -> Outcome {
+    Ok(Response::Done(Reply::Stick {
+        room,
+        place,
+        epoch: Epoch(epoch),
+        holder: User(10),
+        lease_until: second(60),
+    }))
+}
+
+fn send() -> Op {
+    Op::Command(Command::SendMessage {
+        room: None,
+        text: "hello".into(),
         epoch: None,
     })
 }
@@ -94,7 +123,7 @@ fn reset() -> Op {
 
 #[test]
 fn an_open_wait_counts_with_its_length_so_far() {
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     for agent in 0..4 {
         call(&mut metrics, 1, Agent(agent), &enter());
     }
@@ -104,13 +133,8 @@ fn an_open_wait_counts_with_its_length_so_far() {
     let left = Ok(Response::Done(Reply::LeftQueue {
         left: WasWaiting::Yes,
     }));
-    answer(
-        &mut metrics,
-        5,
-        Agent(3),
-        &Op::Command(Command::LeaveQueue),
-        &left,
-    );
+    let leave = Op::Command(Command::LeaveQueue);
+    answer(&mut metrics, 5, Agent(3), &leave, &left);
     end(&mut metrics, 31);
     let waits = metrics.results().0["queue_wait"];
     assert_eq!((waits.count, waits.unfinished), (3, 1), "not who left");
@@ -129,33 +153,23 @@ fn an_open_wait_counts_with_its_length_so_far() {
 fn each_reader_of_a_message_counts_the_first_one_apart() {
     const CAT: Agent = Agent(2);
     const DAN: Agent = Agent(3);
-    let send = Op::Command(Command::SendMessage {
-        room: None,
-        text: Arc::from("hello"),
-        epoch: None,
-    });
+    let send = send();
     let message = event(Body::Message {
         sender: Who::unnamed(User(10)),
         text: Arc::from("hello"),
         epoch: None,
     });
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &send);
     see(&mut metrics, 2, BOB, &message);
     see(&mut metrics, 4, CAT, &message);
-    let what = ClientEvent::Answered {
-        call: CallId(0),
-        op: &send,
-        called_at: second(1),
-        intended: second(1),
-        outcome: &Ok(Response::Done(Reply::Sent {
-            room: LOBBY,
-            room_seq: RoomSeq(9),
-            at: Time(0),
-            turns_left: None,
-        })),
-    };
-    tell(&mut metrics, 5, ANN, what);
+    let sent = Ok(Response::Done(Reply::Sent {
+        room: LOBBY,
+        room_seq: RoomSeq(9),
+        at: Time(0),
+        turns_left: None,
+    }));
+    tell(&mut metrics, 5, ANN, answered(1, &send, &sent));
     see(&mut metrics, 12, DAN, &message);
     let (results, _) = metrics.results();
     let of = |metric: &str| (results[metric].count, results[metric].max);
@@ -170,17 +184,11 @@ fn a_break_counts_with_the_time_for_which_its_answer_is_held() {
         kind: chat_types::BreakKind::TakeABreak,
         excuse: None,
     });
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &rest);
     call(&mut metrics, 1, BOB, &rest);
-    let what = ClientEvent::Answered {
-        call: CallId(0),
-        op: &rest,
-        called_at: second(1),
-        intended: second(1),
-        outcome: &Ok(Response::Done(Reply::Done)),
-    };
-    tell(&mut metrics, 6, ANN, what);
+    let done = Ok(Response::Done(Reply::Done));
+    tell(&mut metrics, 6, ANN, answered(1, &rest, &done));
     end(&mut metrics, 60);
     let (results, _) = metrics.results();
     let waits = results["break_wait"];
@@ -203,38 +211,18 @@ fn who_waits_at_the_door_counts_from_its_first_try() {
         }));
     };
     let tries = |metrics: &mut Metrics, at: u64, agent: u32, op: &Op| {
-        let key = RequestKey::Own;
-        let (call, intended) = (CallId(0), second(at));
-        let what = ClientEvent::Called {
-            call,
-            op,
-            intended,
-            key,
-        };
-        stranger(metrics, at, agent, what);
+        stranger(metrics, at, agent, called(at, op));
     };
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     for agent in 0..3 {
         tries(&mut metrics, 1, agent, &enter());
     }
     tries(&mut metrics, 1, 3, &Op::by_handle(Read::Mood));
     let refused = Err(Refusal::of(Code::ServerFull));
-    let what = ClientEvent::Answered {
-        call: CallId(0),
-        op: &enter(),
-        called_at: second(1),
-        intended: second(1),
-        outcome: &refused,
-    };
-    stranger(&mut metrics, 2, 0, what);
+    stranger(&mut metrics, 2, 0, answered(1, &enter(), &refused));
     tries(&mut metrics, 5, 0, &enter());
-    answer(
-        &mut metrics,
-        8,
-        ANN,
-        &enter(),
-        &Ok(Response::Done(Reply::Done)),
-    );
+    let done = Ok(Response::Done(Reply::Done));
+    answer(&mut metrics, 8, ANN, &enter(), &done);
     stranger(&mut metrics, 9, 1, ClientEvent::Vanished);
     end(&mut metrics, 31);
     let waits = metrics.results().0["admission_wait"];
@@ -274,7 +262,7 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
         ),
     ];
     for (what, then, unfinished) in cases {
-        let mut metrics = Metrics::new();
+        let mut metrics = Metrics::default();
         call(&mut metrics, 1, ANN, &claim());
         then(&mut metrics);
         end(&mut metrics, 9);
@@ -282,7 +270,7 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
         assert_eq!(waits.unfinished, unfinished, "{what}");
         assert_eq!(waits.count, unfinished, "{what}");
     }
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &claim());
     back(&mut metrics);
     assert_eq!(metrics.open_wait(0), None, "being away ends a claim");
@@ -298,19 +286,7 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
 /// A claim that names no room is of the room in its answer, unless it was granted meanwhile.
 #[test]
 fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
-    let unnamed = Op::Command(Command::TalkingStick {
-        room: None,
-        epoch: None,
-    });
-    let answered = |place, epoch| {
-        Ok(Response::Done(Reply::Stick {
-            room: LOBBY,
-            place,
-            epoch: Epoch(epoch),
-            holder: User(10),
-            lease_until: second(60),
-        }))
-    };
+    let unnamed = claim_in(None);
     let granted = |epoch| {
         event(Body::StickGranted {
             user: Who::unnamed(User(10)),
@@ -318,18 +294,18 @@ fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
             lease: Span::secs(60),
         })
     };
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &unnamed);
-    answer(&mut metrics, 2, ANN, &unnamed, &answered(1, 4));
+    answer(&mut metrics, 2, ANN, &unnamed, &placed(LOBBY, 1, 4));
     see(&mut metrics, 5, ANN, &granted(5));
     let wait = metrics.results().0["stick_wait"];
     assert_eq!(wait.count, 1);
     assert!((wait.max - 4_000.0).abs() < 1e-6, "{wait:?}");
 
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &unnamed);
     see(&mut metrics, 2, ANN, &granted(5));
-    answer(&mut metrics, 3, ANN, &unnamed, &answered(1, 4));
+    answer(&mut metrics, 3, ANN, &unnamed, &placed(LOBBY, 1, 4));
     assert_eq!(metrics.open_wait(0), None, "the grant came first");
 }
 
@@ -338,32 +314,18 @@ fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
 #[test]
 fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
     use sim_model::history::Retry;
-    let send = Op::Command(Command::SendMessage {
-        room: None,
-        text: Arc::from("hello"),
-        epoch: None,
-    });
+    let send = send();
     for (why, code, refused) in [
         (Retry::Silence, "overloaded", 0),
         (Retry::Dropped, "rate_limited", 0),
         (Retry::PutOff, "overloaded", 1),
         (Retry::Silence, "chat_ended", 1),
     ] {
-        let mut metrics = Metrics::new();
+        let mut metrics = Metrics::default();
         call(&mut metrics, 1, ANN, &send);
         let (call, op) = (CallId(0), &send);
         tell(&mut metrics, 2, ANN, ClientEvent::Retried { call, op, why });
-        let retry_after = None;
-        answer(
-            &mut metrics,
-            3,
-            ANN,
-            &send,
-            &Err(Refusal {
-                retry_after,
-                ..Refusal::named(code)
-            }),
-        );
+        answer(&mut metrics, 3, ANN, &send, &Err(Refusal::named(code)));
         let counted: u64 = metrics.refusals().values().sum();
         assert_eq!(counted, refused, "{why:?}, {code}");
     }
@@ -376,7 +338,7 @@ fn only_a_user_with_nobody_else_in_the_queue_is_the_odd_one_out() {
     };
     // Bob enters at the first instant, or waits no longer than a match takes.
     for (bob_enters, alone) in [(None, true), (Some(1), false), (Some(18), true)] {
-        let mut metrics = Metrics::new();
+        let mut metrics = Metrics::default();
         call(&mut metrics, 2, ANN, &enter());
         if let Some(at) = bob_enters {
             call(&mut metrics, at, BOB, &enter());
@@ -390,23 +352,11 @@ fn only_a_user_with_nobody_else_in_the_queue_is_the_odd_one_out() {
 #[test]
 fn a_claim_is_not_taken_for_one_of_another_room() {
     let hall = Room(2);
-    let claim_in = |room| {
-        Op::Command(Command::TalkingStick {
-            room: Some(room),
-            epoch: None,
-        })
-    };
-    let waiting = Ok(Response::Done(Reply::Stick {
-        room: hall,
-        place: 1,
-        epoch: Epoch(1),
-        holder: User(10),
-        lease_until: second(60),
-    }));
-    let mut metrics = Metrics::new();
-    call(&mut metrics, 1, ANN, &claim_in(LOBBY));
-    call(&mut metrics, 2, ANN, &claim_in(hall));
-    answer(&mut metrics, 3, ANN, &claim_in(hall), &waiting);
+    let waiting = placed(hall, 1, 1);
+    let mut metrics = Metrics::default();
+    call(&mut metrics, 1, ANN, &claim());
+    call(&mut metrics, 2, ANN, &claim_in(Some(hall)));
+    answer(&mut metrics, 3, ANN, &claim_in(Some(hall)), &waiting);
     // Its claim in the lobby is excused, which no answer had counted.
     tell(&mut metrics, 4, ANN, ClientEvent::Forgot { returns: false });
     end(&mut metrics, 5);

@@ -1,13 +1,15 @@
-//! Breaks: stress, the boss's alertness, and delayed answers. // 10
+//! Breaks: stress, the boss's alertness, and delayed answers; and the random draws of an entry. // 10, 15
 
 use std::sync::Arc;
 
 use chat_types::{BreakKind, Span, Time};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim_model::protocol::{Code, Decided, Refusal, Reply, User};
 
 use super::names::says_something;
 use super::speech::count;
-use super::{Model, refuse};
+use super::{Model, refuse, refuse_if};
 
 const MINUTE: Span = Span::secs(60);
 /// The level of a fully alert boss.
@@ -64,8 +66,7 @@ impl StressState {
 
 impl Model {
     /// Stress and alert level at an instant; reading changes nothing. // 10.2
-    #[must_use]
-    pub fn mood(&self, user: User, at: Time) -> Option<(u8, u8)> {
+    pub(crate) fn mood(&self, user: User, at: Time) -> Option<(u8, u8)> {
         let participant = self.participants.get(user.0)?;
         Some(participant.stress_state.at(at, self.cooldown()))
     }
@@ -74,14 +75,10 @@ impl Model {
     pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Result<(), Refusal> {
         let Some(excuse) = excuse else { return Ok(()) };
         let plain = |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}');
-        if count(excuse) <= self.config.max_excuse
+        let is_allowed = count(excuse) <= self.config.max_excuse
             && says_something(excuse)
-            && excuse.chars().all(plain)
-        {
-            Ok(())
-        } else {
-            Err(refuse(Code::InvalidArguments))
-        }
+            && excuse.chars().all(plain);
+        refuse_if(!is_allowed, refuse(Code::InvalidArguments))
     }
 
     /// A break. // 10.3, 10.5
@@ -138,6 +135,32 @@ impl Model {
                 && at == answer_at
             {
                 (*stress, *boss_alert) = participant.stress_state.at(*answer_at, cooldown);
+            }
+        }
+    }
+}
+
+/// The draws of one entry, in their order.
+#[derive(Clone, Debug)]
+pub(super) struct Draws(ChaCha8Rng);
+
+impl Draws {
+    /// The draws of the entry at this position of the journal.
+    pub(super) fn of(seed: u64, position: u64) -> Self {
+        let mut numbers = ChaCha8Rng::seed_from_u64(seed);
+        numbers.set_stream(position);
+        Self(numbers)
+    }
+
+    /// The next draw, from 0 to `n` − 1.
+    pub(super) fn below(&mut self, n: u64) -> u64 {
+        let n = u128::from(n);
+        let refused = (1_u128 << 64) % n;
+        loop {
+            let product = u128::from(self.0.next_u64()) * n;
+            let (whole, rest) = (product >> 64, product % (1 << 64));
+            if rest >= refused {
+                return u64::try_from(whole).expect("it is below n");
             }
         }
     }

@@ -1,16 +1,17 @@
-//! Deadlines, the passing of time, and the return after downtime. // 2.3, 2.6
+//! Deadlines, the passing of time, the return after downtime, and the numbers of a lost life, which
+//! are passed. // 2.3, 2.6, 2.7
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chat_types::{Config, Continuity, Span, Time};
 use sim_model::protocol::{Room, User};
+use sim_model::server::NextNumbers;
 
 use super::Model;
-use super::presence::Presence;
 
 /// A kind of deadline. Deadlines at the same instant fire in this order. // 2.3
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Deadline {
+pub(crate) enum Deadline {
     /// A participant goes away, or is forgotten.
     Presence(User),
     /// The grant of a room's stick expires.
@@ -19,33 +20,33 @@ pub enum Deadline {
     Patience(User),
 }
 
-/// All deadlines in the order in which they fire.
+/// All deadlines, also in the order in which they fire.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Deadlines(BTreeSet<(Time, Deadline)>);
+pub(super) struct Deadlines {
+    instants: BTreeMap<Deadline, Time>,
+    in_order: BTreeSet<(Time, Deadline)>,
+}
 
 impl Deadlines {
-    pub(super) fn next(&self) -> Option<(Time, Deadline)> {
-        self.0.first().copied()
-    }
-
-    pub(super) fn replace(&mut self, what: Deadline, before: Option<Time>, after: Option<Time>) {
-        if before == after {
-            return;
-        }
-        if let Some(at) = before {
-            self.0.remove(&(at, what));
-        }
-        if let Some(at) = after {
-            self.0.insert((at, what));
+    /// Sets the instant of a deadline, or removes it.
+    pub(super) fn set(&mut self, what: Deadline, at: Option<Time>) {
+        let before = match at {
+            Some(at) => self.instants.insert(what, at),
+            None => self.instants.remove(&what),
+        };
+        if before != at {
+            if let Some(before) = before {
+                self.in_order.remove(&(before, what));
+            }
+            self.in_order.extend(at.map(|at| (at, what)));
         }
     }
 }
 
 impl Model {
     /// The deadline that fires next.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<(Time, Deadline)> {
-        self.deadlines.next()
+    pub(crate) fn next_deadline(&self) -> Option<(Time, Deadline)> {
+        self.deadlines.in_order.first().copied()
     }
 
     /// Time passes: every deadline up to `at` fires at its own instant. // 2.2 (1)
@@ -57,7 +58,7 @@ impl Model {
 
     /// Fires deadlines up to `until`; after each the next is determined again. // 2.3
     fn fire(&mut self, until: Time) {
-        while let Some((at, deadline)) = self.deadlines.next() {
+        while let Some((at, deadline)) = self.next_deadline() {
             if at > until {
                 break;
             }
@@ -90,7 +91,7 @@ impl Model {
             if self.participant(user).presence.streams > 0 {
                 self.lose_last_stream(user);
             } else {
-                self.change_presence(user, |presence: &mut Presence| presence.until += down);
+                self.change_presence(user, |presence| presence.until += down);
             }
         }
         for room in self.rooms.numbers().into_iter().map(Room) {
@@ -108,7 +109,7 @@ impl Model {
         let step = at.since(self.now);
         self.now = self.now.max(at);
         for user in self.participants.numbers().into_iter().map(User) {
-            self.change_presence(user, |presence: &mut Presence| presence.until += step);
+            self.change_presence(user, |presence| presence.until += step);
         }
         for room in self.rooms.numbers().into_iter().map(Room) {
             self.shift_lease(room, step);
@@ -123,5 +124,95 @@ impl Model {
             Span::ZERO => Span::secs(1),
             cooldown => cooldown,
         }
+    }
+}
+
+/// The largest number.
+const LAST: u64 = (1 << 53) - 1;
+
+/// The numbers that are not behind those of a life that was lost: what a new one goes on behind, and
+/// what the lost one gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GivenAgain {
+    /// What the numbers count.
+    pub(crate) what: Numbered,
+    /// The last one that clients may know.
+    pub(crate) given: u64,
+    /// The one behind which the next life goes on.
+    pub(crate) next: u64,
+}
+
+/// What numbers count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbered {
+    /// Participants.
+    Users,
+    /// Rooms.
+    Rooms,
+    /// The events of this participant's inbox.
+    Inbox(User),
+    /// The events of this room.
+    Room(Room),
+    /// The grants of this room's stick.
+    Grants(Room),
+}
+
+/// The number after a step over `down`. // 2.7
+pub(super) fn pass(last: u64, down: Span) -> u64 {
+    last + (down.0.saturating_add(1_000_000)).min((LAST - last) / 8)
+}
+
+impl Model {
+    /// The numbers of participants, rooms and events pass those of a lost life. // 2.7
+    pub(super) fn pass_numbers(&mut self, down: Span) {
+        self.has_lost_life = true;
+        self.participants.pass(|last| pass(last, down));
+        self.rooms.pass(|last| pass(last, down));
+        for user in self.participants.numbers().into_iter().map(User) {
+            let participant = self.participant_mut(user);
+            let end = pass(participant.inbox.end, down);
+            participant.inbox.pass_to(end);
+            if !std::mem::replace(&mut participant.grown, true) {
+                self.grown.push(user);
+            }
+        }
+        for room in self.rooms.numbers().into_iter().map(Room) {
+            let place = self.place_mut(room);
+            place.last_seq = pass(place.last_seq, down);
+        }
+    }
+
+    /// The first number of this state that a server which goes on from `position` and behind `next`
+    /// gives again. Where all is lost, nothing says how far the steps of earlier lives went: such a
+    /// server passes one step.
+    pub(crate) fn given_beyond(&self, position: u64, next: &NextNumbers) -> Option<GivenAgain> {
+        let most = match position == 0 && self.has_lost_life {
+            true => pass(0, Span::ZERO),
+            false => LAST,
+        };
+        let numbers = [
+            (Numbered::Users, self.participants.last(), next.user.0),
+            (Numbered::Rooms, self.rooms.last(), next.room.0),
+        ];
+        let inboxes = next.inboxes.iter().filter_map(|(user, next)| {
+            let given = self.inbox(*user)?.end;
+            Some((Numbered::Inbox(*user), given, *next))
+        });
+        let places = next.places.iter().filter_map(|(room, [seq, epoch])| {
+            let given = self.rooms.get(room.0)?.last_seq;
+            let grants = self.stick(*room).map_or(0, |stick| stick.epoch);
+            let both = [
+                (Numbered::Room(*room), given, *seq),
+                (Numbered::Grants(*room), grants, *epoch),
+            ];
+            Some(both)
+        });
+        let all = numbers.into_iter().chain(inboxes).chain(places.flatten());
+        let known = |(what, given, next): (_, u64, _)| GivenAgain {
+            what,
+            given: given.min(most),
+            next,
+        };
+        all.map(known).find(|one| one.next < one.given)
     }
 }

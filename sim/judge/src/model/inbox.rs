@@ -1,20 +1,28 @@
-//! The inbox: events under `seq`, losses, and pages. // 12
+//! The inbox: events under `seq`, losses, pages, and the content of a gap: what is lost, room by
+//! room. // 12
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a rule names the events that it is about; no other concerns it"
+)]
 
 use std::collections::vec_deque::Iter;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use chat_types::{Gap, Item, Page, Seq};
-use sim_model::protocol::{Room, User};
+use chat_types::{Gap, Item, Page, RoomSeq, Seq};
+use sim_model::protocol::{EndReason, LostRange, Membership, Room, StickLoss, User};
 
-use super::Event;
-use super::gap::Losses;
+use super::{Body, Event};
 
 /// The events of one participant. // 12.1
 #[derive(Clone, Debug, Default)]
-pub struct Inbox {
-    end: u64,
-    delivered: u64,
+pub(crate) struct Inbox {
+    /// The `seq` of the last event; 0 at first.
+    pub(crate) end: u64,
+    /// The position up to which events were delivered, as far as the journal knows.
+    pub(crate) delivered: u64,
     /// In the order of their positions.
     kept: VecDeque<(u64, Arc<Event>)>,
     /// The events removed by the limit.
@@ -23,17 +31,16 @@ pub struct Inbox {
 
 /// The limits of a page. // 12.4
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageLimits {
+pub(crate) struct PageLimits {
     /// The number of events, at most `max_answer`; the caller ensures this.
-    pub events: usize,
+    pub(crate) events: usize,
     /// The bytes of texts; a first event of any length is allowed.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// A page of the items of a page, which are what servers write, and whether each gap precedes the
 /// events behind it.
-#[must_use]
-pub fn read(page: &Page) -> (Page, bool) {
+pub(crate) fn read(page: &Page) -> (Page, bool) {
     let (cursor, unread) = (page.cursor, page.unread);
     let (mut gaps, mut events) = (Vec::new(), Vec::new());
     let (mut last, mut is_ordered) = (Seq(0), true);
@@ -56,26 +63,13 @@ pub fn read(page: &Page) -> (Page, bool) {
 }
 
 impl Inbox {
-    /// The `seq` of the last event; 0 at first.
-    #[must_use]
-    pub const fn end(&self) -> u64 {
-        self.end
-    }
-
     /// The number of kept events.
     pub(super) fn len(&self) -> usize {
         self.kept.len()
     }
 
-    /// The position up to which events were delivered, as far as the journal knows.
-    #[must_use]
-    pub const fn delivered(&self) -> u64 {
-        self.delivered
-    }
-
     /// The event of this `seq`, if it is kept.
-    #[must_use]
-    pub fn event(&self, seq: u64) -> Option<&Arc<Event>> {
+    pub(crate) fn event(&self, seq: u64) -> Option<&Arc<Event>> {
         let index = self.kept.binary_search_by_key(&seq, |one| one.0).ok()?;
         self.kept.get(index).map(|(_, event)| event)
     }
@@ -100,8 +94,7 @@ impl Inbox {
     }
 
     /// The page after `after`. // 12.4
-    #[must_use]
-    pub fn page(&self, reader: User, after: u64, most: PageLimits) -> Page {
+    pub(crate) fn page(&self, reader: User, after: u64, most: PageLimits) -> Page {
         let (mut page, mut cursor) = (Page::default(), after);
         let behind = self.behind(after);
         let count = Self::count(behind.clone(), most);
@@ -121,8 +114,7 @@ impl Inbox {
 
     /// Whether a page can show this gap now: no event in it is kept, and its rooms are
     /// the same.
-    #[must_use]
-    pub fn has_gap(&self, reader: User, gap: &Gap) -> bool {
+    pub(crate) fn has_gap(&self, reader: User, gap: &Gap) -> bool {
         let (from, to) = (gap.from.0, gap.to.0);
         let next = self.behind(from.saturating_sub(1)).next();
         next.is_none_or(|one| one.0 > to)
@@ -138,8 +130,7 @@ impl Inbox {
     }
 
     /// Whether a page without a gap is the one after `after`.
-    #[must_use]
-    pub fn is_page(&self, after: u64, most: PageLimits, page: &Page) -> bool {
+    pub(crate) fn is_page(&self, after: u64, most: PageLimits, page: &Page) -> bool {
         let behind = self.behind(after);
         let count = Self::count(behind.clone(), most);
         let is_cut = count == most.events || count < behind.len();
@@ -203,4 +194,162 @@ impl Inbox {
 /// The number of bytes of an event's text in an answer, in UTF-8. // 12.4
 pub(super) fn text_bytes(event: &Event) -> usize {
     event.body.message().map_or(0, |(_, text)| text.len())
+}
+
+/// The most rooms that a gap names. // 1
+const MAX_ROOMS: usize = 256;
+
+/// One lost event, with its position in the inbox.
+type Lost = (u64, Arc<Event>);
+
+/// The losses of an inbox, by room: L. // 12.6
+#[derive(Clone, Debug, Default)]
+pub(super) struct Losses {
+    /// In the order in which the first event of each was lost.
+    rooms: Vec<(Room, Vec<Lost>)>,
+    /// The last position of a room that is no longer in L, or of a lost life.
+    omitted: u64,
+}
+
+impl Losses {
+    pub(super) fn add(&mut self, seq: u64, event: Arc<Event>) {
+        let room = event.room;
+        if !self.rooms.iter().any(|(known, _)| *known == room) {
+            if self.rooms.len() >= MAX_ROOMS {
+                self.drop_oldest();
+            }
+            self.rooms.push((room, Vec::new()));
+        }
+        if let Some((_, events)) = self.rooms.iter_mut().find(|one| one.0 == room) {
+            events.push((seq, event));
+        }
+    }
+
+    /// A lost life had events up to this position. // 2.7
+    pub(super) const fn omit(&mut self, end: u64) {
+        self.omitted = end;
+    }
+
+    /// Removes the room whose last event has the lowest position.
+    fn drop_oldest(&mut self) {
+        let oldest = self.rooms.iter().map(|(_, events)| last(events)).min();
+        self.rooms
+            .retain(|(_, events)| Some(last(events)) != oldest);
+        self.omitted = self.omitted.max(oldest.unwrap_or(0));
+    }
+
+    /// Removes the rooms whose last event is acknowledged. // 12.3
+    pub(super) fn acknowledge(&mut self, known: u64) {
+        self.rooms.retain(|(_, events)| last(events) > known);
+        if self.omitted <= known {
+            self.omitted = 0;
+        }
+    }
+
+    /// The gap from `from` to `to` of this reader.
+    pub(super) fn gap(&self, reader: User, from: u64, to: u64) -> Gap {
+        let ranges = self.rooms.iter();
+        Gap {
+            from: Seq(from),
+            to: Seq(to),
+            rooms: ranges
+                .filter_map(|(room, events)| range(*room, events, reader, &(from..=to)))
+                .collect(),
+            rooms_omitted: self.omitted >= from,
+        }
+    }
+}
+
+fn last(events: &[Lost]) -> u64 {
+    events.last().map_or(0, |one| one.0)
+}
+
+/// The part of the gap about a room that lost these events: the last event of each kind, if it is
+/// in the gap. `None` if none is.
+fn range(
+    room: Room,
+    events: &[Lost],
+    reader: User,
+    gap: &RangeInclusive<u64>,
+) -> Option<LostRange> {
+    let newest = |one: Option<&Lost>| one.map_or(0, |one| one.1.room_seq.0);
+    let bare = LostRange {
+        room,
+        from: RoomSeq(newest(events.first())),
+        to: RoomSeq(newest(events.last())),
+        ..LostRange::default()
+    };
+    let is_message = |what: &Body| what.message().map(drop);
+    let messages = events.iter().filter_map(|one| is_message(&one.1.body));
+    let others_change = |what: &Body| changes_others(what, reader).then_some(());
+    let others_stick =
+        |what: &Body| stick(what, None).filter(|_| stick(what, Some(reader)).is_none());
+    let range = LostRange {
+        messages: told(events, gap, is_message).map_or(0, |()| messages.count() as u64),
+        you: told(events, gap, |what| membership(what, reader)),
+        members_changed: told(events, gap, others_change).is_some(),
+        stick: told(events, gap, |what| stick(what, Some(reader))),
+        stick_changed: told(events, gap, others_stick).is_some(),
+        ended: told(events, gap, end),
+        ..bare
+    };
+    (gap.contains(&last(events)) || range != bare).then_some(range)
+}
+
+/// The value from the last event of a kind, if that event is in the gap.
+fn told<T>(
+    events: &[Lost],
+    gap: &RangeInclusive<u64>,
+    kind: impl Fn(&Body) -> Option<T>,
+) -> Option<T> {
+    let mut of_kind = events
+        .iter()
+        .rev()
+        .filter_map(|one| Some((one.0, kind(&one.1.body)?)));
+    let (seq, said) = of_kind.next()?;
+    gap.contains(&seq).then_some(said)
+}
+
+/// The reader's own change of membership or presence.
+fn membership(what: &Body, reader: User) -> Option<Membership> {
+    let (who, change) = match what {
+        Body::Found(_) => return Some(Membership::Matched),
+        Body::Joined(who) => (who, Membership::Joined),
+        Body::Left(who) => (who, Membership::Left),
+        Body::Kicked { user, .. } => (user, Membership::Kicked),
+        _ => return None,
+    };
+    (who.id == reader).then_some(change)
+}
+
+/// Whether another member's membership or presence changed.
+fn changes_others(what: &Body, reader: User) -> bool {
+    match what {
+        Body::Joined(who)
+        | Body::Left(who)
+        | Body::Away(who)
+        | Body::Back(who)
+        | Body::Kicked { user: who, .. } => who.id != reader,
+        Body::PartnerAway(_) | Body::PartnerReconnected(_) => true,
+        _ => false,
+    }
+}
+
+/// How the stick changed hands; with an owner, only that owner's stick.
+fn stick(what: &Body, owner: Option<User>) -> Option<StickLoss> {
+    let (user, change) = match what {
+        Body::StickGranted { user, epoch, .. } => (user, StickLoss::Granted(*epoch)),
+        Body::StickReleased { user, epoch } => (user, StickLoss::Released(*epoch)),
+        Body::StickExpired { user, epoch } => (user, StickLoss::Expired(*epoch)),
+        _ => return None,
+    };
+    owner.is_none_or(|owner| owner == user.id).then_some(change)
+}
+
+const fn end(what: &Body) -> Option<EndReason> {
+    match what {
+        Body::PartnerDisconnected(reason) => Some(*reason),
+        Body::Closed { .. } => Some(EndReason::Closed),
+        _ => None,
+    }
 }

@@ -7,12 +7,12 @@ use chat_types::config::Matching;
 use chat_types::{Span, Time};
 use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User, WasWaiting};
 
+use super::breaks::Draws;
 use super::deadline::Deadline;
-use super::draws::Draws;
 use super::names::{MAX_NAME, is_line};
 use super::presence::State;
 use super::room::{Kind, RoomState};
-use super::{Body, Model, refuse, refuse_at};
+use super::{Body, Model, refuse, refuse_at, refuse_if};
 
 /// The number of waits in the estimate of the wait. // 1
 const MEASURED: usize = 32;
@@ -24,16 +24,16 @@ pub(super) type Interests = BTreeSet<Arc<str>>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     /// By the order of entering.
-    waiters: BTreeMap<u64, Waiter>,
+    pub(super) waiters: BTreeMap<u64, Waiter>,
     entered: u64,
     /// The last recorded waits, oldest first.
     waits: VecDeque<Span>,
 }
 
 #[derive(Clone, Debug)]
-struct Waiter {
-    user: User,
-    since: Time,
+pub(super) struct Waiter {
+    pub(super) user: User,
+    pub(super) since: Time,
     interests: Interests,
     /// When its patience ends; `None` for a waiter that does not insist.
     patience: Option<Time>,
@@ -42,21 +42,6 @@ struct Waiter {
 }
 
 impl Line {
-    pub(super) fn len(&self) -> usize {
-        self.waiters.len()
-    }
-
-    /// Since when the first one waits.
-    pub(super) fn first_since(&self) -> Option<Time> {
-        self.waiters.values().next().map(|waiter| waiter.since)
-    }
-
-    /// Since when the waiter with this ticket waits.
-    pub(super) fn since(&self, ticket: u64) -> Option<Time> {
-        let waiter = self.waiters.get(&ticket)?;
-        Some(waiter.since)
-    }
-
     fn measure(&mut self, wait: Span) {
         if self.waits.len() == MEASURED {
             self.waits.pop_front();
@@ -65,54 +50,7 @@ impl Line {
     }
 }
 
-/// The participant that a partner is chosen for.
-#[derive(Clone, Copy)]
-struct Seeker<'a> {
-    user: User,
-    interests: &'a Interests,
-    shared_interest: SharedInterest,
-}
-
-/// Whether a waiter accepts only partners with a shared interest. // 6.1
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SharedInterest {
-    Required,
-    Optional,
-}
-
-/// The standing of a possible candidate towards the seeker. // 6.5
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    Good,
-    LastPartner,
-}
-
-/// The tickets of the possible partners, in the order of the rule.
-struct Candidates(Vec<(u64, Standing)>);
-
-impl Candidates {
-    fn of(&self, standing: Standing) -> impl Iterator<Item = u64> {
-        let all = self.0.iter();
-        all.filter(move |(_, found)| *found == standing)
-            .map(|(ticket, _)| *ticket)
-    }
-
-    /// A good candidate is always preferred to a last partner. // 6.5
-    fn first(&self) -> Option<(u64, Standing)> {
-        let standings = [Standing::Good, Standing::LastPartner];
-        standings
-            .into_iter()
-            .find_map(|standing| Some((self.of(standing).next()?, standing)))
-    }
-}
-
 impl Model {
-    /// The participants in the queue, in the order of entering.
-    #[cfg(test)]
-    pub(super) fn line(&self) -> impl Iterator<Item = User> {
-        self.line.waiters.values().map(|waiter| waiter.user)
-    }
-
     /// The mean of the last recorded waits, rounded down to a microsecond. // 6.3
     pub(super) fn estimated_wait(&self) -> Option<Span> {
         let waits = &self.line.waits;
@@ -120,19 +58,12 @@ impl Model {
         sum.checked_div(waits.len() as u64).map(Span)
     }
 
-    /// The most times that each participant was overtaken during one wait in the queue: a later
-    /// candidate was chosen before it.
-    #[must_use]
-    pub fn overtaken(&self) -> &BTreeMap<User, u64> {
-        &self.overtaken
-    }
-
     /// Parses interests. // 6.2
     pub(super) fn read_interests(&self, given: &[Arc<str>]) -> Result<Interests, Refusal> {
-        let few = given.len() <= self.config.max_interests as usize;
-        if !few || !given.iter().all(|interest| is_line(interest, MAX_NAME)) {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        let many = given.len() > self.config.max_interests as usize;
+        let is_odd = |interest: &Arc<str>| !is_line(interest, MAX_NAME);
+        let is_wrong = many || given.iter().any(is_odd);
+        refuse_if(is_wrong, refuse(Code::InvalidArguments))?;
         Ok(given
             .iter()
             .map(|interest| {
@@ -146,12 +77,9 @@ impl Model {
             .collect())
     }
 
-    fn shared_interest(&self, interests: &Interests) -> SharedInterest {
-        if self.config.matching == Matching::Interests && !interests.is_empty() {
-            SharedInterest::Required
-        } else {
-            SharedInterest::Optional
-        }
+    /// Whether a waiter with these interests accepts only partners with a shared one. // 6.1
+    fn insists(&self, interests: &Interests) -> bool {
+        self.config.matching == Matching::Interests && !interests.is_empty()
     }
 
     /// Whether the queue has space for a known caller or one that registers. // 6.3 (6)
@@ -160,21 +88,16 @@ impl Model {
         user: Option<User>,
         interests: &Interests,
     ) -> Result<(), Refusal> {
-        let space = self.line.len() < self.config.max_queue as usize;
+        let most = self.config.max_queue;
         let has_partner = || {
             let user = user.filter(|user| !self.is_unused(*user));
-            let seeker = user.map(|user| Seeker {
-                user,
-                interests,
-                shared_interest: self.shared_interest(interests),
-            });
-            seeker.is_some_and(|seeker| self.candidates(seeker).first().is_some())
+            user.is_some_and(|user| {
+                let (partners, _) = self.candidates(user, interests, self.insists(interests));
+                !partners.is_empty()
+            })
         };
-        if space || has_partner() {
-            Ok(())
-        } else {
-            Err(refuse_at(Code::QueueFull, self.config.max_queue))
-        }
+        let is_full = self.line.waiters.len() >= most as usize && !has_partner();
+        refuse_if(is_full, refuse_at(Code::QueueFull, most))
     }
 
     /// `enter_queue` of a known caller. // 6.3
@@ -185,15 +108,11 @@ impl Model {
         interests: &[Arc<str>],
     ) -> Decided {
         let participant = self.participant(user);
-        if participant.ticket.is_some() {
-            return Err(refuse(Code::AlreadyWaiting)); // 6.3 (1)
-        }
-        if participant.pair.is_some() {
-            return Err(refuse(Code::AlreadyChatting)); // 6.3 (2)
-        }
-        if participant.live.len() >= self.config.max_rooms_each as usize {
-            return Err(refuse_at(Code::RoomFull, self.config.max_rooms_each)); // 6.3 (3)
-        }
+        refuse_if(participant.ticket.is_some(), refuse(Code::AlreadyWaiting))?; // 6.3 (1)
+        refuse_if(participant.pair.is_some(), refuse(Code::AlreadyChatting))?; // 6.3 (2)
+        let most = self.config.max_rooms_each;
+        let is_full = participant.live.len() >= most as usize;
+        refuse_if(is_full, refuse_at(Code::RoomFull, most))?; // 6.3 (3)
         let naming = match name {
             None => None,
             Some(given) => {
@@ -208,14 +127,9 @@ impl Model {
         if let Some((name, naming)) = naming {
             self.name(user, name, naming);
         }
-        let shared_interest = self.shared_interest(&interests);
-        let seeker = Seeker {
-            user,
-            interests: &interests,
-            shared_interest,
-        };
+        let insists = self.insists(&interests);
         if !self.is_unused(user)
-            && let Some(ticket) = self.choose(seeker, Some(self.draws()))
+            && let Some(ticket) = self.choose(user, (&interests, insists), Some(self.draws()))
         {
             let (room, partner) = self.pair(user, ticket);
             return Ok(Reply::Matched {
@@ -224,20 +138,18 @@ impl Model {
                 partner: self.who(partner),
             });
         }
-        self.stand_in_line(user, interests, shared_interest);
+        self.stand_in_line(user, interests, insists);
         Ok(Reply::Waiting {
             user,
-            position: u32::try_from(self.line.len()).expect("the line has at most max_queue"),
+            position: u32::try_from(self.line.waiters.len())
+                .expect("the line has at most max_queue"),
             estimated_wait: self.estimated_wait(),
         })
     }
 
-    fn stand_in_line(&mut self, user: User, interests: Interests, shared_interest: SharedInterest) {
+    fn stand_in_line(&mut self, user: User, interests: Interests, insists: bool) {
         let since = self.now;
-        let patience = match shared_interest {
-            SharedInterest::Required => Some(since + self.config.interest_patience), // 6.4
-            SharedInterest::Optional => None,
-        };
+        let patience = insists.then(|| since + self.config.interest_patience); // 6.4
         let ticket = self.line.entered;
         self.line.entered += 1;
         let waiter = Waiter {
@@ -249,16 +161,14 @@ impl Model {
         };
         self.line.waiters.insert(ticket, waiter);
         self.participant_mut(user).ticket = Some(ticket);
-        self.deadlines
-            .replace(Deadline::Patience(user), None, patience);
+        self.deadlines.set(Deadline::Patience(user), patience);
     }
 
     /// Removes the participant from the queue, if it is there; returns since when it waited. // 6.1
     pub(super) fn leave_line(&mut self, user: User) -> Option<Time> {
         let ticket = self.participant_mut(user).ticket.take()?;
         let waiter = self.line.waiters.remove(&ticket)?;
-        self.deadlines
-            .replace(Deadline::Patience(user), waiter.patience, None);
+        self.deadlines.set(Deadline::Patience(user), None);
         Some(waiter.since)
     }
 
@@ -271,73 +181,63 @@ impl Model {
         Ok(Reply::LeftQueue { left })
     }
 
-    /// The standing of a waiter towards the seeker; `None` if the two can never be matched. // 6.5
-    fn standing(&self, seeker: User, waiter: User) -> Option<Standing> {
-        if seeker == waiter || self.is_unused(waiter) || self.blocks(seeker, waiter) {
-            return None;
-        }
-        let met = |one: User, other: User| self.participant(one).last_partner == Some(other);
-        if met(seeker, waiter) || met(waiter, seeker) {
-            Some(Standing::LastPartner)
-        } else {
-            Some(Standing::Good)
-        }
+    /// Whether the two can ever be matched. // 6.5
+    fn is_possible(&self, seeker: User, waiter: User) -> bool {
+        seeker != waiter && !self.is_unused(waiter) && !self.blocks(seeker, waiter)
     }
 
-    /// The possible partners of a seeker, in the order of the rule. // 6.5
-    fn candidates(&self, seeker: Seeker<'_>) -> Candidates {
+    /// Whether one of the two was the last partner of the other.
+    fn met(&self, one: User, other: User) -> bool {
+        self.participant(one).last_partner == Some(other)
+            || self.participant(other).last_partner == Some(one)
+    }
+
+    /// The tickets of the possible partners of a seeker, in the order of the rule, and whether they
+    /// are good candidates: these are always preferred to last partners. // 6.5
+    fn candidates(&self, seeker: User, interests: &Interests, insists: bool) -> (Vec<u64>, bool) {
         let waiters = self.line.waiters.iter();
-        let ordered: Vec<(u64, User)> = match self.config.matching {
-            Matching::Fifo | Matching::Random => {
-                waiters.map(|(ticket, w)| (*ticket, w.user)).collect()
-            }
+        let ordered: Vec<(&u64, &Waiter)> = match self.config.matching {
+            Matching::Fifo | Matching::Random => waiters.collect(),
             Matching::Interests => {
-                let mut sharing = Vec::new();
-                let mut accepting = Vec::new();
-                for (ticket, waiter) in waiters {
-                    match seeker.interests.intersection(&waiter.interests).count() {
-                        0 if waiter.patience.is_none() => accepting.push((*ticket, waiter.user)),
-                        0 => {}
-                        shared => sharing.push((shared, (*ticket, waiter.user))),
-                    }
-                }
+                let shared = |waiter: &Waiter| interests.intersection(&waiter.interests).count();
+                let (mut sharing, mut accepting): (Vec<_>, Vec<_>) =
+                    waiters.partition(|(_, waiter)| shared(waiter) > 0);
                 // The sort is stable: of equals, the one that entered first.
-                sharing.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
-                if seeker.shared_interest == SharedInterest::Required {
-                    accepting.clear();
-                }
-                sharing
-                    .into_iter()
-                    .map(|(_, w)| w)
-                    .chain(accepting)
-                    .collect()
+                sharing.sort_by_key(|(_, waiter)| std::cmp::Reverse(shared(waiter)));
+                accepting.retain(|(_, waiter)| !insists && waiter.patience.is_none());
+                sharing.into_iter().chain(accepting).collect()
             }
         };
-        Candidates(
-            ordered
-                .into_iter()
-                .filter_map(|(ticket, user)| Some((ticket, self.standing(seeker.user, user)?)))
-                .collect(),
-        )
+        let possible = ordered.into_iter();
+        let possible = possible.filter(|(_, waiter)| self.is_possible(seeker, waiter.user));
+        let (last, good): (Vec<_>, Vec<_>) =
+            possible.partition(|(_, waiter)| self.met(seeker, waiter.user));
+        let are_good = !good.is_empty();
+        let preferred = if are_good { good } else { last };
+        let tickets = preferred.into_iter().map(|(ticket, _)| *ticket);
+        (tickets.collect(), are_good)
     }
 
-    /// Chooses a partner for a seeker, by these draws if it is the entry's own, and counts the waiters that this
-    /// overtakes. // 6.5
-    fn choose(&mut self, seeker: Seeker<'_>, draws: Option<Draws>) -> Option<u64> {
-        let candidates = self.candidates(seeker);
-        let (mut chosen, standing) = candidates.first()?;
+    /// Chooses a partner for a seeker with these interests, which may insist on them, by these draws
+    /// if it is the entry's own, and counts the waiters that this overtakes. // 6.5
+    fn choose(
+        &mut self,
+        seeker: User,
+        (interests, insists): (&Interests, bool),
+        draws: Option<Draws>,
+    ) -> Option<u64> {
+        let (candidates, are_good) = self.candidates(seeker, interests, insists);
+        let mut chosen = *candidates.first()?;
         if self.config.matching == Matching::Random
-            && standing == Standing::Good
+            && are_good
+            && candidates.len() > 1
             && let Some(mut draws) = draws
         {
-            let good: Vec<u64> = candidates.of(Standing::Good).collect();
-            if good.len() > 1 {
-                let drawn = draws.below(good.len() as u64); // 15
-                chosen = good[usize::try_from(drawn).expect("it is an index")];
-            }
+            let drawn = draws.below(candidates.len() as u64); // 15
+            chosen = candidates[usize::try_from(drawn).expect("it is an index")];
         }
         // A last partner is not eligible while a good candidate waits.
-        for ticket in candidates.of(standing) {
+        for ticket in candidates {
             if ticket < chosen
                 && let Some(waiter) = self.line.waiters.get_mut(&ticket)
             {
@@ -347,6 +247,14 @@ impl Model {
             }
         }
         Some(chosen)
+    }
+
+    /// Examines the queue for a waiter. // 6.4
+    fn partner_of(&mut self, user: User, draws: Option<Draws>) -> Option<u64> {
+        let ticket = self.participants.get(user.0)?.ticket?;
+        let waiter = self.line.waiters.get(&ticket)?;
+        let (interests, insists) = (waiter.interests.clone(), waiter.patience.is_some());
+        self.choose(user, (&interests, insists), draws)
     }
 
     /// Matches a caller, or the waiter that the queue was examined for, with a waiter. // 6.6
@@ -380,24 +288,7 @@ impl Model {
 
     /// The first use of the handle of a waiter: the queue is examined for it. // 6.4
     pub(super) fn first_used(&mut self, user: User) {
-        let participant = self.participants.get(user.0);
-        let Some(waiter) = participant
-            .and_then(|participant| participant.ticket)
-            .and_then(|ticket| self.line.waiters.get(&ticket))
-        else {
-            return;
-        };
-        let interests = waiter.interests.clone();
-        let shared_interest = match waiter.patience {
-            Some(_) => SharedInterest::Required,
-            None => SharedInterest::Optional,
-        };
-        let seeker = Seeker {
-            user,
-            interests: &interests,
-            shared_interest,
-        };
-        if let Some(ticket) = self.choose(seeker, Some(self.draws())) {
+        if let Some(ticket) = self.partner_of(user, Some(self.draws())) {
             self.leave_line(user); // 6.6 (1): this wait is not recorded.
             self.pair(user, ticket);
         }
@@ -411,19 +302,12 @@ impl Model {
         let Some(waiter) = self.line.waiters.get_mut(&ticket) else {
             return;
         };
-        let before = waiter.patience.take();
-        let interests = waiter.interests.clone();
-        self.deadlines
-            .replace(Deadline::Patience(user), before, None);
+        waiter.patience = None;
+        self.deadlines.set(Deadline::Patience(user), None);
         if self.is_unused(user) {
             return;
         }
-        let seeker = Seeker {
-            user,
-            interests: &interests,
-            shared_interest: SharedInterest::Optional,
-        };
-        if let Some(ticket) = self.choose(seeker, None) {
+        if let Some(ticket) = self.partner_of(user, None) {
             self.pair(user, ticket);
         }
     }
@@ -433,11 +317,11 @@ impl Model {
         let patience = self.config.interest_patience;
         for waiter in self.line.waiters.values_mut() {
             waiter.since += down;
-            if let Some(before) = waiter.patience {
+            if waiter.patience.is_some() {
                 let after = waiter.since + patience;
                 waiter.patience = Some(after);
                 let deadline = Deadline::Patience(waiter.user);
-                self.deadlines.replace(deadline, Some(before), Some(after));
+                self.deadlines.set(deadline, Some(after));
             }
         }
     }

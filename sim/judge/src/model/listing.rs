@@ -1,6 +1,7 @@
-//! The lists that operators read, the look-up of participants by their texts, and the rooms from
-//! which an archive goes on. // 5.4, 8.5, 16.6
+//! The lists that operators read, the look-up of participants by their texts, the rooms from
+//! which an archive goes on, and the sizes of the server's collections. // 1, 5.4, 8.5, 16.6
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::config::StickRule;
@@ -9,13 +10,13 @@ use sim_model::listing::{Kept, Listed, ListedParticipant};
 use sim_model::protocol::{Room, User};
 
 use super::names::fold;
-use super::room::Kind;
-use super::stick::Stick;
+use super::participant::Participant;
+use super::room::{Kind, RoomState};
 use super::{Event, Model};
 
 impl Model {
     /// All lists; if they are `archived`, with the rooms as an archive takes them. // 16.6
-    pub fn listed(&self, archived: bool) -> Vec<Listed> {
+    pub(crate) fn listed(&self, archived: bool) -> Vec<Listed> {
         let numbers = self.participants.numbers().into_iter();
         let mut participants: Vec<User> = numbers.map(User).collect();
         participants.sort_by_cached_key(|user| fold(&self.participant(*user).who.name));
@@ -67,8 +68,8 @@ impl Model {
             participants: self.participants.len(),
             of_one_address: of_address.max().unwrap_or_default() as usize,
             rooms: self.rooms.len(),
-            waiting: self.line.len(),
-            first_waits_since: self.line.first_since(),
+            waiting: self.line.waiters.len(),
+            first_waits_since: self.line.waiters.values().next().map(|one| one.since),
             recent_wait: self.estimated_wait(),
         }
     }
@@ -81,8 +82,8 @@ impl Model {
         Floor {
             needs_stick: stick.is_some() && self.config.stick == StickRule::Required,
             place: stick.and_then(|stick| u32::try_from(stick.place(user)?).ok()),
-            epoch: Epoch(stick.map_or(0, Stick::epoch)),
-            has_draft: draft.is_some_and(|draft| !draft.is_empty()),
+            epoch: Epoch(stick.map_or(0, |stick| stick.epoch)),
+            has_draft: draft.is_some_and(|draft| !draft.appends.is_empty()),
         }
     }
 
@@ -90,20 +91,21 @@ impl Model {
         let participant = self.participant(user);
         let has_id = participant.who.chosen_id.is_some();
         let rooms = participant.live.iter();
-        let waiting = participant.ticket;
+        let ticket = participant.ticket;
+        let waiting = ticket.and_then(|ticket| self.line.waiters.get(&ticket));
         let view = ParticipantView {
             who: Arc::clone(&participant.who),
             presence: self.attendance(user),
             streams: participant.presence.streams,
             rooms: participant.live.clone(),
-            waiting_since: waiting.and_then(|ticket| self.line.since(ticket)),
+            waiting_since: waiting.map(|waiter| waiter.since),
             is_muted: self.is_muted(user),
             address: Address(participant.address),
         };
         ListedParticipant {
             view,
             standings: rooms.map(|room| self.standing_in(*room, user)).collect(),
-            unread: participant.inbox.end() - participant.inbox.delivered(),
+            unread: participant.inbox.end - participant.inbox.delivered,
             by_number: (!has_id).then_some(user),
             by_id: has_id.then_some(user),
             by_name: Some(user),
@@ -122,8 +124,60 @@ impl Model {
             members: place.members.len(),
             holder: held.map(|(user, epoch, _)| (Epoch(epoch), user)),
             lease_until: held.map(|(_, _, until)| until),
-            stick_line: stick.claims(),
-            next_in_line: stick.first_claims(LINE_SHOWN),
+            stick_line: stick.claims.len(),
+            next_in_line: stick.claims.iter().copied().take(LINE_SHOWN).collect(),
         })
+    }
+
+    /// The size of a collection; of collections of each participant or room, the largest. `None`
+    /// for a collection that the model does not have.
+    pub(crate) fn size_of(&self, what: &str) -> Option<u64> {
+        let each_person = |size: fn(&Participant) -> usize| {
+            let sizes = self.participants.values().map(size);
+            sizes.max().unwrap_or_default()
+        };
+        let each_room = |size: fn(&RoomState) -> usize| {
+            let sizes = self.rooms.values().map(size);
+            sizes.max().unwrap_or_default()
+        };
+        let size = match what {
+            "participants" => self.participants.len(),
+            "per_address" => {
+                let most = self.by_address.values().max();
+                return Some(most.copied().unwrap_or_default().into());
+            }
+            "rooms" => self.rooms.len(),
+            "queue" => self.line.waiters.len(),
+            "inbox" => each_person(|participant| participant.inbox.len()),
+            "remembered_keys" => each_person(|participant| participant.keys.by_age.len()),
+            "blocks" => each_person(|participant| participant.blocked.len()),
+            "streams" => each_person(|participant| participant.presence.streams as usize),
+            "rooms_each" => each_person(|participant| participant.live.len()),
+            "ended_rooms" => each_person(|participant| participant.ended.len()),
+            "members" => each_room(|room| match &room.kind {
+                Kind::Ended { remembered_by, .. } => remembered_by.len(),
+                Kind::Pair { .. } | Kind::Named { .. } => room.members.len(),
+            }),
+            "stick_line" => each_room(|room| match &room.kind {
+                Kind::Named { stick, .. } => stick.claims.len(),
+                Kind::Pair { .. } | Kind::Ended { .. } => 0,
+            }),
+            "history" => each_room(|room| room.history.len()),
+            "draft" => each_room(|room| {
+                let drafts = room.members.values().map(|member| member.draft.length);
+                drafts.max().unwrap_or_default() as usize
+            }),
+            "reports" => self.reports.len(),
+            "reports_per_address" => {
+                let mut from: BTreeMap<Address, usize> = BTreeMap::new();
+                for report in &self.reports {
+                    *from.entry(report.from).or_default() += 1;
+                }
+                from.into_values().max().unwrap_or_default()
+            }
+            "bans" => self.measures.len(),
+            _ => return None,
+        };
+        Some(size as u64)
     }
 }

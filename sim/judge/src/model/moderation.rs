@@ -10,7 +10,7 @@ use sim_model::server::{Operate, SecretHash};
 
 use super::names::{fold, is_line, keys};
 use super::room::Kind;
-use super::{Body, Model, refuse};
+use super::{Body, Model, refuse, refuse_if};
 
 /// The most characters of a reason. // 1
 const MAX_REASON: usize = 500;
@@ -63,13 +63,6 @@ pub(super) enum Measure {
     Banned,
 }
 
-/// Whether the public id is stored beside the name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum WithId {
-    Yes,
-    No,
-}
-
 impl StoredMeasures {
     /// The measure that applies to a look-alike of the name with these keys: a ban before a mute.
     pub(super) fn of_name(&self, keys: &BTreeSet<String>) -> Option<Measure> {
@@ -120,34 +113,28 @@ impl StoredMeasures {
 
 /// Whether it is a reason of a report or an operator's act. // 11.2, 11.3
 fn check_reason(reason: &str) -> Result<(), Refusal> {
-    if is_line(reason, MAX_REASON) {
-        Ok(())
-    } else {
-        Err(refuse(Code::InvalidArguments))
-    }
+    refuse_if(!is_line(reason, MAX_REASON), refuse(Code::InvalidArguments))
 }
 
 impl Model {
     /// Whether calls from this address are refused at admission. // 13.1 (2)
-    #[must_use]
-    pub fn is_banned(&self, address: u64) -> bool {
+    pub(crate) fn is_banned(&self, address: u64) -> bool {
         self.measures.of_address(address) == Some(Measure::Banned)
     }
 
     /// `block_user`. // 11.1
     pub(super) fn block(&mut self, caller: User, user: User) -> Decided {
-        if user == caller {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        refuse_if(user == caller, refuse(Code::InvalidArguments))?;
         self.check_user(user)?;
         let limit = self.config.max_blocks as usize;
         let participant = self.participant_mut(caller);
         if participant.blocked.contains(&user) {
             return Ok(Reply::Done);
         }
-        if participant.blocked.len() >= limit {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        refuse_if(
+            participant.blocked.len() >= limit,
+            refuse(Code::InvalidArguments),
+        )?;
         participant.blocked.insert(user);
         if let Some(room) = participant.pair
             && self.is_member(user, room)
@@ -159,18 +146,14 @@ impl Model {
 
     /// `unblock_user`. // 11.1
     pub(super) fn unblock(&mut self, caller: User, user: User) -> Decided {
-        if user == caller {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        refuse_if(user == caller, refuse(Code::InvalidArguments))?;
         self.participant_mut(caller).blocked.remove(&user);
         Ok(Reply::Done)
     }
 
     /// `report_user`. // 11.2
     pub(super) fn report(&mut self, caller: User, user: User, reason: &Arc<str>) -> Decided {
-        if user == caller {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        refuse_if(user == caller, refuse(Code::InvalidArguments))?;
         self.check_user(user)?;
         check_reason(reason)?;
         let from = Address(self.participant(caller).address);
@@ -179,9 +162,8 @@ impl Model {
             return Ok(Reply::Done);
         }
         let of_address = self.reports.iter().filter(|kept| kept.from == from);
-        if of_address.count() >= self.config.max_reports_per_address as usize {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        let is_full = of_address.count() >= self.config.max_reports_per_address as usize;
+        refuse_if(is_full, refuse(Code::InvalidArguments))?;
         self.reports.push_back(Report {
             at: self.now,
             by: caller,
@@ -196,11 +178,7 @@ impl Model {
     }
 
     fn check_user(&self, user: User) -> Result<(), Refusal> {
-        if self.is_registered(user) {
-            Ok(())
-        } else {
-            Err(refuse(Code::UserNotFound))
-        }
+        refuse_if(!self.is_registered(user), refuse(Code::UserNotFound))
     }
 
     /// An operator's action. // 11.3
@@ -232,7 +210,7 @@ impl Model {
                 check_reason(reason)?;
                 self.check_user(*user)?;
                 let decreed = self.decree(Measure::Banned, reason);
-                self.keep(*user, decreed, WithId::Yes)?;
+                self.keep(*user, decreed, true)?;
                 self.forget(*user);
             }
             Operate::Unban { name } => {
@@ -267,23 +245,20 @@ impl Model {
 
     /// Whether `more` names, handles and addresses have space; they count together. // 1
     fn check_space_for(&self, more: usize) -> Result<(), Refusal> {
-        if more == 0 || self.measures.len() + more <= self.config.max_bans as usize {
-            Ok(())
-        } else {
-            Err(refuse(Code::InvalidArguments))
-        }
+        let is_full = more > 0 && self.measures.len() + more > self.config.max_bans as usize;
+        refuse_if(is_full, refuse(Code::InvalidArguments))
     }
 
     /// Stores the participant's handle and its chosen name, and if `with_id` says so its public id.
     /// // 11.4
-    fn keep(&mut self, user: User, decreed: Decreed, with_id: WithId) -> Result<(), Refusal> {
+    fn keep(&mut self, user: User, decreed: Decreed, with_id: bool) -> Result<(), Refusal> {
         let participant = self.participant(user);
         let (handle, who) = (participant.handle, Arc::clone(&participant.who));
         let name = participant.chosen.then_some(&who.name);
         // Names with the same folded form are one entry, with the keys of both.
         let mut chosen: BTreeMap<String, StoredName> = BTreeMap::new();
         let id = who.chosen_id.as_ref();
-        let id_too = id.filter(|_| with_id == WithId::Yes);
+        let id_too = id.filter(|_| with_id);
         for called in name.into_iter().chain(id_too) {
             let stored = chosen.entry(fold(called)).or_insert_with(|| StoredName {
                 spelled: (&**called).into(),
@@ -313,7 +288,7 @@ impl Model {
             let is_named = |name: &String| self.measures.names.contains_key(name);
             if let Some(kept) = kept.filter(|kept| !is_named(&kept.folded())) {
                 // Without space the mute is not stored.
-                let _ = self.keep(user, kept.decreed.clone(), WithId::No);
+                let _ = self.keep(user, kept.decreed.clone(), false);
             }
         } else if self.measures.of_name(&keys(&participant.who.name)) == Some(Measure::Muted) {
             self.participant_mut(user).muted = true;
@@ -327,7 +302,7 @@ impl Model {
         check_reason(reason)?;
         self.check_user(user)?;
         let decreed = self.decree(Measure::Muted, reason);
-        self.keep(user, decreed, WithId::Yes)?;
+        self.keep(user, decreed, true)?;
         self.participant_mut(user).muted = true;
         self.silence(user, reason);
         Ok(())
@@ -355,8 +330,7 @@ impl Model {
     }
 
     /// Whether the participant may not speak. // 11.3
-    #[must_use]
-    pub fn is_muted(&self, user: User) -> bool {
+    pub(crate) fn is_muted(&self, user: User) -> bool {
         let participant = self.participants.get(user.0);
         participant.is_some_and(|participant| {
             let of_address = self.measures.of_address(participant.address);

@@ -1,10 +1,11 @@
-//! Rules for lines of text, look-alikes, and the ownership of names. // 5.2, 5.3, 5.4
+//! Rules for lines of text, look-alikes, the ownership of names, and registration: the calls of a new
+//! caller that create a participant. // 5.1 to 5.4
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use chat_types::Span;
-use sim_model::protocol::{Code, Refusal, User};
+use chat_types::{Command, EnterQueue, SecretHash, Span};
+use sim_model::protocol::{Code, Decided, Refusal, Reply, User};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{
     EmojiStatus, GeneralCategory as Category, GeneralCategoryGroup as Group, UnicodeEmoji as _,
@@ -13,8 +14,10 @@ use unicode_properties::{
 use unicode_security::confusable_detection::skeleton;
 use unicode_security::{GeneralSecurityProfile as _, RestrictionLevel, RestrictionLevelDetection};
 
+use super::deadline::Deadline;
 use super::moderation::Measure;
-use super::{Model, refuse};
+use super::participant::Participant;
+use super::{Model, refuse, refuse_at, refuse_if};
 
 /// The most characters of names, room names and interests. // 1
 pub(super) const MAX_NAME: usize = 64;
@@ -124,54 +127,26 @@ pub(super) fn keys(text: &str) -> BTreeSet<String> {
     folded.map(|folded| bare(&folded)).collect()
 }
 
-/// Whether a key has the form of a name that the server gives. // 5.3
-fn is_servers_form(key: &str) -> bool {
-    key.strip_prefix("user_")
+/// Whether a key is this prefix with a number: `user_`, as in the names that the server gives, or
+/// `roorn_`, which is the id of a room. // 5.3
+fn is_numbered(key: &str, prefix: &str) -> bool {
+    key.strip_prefix(prefix)
         .is_some_and(|n| !n.is_empty() && n.chars().all(|c| "ol23456789".contains(c)))
 }
 
 /// The words that no name may contain. // 5.3
-const SERVERS_WORDS: [&str; 12] = [
-    "server",
-    "system",
-    "operator",
-    "operators",
-    "admin",
-    "admins",
-    "administrator",
-    "administrators",
-    "moderator",
-    "moderators",
-    "you",
-    "everyone",
-];
+const SERVERS_WORDS: &str = "server system operator operators admin admins administrator \
+    administrators moderator moderators you everyone";
 
 /// The words that no name may be. // 5.3
-const WORDS_ALONE: [&str; 10] = [
-    "talkingstick",
-    "root",
-    "support",
-    "host",
-    "boss",
-    "assistant",
-    "next",
-    "note",
-    "me",
-    "all",
-];
+const WORDS_ALONE: &str = "talkingstick root support host boss assistant next note me all";
 
 /// The keys of the two kinds of words. // 5.3
-static SERVERS_KEYS: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(&SERVERS_WORDS));
-static KEYS_ALONE: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(&WORDS_ALONE));
+static SERVERS_KEYS: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(SERVERS_WORDS));
+static KEYS_ALONE: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(WORDS_ALONE));
 
-fn keys_of(words: &[&str]) -> BTreeSet<String> {
-    words.iter().flat_map(|word| keys(word)).collect()
-}
-
-/// Whether a key is the id of a room. // 5.3
-fn is_room(key: &str) -> bool {
-    key.strip_prefix("roorn_")
-        .is_some_and(|n| !n.is_empty() && n.chars().all(|c| "ol23456789".contains(c)))
+fn keys_of(words: &str) -> BTreeSet<String> {
+    words.split(' ').flat_map(keys).collect()
 }
 
 /// Whether a character is a letter, a mark or a number. // 5.3
@@ -201,7 +176,7 @@ fn is_reserved(text: &str) -> bool {
     spellings.iter().any(|folded| {
         is_word(folded)
             || KEYS_ALONE.contains(&spelt(folded))
-            || is_room(folded)
+            || is_numbered(folded, "roorn_")
             || folded.split(' ').any(is_word)
             || folded.split(|c| !is_spelt(c)).any(is_word)
     })
@@ -252,13 +227,9 @@ fn shows_as_emoji(c: char) -> bool {
     )
 }
 
-/// The effect of an accepted display name.
-pub(super) enum Naming {
-    /// The participant already has it.
-    Keep,
-    /// The participant takes the name with these keys, for which these others give way.
-    Take(BTreeSet<String>, BTreeSet<User>),
-}
+/// The effect of an accepted display name: the participant takes it with these keys,
+/// for which these others give way; or it has the name already.
+pub(super) type Naming = Option<(BTreeSet<String>, BTreeSet<User>)>;
 
 impl Model {
     /// Whether a participant, or one that registers, may have this name. // 5.3
@@ -268,24 +239,20 @@ impl Model {
         from: u64,
         name: &str,
     ) -> Result<Naming, Refusal> {
-        if !is_line(name, MAX_NAME) || !is_well_made(name) || is_reserved(name) {
-            return Err(refuse(Code::NameNotAllowed)); // 5.3 (1)
-        }
+        let is_wrong = !is_line(name, MAX_NAME) || !is_well_made(name) || is_reserved(name);
+        refuse_if(is_wrong, refuse(Code::NameNotAllowed))?; // 5.3 (1)
         if let Some(user) = who {
             let participant = self.participant(user);
             if *participant.who.name == *name {
-                return Ok(Naming::Keep); // 5.3 (2)
+                return Ok(None); // 5.3 (2)
             }
-            if participant.chosen {
-                return Err(refuse(Code::NameNotAllowed)); // 5.3 (3)
-            }
+            refuse_if(participant.chosen, refuse(Code::NameNotAllowed))?; // 5.3 (3)
         }
         let keys = keys(name);
-        if self.measures.of_name(&keys) == Some(Measure::Banned) {
-            return Err(refuse(Code::NameNotAllowed)); // 5.3 (4)
-        }
+        let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
+        refuse_if(is_banned, refuse(Code::NameNotAllowed))?; // 5.3 (4)
         match self.giving_way(&keys, who, from) {
-            Ok(yielding) => Ok(Naming::Take(keys, yielding)),
+            Ok(yielding) => Ok(Some((keys, yielding))),
             Err(None) => Err(refuse(Code::NameTaken)), // 5.3 (5)
             Err(Some(silence)) => Err(Refusal::with(Code::NameTaken, silence.0)), // 16.3
         }
@@ -302,7 +269,7 @@ impl Model {
     ) -> Result<BTreeSet<User>, Option<Span>> {
         let owner = |key: &String| self.names.get(key).copied();
         let others = || keys.iter().filter(|key| who.is_none() || owner(key) != who);
-        if others().any(|key| is_servers_form(key)) {
+        if others().any(|key| is_numbered(key, "user_")) {
             return Err(None);
         }
         let holders: BTreeSet<User> = others().filter_map(owner).collect();
@@ -327,14 +294,11 @@ impl Model {
     /// it. // 5.4
     pub(super) fn check_public_id(&self, id: &str, from: u64) -> Result<BTreeSet<User>, Refusal> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        if !(1..=MAX_NAME).contains(&id.chars().count()) || !id.chars().all(plain) {
-            return Err(refuse(Code::InvalidArguments));
-        }
+        let is_plain = (1..=MAX_NAME).contains(&id.chars().count()) && id.chars().all(plain);
+        refuse_if(!is_plain, refuse(Code::InvalidArguments))?;
         let keys = keys(id);
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
-        if is_reserved(id) || is_banned {
-            return Err(refuse(Code::UserIdTaken));
-        }
+        refuse_if(is_reserved(id) || is_banned, refuse(Code::UserIdTaken))?;
         self.giving_way(&keys, None, from)
             .map_err(|_| refuse(Code::UserIdTaken))
     }
@@ -346,7 +310,7 @@ impl Model {
 
     /// Gives the participant a name that passed its check. // 5.3
     pub(super) fn name(&mut self, user: User, name: &Arc<str>, naming: Naming) {
-        let Naming::Take(taken, yielding) = naming else {
+        let Some((taken, yielding)) = naming else {
             return;
         };
         for other in yielding {
@@ -367,6 +331,126 @@ impl Model {
     pub(super) fn drop_keys(&mut self, text: &str) {
         for key in keys(text) {
             self.names.remove(&key);
+        }
+    }
+
+    /// A call by a new caller: returns the participant if one was created, and the outcome.
+    pub(super) fn register(
+        &mut self,
+        (handle, reader): (SecretHash, SecretHash),
+        from: u64,
+        command: &Command,
+    ) -> Result<(User, Decided), Refusal> {
+        let kept = self.measures.of_handle(handle);
+        refuse_if(kept == Some(Measure::Banned), refuse(Code::Blocked))?; // 11.4
+        let mut yielding = self.check_registration((handle, from), command)?;
+        yielding.extend(self.check_space_for_participant(from, &yielding)?);
+        for other in yielding {
+            self.forget(other);
+        }
+        let number = User(self.participants.last() + 1); // 4.1
+        *self.by_address.entry(from).or_default() += 1;
+        let unused = self.config.unused_timeout;
+        let mut participant = Participant::new((handle, reader), from, number, self.now, unused);
+        if let Command::EnterQueue(EnterQueue {
+            user_id: Some(id), ..
+        }) = command
+        {
+            Arc::make_mut(&mut participant.who).chosen_id = Some((&**id).into());
+            let keys = keys(id);
+            participant.muted = self.measures.of_name(&keys) == Some(Measure::Muted); // 11.4
+            self.add_keys(number, keys);
+        }
+        participant.muted |= kept == Some(Measure::Muted); // 11.4
+        let deadline = participant.presence.deadline();
+        self.deadlines.set(Deadline::Presence(number), deadline);
+        self.add_keys(number, keys(&participant.who.name));
+        self.handles.insert(handle, number);
+        self.readers.insert(reader, number);
+        self.participants.add(participant);
+        if let Command::Login { username, room } = command {
+            // 5.1: this decision cannot be refused, also if the member that is longest away in the
+            // room was forgotten.
+            let naming = self.check_name(Some(number), from, username)?;
+            self.name(number, username, naming);
+            let room = self.join(number, room);
+            let user = number;
+            return Ok((number, Ok(Reply::LoggedIn { user, room })));
+        }
+        Ok((number, self.decide(number, command)))
+    }
+
+    /// Whether there is space for one more participant, and the participant that is forgotten for
+    /// it. // 5.1
+    fn check_space_for_participant(
+        &self,
+        from: u64,
+        yielding: &BTreeSet<User>,
+    ) -> Result<Option<User>, Refusal> {
+        let of_address = self.by_address.get(&from).copied().unwrap_or_default();
+        let all = self.participants.numbers().into_iter().map(User);
+        let others = all.filter(|user| !yielding.contains(user));
+        // Those that give way are all of this address.
+        if of_address as usize - yielding.len() >= self.config.max_per_address as usize {
+            let first = self.first_to_give_way(others, from);
+            let limit = self.config.max_per_address;
+            return first.map(Some).ok_or(refuse_at(Code::AddressFull, limit));
+        }
+        if self.participants.len() - yielding.len() >= self.config.max_participants as usize {
+            return self
+                .longest_away(others)
+                .map(Some)
+                .ok_or(refuse(Code::ServerFull));
+        }
+        Ok(None)
+    }
+
+    /// The checks before a participant is created; returns those that give way for its name and its
+    /// public id. // 5.1
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "calls register nobody unless the specification says so"
+    )]
+    fn check_registration(
+        &self,
+        (handle, from): (SecretHash, u64),
+        command: &Command,
+    ) -> Result<BTreeSet<User>, Refusal> {
+        let name = |name| -> Result<BTreeSet<User>, Refusal> {
+            let naming = self.check_name(None, from, name)?;
+            Ok(naming.map(|(_, yielding)| yielding).unwrap_or_default())
+        };
+        match command {
+            Command::EnterQueue(EnterQueue {
+                user_id,
+                display_name,
+                interests,
+            }) => {
+                let mut yielding = display_name.as_deref().map_or(Ok(BTreeSet::new()), name)?;
+                let interests = self.read_interests(interests)?;
+                self.check_space_in_line(None, &interests)?;
+                self.check_space_for_room()?;
+                if let Some(id) = user_id {
+                    yielding.extend(self.check_public_id(id, from)?);
+                }
+                Ok(yielding)
+            }
+            Command::Login { username, room } => {
+                let yielding = name(username)?;
+                self.check_join(None, from, room)?;
+                let is_muted = self.measures.of_handle(handle) == Some(Measure::Muted)
+                    || self.measures.of_address(from) == Some(Measure::Muted)
+                    || self.measures.of_name(&keys(username)) == Some(Measure::Muted);
+                if is_muted {
+                    self.check_exists(room)?; // 8.1 (6)
+                }
+                Ok(yielding)
+            }
+            Command::TakeBreak { excuse, .. } => {
+                self.check_excuse(excuse.as_ref())?;
+                Ok(BTreeSet::new())
+            }
+            _ => Err(refuse(Code::HandleRequired)),
         }
     }
 }

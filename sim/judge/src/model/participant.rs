@@ -1,13 +1,13 @@
-//! The state of a participant. // 4.2
+//! The state of a participant, and the outcomes of its last calls with a request key. // 3, 4.2
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::{RequestKey, SecretHash, Span, Time};
-use sim_model::protocol::{Room, User, Who};
+use rustc_hash::FxHashMap;
+use sim_model::protocol::{Decided, Room, User, Who};
 
 use super::breaks::StressState;
-use super::keys::Keys;
 use super::presence::Presence;
 use super::table::Table;
 use super::{Inbox, Model};
@@ -107,41 +107,68 @@ impl Model {
     }
 
     /// Whether the participant is registered.
-    #[must_use]
-    pub fn is_registered(&self, user: User) -> bool {
+    pub(crate) fn is_registered(&self, user: User) -> bool {
         self.participants.get(user.0).is_some()
     }
 
     /// The participant's inbox.
-    #[must_use]
-    pub fn inbox(&self, user: User) -> Option<&Inbox> {
+    pub(crate) fn inbox(&self, user: User) -> Option<&Inbox> {
         Some(&self.participants.get(user.0)?.inbox)
     }
 
     /// The `seq` of the last event of the participant's inbox; 0 if it is not registered.
-    #[must_use]
-    pub fn inbox_end(&self, user: User) -> u64 {
-        self.inbox(user).map_or(0, Inbox::end)
-    }
-
-    /// The display name, and whether the participant chose it.
-    #[cfg(test)]
-    pub(super) fn display_name(&self, user: User) -> Option<(&str, bool)> {
-        let participant = self.participants.get(user.0)?;
-        Some((&participant.who.name, participant.chosen))
+    pub(crate) fn inbox_end(&self, user: User) -> u64 {
+        self.inbox(user).map_or(0, |inbox| inbox.end)
     }
 
     /// Whether either of the two blocked the other. // 11.1
-    #[must_use]
-    pub fn blocks(&self, one: User, other: User) -> bool {
+    pub(crate) fn blocks(&self, one: User, other: User) -> bool {
         either_blocked(&self.participants, one, other)
     }
 
     /// The participant's live rooms in the order of joining.
-    #[must_use]
-    pub fn rooms_of(&self, user: User) -> &[Room] {
+    pub(crate) fn rooms_of(&self, user: User) -> &[Room] {
         self.participants
             .get(user.0)
             .map_or(&[], |participant| &participant.live)
+    }
+}
+
+/// The remembered keys of one participant.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keys {
+    remembered: FxHashMap<RequestKey, Remembered>,
+    /// The keys, oldest first.
+    pub(super) by_age: VecDeque<RequestKey>,
+}
+
+/// The first outcome of a call.
+#[derive(Clone, Debug)]
+pub(super) struct Remembered {
+    /// The hash of the command, so that its text need not be kept.
+    pub(super) asked: u64,
+    pub(super) outcome: Decided,
+}
+
+impl Keys {
+    /// Looks up a key, without changing its age.
+    pub(super) fn get(&self, key: RequestKey) -> Option<&Remembered> {
+        self.remembered.get(&key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: RequestKey) -> Option<&mut Remembered> {
+        self.remembered.get_mut(&key)
+    }
+
+    /// Remembers the outcome of a call under a new key, and removes the oldest keys beyond the
+    /// limit.
+    pub(super) fn remember(&mut self, key: RequestKey, remembered: Remembered, limit: u32) {
+        while self.by_age.len() >= limit as usize
+            && let Some(oldest) = self.by_age.pop_front()
+        {
+            self.remembered.remove(&oldest);
+        }
+        self.by_age.push_back(key);
+        self.remembered.insert(key, remembered);
     }
 }

@@ -4,12 +4,11 @@ use chat_types::{Span, Time};
 use sim_model::protocol::{Code, Decided, EndReason, Refusal, Reply, User};
 
 use super::deadline::Deadline;
-use super::room::Kind;
 use super::{Body, Model, refuse};
 
 /// The state of a participant's presence. // 2.4
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// Present, and its handle was never used.
     Unused,
     /// Present.
@@ -49,27 +48,17 @@ impl Presence {
 
 impl Model {
     /// The state of the participant's presence.
-    #[must_use]
-    pub fn presence(&self, user: User) -> Option<State> {
+    pub(crate) fn presence(&self, user: User) -> Option<State> {
         Some(self.participants.get(user.0)?.presence.state)
     }
 
     /// Whether the participant is registered, and its handle was never used.
-    #[must_use]
-    pub fn is_unused(&self, user: User) -> bool {
+    pub(crate) fn is_unused(&self, user: User) -> bool {
         self.presence(user) == Some(State::Unused)
     }
 
-    /// The number of the participant's open streams, as far as the journal knows.
-    #[cfg(test)]
-    pub(super) fn streams(&self, user: User) -> u32 {
-        let participant = self.participants.get(user.0);
-        participant.map_or(0, |participant| participant.presence.streams)
-    }
-
     /// Whether a read at `at` implies a *seen* entry. // 9.5
-    #[must_use]
-    pub fn wants_seen(&self, user: User, at: Time) -> bool {
+    pub(crate) fn wants_seen(&self, user: User, at: Time) -> bool {
         let Some(participant) = self.participants.get(user.0) else {
             return false;
         };
@@ -87,11 +76,9 @@ impl Model {
 
     pub(super) fn change_presence(&mut self, user: User, change: impl FnOnce(&mut Presence)) {
         let presence = &mut self.participant_mut(user).presence;
-        let before = presence.deadline();
         change(presence);
         let after = presence.deadline();
-        self.deadlines
-            .replace(Deadline::Presence(user), before, after);
+        self.deadlines.set(Deadline::Presence(user), after);
     }
 
     /// How long the participant stays present after a use of its handle. // 2.2 (6)
@@ -129,8 +116,10 @@ impl Model {
                 }
             }
             State::Away => {
-                for room in self.named_rooms_of(user) {
-                    self.post(room, Body::Back(self.who(user)), None);
+                for room in self.participant(user).live.clone() {
+                    if !self.is_pair(room) {
+                        self.post(room, Body::Back(self.who(user)), None);
+                    }
                 }
             }
         }
@@ -242,9 +231,7 @@ impl Model {
             .participants
             .remove(user.0)
             .expect("it was registered above");
-        let before = participant.presence.deadline();
-        self.deadlines
-            .replace(Deadline::Presence(user), before, None);
+        self.deadlines.set(Deadline::Presence(user), None);
         self.handles.remove(&participant.handle);
         self.readers.remove(&participant.reader);
         self.drop_keys(&participant.who.name);
@@ -255,12 +242,5 @@ impl Model {
             self.drop_keys(id);
         }
         self.forgotten.push(user);
-    }
-
-    /// The named rooms of a participant, in the order of joining.
-    fn named_rooms_of(&self, user: User) -> Vec<sim_model::protocol::Room> {
-        let live = self.participant(user).live.iter().copied();
-        live.filter(|room| matches!(self.place(*room).kind, Kind::Named { .. }))
-            .collect()
     }
 }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use chat_types::{RoomSeq, Time};
 use sim_model::protocol::{Code, Decided, EndReason, Notice, Refusal, Reply, Room, User};
 
-use super::draft::Draft;
 use super::names::{MAX_NAME, is_line, room_key};
 use super::participant::either_blocked;
+use super::speech::Draft;
 use super::stick::Stick;
-use super::{Body, Event, Model, refuse, refuse_at};
+use super::{Body, Event, Model, refuse, refuse_at, refuse_if};
 
 /// The state of a room. // 4.2
 #[derive(Clone, Debug)]
-pub struct RoomState {
+pub(crate) struct RoomState {
     pub(super) kind: Kind,
     pub(super) members: BTreeMap<User, Member>,
     pub(super) last_seq: u64,
@@ -69,7 +69,7 @@ impl RoomState {
     }
 
     /// The members in ascending number, each with the time of joining.
-    pub fn members(&self) -> impl Iterator<Item = (User, Time)> {
+    pub(crate) fn members(&self) -> impl Iterator<Item = (User, Time)> {
         self.members
             .iter()
             .map(|(user, member)| (*user, member.since))
@@ -77,14 +77,8 @@ impl RoomState {
 }
 
 impl Model {
-    /// The state of a room; `None` if no room has this number any more.
-    #[cfg(test)]
-    pub(super) fn room(&self, room: Room) -> Option<&RoomState> {
-        self.rooms.get(room.0)
-    }
-
     /// The members in ascending number, each with the time of joining.
-    pub fn members(&self, room: Room) -> impl Iterator<Item = (User, Time)> {
+    pub(crate) fn members(&self, room: Room) -> impl Iterator<Item = (User, Time)> {
         self.rooms
             .get(room.0)
             .into_iter()
@@ -92,15 +86,13 @@ impl Model {
     }
 
     /// Whether the participant is a member of the (live) room.
-    #[must_use]
-    pub fn is_member(&self, user: User, room: Room) -> bool {
+    pub(crate) fn is_member(&self, user: User, room: Room) -> bool {
         let place = self.rooms.get(room.0);
         place.is_some_and(|place| place.members.contains_key(&user))
     }
 
     /// The live room of this name, or of a name with the same key. // 5.3
-    #[must_use]
-    pub fn room_named(&self, name: &str) -> Option<Room> {
+    pub(crate) fn room_named(&self, name: &str) -> Option<Room> {
         self.room_names.get(&room_key(name)).copied()
     }
 
@@ -190,11 +182,11 @@ impl Model {
 
     /// Whether there is space for another room. // 8.1
     pub(super) fn check_space_for_room(&self) -> Result<(), Refusal> {
-        if self.rooms.len() + self.line.len() / 2 < self.config.max_rooms as usize {
-            Ok(())
-        } else {
-            Err(refuse(Code::ServerFull))
-        }
+        let taken = self.rooms.len() + self.line.waiters.len() / 2;
+        refuse_if(
+            taken >= self.config.max_rooms as usize,
+            refuse(Code::ServerFull),
+        )
     }
 
     /// Whether a known or a registering participant may join the room of this name. // 8.1
@@ -204,9 +196,7 @@ impl Model {
         from: u64,
         name: &str,
     ) -> Result<(), Refusal> {
-        if !is_line(name, MAX_NAME) {
-            return Err(refuse(Code::InvalidArguments)); // 8.1 (1)
-        }
+        refuse_if(!is_line(name, MAX_NAME), refuse(Code::InvalidArguments))?; // 8.1 (1)
         match self.room_named(name) {
             None => self.check_space_for_room()?, // 8.1 (2)
             Some(room) => {
@@ -214,18 +204,15 @@ impl Model {
                 if who.is_some_and(|user| members.contains_key(&user)) {
                     return Ok(()); // 8.1 (3)
                 }
-                if self.is_full(room) && self.first_to_leave(room, from).is_none() {
-                    return Err(refuse_at(Code::RoomFull, self.config.max_members)); // 8.1 (4)
-                }
+                let is_full = self.is_full(room) && self.first_to_leave(room, from).is_none();
+                refuse_if(is_full, refuse_at(Code::RoomFull, self.config.max_members))?; // 8.1 (4)
             }
         }
         let Some(user) = who else { return Ok(()) };
         let participant = self.participant(user);
         let taken = participant.live.len() + usize::from(participant.ticket.is_some());
-        if taken >= self.config.max_rooms_each as usize {
-            return Err(refuse_at(Code::RoomFull, self.config.max_rooms_each)); // 8.1 (5)
-        }
-        Ok(())
+        let most = self.config.max_rooms_each;
+        refuse_if(taken >= most as usize, refuse_at(Code::RoomFull, most)) // 8.1 (5)
     }
 
     /// Whether one that is muted may join the room of this name: it opens none. // 8.1 (6)
@@ -283,7 +270,9 @@ impl Model {
                 [only] => *only,
                 live => return Err(ambiguous(live)),
             },
-            Some(room) if !self.rooms.was_given(room.0) => return Err(refuse(Code::RoomNotFound)),
+            Some(room) if !(1..=self.rooms.last()).contains(&room.0) => {
+                return Err(refuse(Code::RoomNotFound));
+            }
             Some(room) if !self.is_member(caller, room) => return Ok(Reply::LeftChat),
             Some(room) => room,
         };
@@ -318,7 +307,7 @@ impl Model {
 
     /// Removes a named room. // 8.1
     fn drop_named(&mut self, room: Room) {
-        self.drop_stick(room);
+        self.take_from_holder(room); // Without an event. // 7.1, 11.3
         if let Some(place) = self.rooms.remove(room.0)
             && let Kind::Named { key, .. } = place.kind
         {

@@ -1,17 +1,18 @@
-//! Messages, their history, and notices. // 7.6, 8.4 to 8.6
+//! Messages, drafts, their history, notices, and the results of reads. // 7.6, 7.7, 8.4 to 8.6, 12.5
 
 use std::sync::Arc;
 
-use super::inbox::text_bytes;
 use chat_types::config::{Limit, StickRule};
-use chat_types::{Epoch, Span, Time};
+use chat_types::{Epoch, RoomSeq, Span, Time};
 use sim_model::protocol::{
-    Code, Decided, EndReason, Notice, NoticeKind, Refusal, Reply, Room, User,
+    Answer, Attendance, Code, Decided, EndReason, Member, Notice, NoticeKind, Refusal, Reply, Room,
+    User,
 };
 
+use super::inbox::text_bytes;
 use super::names::says_something;
 use super::room::Kind;
-use super::{Body, Event, Model, refuse, refuse_at};
+use super::{Body, Event, Model, State, refuse, refuse_at, refuse_if};
 
 /// `turns_left` is shown from this number on. // 1
 const FEW_TURNS: u32 = 10;
@@ -37,26 +38,20 @@ impl Model {
         user: User,
         epoch: Option<Epoch>,
     ) -> Result<(), Refusal> {
-        if self.is_muted(user) {
-            return Err(refuse(Code::Muted)); // 7.6 (1)
-        }
+        refuse_if(self.is_muted(user), refuse(Code::Muted))?; // 7.6 (1)
         self.check_epoch(room, user, epoch)?; // 7.6 (2)
         let asked = self.config.stick == StickRule::Required && !self.is_pair(room);
-        if asked && self.grant_of(room, user).is_none() {
-            return Err(refuse(Code::StickRequired)); // 7.6 (3)
-        }
-        Ok(())
+        refuse_if(
+            asked && self.grant_of(room, user).is_none(),
+            refuse(Code::StickRequired),
+        ) // 7.6 (3)
     }
 
     /// Whether a text is a valid message. // 8.4
     pub(super) fn check_message(&self, text: &str) -> Result<(), Refusal> {
-        if !says_something(text) {
-            return Err(refuse(Code::MessageEmpty));
-        }
-        if is_longer(text, self.config.max_message) {
-            return Err(refuse_at(Code::MessageTooLong, self.config.max_message));
-        }
-        Ok(())
+        refuse_if(!says_something(text), refuse(Code::MessageEmpty))?;
+        let most = self.config.max_message;
+        refuse_if(is_longer(text, most), refuse_at(Code::MessageTooLong, most))
     }
 
     /// `send_message`. // 8.4
@@ -132,7 +127,12 @@ impl Model {
     }
 
     /// The fresh notices of a room for a reader at an instant, by sender. // 8.6
-    pub fn notices(&self, room: Room, reader: User, at: Time) -> impl Iterator<Item = &Notice> {
+    pub(crate) fn notices(
+        &self,
+        room: Room,
+        reader: User,
+        at: Time,
+    ) -> impl Iterator<Item = &Notice> {
         let place = self.rooms.get(room.0);
         let notices = place.into_iter().flat_map(|place| place.notices.values());
         notices.filter(move |notice| notice.user.id != reader && at.since(notice.at) <= FRESH)
@@ -140,8 +140,7 @@ impl Model {
 
     /// The messages that `history` shows a reader: oldest first, the newest `limit` below `before`
     /// that fit into one answer; and whether there are older ones. // 8.5
-    #[must_use]
-    pub fn history(
+    pub(crate) fn history(
         &self,
         room: Room,
         reader: User,
@@ -172,5 +171,173 @@ impl Model {
         shown.truncate(count);
         shown.reverse();
         (shown, more)
+    }
+
+    /// `list_users`. // 8.5
+    pub(crate) fn list_users(&self, reader: User, room: Option<Room>) -> Result<Answer, Refusal> {
+        let room = self.resolve(reader, room)?;
+        let members = self.members(room).map(|(user, since)| Member {
+            who: self.who(user),
+            since,
+            presence: self.attendance(user),
+        });
+        Ok(Answer::Members {
+            room,
+            members: members.collect(),
+        })
+    }
+
+    /// The presence as others read it. // 8.5
+    pub(super) fn attendance(&self, user: User) -> Attendance {
+        match self.participant(user).presence.state {
+            State::Unused | State::Present => Attendance::Present,
+            State::Grace => Attendance::Reconnecting,
+            State::Away => Attendance::Away,
+        }
+    }
+
+    /// `history`. // 8.5
+    pub(crate) fn read_history(
+        &self,
+        reader: User,
+        room: Option<Room>,
+        before: Option<RoomSeq>,
+        limit: usize,
+    ) -> Result<Answer, Refusal> {
+        let room = self.resolve(reader, room)?;
+        let (messages, more) = self.history(room, reader, before.map(|before| before.0), limit);
+        Ok(Answer::History {
+            room,
+            messages: messages.into_iter().cloned().collect(),
+            more,
+        })
+    }
+
+    /// The notices in the answer to a check: by room in the order of joining, and within a room by
+    /// sender. // 12.5
+    pub(crate) fn notices_for(&self, reader: User, at: Time) -> Vec<(Room, Notice)> {
+        let mut notices = Vec::new();
+        for room in self.rooms_of(reader) {
+            let fresh = self.notices(*room, reader, at).cloned();
+            notices.extend(fresh.map(|notice| (*room, notice)));
+        }
+        notices
+    }
+}
+
+/// The number of characters of a draft's end in the answer to a cut append. // 7.7
+const SUFFIX: usize = 50;
+
+/// A member's draft: a sequence of appends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draft {
+    pub(super) appends: Vec<Arc<str>>,
+    /// The characters of all appends.
+    pub(super) length: u32,
+}
+
+impl Draft {
+    /// The last characters. // 7.7
+    fn suffix(&self) -> Arc<str> {
+        let text = self.text();
+        let before = text.chars().count().saturating_sub(SUFFIX);
+        text.chars().skip(before).collect::<String>().into()
+    }
+
+    fn text(&self) -> Arc<str> {
+        match self.appends.as_slice() {
+            [only] => Arc::clone(only),
+            appends => appends.concat().into(),
+        }
+    }
+}
+
+impl Model {
+    fn draft_mut(&mut self, room: Room, user: User) -> &mut Draft {
+        let member = self.place_mut(room).members.get_mut(&user);
+        &mut member.expect("the room was resolved for a member").draft
+    }
+
+    /// `append`.
+    pub(super) fn append(
+        &mut self,
+        user: User,
+        room: Option<Room>,
+        text: &Arc<str>,
+        epoch: Option<Epoch>,
+    ) -> Decided {
+        let room = self.resolve(user, room)?;
+        self.check_floor(room, user, epoch)?;
+        refuse_if(text.is_empty(), refuse(Code::MessageEmpty))?;
+        let (max_append, max_draft) = (self.config.max_append, self.config.max_draft);
+        let given = count(text);
+        let added = given.min(max_append);
+        let draft = self.draft_mut(room, user);
+        refuse_if(
+            draft.length + added > max_draft,
+            refuse_at(Code::DraftFull, max_draft),
+        )?;
+        draft.appends.push(if added < given {
+            let kept: String = text.chars().take(added as usize).collect();
+            kept.into()
+        } else {
+            Arc::clone(text)
+        });
+        draft.length += added;
+        Ok(Reply::Draft {
+            length: draft.length,
+            cut: given - added,
+            suffix: (added < given).then(|| (*draft.suffix()).into()),
+        })
+    }
+
+    /// `undo`.
+    pub(super) fn undo(&mut self, user: User, room: Option<Room>, epoch: Option<Epoch>) -> Decided {
+        let room = self.resolve(user, room)?;
+        self.check_epoch(room, user, epoch)?;
+        let draft = self.draft_mut(room, user);
+        if let Some(last) = draft.appends.pop() {
+            draft.length -= count(&last);
+        }
+        Ok(Reply::Draft {
+            length: draft.length,
+            cut: 0,
+            suffix: None,
+        })
+    }
+
+    /// `reset`.
+    pub(super) fn reset(
+        &mut self,
+        user: User,
+        room: Option<Room>,
+        epoch: Option<Epoch>,
+    ) -> Decided {
+        let room = self.resolve(user, room)?;
+        self.check_epoch(room, user, epoch)?;
+        *self.draft_mut(room, user) = Draft::default();
+        self.give_up_stick(room, user);
+        Ok(Reply::Draft {
+            length: 0,
+            cut: 0,
+            suffix: None,
+        })
+    }
+
+    /// `push`.
+    pub(super) fn push(&mut self, user: User, room: Option<Room>, epoch: Option<Epoch>) -> Decided {
+        let room = self.resolve(user, room)?;
+        self.check_floor(room, user, epoch)?;
+        let draft = self.draft_mut(room, user);
+        refuse_if(draft.appends.is_empty(), refuse(Code::DraftEmpty))?;
+        let text = draft.text();
+        self.check_message(&text)?;
+        *self.draft_mut(room, user) = Draft::default();
+        let answer = self.say(room, user, text);
+        // A caller that does not hold the stick keeps its claim. // 7.7
+        if self.grant_of(room, user).is_some() {
+            self.give_up_stick(room, user);
+        }
+        Ok(answer)
     }
 }

@@ -6,9 +6,9 @@ use chat_types::{Epoch, Span, Time};
 use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User};
 
 use super::deadline::Deadline;
-use super::lost_life::pass;
+use super::deadline::pass;
 use super::room::Kind;
-use super::{Body, Model, refuse};
+use super::{Body, Model, refuse, refuse_if};
 
 /// The stick of one room. // 7.1
 #[derive(Clone, Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct Stick {
     pub(super) epoch: u64,
     holder: Option<Hold>,
     /// The queue of claims; empty while there is no holder.
-    claims: VecDeque<User>,
+    pub(super) claims: VecDeque<User>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,11 +26,6 @@ struct Hold {
 }
 
 impl Stick {
-    /// The number of waiting claims.
-    pub(super) fn claims(&self) -> usize {
-        self.claims.len()
-    }
-
     /// The place of a participant: 0 holds the stick, 1 is next.
     pub(super) fn place(&self, user: User) -> Option<usize> {
         if self.is_held_by(user) {
@@ -38,15 +33,6 @@ impl Stick {
         }
         let claims = self.claims.iter().position(|claimant| *claimant == user);
         claims.map(|index| index + 1)
-    }
-
-    pub(super) const fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
-    /// The first claimants, in order.
-    pub(super) fn first_claims(&self, most: usize) -> Vec<User> {
-        self.claims.iter().copied().take(most).collect()
     }
 
     fn is_held_by(&self, user: User) -> bool {
@@ -70,8 +56,7 @@ impl Model {
     }
 
     /// The holder of the room's stick, the epoch, and the end of the lease.
-    #[must_use]
-    pub fn holder_of(&self, room: Room) -> Option<(User, u64, Time)> {
+    pub(crate) fn holder_of(&self, room: Room) -> Option<(User, u64, Time)> {
         let stick = self.stick(room)?;
         let hold = stick.holder?;
         Some((hold.user, stick.epoch, hold.ends))
@@ -91,11 +76,7 @@ impl Model {
         epoch: Option<Epoch>,
     ) -> Result<(), Refusal> {
         let fresh = epoch.is_none() || self.is_pair(room) || self.grant_of(room, user) == epoch;
-        if fresh {
-            Ok(())
-        } else {
-            Err(refuse(Code::StickRequired))
-        }
+        refuse_if(!fresh, refuse(Code::StickRequired))
     }
 
     /// `talking_stick`. // 7.2
@@ -109,9 +90,7 @@ impl Model {
         let Some(stick) = self.stick(room) else {
             return Err(refuse(Code::NoStick)); // 7.2 (2)
         };
-        if self.is_muted(user) {
-            return Err(refuse(Code::Muted)); // 7.2 (3)
-        }
+        refuse_if(self.is_muted(user), refuse(Code::Muted))?; // 7.2 (3)
         self.check_epoch(room, user, epoch)?; // 7.2 (4)
         let claimed = stick.claims.iter().position(|claimant| *claimant == user);
         let place = match (claimed, stick.holder) {
@@ -163,19 +142,17 @@ impl Model {
         stick.epoch += 1;
         stick.holder = Some(Hold { user, ends });
         let epoch = stick.epoch;
-        self.deadlines
-            .replace(Deadline::Lease(room), None, Some(ends));
+        self.deadlines.set(Deadline::Lease(room), Some(ends));
         let (user, epoch) = (self.who(user), Epoch(epoch));
         self.post(room, Body::StickGranted { user, epoch, lease }, None);
     }
 
     /// Removes the holder; returns it with its epoch.
-    fn take_from_holder(&mut self, room: Room) -> Option<(User, u64)> {
+    pub(super) fn take_from_holder(&mut self, room: Room) -> Option<(User, u64)> {
         let stick = self.stick_mut(room)?;
         let hold = stick.holder.take()?;
         let epoch = stick.epoch;
-        self.deadlines
-            .replace(Deadline::Lease(room), Some(hold.ends), None);
+        self.deadlines.set(Deadline::Lease(room), None);
         Some((hold.user, epoch))
     }
 
@@ -207,18 +184,19 @@ impl Model {
 
     /// The lease ends. // 7.4
     pub(super) fn expire_stick(&mut self, room: Room) {
-        if let Some((user, epoch)) = self.take_from_holder(room) {
-            let (user, epoch) = (self.who(user), Epoch(epoch));
-            self.post(room, Body::StickExpired { user, epoch }, None);
-            self.grant_next(room);
-        }
+        self.end_lease(room, |epoch| epoch);
     }
 
     /// The epochs of a lost life are passed, and its grant ends. // 2.7
     pub(super) fn pass_epochs(&mut self, room: Room, down: Span) {
+        self.end_lease(room, |epoch| pass(epoch, down));
+    }
+
+    /// A lease ends, and the next one has the epoch after this one.
+    fn end_lease(&mut self, room: Room, last: impl FnOnce(u64) -> u64) {
         let held = self.take_from_holder(room);
         if let Some(stick) = self.stick_mut(room) {
-            stick.epoch = pass(stick.epoch, down);
+            stick.epoch = last(stick.epoch);
         }
         if let Some((user, epoch)) = held {
             let (user, epoch) = (self.who(user), Epoch(epoch));
@@ -227,19 +205,12 @@ impl Model {
         }
     }
 
-    /// The stick disappears with its room, without an event. // 7.1, 11.3
-    pub(super) fn drop_stick(&mut self, room: Room) {
-        self.take_from_holder(room);
-    }
-
     /// The lease moves later by the downtime. // 2.6 (4)
     pub(super) fn shift_lease(&mut self, room: Room, down: Span) {
         let hold = self.stick_mut(room).and_then(|stick| stick.holder.as_mut());
         let Some(hold) = hold else { return };
-        let before = hold.ends;
         hold.ends += down;
         let after = hold.ends;
-        self.deadlines
-            .replace(Deadline::Lease(room), Some(before), Some(after));
+        self.deadlines.set(Deadline::Lease(room), Some(after));
     }
 }

@@ -1,153 +1,68 @@
-//! Differences: the protocol's expectation, and the observation.
+//! Differences: the protocol's expectation, and the observation. Also these two facts, each in its own
+//! words, for marks in a diagram.
 
+use std::sync::Arc;
+
+use chat_types::Span;
 use sim_model::listing::Listed;
-use sim_model::protocol::{Op, User};
+use sim_model::outcome::Subject;
+use sim_model::protocol::{Op, User, Who};
 use sim_model::server::{Call, Entry, Implied, JournalState};
 
-use super::facts::{By, Names};
-use super::{Describe, Detail, Sentence, describe};
+use super::{Describe, Each, Sentence, With, phrases};
 use crate::difference::{
     BatchItem, CallSummary, Channel, Decision, Difference, Due, EventPosition, Unsolicited,
 };
 use crate::model::{Deadline, Event, GivenAgain, Numbered};
 
-impl Describe for Difference {
-    fn describe(&self, to: &mut Sentence) {
-        match self {
-            Self::Decision(decision) => decision.describe(to),
-            Self::Answer { call, owed, said } => {
-                describe!(to; call, " should be ", owed, "; it was ", said);
-            }
-            Self::Uncommitted { call, said } => {
-                describe!(to; call, " was ", said, " before an entry of the journal decided it");
-            }
-            Self::Early { call, said } => {
-                describe!(to; call, " was ", said, " before its answer was due");
-            }
-            Self::Unsolicited(unasked) => unasked.describe(to),
-            Self::Event(place) => place.describe(to),
-            Self::Gap { reader, owed, seen } => {
-                describe!(to; reader, " should receive ", owed, "; it received ", seen);
-            }
-            Self::Reach {
-                reader,
-                channel,
-                owed,
-                seen,
-            } => {
-                let page = match channel {
-                    Channel::Check => "'s check should hold ",
-                    Channel::Stream => "'s stream should hold ",
-                };
-                describe!(to; "the page of ", reader, page, PageRange(*owed), "; it held ", PageRange(*seen));
-            }
-            Self::Notice { reader, owed, seen } => {
-                describe!(to; reader, "'s stream should carry ", owed, "; it carried ", seen);
-            }
-            Self::Late { due, since } => {
-                describe!(to; due, " was due at ", since, ", and did not come");
-            }
-            Self::Unserved { call } => {
-                describe!(to; call, " should wait for a later record of the log, and did not");
-            }
-            Self::Overtaken { due, since } => {
-                describe!(to; due, " was due at ", since, ", and the log got a record without it");
-            }
-            Self::Batch { owed, seen: None } => {
-                describe!(to; "the journal's batch lacks ", owed, ", which was next");
-            }
-            Self::Batch { owed: None, seen } => {
-                describe!(to; "the journal's batch holds ", seen, ", and it should have ended");
-            }
-            Self::Batch { owed, seen } => {
-                describe!(to; "the journal's batch holds ", seen, " where ", owed, " was next");
-            }
-            Self::Taken { call, owed } => {
-                describe!(to; call, " should be ", owed, "; it was put in a batch for the journal");
-            }
-            Self::Size { what, size, limit } => {
-                describe!(to; "the size of ", what, " is ", size, "; its limit is ", limit);
-            }
-            Self::Kept { what, owed, size } => {
-                describe!(to; "the size of ", what, " should be ", owed, "; it is ", size);
-            }
-            Self::Entry { .. }
-            | Self::Listed { .. }
-            | Self::Position { .. }
-            | Self::Redecided { .. }
-            | Self::Damaged { .. }
-            | Self::AcceptedLoss { .. }
-            | Self::GivenAgain(_)
-            | Self::Unjournaled { .. } => journal_or_lists(self, to),
-            Self::Servers(detail) => describe!(to; Detail(detail)),
-            Self::Witnessed(facts) => describe!(to; facts[0], ", but ", facts[1]),
+impl Difference {
+    /// Adds what the protocol prescribes and what was seen to the subject of a violation.
+    pub(crate) fn add_facts(&self, subject: &mut Subject) {
+        let (predicted, seen) = facts(self);
+        subject.predicted = predicted.to_string();
+        subject.seen = seen.to_string();
+        if let Self::Late { since, .. } | Self::Overtaken { since, .. } = self {
+            subject.due = Some(Span(since.0));
         }
     }
 }
 
-/// Differences of the journal, and of the lists that operators read.
-fn journal_or_lists(difference: &Difference, to: &mut Sentence) {
-    if let Difference::Position { owed, seen } = difference {
-        describe!(to; "the journal's next position should be ", owed, "; it is ", seen);
-    } else if let Difference::Redecided {
-        position,
-        before,
-        after,
-    } = difference
-    {
-        describe!(to; "entry ", position, " of the journal was ", before);
-        describe!(to; "; the replay after the crash was ", after);
-    } else if let Difference::Damaged { damage, owed, seen } = difference {
-        describe!(to; "a start from a journal with the damage ", damage, " should be refused");
-        describe!(to; ", or give the state ", owed, "; it gave ", seen);
-    } else if let Difference::AcceptedLoss { damage, owed, seen } = difference {
-        describe!(to; "after the damage ", damage, ", an accepted loss should leave ", *owed);
-        describe!(to; "; it left ", *seen);
-    } else if let Difference::GivenAgain(GivenAgain { what, given, next }) = difference {
-        describe!(to; "after an accepted loss, the ", *what, " should go on behind ", *given);
-        describe!(to; "; they went on behind ", *next);
-    } else if let Difference::Unjournaled { user, verb, said } = difference {
-        describe!(to; user, "'s ", *verb, " was ", said);
-        describe!(to; ", and no entry of the journal has this answer");
-    } else if let Difference::Entry { call, entry } = difference {
-        describe!(to; call, " stands in the journal as ", Written(entry, call.caller));
-    } else if let Difference::Listed { owed, seen, .. } = difference {
-        match [owed, seen].map(|listed| matches!(listed, Some(Listed::Kept(_)))) {
-            [false, false] => {
-                describe!(to; "the operators' lists should hold ", owed, "; they held ", seen);
-            }
-            _ => describe!(to; "an archive should take ", owed, " from the state; it took ", seen),
+/// The prescribed fact, and the observed one.
+fn facts(difference: &Difference) -> (Sentence, Sentence) {
+    match difference {
+        Difference::Decision(Decision { owed, said, .. }) => both(owed, said),
+        Difference::Answer { owed, said, .. } => both(owed, said),
+        Difference::Uncommitted { said, .. } => both(&"no answer before its entry", said),
+        Difference::Early { said, .. } => both(&"no answer yet", said),
+        Difference::Unsolicited(seen) => both(&"nothing", seen),
+        Difference::Event(EventPosition { owed, seen, .. }) => both(owed, seen),
+        Difference::Gap { owed, seen, .. } => both(owed, seen),
+        Difference::Listed { owed, seen, .. } => both(owed, seen),
+        Difference::Reach { owed, seen, .. } => both(owed, seen),
+        Difference::Notice { owed, seen, .. } => both(owed, seen),
+        Difference::Late { due, .. } => both(due, &"nothing until now"),
+        Difference::Unserved { call } => both(&"a later record of the log", call),
+        Difference::Overtaken { due, .. } => both(due, &"a record of the log without it"),
+        Difference::Batch { owed, seen } => both(owed, seen),
+        Difference::Taken { owed, .. } => both(owed, &"put in a batch for the journal"),
+        Difference::Entry { call, entry } => both(call, &(entry, call.caller)),
+        Difference::Size { size, limit, .. } => both(limit, size),
+        Difference::Kept { owed, size, .. } => both(owed, size),
+        Difference::Position { owed, seen } => both(owed, seen),
+        Difference::Damaged { owed, seen, .. } => both(owed, seen),
+        Difference::GivenAgain(numbers) => both(&numbers.given, &numbers.next),
+        Difference::AcceptedLoss { owed, seen, .. } => both(owed, seen),
+        Difference::Redecided { before, after, .. } => both(before, after),
+        Difference::Unjournaled { said, .. } => {
+            both(&"an entry of the journal with this answer", said)
         }
+        Difference::Servers(detail) => both(&"one history of one log", detail),
+        Difference::Witnessed(facts) => both(&facts[0], &facts[1]),
     }
 }
 
-impl Describe for Numbered {
-    fn describe(&self, to: &mut Sentence) {
-        match *self {
-            Self::Users => describe!(to; "numbers of participants"),
-            Self::Rooms => describe!(to; "numbers of rooms"),
-            Self::Inbox(user) => describe!(to; "places of the inbox of ", user),
-            Self::Room(room) => describe!(to; "places of the order of ", room),
-            Self::Grants(room) => describe!(to; "epochs of ", room),
-        }
-    }
-}
-
-impl Describe for JournalState {
-    fn describe(&self, to: &mut Sentence) {
-        describe!(to; "the state ", self.digest, " at position ", self.position);
-    }
-}
-
-impl Describe for Decision {
-    fn describe(&self, to: &mut Sentence) {
-        Written(&self.entry, self.caller).describe(to);
-        if self.repeated {
-            describe!(to; ", which repeats a request key,");
-        }
-        describe!(to; " should be ", self.owed, "; in entry ", self.position);
-        describe!(to; " of the journal it was ", self.said);
-    }
+fn both(predicted: &impl Describe, seen: &impl Describe) -> (Sentence, Sentence) {
+    (Sentence::of(predicted), Sentence::of(seen))
 }
 
 /// How the participants are shown that an event names.
@@ -156,142 +71,185 @@ fn shown(event: &Event) -> impl Iterator<Item = (&str, Option<&str>)> {
     named.map(|who| (&*who.name, who.chosen_id.as_deref()))
 }
 
-impl Describe for EventPosition {
-    fn describe(&self, to: &mut Sentence) {
-        let (owed, seen) = (self.owed.as_deref(), self.seen.as_ref());
-        match self.reader {
-            Some(reader) => {
-                describe!(to; "place ", self.seq, " of ", reader, "'s inbox should hold ", owed);
-                describe!(to; "; ", reader, " received ", seen);
-            }
-            None => {
-                describe!(to; "entry ", self.seq, " of the journal should post ", owed);
-                describe!(to; " to the room; it posted ", seen);
-            }
-        }
-        if let (Some(owed), Some(seen)) = (owed, seen)
-            && shown(owed).ne(shown(seen))
-        {
-            describe!(to; ", shown as ", Names(seen), " and not as ", Names(owed));
-        }
+/// The participants of the observed event and of the expected one, if these show them differently.
+fn renamed(place: &EventPosition) -> Option<[&[Arc<Who>]; 2]> {
+    let (owed, seen) = (place.owed.as_deref()?, place.seen.as_ref()?);
+    let differ = shown(owed).ne(shown(seen));
+    differ.then(|| [seen.body.named(), owed.body.named()])
+}
+
+phrases! {
+    Difference {
+        Self::Decision(decision) => decision;
+        Self::Answer { call, owed, said } => call, " should be ", owed, "; it was ", said;
+        Self::Uncommitted { call, said } =>
+            call, " was ", said, " before an entry of the journal decided it";
+        Self::Early { call, said } => call, " was ", said, " before its answer was due";
+        Self::Unsolicited(unasked) => unasked;
+        Self::Event(place) => place;
+        Self::Gap { reader, owed, seen } =>
+            reader, " should receive ", owed, "; it received ", seen;
+        Self::Reach { reader, channel, owed, seen } =>
+            "the page of ", reader, channel, " should hold ", owed, "; it held ", seen;
+        Self::Notice { reader, owed, seen } =>
+            reader, "'s stream should carry ", owed, "; it carried ", seen;
+        Self::Late { due, since } => due, " was due at ", since, ", and did not come";
+        Self::Unserved { call } =>
+            call, " should wait for a later record of the log, and did not";
+        Self::Overtaken { due, since } =>
+            due, " was due at ", since, ", and the log got a record without it";
+        Self::Batch { owed, seen: None } =>
+            "the journal's batch lacks ", owed, ", which was next";
+        Self::Batch { owed: None, seen } =>
+            "the journal's batch holds ", seen, ", and it should have ended";
+        Self::Batch { owed, seen } =>
+            "the journal's batch holds ", seen, " where ", owed, " was next";
+        Self::Taken { call, owed } =>
+            call, " should be ", owed, "; it was put in a batch for the journal";
+        Self::Size { what, size, limit } =>
+            "the size of ", what, " is ", size, "; its limit is ", limit;
+        Self::Kept { what, owed, size } =>
+            "the size of ", what, " should be ", owed, "; it is ", size;
+        Self::Entry { call, entry } =>
+            call, " stands in the journal as ", (entry, call.caller);
+        Self::Listed { owed: owed @ Some(Listed::Kept(_)), seen, .. }
+        | Self::Listed { owed, seen: seen @ Some(Listed::Kept(_)), .. } =>
+            "an archive should take ", owed, " from the state; it took ", seen;
+        Self::Listed { owed, seen, .. } =>
+            "the operators' lists should hold ", owed, "; they held ", seen;
+        Self::Position { owed, seen } =>
+            "the journal's next position should be ", owed, "; it is ", seen;
+        Self::Redecided { position, before, after } =>
+            "entry ", position, " of the journal was ", before,
+            "; the replay after the crash was ", after;
+        Self::Damaged { damage, owed, seen } =>
+            "a start from a journal with the damage ", damage, " should be refused",
+            ", or give the state ", owed, "; it gave ", seen;
+        Self::AcceptedLoss { damage, owed, seen } =>
+            "after the damage ", damage, ", an accepted loss should leave ", owed,
+            "; it left ", seen;
+        Self::GivenAgain(GivenAgain { what, given, next }) =>
+            "after an accepted loss, the ", what, " should go on behind ", given,
+            "; they went on behind ", next;
+        Self::Unjournaled { user, verb, said } =>
+            user, "'s ", verb, " was ", said, ", and no entry of the journal has this answer";
+        Self::Servers(detail) => detail;
+        Self::Witnessed(facts) => facts[0], ", but ", facts[1];
+    }
+    Channel {
+        Self::Check => "'s check";
+        Self::Stream => "'s stream";
+    }
+
+    // The position before a page, its end, and whether more follows.
+    (u64, u64, bool) {
+        (after, end, more) =>
+            "what comes after place ", after, " up to place ", end,
+            if *more { ", with more to follow" } else { ", with nothing to follow" };
+    }
+
+    Numbered {
+        Self::Users => "numbers of participants";
+        Self::Rooms => "numbers of rooms";
+        Self::Inbox(user) => "places of the inbox of ", user;
+        Self::Room(room) => "places of the order of ", room;
+        Self::Grants(room) => "epochs of ", room;
+    }
+
+    JournalState {
+        Self { digest, position } => "the state ", digest, " at position ", position;
+    }
+
+    Decision {
+        Self { position, entry, caller, repeated, owed, said } =>
+            (entry, *caller), if *repeated { ", which repeats a request key," } else { "" },
+            " should be ", owed, "; in entry ", position, " of the journal it was ", said;
+    }
+
+    EventPosition {
+        place @ Self { reader: Some(reader), seq, owed, seen, .. } =>
+            "place ", seq, " of ", reader, "'s inbox should hold ", owed,
+            "; ", reader, " received ", seen, With(", shown as ", renamed(place));
+        place @ Self { reader: None, seq, owed, seen, .. } =>
+            "entry ", seq, " of the journal should post ", owed,
+            " to the room; it posted ", seen, With(", shown as ", renamed(place));
+    }
+
+    [&[Arc<Who>]; 2] {
+        [seen, owed] => Each("", " and ", seen), " and not as ", Each("", " and ", owed);
+    }
+
+    Unsolicited {
+        Self::Answer(said) => "a call that was over or never made was ", said;
+        Self::Opening => "a stream was opened for a call that was over";
+        Self::Page => "events left the server for a reader that was gone";
+        Self::End(user) => user, "'s stream should stay open; the server ended it";
+    }
+
+    Due {
+        Self::Answer(call) => "the answer to ", call;
+        Self::Check { user, after } => "the answer to ", user, "'s check after place ", after;
+        Self::Push { user, after } =>
+            "the event after place ", after, " on ", user, "'s stream";
+        Self::Notice(user) => "a notice on ", user, "'s stream";
+        Self::Commit(call) => "the commit or the refusal of ", call;
+        Self::Deadline(Deadline::Presence(user)) => "the change of ", user, "'s presence";
+        Self::Deadline(Deadline::Lease(room)) => "the end of the lease of ", room, "'s stick";
+        Self::Deadline(Deadline::Patience(user)) =>
+            "the end of ", user, "'s patience in the line";
+        Self::Close(user) => "the entry that ", user, "'s stream closed";
+        Self::Seen(user) => "the entry that ", user, " was heard of";
+        Self::Read(user) => "the entry of how far ", user, " has read";
+        Self::Restart => "the entry that the server is up";
+        Self::StreamEnd(user) => "the end of ", user, "'s stream";
+    }
+
+    BatchItem {
+        Self::Call(Some(call)) => call;
+        Self::Call(None) => "a call that is over";
+        Self::Own(entry) => (entry, None);
+    }
+
+    CallSummary {
+        Self { ask, caller } => (&**ask, *caller);
+    }
+
+    // A call, and its caller.
+    (&Call, Option<User>) {
+        (Call::Command { command, .. }, caller) => By(*caller), Op::Command(command.clone());
+        (Call::Read { read, .. }, caller) => By(*caller), Op::by_handle(*read);
+        (Call::OpenStream { after, .. }, caller) =>
+            By(*caller), "opening of a stream", With(" after place ", *after);
+        (Call::Operate { act, .. }, _) => act;
+    }
+
+    // An entry of the journal, and its caller.
+    (&Entry, Option<User>) {
+        (Entry::Call { command, .. }, caller) => By(*caller), Op::Command(command.clone());
+        (Entry::Implied { user, implied }, _) => (user, implied);
+        (Entry::Operate { act, .. }, _) => act;
+        (Entry::Tick, _) => "an entry that lets time pass";
+        (Entry::Started { .. }, _) => "the entry that the journal begins";
+        (Entry::Resumed { .. }, _) => "the entry that the server is up again";
+        (Entry::Stepped, _) => "the entry that the clock went forward by a step";
+    }
+
+    (&User, &Implied) {
+        (user, Implied::OpenStream) => user, "'s opening of a stream";
+        (user, Implied::CloseStream) => "the entry that ", user, "'s stream closed";
+        (user, Implied::Seen { waiting: None }) => "the entry that ", user, " was heard of";
+        (user, Implied::Seen { waiting }) =>
+            "the entry that ", user, " has waited in a check for ", waiting;
+        (user, Implied::Read { acknowledged, delivered }) =>
+            "the entry that ", user, " acknowledged place ", acknowledged,
+            " and was sent place ", delivered;
+    }
+
+    By {
+        Self(Some(user)) => user, "'s ";
+        Self(None) => "an unregistered client's ";
     }
 }
 
-impl Describe for Unsolicited {
-    fn describe(&self, to: &mut Sentence) {
-        match self {
-            Self::Answer(said) => describe!(to; "a call that was over or never made was ", said),
-            Self::Opening => describe!(to; "a stream was opened for a call that was over"),
-            Self::Page => describe!(to; "events left the server for a reader that was gone"),
-            Self::End(user) => {
-                describe!(to; user, "'s stream should stay open; the server ended it")
-            }
-        }
-    }
-}
-
-/// The position before a page, its end, and whether more follows.
-pub(super) struct PageRange(pub(super) (u64, u64, bool));
-
-impl Describe for PageRange {
-    fn describe(&self, to: &mut Sentence) {
-        let (after, end, more) = self.0;
-        let rest = if more { "more" } else { "nothing" };
-        describe!(to; "what comes after place ", after, " up to place ", end);
-        describe!(to; ", with ", rest, " to follow");
-    }
-}
-
-impl Describe for Due {
-    fn describe(&self, to: &mut Sentence) {
-        match self {
-            Self::Answer(call) => describe!(to; "the answer to ", call),
-            Self::Check { user, after } => {
-                describe!(to; "the answer to ", user, "'s check after place ", after);
-            }
-            Self::Push { user, after } => {
-                describe!(to; "the event after place ", after, " on ", user, "'s stream");
-            }
-            Self::Notice(user) => describe!(to; "a notice on ", user, "'s stream"),
-            Self::Commit(call) => describe!(to; "the commit or the refusal of ", call),
-            Self::Deadline(Deadline::Presence(user)) => {
-                describe!(to; "the change of ", user, "'s presence");
-            }
-            Self::Deadline(Deadline::Lease(room)) => {
-                describe!(to; "the end of the lease of ", room, "'s stick");
-            }
-            Self::Deadline(Deadline::Patience(user)) => {
-                describe!(to; "the end of ", user, "'s patience in the line");
-            }
-            Self::Close(user) => describe!(to; "the entry that ", user, "'s stream closed"),
-            Self::Seen(user) => describe!(to; "the entry that ", user, " was heard of"),
-            Self::Read(user) => describe!(to; "the entry of how far ", user, " has read"),
-            Self::Restart => describe!(to; "the entry that the server is up"),
-            Self::StreamEnd(user) => describe!(to; "the end of ", user, "'s stream"),
-        }
-    }
-}
-
-impl Describe for BatchItem {
-    fn describe(&self, to: &mut Sentence) {
-        match self {
-            Self::Call(Some(call)) => call.describe(to),
-            Self::Call(None) => describe!(to; "a call that is over"),
-            Self::Own(entry) => Written(entry, None).describe(to),
-        }
-    }
-}
-
-impl Describe for CallSummary {
-    fn describe(&self, to: &mut Sentence) {
-        match self.ask.as_ref() {
-            Call::Command { command, .. } => {
-                describe!(to; By(self.caller), Op::Command(command.clone()));
-            }
-            Call::Read { read, .. } => describe!(to; By(self.caller), Op::by_handle(*read)),
-            Call::OpenStream { after: None, .. } => {
-                describe!(to; By(self.caller), "opening of a stream")
-            }
-            Call::OpenStream { after, .. } => {
-                describe!(to; By(self.caller), "opening of a stream after place ", after);
-            }
-            Call::Operate { act, .. } => act.describe(to),
-        }
-    }
-}
-
-/// An entry of the journal, and its caller.
-pub(super) struct Written<'a>(pub(super) &'a Entry, pub(super) Option<User>);
-
-impl Describe for Written<'_> {
-    fn describe(&self, to: &mut Sentence) {
-        let Self(entry, caller) = self;
-        match entry {
-            Entry::Call { command, .. } => {
-                describe!(to; By(*caller), Op::Command(command.clone()));
-            }
-            Entry::Implied { user, implied } => match implied {
-                Implied::OpenStream => describe!(to; user, "'s opening of a stream"),
-                Implied::CloseStream => describe!(to; "the entry that ", user, "'s stream closed"),
-                Implied::Seen { waiting: None } => {
-                    describe!(to; "the entry that ", user, " was heard of");
-                }
-                Implied::Seen { waiting } => {
-                    describe!(to; "the entry that ", user, " has waited in a check for ", waiting);
-                }
-                Implied::Read {
-                    acknowledged,
-                    delivered,
-                } => {
-                    describe!(to; "the entry that ", user, " acknowledged place ", acknowledged);
-                    describe!(to; " and was sent place ", delivered);
-                }
-            },
-            Entry::Operate { act, .. } => act.describe(to),
-            Entry::Tick => describe!(to; "an entry that lets time pass"),
-            Entry::Started { .. } => describe!(to; "the entry that the journal begins"),
-            Entry::Resumed { .. } => describe!(to; "the entry that the server is up again"),
-            Entry::Stepped => describe!(to; "the entry that the clock went forward by a step"),
-        }
-    }
-}
+/// The caller of a call.
+struct By(Option<User>);

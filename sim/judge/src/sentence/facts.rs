@@ -1,229 +1,332 @@
-//! The facts that differences compare: calls, operators' actions, events, gaps and notices.
+//! The facts that differences compare: calls and their outcomes in full, operators' actions, events,
+//! gaps, notices, and the items of the lists that operators read.
 
+use std::sync::Arc;
+
+use chat_types::{Counts, Floor, Report, RoomView};
+use sim_model::listing::{Kept, Listed, ListedParticipant, Measure, Target};
 use sim_model::protocol::{
-    Command, EnterQueue, LostRange, Membership, Notice, NoticeKind, Op, Read, Room, StickLoss,
-    User, Who,
+    Answer, Attendance, Body, Command, Earlier, EnterQueue, Event, LostRange, Member, Membership,
+    Notice, NoticeKind, Op, Read, Refusal, Reply, Response, Room, StickLoss, User, WasWaiting, Who,
 };
 use sim_model::server::{Gap, Operate};
 
-use super::{Describe, Sentence, With, describe};
-use crate::fact::Fact;
-use crate::model::{Body, Event};
+use super::{Describe, Each, Sentence, With, phrases};
+use crate::difference::Fact;
 
-/// The caller of a call.
-pub(super) struct By(pub(super) Option<User>);
+/// What is particular about a call.
+struct Particulars<'a>(&'a Op);
 
-impl Describe for By {
-    fn describe(&self, to: &mut Sentence) {
-        match self.0 {
-            Some(user) => describe!(to; user, "'s "),
-            None => describe!(to; "an unregistered client's "),
-        }
+/// A message that a room keeps, with its content.
+struct KeptMessage<'a>(&'a Event, &'a Body);
+
+/// The result of a look-up.
+struct Found(Option<User>);
+
+phrases! {
+    Op {
+        op => op.verb(), With(" of ", op.text()), With(" of ", op.about()),
+            With(" in ", op.room().flatten()), With(" under epoch ", op.epoch()), Particulars(op);
     }
-}
 
-impl Describe for Op {
-    fn describe(&self, to: &mut Sentence) {
-        describe!(to; self.verb(), With(" of ", self.text()), With(" of ", self.about()));
-        describe!(to; With(" in ", self.room().flatten()), With(" under epoch ", self.epoch()));
-        if let Self::Command(Command::Login { username, room }) = self {
-            describe!(to; " as ", username, " to ", room);
-        } else if let Self::Command(Command::EnterQueue(EnterQueue {
-            display_name,
-            user_id,
-            interests,
-        })) = self
-        {
-            With(" as ", display_name.as_ref()).describe(to);
-            With(" with the public id ", user_id.as_ref()).describe(to);
-            for (index, interest) in interests.iter().enumerate() {
-                describe!(to; if index == 0 { " for " } else { ", " }, interest);
-            }
-        } else if let Self::Command(Command::ReportUser { reason, .. }) = self {
-            describe!(to; " for ", reason);
-        } else if let Self::Command(Command::TakeBreak { kind, excuse }) = self {
-            describe!(to; ": ", kind.name(), With(" for ", excuse.as_ref()));
-        } else if let Self::Read {
-            read: Read::Check {
-                after: Some(after), ..
-            },
-            ..
-        } = self
-        {
-            describe!(to; " after place ", after);
-        }
+    Particulars<'_> {
+        Self(Op::Command(Command::Login { username, room })) => " as ", username, " to ", room;
+        Self(Op::Command(Command::EnterQueue(EnterQueue { display_name, user_id, interests }))) =>
+            With(" as ", display_name.as_ref()), With(" with the public id ", user_id.as_ref()),
+            Each(" for ", ", ", interests);
+        Self(Op::Command(Command::ReportUser { reason, .. })) => " for ", reason;
+        Self(Op::Command(Command::TakeBreak { kind, excuse })) =>
+            ": ", kind.name(), With(" for ", excuse.as_ref());
+        Self(Op::Read { read: Read::Check { after, .. }, .. }) => With(" after place ", *after);
+        Self(_) => "";
     }
-}
 
-impl Describe for Operate {
-    fn describe(&self, to: &mut Sentence) {
-        describe!(to; "an operator's ");
-        match self {
-            Self::Mute { user, .. } => describe!(to; "mute of ", user),
-            Self::Unmute { user } => describe!(to; "unmute of ", user),
-            Self::Kick { user, room, .. } => describe!(to; "kick of ", user, " out of ", room),
-            Self::Close { room, .. } => describe!(to; "close of ", room),
-            Self::BanUser { user, .. } => describe!(to; "ban of ", user),
-            Self::Unban { name } => describe!(to; "unban of ", name),
-            Self::MuteAddress { address, .. } => describe!(to; "mute of address ", address),
-            Self::BanAddress { address, .. } => describe!(to; "ban of address ", address),
-            Self::UnbanAddress { address } => describe!(to; "unban of address ", address),
-        }
+    Operate {
+        act => "an operator's ", Act(act);
     }
-}
 
-impl Describe for Event {
-    fn describe(&self, to: &mut Sentence) {
-        let place = (self.room, self.room_seq.0);
-        if let Body::Message {
-            sender,
-            text,
-            epoch,
-        } = &self.body
-        {
-            describe!(to; "message ", place, " from ", sender.id, ", ", text);
-            With(", under epoch ", *epoch).describe(to);
-        } else {
-            describe!(to; "event ", place, ", ");
-            happened(&self.body, to);
-        }
-        describe!(to; " (at ", self.at, ")");
+    Act<'_> {
+        Self(Operate::Mute { user, .. }) => "mute of ", user;
+        Self(Operate::Unmute { user }) => "unmute of ", user;
+        Self(Operate::Kick { user, room, .. }) => "kick of ", user, " out of ", room;
+        Self(Operate::Close { room, .. }) => "close of ", room;
+        Self(Operate::BanUser { user, .. }) => "ban of ", user;
+        Self(Operate::Unban { name }) => "unban of ", name;
+        Self(Operate::MuteAddress { address, .. }) => "mute of address ", address;
+        Self(Operate::BanAddress { address, .. }) => "ban of address ", address;
+        Self(Operate::UnbanAddress { address }) => "unban of address ", address;
     }
-}
 
-/// Describes an event that is no message.
-fn happened(body: &Body, to: &mut Sentence) {
-    match body {
-        Body::Found(pair) => describe!(to; pair[0].id, " was matched with ", pair[1].id),
-        Body::Message { .. } => {}
-        Body::PartnerDisconnected(reason) => describe!(to; "the chat ended: ", reason.name()),
-        Body::PartnerAway(who) => describe!(to; who.id, " lost its last stream"),
-        Body::PartnerReconnected(who) => describe!(to; who.id, " is connected again"),
-        Body::Joined(who) => describe!(to; who.id, " joined"),
-        Body::Left(who) => describe!(to; who.id, " left"),
-        Body::Away(who) => describe!(to; who.id, " went away"),
-        Body::Back(who) => describe!(to; who.id, " came back"),
-        Body::StickClaimed { user, place } => {
-            describe!(to; user.id, " claimed the stick, place ", place);
-        }
-        Body::StickGranted { user, epoch, lease } => {
-            describe!(to; user.id, " was granted the stick, epoch ", epoch, ", for ", lease);
-        }
-        Body::StickReleased { user, epoch } => {
-            describe!(to; user.id, " released the stick, epoch ", epoch);
-        }
-        Body::StickExpired { user, epoch } => {
-            describe!(to; user.id, " lost the stick, epoch ", epoch, ": the lease ran out");
-        }
-        Body::Muted { user, reason } => {
-            describe!(to; "an operator muted ", user.id, " for ", reason);
-        }
-        Body::Kicked { user, reason } => {
-            describe!(to; "an operator kicked ", user.id, " for ", reason);
-        }
-        Body::Closed { reason } => describe!(to; "an operator closed the room for ", reason),
+    Event {
+        event => if event.body.message().is_some() { "message " } else { "event " },
+            (event.room, event.room_seq.0), event.body, " (at ", event.at, ")";
     }
-}
 
-/// The participants that an event names, as they are shown.
-pub(super) struct Names<'a>(pub(super) &'a Event);
-
-impl Describe for Names<'_> {
-    fn describe(&self, to: &mut Sentence) {
-        for (index, who) in self.0.body.named().iter().enumerate() {
-            describe!(to; if index == 0 { "" } else { " and " }, &**who);
-        }
+    Body {
+        Self::Found(pair) => ", ", pair[0].id, " was matched with ", pair[1].id;
+        Self::Message { sender, text, epoch } =>
+            " from ", sender.id, ", ", text, With(", under epoch ", *epoch);
+        Self::PartnerDisconnected(reason) => ", the chat ended: ", reason.name();
+        Self::PartnerAway(who) => ", ", who.id, " lost its last stream";
+        Self::PartnerReconnected(who) => ", ", who.id, " is connected again";
+        Self::Joined(who) => ", ", who.id, " joined";
+        Self::Left(who) => ", ", who.id, " left";
+        Self::Away(who) => ", ", who.id, " went away";
+        Self::Back(who) => ", ", who.id, " came back";
+        Self::StickClaimed { user, place } => ", ", user.id, " claimed the stick, place ", place;
+        Self::StickGranted { user, epoch, lease } =>
+            ", ", user.id, " was granted the stick, epoch ", epoch, ", for ", lease;
+        Self::StickReleased { user, epoch } =>
+            ", ", user.id, " released the stick, epoch ", epoch;
+        Self::StickExpired { user, epoch } =>
+            ", ", user.id, " lost the stick, epoch ", epoch, ": the lease ran out";
+        Self::Muted { user, reason } => ", an operator muted ", user.id, " for ", reason;
+        Self::Kicked { user, reason } => ", an operator kicked ", user.id, " for ", reason;
+        Self::Closed { reason } => ", an operator closed the room for ", reason;
     }
-}
 
-/// How a participant is shown.
-impl Describe for Who {
-    fn describe(&self, to: &mut Sentence) {
-        describe!(to; self.name, With(" with the public id ", self.chosen_id.as_ref()));
+    // How a participant is shown.
+    Who {
+        who => who.name, With(" with the public id ", who.chosen_id.as_ref());
     }
-}
 
-impl Describe for (Room, Notice) {
-    fn describe(&self, to: &mut Sentence) {
-        let (room, Notice { user, kind, at }) = self;
-        describe!(to; "the notice that ", user.id);
-        match kind {
-            NoticeKind::Typing => describe!(to; " is typing in ", room),
-            NoticeKind::Waiting(span) => describe!(to; " has waited ", span, " in ", room),
-        }
-        describe!(to; " (shown as ", &**user, ", at ", at, ")");
+    (Room, Notice) {
+        (room, Notice { user, kind, at }) =>
+            "the notice that ", user.id, kind, " in ", room, " (shown as ", user, ", at ", at, ")";
     }
-}
 
-impl Describe for Gap {
-    fn describe(&self, to: &mut Sentence) {
-        describe!(to; "a gap from place ", self.from, " to ", self.to);
-        for (index, range) in self.rooms.iter().enumerate() {
-            describe!(to; if index == 0 { " (" } else { "; " }, range);
-        }
-        if self.rooms_omitted {
-            describe!(to; if self.rooms.is_empty() { " (" } else { "; " }, "rooms that are not named");
-        }
-        if self.rooms_omitted || !self.rooms.is_empty() {
-            describe!(to; ")");
-        }
+    NoticeKind {
+        Self::Typing => " is typing";
+        Self::Waiting(span) => " has waited ", span;
     }
-}
 
-impl Describe for LostRange {
-    fn describe(&self, to: &mut Sentence) {
-        describe!(to; "events ", self.from, " to ", self.to, " of ", self.room);
-        if self.messages > 0 {
-            describe!(to; ", messages: ", self.messages);
-        }
-        if let Some(membership) = self.you {
-            describe!(to; match membership {
-                Membership::Matched => ", the reader was matched",
-                Membership::Joined => ", the reader joined",
-                Membership::Left => ", the reader left",
-                Membership::Kicked => ", the reader was kicked",
-            });
-        }
-        if let Some(stick) = self.stick {
-            let (what, epoch) = match stick {
-                StickLoss::Granted(epoch) => (", the reader was granted the stick, epoch ", epoch),
-                StickLoss::Released(epoch) => (", the reader released the stick, epoch ", epoch),
-                StickLoss::Expired(epoch) => (", the reader's lease ran out, epoch ", epoch),
+    Gap {
+        Self { from, to, rooms, rooms_omitted } =>
+            "a gap from place ", from, " to ", to, Each(" (", "; ", rooms),
+            match (rooms.is_empty(), rooms_omitted) {
+                (true, false) => "",
+                (false, false) => ")",
+                (true, true) => " (rooms that are not named)",
+                (false, true) => "; rooms that are not named)",
             };
-            describe!(to; what, epoch);
-        }
-        if self.members_changed {
-            describe!(to; ", others came or went");
-        }
-        if self.stick_changed {
-            describe!(to; ", others' stick changed");
-        }
-        if let Some(reason) = self.ended {
-            describe!(to; ", the chat ended: ", reason.name());
+    }
+
+    LostRange {
+        range => "events ", range.from, " to ", range.to, " of ", range.room,
+            With(", messages: ", (range.messages > 0).then_some(range.messages)),
+            With("", range.you), With("", range.stick),
+            if range.members_changed { ", others came or went" } else { "" },
+            if range.stick_changed { ", others' stick changed" } else { "" },
+            With(", the chat ended: ", range.ended.map(|reason| reason.name()));
+    }
+
+    Membership {
+        Self::Matched => ", the reader was matched";
+        Self::Joined => ", the reader joined";
+        Self::Left => ", the reader left";
+        Self::Kicked => ", the reader was kicked";
+    }
+
+    StickLoss {
+        Self::Granted(epoch) => ", the reader was granted the stick, epoch ", epoch;
+        Self::Released(epoch) => ", the reader released the stick, epoch ", epoch;
+        Self::Expired(epoch) => ", the reader's lease ran out, epoch ", epoch;
+    }
+
+    Fact {
+        Self::Received(reader, seq, event) =>
+            reader, " received ", event, " at place ", seq, " of its inbox";
+        Self::Accepted(sender, room, seq) =>
+            sender, "'s message was accepted as event ", (*room, *seq);
+        Self::Answered(user, verb, outcome) => user, "'s ", verb, " was ", outcome;
+        Self::Vacant(reader, seq) => "place ", seq, " of ", reader, "'s inbox did not arrive";
+        Self::Absent(reader, room, seq) =>
+            reader, ", a member, read past event ", (*room, *seq), " and did not receive it";
+        Self::Rule(rule) => rule;
+    }
+
+    Listed {
+        Self::Totals(counts) => counts;
+        Self::Participant(listed) => listed;
+        Self::Room(listed) => listed;
+        Self::Measure(target, measure) => measure, " of ", target;
+        Self::Report(report) => report;
+        Self::Kept(kept) => kept;
+    }
+
+    Kept {
+        Self::Room { room, last, name } =>
+            room, With(" ", name.as_ref()), ", whose last event is ", last;
+        Self::Member { room, who, since } =>
+            who.id, " (", who, "), a member of ", room, " since ", since;
+        Self::Message(event) => KeptMessage(event, &event.body);
+    }
+
+    KeptMessage<'_> {
+        Self(event, Body::Message { sender, text, epoch }) =>
+            "message ", (event.room, event.room_seq.0), " from ", sender.id, " (", sender, "), ",
+            text, With(", under epoch ", *epoch), " (at ", event.at, ")";
+        Self(event, _) => event;
+    }
+
+    ListedParticipant {
+        Self { view, standings, unread, by_number, by_id, by_name } =>
+            view.who.id, " (", view.who, "), ", view.presence, ", streams: ", view.streams,
+            ", address ", view.address, Each(", in ", " and ", &view.rooms),
+            With(", in the line since ", view.waiting_since),
+            if view.is_muted { ", muted" } else { "" },
+            Each("", "", standings), ", unread events: ", unread,
+            ", found by number as ", Found(*by_number), ", by id as ", Found(*by_id),
+            ", by name as ", Found(*by_name);
+    }
+
+    Attendance {
+        Self::Present => "present";
+        Self::Reconnecting => "reconnecting";
+        Self::Away => "away";
+    }
+
+    Counts {
+        counts => "participants: ", counts.participants,
+            ", of one address: ", counts.of_one_address, ", rooms: ", counts.rooms,
+            ", waiting: ", counts.waiting, With(" since ", counts.first_waits_since),
+            With(", mean wait: ", counts.recent_wait);
+    }
+
+    Floor {
+        floor => if floor.needs_stick { ", with" } else { ", without" }, " need of the stick",
+            With(" at place ", floor.place), " under epoch ", floor.epoch,
+            if floor.has_draft { " with a draft" } else { "" };
+    }
+
+    Found {
+        Self(Some(user)) => user;
+        Self(None) => "nobody";
+    }
+
+    RoomView {
+        room => room.id, " (", room.name, "), members: ", room.members, Holder(room),
+            ", claims: ", room.stick_line, Each(", of ", " and ", &room.next_in_line);
+    }
+
+    Holder<'_> {
+        Self(RoomView { holder: Some((epoch, user)), lease_until: Some(until), .. }) =>
+            ", held by ", user, " under epoch ", epoch, " until ", until;
+        Self(_) => ", free";
+    }
+
+    Target {
+        Self::Name(name) => "the name ", name;
+        Self::Handle(who) => "the handle of ", who.id, " (", who, ")";
+        Self::Address(address) => "address ", address;
+    }
+
+    Measure {
+        Self { is_ban, at, reason } => if *is_ban { "the ban" } else { "the mute" },
+            " (at ", at, ", for ", reason, ")";
+    }
+
+    Report {
+        Self { at, by, about, from, reason } => by, "'s report of ", about,
+            " from address ", from, " for ", reason, " (at ", at, ")";
+    }
+}
+
+/// What an operator did.
+struct Act<'a>(&'a Operate);
+
+/// Who holds the stick of a listed room.
+struct Holder<'a>(&'a RoomView);
+
+impl<T: Describe> Describe for Result<T, Refusal> {
+    fn describe(&self, to: &mut Sentence) {
+        match self {
+            Ok(answer) => answer.describe(to),
+            Err(refusal) => refusal.describe(to),
         }
     }
 }
 
-impl Describe for Fact {
-    fn describe(&self, to: &mut Sentence) {
-        match self {
-            Self::Received(reader, seq, event) => {
-                describe!(to; reader, " received ", event, " at place ", seq, " of its inbox");
-            }
-            Self::Accepted(sender, room, seq) => {
-                describe!(to; sender, "'s message was accepted as event ", (*room, *seq));
-            }
-            Self::Answered(user, verb, outcome) => {
-                describe!(to; user, "'s ", *verb, " was ", outcome)
-            }
-            Self::Vacant(reader, seq) => {
-                describe!(to; "place ", seq, " of ", reader, "'s inbox did not arrive");
-            }
-            Self::Absent(reader, room, seq) => {
-                describe!(to; reader, ", a member, read past event ", (*room, *seq));
-                describe!(to; " and did not receive it");
-            }
-            Self::Rule(rule) => rule.describe(to),
-        }
+/// A message in a room's history, with its content.
+struct PastMessage<'a>(Room, &'a Event, &'a Body);
+
+phrases! {
+    Refusal {
+        refusal => "refused with ", refusal.code,
+            With(", to be tried again after ", refusal.retry_after),
+            With(", with the number ", refusal.number), refusal.earlier;
     }
+
+    Earlier {
+        Self::Unasked => "";
+        Self::None => ", without an earlier attempt";
+        Self::Unknown => ", with an earlier attempt that may have taken effect";
+    }
+
+    Response {
+        Self::Done(reply) => reply;
+        Self::Read(answer) => answer;
+        Self::Streaming => "accepted";
+    }
+
+    Reply {
+        Self::Waiting { user, position, estimated_wait } =>
+            "put in the line as ", user, " at place ", position,
+            With(", with an estimated wait of ", *estimated_wait);
+        Self::Matched { user, room, partner } =>
+            "matched as ", user, " with ", partner.id, " (", partner, ") in ", room;
+        Self::LeftQueue { left: WasWaiting::Yes } => "answered: out of the line";
+        Self::LeftQueue { left: WasWaiting::No } => "answered: was not in the line";
+        Self::LoggedIn { user, room } => "let into ", room, " as ", user;
+        Self::Sent { room, room_seq, at, turns_left } =>
+            "accepted as event ", (*room, room_seq.0), " (at ", at,
+            With(", turns left: ", *turns_left), ")";
+        Self::LeftChat => "answered: out of the room";
+        Self::Stick { room, place: 0, epoch, holder, lease_until } =>
+            "given the stick of ", room, " as ", holder, " under epoch ", epoch,
+            " until ", lease_until;
+        Self::Stick { room, place, epoch, holder, lease_until } =>
+            "put at place ", place, " in line for the stick of ", room, ", which ", holder,
+            " holds under epoch ", epoch, " until ", lease_until;
+        Self::Draft { length, cut, suffix } =>
+            "given a draft of ", length, " characters, with ", cut, " cut",
+            With(", that ends in ", suffix.as_ref());
+        Self::OnBreak { user, stress, boss_alert, flavour, .. } =>
+            "given a break as ", user, ": stress ", stress, ", boss alert ", boss_alert,
+            ", text ", flavour;
+        Self::Done => "accepted";
+        Self::Lifted { found: true } => "answered: a measure is lifted";
+        Self::Lifted { found: false } => "answered: there was nothing to lift";
+    }
+
+    Answer {
+        Self::Page { page, notices } =>
+            "answered up to place ", page.cursor, ", with ", page.unread, " unread",
+            Each(", ", ", ", notices);
+        Self::Members { room, members } =>
+            "answered with the members of ", room, Each(", ", ", ", members);
+        Self::History { room, messages, more } =>
+            "answered with ", Each("", "", &past(*room, messages)),
+            if *more { "and older ones" } else { "and no older ones" };
+        Self::Mood { stress, boss_alert } =>
+            "answered: stress ", stress, ", boss alert ", boss_alert;
+    }
+
+    Member {
+        Self { who, since, presence } =>
+            who.id, " (", who, ", since ", since, ", ", presence, ")";
+    }
+
+    PastMessage<'_> {
+        Self(room, event, Body::Message { sender, text, epoch }) =>
+            "message ", (*room, event.room_seq.0), " from ", sender.id, " (shown as ", sender,
+            ", at ", event.at, With(", under epoch ", *epoch), "), ", text, ", ";
+        Self(_, event, _) => event, ", ";
+    }
+}
+
+fn past(room: Room, messages: &[Arc<Event>]) -> Vec<PastMessage<'_>> {
+    let past = messages.iter();
+    past.map(|event| PastMessage(room, event, &event.body))
+        .collect()
 }

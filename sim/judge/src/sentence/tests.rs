@@ -17,10 +17,10 @@ use sim_model::server::{
 };
 
 use super::Sentence;
+use crate::difference::Fact;
 use crate::difference::{
     BatchItem, CallSummary, Channel, Decision, Difference, Due, EventPosition, Unsolicited,
 };
-use crate::fact::Fact;
 use crate::model::{Body, Deadline, Event, GivenAgain, Numbered};
 
 const ANN: User = User(1);
@@ -119,14 +119,8 @@ fn notice(kind: NoticeKind) -> (Room, Notice) {
 }
 
 fn place(owed: Option<Event>, seen: Option<Event>) -> Difference {
-    Difference::Event(EventPosition {
-        reader: Some(ANN),
-        seq: 9,
-        owed: owed.map(Arc::new),
-        seen,
-        skipped: false,
-        repeated: false,
-    })
+    let owed = owed.map(Arc::new);
+    Difference::Event(EventPosition::alone(ANN, 9, owed, seen))
 }
 
 fn answer(op: Op, owed: Outcome, said: Outcome) -> Difference {
@@ -239,16 +233,11 @@ fn a_sentence_shows_pages_gaps_and_notices() {
 
 #[test]
 fn a_sentence_shows_late_and_mismatched_facts() {
+    let (user, after) = (ANN, 4);
     let dues = [
         Due::Answer(call(push())),
-        Due::Check {
-            user: ANN,
-            after: 4,
-        },
-        Due::Push {
-            user: ANN,
-            after: 4,
-        },
+        Due::Check { user, after },
+        Due::Push { user, after },
         Due::Notice(ANN),
         Due::Commit(Some(call(push()))),
         Due::Deadline(Deadline::Presence(ANN)),
@@ -282,9 +271,7 @@ fn a_sentence_shows_late_and_mismatched_facts() {
         Difference::Redecided {
             position: 6,
             before: declined("muted"),
-            after: Err(Refusal {
-                ..Refusal::with(Code::RoomAmbiguous, 2)
-            }),
+            after: Err(Refusal::with(Code::RoomAmbiguous, 2)),
         },
         Difference::Damaged {
             damage: "record 7 lost".into(),

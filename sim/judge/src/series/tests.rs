@@ -2,10 +2,8 @@ use std::sync::Arc;
 
 use super::*;
 use chat_types::{RoomSeq, Time};
-use sim_model::history::{RequestKey, Retry};
-use sim_model::protocol::{
-    Body, CallId, Command, Earlier, Event, Refusal, Room, User, WasWaiting, Who,
-};
+use sim_model::history::RequestKey;
+use sim_model::protocol::{Body, CallId, Command, Event, Refusal, Room, User, WasWaiting, Who};
 
 fn at(ms: u64) -> Time {
     START + Span::millis(ms)
@@ -21,6 +19,25 @@ fn tell(recorder: &mut SeriesRecorder, ms: u64, agent: u32, what: ClientEvent<'_
     }));
 }
 
+fn called(call: u32, op: &Op, ms: u64) -> ClientEvent<'_> {
+    ClientEvent::Called {
+        call: CallId(call),
+        op,
+        intended: at(ms),
+        key: RequestKey::Own,
+    }
+}
+
+fn answered<'a>(call: u32, op: &'a Op, ms: u64, outcome: &'a Outcome) -> ClientEvent<'a> {
+    ClientEvent::Answered {
+        call: CallId(call),
+        op,
+        called_at: at(ms),
+        intended: at(ms),
+        outcome,
+    }
+}
+
 /// A message of the agent, meant at this instant and accepted and seen `took_ms` later.
 fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_ms: u64) {
     let op = Op::Command(Command::SendMessage {
@@ -28,29 +45,20 @@ fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_m
         text: Arc::from("hello"),
         epoch: None,
     });
-    let call = CallId(u32::try_from(room_seq).unwrap());
-    let intended = at(ms);
-    let called = ClientEvent::Called {
-        call,
-        op: &op,
-        intended,
-        key: RequestKey::Own,
-    };
-    tell(recorder, ms, agent, called);
+    let call = u32::try_from(room_seq).unwrap();
+    tell(recorder, ms, agent, called(call, &op, ms));
     let accepted = Ok(Response::Done(Reply::Sent {
         room: Room(1),
         room_seq: RoomSeq(room_seq),
         at: at(ms),
         turns_left: None,
     }));
-    let answered = ClientEvent::Answered {
-        call,
-        op: &op,
-        called_at: intended,
-        intended,
-        outcome: &accepted,
-    };
-    tell(recorder, ms + took_ms, agent, answered);
+    tell(
+        recorder,
+        ms + took_ms,
+        agent,
+        answered(call, &op, ms, &accepted),
+    );
     let saw = Event {
         room: Room(1),
         room_seq: RoomSeq(room_seq),
@@ -77,16 +85,20 @@ fn counts_and_quantiles_are_those_of_the_records() {
     for n in 0..10 {
         say(&mut recorder, n * 20, 0, n + 1, n + 1);
     }
-    tell(
-        &mut recorder,
-        400,
-        1,
-        ClientEvent::Finished { cut_short: false },
+    let (op, refused) = (
+        Op::Command(Command::LeaveQueue),
+        Err(Refusal::named("muted")),
     );
+    tell(&mut recorder, 300, 0, called(99, &op, 300));
+    tell(&mut recorder, 300, 0, answered(99, &op, 300, &refused));
+    let finished = ClientEvent::Finished { cut_short: false };
+    tell(&mut recorder, 400, 1, finished);
     let series = recorder.series();
     assert_eq!(series.bucket_ms, 10.0);
     assert_eq!(series.messages_offered.iter().sum::<u64>(), 10);
     assert_eq!(series.messages_accepted.iter().sum::<u64>(), 10);
+    assert_eq!(series.calls_answered.iter().sum::<u64>(), 11);
+    assert_eq!(series.refused.iter().sum::<u64>(), 1);
     assert_eq!(series.arrived.iter().sum::<u64>(), 2);
     assert_eq!(series.present.last(), Some(&1));
     let measured = series.measured["message_latency"].iter().flatten();
@@ -122,116 +134,50 @@ fn a_long_run_has_no_more_buckets_and_points_than_a_short_one() {
 }
 
 #[test]
-fn a_refusal_counts_unless_an_earlier_attempt_may_have_been_accepted() {
-    let mut recorder = SeriesRecorder::new(7, &[]);
-    let op = Op::Command(Command::LeaveQueue);
-    let refused = Err(Refusal {
-        code: "overloaded",
-        retry_after: None,
-        earlier: Earlier::Unasked,
-        number: None,
-    });
-    for (call, is_retried) in [(1, false), (2, true)] {
-        let call = CallId(call);
-        let called = ClientEvent::Called {
-            call,
-            op: &op,
-            intended: at(0),
-            key: RequestKey::Own,
-        };
-        tell(&mut recorder, 0, 0, called);
-        if is_retried {
-            let (op, why) = (&op, Retry::Silence);
-            tell(&mut recorder, 1, 0, ClientEvent::Retried { call, op, why });
-        }
-        let answered = ClientEvent::Answered {
-            call,
-            op: &op,
-            called_at: at(0),
-            intended: at(0),
-            outcome: &refused,
-        };
-        tell(&mut recorder, 2, 0, answered);
-    }
-    let series = recorder.series();
-    assert_eq!(series.refused.iter().sum::<u64>(), 1);
-    assert_eq!(series.calls_answered.iter().sum::<u64>(), 2);
-}
-
-#[test]
 fn the_line_holds_those_who_wait() {
     let mut recorder = SeriesRecorder::new(7, &[]);
     let op = Op::Command(Command::LeaveQueue);
-    for (ms, agent, answer) in [
-        (
-            1,
-            0,
-            Response::Done(Reply::Waiting {
-                user: User(0),
-                position: 1,
-                estimated_wait: None,
-            }),
-        ),
-        (
-            12,
-            1,
-            Response::Done(Reply::Waiting {
-                user: User(1),
-                position: 2,
-                estimated_wait: None,
-            }),
-        ),
-        (
-            25,
-            0,
-            Response::Done(Reply::LeftQueue {
-                left: WasWaiting::Yes,
-            }),
-        ),
+    let waiting = |user| Reply::Waiting {
+        user: User(user),
+        position: 1,
+        estimated_wait: None,
+    };
+    let left = WasWaiting::Yes;
+    for (ms, agent, reply) in [
+        (1, 0, waiting(0)),
+        (12, 1, waiting(1)),
+        (25, 0, Reply::LeftQueue { left }),
     ] {
-        let outcome = Ok(answer);
-        let answered = ClientEvent::Answered {
-            call: CallId(0),
-            op: &op,
-            called_at: at(0),
-            intended: at(0),
-            outcome: &outcome,
-        };
-        tell(&mut recorder, ms, agent, answered);
+        let outcome = Ok(Response::Done(reply));
+        tell(&mut recorder, ms, agent, answered(0, &op, 0, &outcome));
     }
     tell(&mut recorder, 35, 1, ClientEvent::Vanished);
     assert_eq!(recorder.series().in_line, [1, 2, 1, 0]);
 }
 
 #[test]
-fn a_refused_start_lasts_until_the_next_start_or_the_end() {
-    let mut recorder = SeriesRecorder::new(7, &[]);
+fn a_refused_start_and_a_fault_of_the_nemesis_last_until_they_are_mended_or_to_the_end() {
     let refused = |ms| WorldRecord::StartRefused {
         at: at(ms),
         why: "a hole",
     };
-    recorder.observe_world(&refused(100));
-    recorder.observe_world(&WorldRecord::Restarted { at: at(350) });
-    recorder.observe_world(&WorldRecord::Restarted { at: at(400) });
-    recorder.observe_world(&refused(900));
-    recorder.observe_world(&WorldRecord::Ended { at: at(1_000) });
-    let starts = recorder.series().faults;
-    let times: Vec<(f64, f64)> = starts.iter().map(|one| (one.at_ms, one.for_ms)).collect();
-    assert_eq!(times, [(100.0, 250.0), (900.0, 100.0)]);
-    assert!(starts.iter().all(|one| one.words.ends_with("a hole")));
-}
-
-#[test]
-fn a_fault_of_the_nemesis_lasts_until_it_is_mended_or_to_the_end() {
-    let mut recorder = SeriesRecorder::new(7, &[]);
     let made = |ms, name| WorldRecord::FaultMade { at: at(ms), name };
     let mended = |ms, name| WorldRecord::FaultMended { at: at(ms), name };
-    recorder.observe_world(&made(100, "cut"));
-    recorder.observe_world(&made(200, "slow"));
-    recorder.observe_world(&mended(300, "cut"));
-    recorder.observe_world(&made(400, "cut"));
-    recorder.observe_world(&mended(450, "cut"));
-    recorder.observe_world(&WorldRecord::Ended { at: at(1_000) });
+    let mut recorder = SeriesRecorder::new(7, &[]);
+    for record in [
+        refused(100),
+        made(150, "cut"),
+        made(200, "slow"),
+        mended(300, "cut"),
+        WorldRecord::Restarted { at: at(350) },
+        WorldRecord::Restarted { at: at(400) },
+        made(420, "cut"),
+        mended(450, "cut"),
+        refused(900),
+        WorldRecord::Ended { at: at(1_000) },
+    ] {
+        recorder.observe_world(&record);
+    }
     let faults = recorder.series().faults;
     let shown: Vec<_> = faults
         .iter()
@@ -240,9 +186,12 @@ fn a_fault_of_the_nemesis_lasts_until_it_is_mended_or_to_the_end() {
     assert_eq!(
         shown,
         [
-            ("cut", 100.0, 200.0),
+            (START_REFUSED, 100.0, 250.0),
+            ("cut", 150.0, 150.0),
             ("slow", 200.0, 800.0),
-            ("cut", 400.0, 50.0)
+            ("cut", 420.0, 30.0),
+            (START_REFUSED, 900.0, 100.0)
         ]
     );
+    assert!(faults[0].words.ends_with("a hole"));
 }

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use chat_types::Time;
 use sim_model::protocol::{InboxEvent, Room, User};
 
-use super::observations::{Observations, ObservedEvent};
-use super::report_contradiction;
-use crate::fact::Fact;
+use super::Witness;
+use super::observations::ObservedEvent;
+use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::{Body, Event};
 
@@ -34,7 +34,7 @@ impl Arrival<'_> {
     }
 
     /// Compares it with earlier arrivals, and adds it.
-    pub(super) fn compare(&self, observations: &mut Observations, findings: &mut Findings) {
+    pub(super) fn compare(&self, observations: &mut Witness, findings: &mut Findings) {
         let (at, reader, seq) = (self.at, self.reader, self.seq);
         let participant = observations.participants.entry(reader).or_default();
         let (place, known) = (self.event.place(), participant.inbox.get(&seq).copied());
@@ -51,28 +51,25 @@ impl Arrival<'_> {
         findings.exercise(Property::NoDuplicates, u64::from(known.is_some()));
         if let Some(first) = known
             .filter(|known| *known != place)
-            .and_then(|known| observations.seen(known))
+            .and_then(|known| observations.rooms.get(&known))
         {
             let first = Fact::Received(reader, seq, first.event.clone());
             let now = Fact::Received(reader, seq, event);
-            report_contradiction(findings, Property::NoDuplicates, at, [first, now]);
-        } else if let Some(first) = observations.seen(place) {
+            findings.contradict(Property::NoDuplicates, at, [first, now]);
+        } else if let Some(first) = observations.rooms.get(&place) {
             findings.exercise(Property::RoomOrder, 1);
             if !is_same(first, reader, &event) {
                 let now = Fact::Received(reader, seq, event);
-                report_contradiction(findings, Property::RoomOrder, at, [first.fact(), now]);
+                findings.contradict(Property::RoomOrder, at, [first.fact(), now]);
             }
         } else {
-            let of_room = observations.rooms.entry(place.0).or_default();
-            of_room.insert(
-                place.1,
-                ObservedEvent {
-                    event,
-                    reader,
-                    seq,
-                    at,
-                },
-            );
+            let seen = ObservedEvent {
+                event,
+                reader,
+                seq,
+                at,
+            };
+            observations.rooms.insert(place, seen);
         }
     }
 }
@@ -89,28 +86,26 @@ fn is_same(first: &ObservedEvent, reader: User, received: &Event) -> bool {
 }
 
 /// Judges the order of the rooms' positions in every inbox, and of each room's timestamps.
-pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     for reader in observations.participants.keys() {
         ascend(observations, *reader, findings);
     }
-    for of_room in observations.rooms.values() {
-        // Without a timestamp, the instant of the arrival is used.
-        let stamped = of_room.values().filter(|seen| seen.event.at != seen.at);
-        for (before, seen) in stamped.clone().zip(stamped.skip(1)) {
-            findings.exercise(Property::RoomOrder, 1);
-            if seen.event.at < before.event.at {
-                report_contradiction(
-                    findings,
-                    Property::RoomOrder,
-                    seen.at,
-                    [before.fact(), seen.fact()],
-                );
-            }
+    // Without a timestamp, the instant of the arrival is used.
+    let all = observations.rooms.iter();
+    let stamped = all.filter(|(_, seen)| seen.event.at != seen.at);
+    for ((one, before), (other, seen)) in stamped.clone().zip(stamped.skip(1)) {
+        if one.0 != other.0 {
+            continue;
+        }
+        findings.exercise(Property::RoomOrder, 1);
+        if seen.event.at < before.event.at {
+            let facts = [before.fact(), seen.fact()];
+            findings.contradict(Property::RoomOrder, seen.at, facts);
         }
     }
 }
 
-fn ascend(observations: &Observations, reader: User, findings: &mut Findings) {
+fn ascend(observations: &Witness, reader: User, findings: &mut Findings) {
     let mut last: BTreeMap<Room, (u64, u64)> = BTreeMap::new();
     for (seq, place) in &observations.participants[&reader].inbox {
         let Some((before, before_seq)) = last.insert(place.0, (place.1, *seq)) else {
@@ -126,8 +121,8 @@ fn ascend(observations: &Observations, reader: User, findings: &mut Findings) {
         let facts = observations
             .received(reader, before_seq)
             .zip(observations.received(reader, *seq));
-        if let (Some((one, other)), Some(seen)) = (facts, observations.seen(*place)) {
-            report_contradiction(findings, property, seen.at, [one, other]);
+        if let (Some((one, other)), Some(seen)) = (facts, observations.rooms.get(place)) {
+            findings.contradict(property, seen.at, [one, other]);
         }
     }
 }

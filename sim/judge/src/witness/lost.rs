@@ -11,9 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use chat_types::Time;
 use sim_model::protocol::{Room, User};
 
-use super::observations::Observations;
-use super::report_contradiction;
-use crate::fact::Fact;
+use super::Witness;
+use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::Body;
 
@@ -23,20 +22,16 @@ const LOST: Property = Property::NoLostMessages;
 type Messages = BTreeMap<(Room, u64), (User, Time, Fact)>;
 
 /// Compares every known message with the inboxes of all members.
-pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     let messages = messages(observations);
     let mut compared = BTreeSet::new();
     for (reader, participant) in &observations.participants {
         let mut views: BTreeMap<Room, ReaderView> = BTreeMap::new();
         for (seq, (room, room_seq)) in &participant.inbox {
             let view = views.entry(*room).or_default();
-            let what = observations
-                .seen((*room, *room_seq))
-                .map(|seen| &seen.event.body);
-            view.events.insert(
-                *room_seq,
-                what.and_then(|what| membership_change(what, *reader)),
-            );
+            let seen = observations.rooms.get(&(*room, *room_seq));
+            let is_member = seen.and_then(|seen| is_member_after(&seen.event.body, *reader));
+            view.events.insert(*room_seq, is_member);
             if *seq <= participant.complete {
                 view.reached = view.reached.max(*room_seq);
             }
@@ -51,7 +46,7 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
                 let is_read = participant.drained.is_some_and(|at| at > *known_at);
                 if view.events.contains_key(&place.1) {
                     findings.exercise(LOST, 1);
-                } else if participant.has_gaps()
+                } else if !participant.gaps.is_empty()
                     || !(view.reached > place.1 || is_read)
                     || !observations.participants.contains_key(sender)
                     || observations.blocks.contains(&(*sender, *reader))
@@ -60,7 +55,7 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
                     findings.leave_unjudged(LOST, 1);
                 } else {
                     let absent = Fact::Absent(*reader, room, place.1);
-                    report_contradiction(findings, LOST, *known_at, [fact.clone(), absent]);
+                    findings.contradict(LOST, *known_at, [fact.clone(), absent]);
                 }
             }
         }
@@ -74,21 +69,16 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
     findings.leave_unjudged(LOST, unknown as u64);
 }
 
-fn messages(observations: &Observations) -> Messages {
+fn messages(observations: &Witness) -> Messages {
     let mut messages = Messages::new();
-    for (room, of_room) in &observations.rooms {
-        for (room_seq, seen) in of_room {
-            if let Some((sender, _)) = seen.message() {
-                messages.insert((*room, *room_seq), (sender, seen.at, seen.fact()));
-            }
+    for (place, seen) in &observations.rooms {
+        if let Some((sender, _)) = seen.message() {
+            messages.insert(*place, (sender, seen.at, seen.fact()));
         }
     }
-    for (room, of_room) in &observations.accepted {
-        for (room_seq, accepted) in of_room {
-            let fact = accepted.fact(*room, *room_seq);
-            let message = (accepted.sender, accepted.at, fact);
-            messages.entry((*room, *room_seq)).or_insert(message);
-        }
+    for (place, accepted) in &observations.accepted {
+        let message = (accepted.sender, accepted.at, accepted.fact(*place));
+        messages.entry(*place).or_insert(message);
     }
     messages
 }
@@ -96,27 +86,18 @@ fn messages(observations: &Observations) -> Messages {
 /// One room, as seen in one reader's inbox.
 #[derive(Default)]
 struct ReaderView {
-    /// By position of the room: how the event changes the reader's membership.
-    events: BTreeMap<u64, Option<MembershipChange>>,
+    /// By position of the room: whether the reader is a member from the event on, if it changes that.
+    events: BTreeMap<u64, Option<bool>>,
     /// The last position within the complete part of the inbox.
     reached: u64,
-}
-
-/// A change of the reader's membership in the room.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum MembershipChange {
-    Begins,
-    Ends,
 }
 
 impl ReaderView {
     /// Whether the reader was a member at this position, as far as known, or received its event.
     fn is_owed(&self, room_seq: u64) -> bool {
-        let before = self.events.range(..room_seq).rev();
-        let membership_change = before
-            .filter_map(|(_, membership_change)| *membership_change)
-            .next();
-        membership_change == Some(MembershipChange::Begins) || self.events.contains_key(&room_seq)
+        let mut before = self.events.range(..room_seq).rev();
+        let is_member = before.find_map(|(_, is_member)| *is_member);
+        is_member == Some(true) || self.events.contains_key(&room_seq)
     }
 }
 
@@ -124,13 +105,13 @@ impl ReaderView {
     clippy::wildcard_enum_match_arm,
     reason = "no other event changes who is a member"
 )]
-fn membership_change(what: &Body, reader: User) -> Option<MembershipChange> {
-    let (who, change) = match what {
-        Body::Found(_) => return Some(MembershipChange::Begins),
-        Body::PartnerDisconnected(_) | Body::Closed { .. } => return Some(MembershipChange::Ends),
-        Body::Joined(who) => (who, MembershipChange::Begins),
-        Body::Left(who) | Body::Kicked { user: who, .. } => (who, MembershipChange::Ends),
+fn is_member_after(what: &Body, reader: User) -> Option<bool> {
+    let (who, is_member) = match what {
+        Body::Found(_) => return Some(true),
+        Body::PartnerDisconnected(_) | Body::Closed { .. } => return Some(false),
+        Body::Joined(who) => (who, true),
+        Body::Left(who) | Body::Kicked { user: who, .. } => (who, false),
         _ => return None,
     };
-    (who.id == reader).then_some(change)
+    (who.id == reader).then_some(is_member)
 }

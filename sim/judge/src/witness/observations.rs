@@ -10,18 +10,18 @@ use sim_model::protocol::{
     Agent, CallId, Command, Op, OpKind, Outcome, Reply, Response, Room, User,
 };
 
-use crate::fact::Fact;
+use crate::difference::Fact;
 use crate::model::Event;
 
-/// The facts that rules compare at the end of a run.
+/// Judges one run by what its clients did and observed: the facts that rules compare at its end.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Observations {
+pub(crate) struct Witness {
     /// The participants whose clients are observed. All others are strangers.
     pub(super) participants: BTreeMap<User, Client>,
     /// Each room's events by position, as far as a client received them.
-    pub(super) rooms: BTreeMap<Room, BTreeMap<u64, ObservedEvent>>,
+    pub(super) rooms: BTreeMap<(Room, u64), ObservedEvent>,
     /// Each room's positions from the answers to sends and pushes.
-    pub(super) accepted: BTreeMap<Room, BTreeMap<u64, Accepted>>,
+    pub(super) accepted: BTreeMap<(Room, u64), Accepted>,
     /// All calls with a text, by that text.
     pub(super) texts: BTreeMap<Arc<str>, Vec<TextCall>>,
     /// Attempted blocks, whatever their answers.
@@ -47,7 +47,7 @@ pub(super) struct Client {
     /// The events of its inbox: the room, and the position there.
     pub(super) inbox: BTreeMap<u64, (Room, u64)>,
     /// The first and the last position of each gap.
-    gaps: BTreeSet<(u64, u64)>,
+    pub(super) gaps: BTreeSet<(u64, u64)>,
     /// All positions up to this one arrived, as events or in gaps.
     pub(super) complete: u64,
     /// When the latest check that found nothing after `complete` was sent.
@@ -96,16 +96,12 @@ impl ObservedEvent {
 }
 
 impl Accepted {
-    pub(super) const fn fact(&self, room: Room, room_seq: u64) -> Fact {
+    pub(super) const fn fact(&self, (room, room_seq): (Room, u64)) -> Fact {
         Fact::Accepted(self.sender, room, room_seq)
     }
 }
 
 impl Client {
-    pub(super) fn has_gaps(&self) -> bool {
-        !self.gaps.is_empty()
-    }
-
     /// An event or a gap arrived.
     pub(super) fn receive(&mut self, (from, to): (u64, u64), place: Option<(Room, u64)>) {
         match place {
@@ -151,8 +147,9 @@ impl TextCall {
     }
 }
 
-impl Observations {
-    pub(super) fn new(plan: &Plan) -> Self {
+impl Witness {
+    /// A witness without any records.
+    pub(crate) fn new(plan: &Plan) -> Self {
         let reuses = |step: &ScriptStep| step.leave_out.contains(&Argument::FreshKey);
         // A stray call sometimes has the key of the call before.
         let strays = |persona: &Arc<Persona>| persona.habits.stray != Ratio::NEVER;
@@ -235,26 +232,16 @@ impl Observations {
         }
         if let Ok(Response::Done(Reply::Sent { room, room_seq, .. })) = *outcome {
             let (sender, text) = (user, open.map(|(text, _)| text));
-            let of_room = self.accepted.entry(room).or_default();
-            of_room
-                .entry(room_seq.0)
-                .or_insert(Accepted { sender, text, at });
+            let accepted = self.accepted.entry((room, room_seq.0));
+            accepted.or_insert(Accepted { sender, text, at });
         }
-    }
-
-    /// The event at this position, if a client received it.
-    pub(super) fn seen(&self, (room, room_seq): (Room, u64)) -> Option<&ObservedEvent> {
-        self.rooms.get(&room)?.get(&room_seq)
     }
 
     /// The event that this reader received at this position of its inbox.
     pub(super) fn received(&self, reader: User, seq: u64) -> Option<Fact> {
         let place = self.participants.get(&reader)?.inbox.get(&seq)?;
-        Some(Fact::Received(
-            reader,
-            seq,
-            self.seen(*place)?.event.clone(),
-        ))
+        let event = self.rooms.get(place)?.event.clone();
+        Some(Fact::Received(reader, seq, event))
     }
 
     /// Whether every key of the client belongs to one call only, and the server still remembers it.

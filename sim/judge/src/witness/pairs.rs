@@ -6,9 +6,9 @@ use std::ops::Bound;
 
 use sim_model::protocol::{Room, User};
 
-use super::observations::{Observations, ObservedEvent};
-use super::report_contradiction;
-use crate::fact::Fact;
+use super::Witness;
+use super::observations::ObservedEvent;
+use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::Body;
 
@@ -16,23 +16,21 @@ const MATCH: Property = Property::SingleMatch;
 const LIFE: Property = Property::RoomLifecycle;
 
 /// Compares the known facts about every pair room.
-pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     for reader in observations.participants.keys() {
         one_after_another(observations, *reader, findings);
     }
-    for (room, of_room) in &observations.rooms {
-        for seen in of_room.values() {
-            first_and_last(observations, *room, seen, findings);
-        }
+    for (place, seen) in &observations.rooms {
+        first_and_last(observations, *place, seen, findings);
     }
 }
 
 /// Walks through one inbox: whether the previous room was over at each new match.
-fn one_after_another(observations: &Observations, reader: User, findings: &mut Findings) {
+fn one_after_another(observations: &Witness, reader: User, findings: &mut Findings) {
     let participant = &observations.participants[&reader];
     let (mut current, mut last): (Option<(Room, User, u64)>, u64) = (None, 0);
     for (seq, place) in &participant.inbox {
-        let Some(seen) = observations.seen(*place) else {
+        let Some(seen) = observations.rooms.get(place) else {
             continue;
         };
         let is_over = matches!(seen.event.body, Body::PartnerDisconnected(_));
@@ -52,7 +50,7 @@ fn one_after_another(observations: &Observations, reader: User, findings: &mut F
             received(*seq).filter(|_| pair[0] == pair[1] || !pair.contains(&reader))
         {
             let rule = Fact::Rule("a pair is two participants, and the reader is one of them");
-            report_contradiction(findings, MATCH, seen.at, [rule, found]);
+            findings.contradict(MATCH, seen.at, [rule, found]);
         }
         if let Some((room, partner, before)) = current {
             // A participant that ends a room by its own call receives no event about it.
@@ -61,7 +59,7 @@ fn one_after_another(observations: &Observations, reader: User, findings: &mut F
             {
                 findings.leave_unjudged(MATCH, 1);
             } else if let Some((one, other)) = received(before).zip(received(*seq)) {
-                report_contradiction(findings, MATCH, seen.at, [one, other]);
+                findings.contradict(MATCH, seen.at, [one, other]);
             }
         }
         let partner = pair.into_iter().find(|one| *one != reader);
@@ -70,41 +68,30 @@ fn one_after_another(observations: &Observations, reader: User, findings: &mut F
 }
 
 fn first_and_last(
-    observations: &Observations,
-    room: Room,
+    observations: &Witness,
+    (room, place): (Room, u64),
     seen: &ObservedEvent,
     findings: &mut Findings,
 ) {
-    let place = seen.event.room_seq.0;
     if matches!(seen.event.body, Body::Found(_)) {
         findings.exercise(LIFE, 1);
         if place != 1 {
             let rule = Fact::Rule("a pair room begins with chatroom.found");
-            report_contradiction(findings, LIFE, seen.at, [rule, seen.fact()]);
+            findings.contradict(LIFE, seen.at, [rule, seen.fact()]);
         }
     }
     if !matches!(seen.event.body, Body::PartnerDisconnected(_)) {
         return;
     }
     findings.exercise(LIFE, 1);
-    let behind = (Bound::Excluded(place), Bound::Unbounded);
-    let seen_later = observations
-        .rooms
-        .get(&room)
-        .and_then(|all| all.range(behind).next());
-    if let Some((_, later)) = seen_later {
-        report_contradiction(findings, LIFE, later.at, [seen.fact(), later.fact()]);
+    let behind = (
+        Bound::Excluded((room, place)),
+        Bound::Included((room, u64::MAX)),
+    );
+    if let Some((_, later)) = observations.rooms.range(behind).next() {
+        findings.contradict(LIFE, later.at, [seen.fact(), later.fact()]);
     }
-    let accepted = observations
-        .accepted
-        .get(&room)
-        .and_then(|all| all.range(behind).next());
-    if let Some((room_seq, later)) = accepted {
-        report_contradiction(
-            findings,
-            LIFE,
-            later.at,
-            [seen.fact(), later.fact(room, *room_seq)],
-        );
+    if let Some((place, later)) = observations.accepted.range(behind).next() {
+        findings.contradict(LIFE, later.at, [seen.fact(), later.fact(*place)]);
     }
 }

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use sim_model::protocol::User;
 
-use super::observations::{Observations, ObservedEvent, TextCall};
-use super::report_contradiction;
-use crate::fact::Fact;
+use super::Witness;
+use super::observations::{ObservedEvent, TextCall};
+use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 
 /// Compares every received message with the calls that have texts.
-pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     let mut places: BTreeMap<&Arc<str>, Vec<&ObservedEvent>> = BTreeMap::new();
-    for seen in observations.rooms.values().flat_map(BTreeMap::values) {
+    for seen in observations.rooms.values() {
         if let Some((sender, text)) = seen.message() {
             places.entry(text).or_default().push(seen);
             if !is_phantom(observations, seen, (sender, text), findings) {
@@ -34,22 +34,17 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
         }
         findings.exercise(Property::NoDuplicates, 1);
         if let [one, other, ..] = seen[..] {
-            report_contradiction(
-                findings,
-                Property::NoDuplicates,
-                other.at,
-                [one.fact(), other.fact()],
-            );
+            findings.contradict(Property::NoDuplicates, other.at, [one.fact(), other.fact()]);
         }
     }
     for (reader, participant) in &observations.participants {
         for (seq, place) in &participant.inbox {
-            let seen = observations.seen(*place);
+            let seen = observations.rooms.get(place);
             let own =
                 seen.filter(|seen| seen.message().is_some_and(|(sender, _)| sender == *reader));
             if let (Some(seen), Some(received)) = (own, observations.received(*reader, *seq)) {
                 let rule = Fact::Rule("a message is in no inbox of its sender");
-                report_contradiction(findings, Property::NoPhantoms, seen.at, [received, rule]);
+                findings.contradict(Property::NoPhantoms, seen.at, [received, rule]);
             }
         }
     }
@@ -57,7 +52,7 @@ pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
 
 /// Whether all messages with the text must be one effect of this call: the call has a key, and
 /// neither a stranger nor a push can have sent the text.
-fn is_once(observations: &Observations, call: &TextCall, seen: &[&ObservedEvent]) -> bool {
+fn is_once(observations: &Witness, call: &TextCall, seen: &[&ObservedEvent]) -> bool {
     let is_own = |seen: &&ObservedEvent| {
         let participant = call
             .user
@@ -70,7 +65,7 @@ fn is_once(observations: &Observations, call: &TextCall, seen: &[&ObservedEvent]
 }
 
 fn is_phantom(
-    observations: &Observations,
+    observations: &Witness,
     seen: &ObservedEvent,
     (sender, text): (User, &Arc<str>),
     findings: &mut Findings,
@@ -83,12 +78,8 @@ fn is_phantom(
     let is_refused = |call: &&TextCall| {
         call.is_keyed && call.is_refused() && observations.remembers_keys(call.agent)
     };
-    let mut calls = observations
-        .texts
-        .get(text)
-        .into_iter()
-        .flatten()
-        .filter(is_here);
+    let of_text = observations.texts.get(text).into_iter().flatten();
+    let mut calls = of_text.filter(is_here);
     let refused = calls.clone().find(is_refused);
     if calls.any(|call| !is_refused(&call)) {
         findings.exercise(Property::NoPhantoms, 1);
@@ -103,28 +94,24 @@ fn is_phantom(
     let outcome = refused.and_then(|call| call.outcome.clone());
     let unsaid = Fact::Rule("no call of the sender says that");
     let said = outcome.map_or(unsaid, |outcome| Fact::Answered(sender, "send", outcome));
-    report_contradiction(findings, Property::NoPhantoms, seen.at, [seen.fact(), said]);
+    findings.contradict(Property::NoPhantoms, seen.at, [seen.fact(), said]);
     true
 }
 
 fn compare_with_answer(
-    observations: &Observations,
+    observations: &Witness,
     seen: &ObservedEvent,
     (sender, text): (User, &Arc<str>),
     findings: &mut Findings,
 ) {
-    let (room, room_seq) = (seen.event.room, seen.event.room_seq.0);
-    let Some(accepted) = observations
-        .accepted
-        .get(&room)
-        .and_then(|all| all.get(&room_seq))
-    else {
+    let place = (seen.event.room, seen.event.room_seq.0);
+    let Some(accepted) = observations.accepted.get(&place) else {
         return;
     };
     findings.exercise(Property::RoomOrder, 1);
     let is_same = accepted.text.as_ref().is_none_or(|said| said == text);
     if accepted.sender != sender || !is_same {
-        let facts = [accepted.fact(room, room_seq), seen.fact()];
-        report_contradiction(findings, Property::RoomOrder, seen.at, facts);
+        let facts = [accepted.fact(place), seen.fact()];
+        findings.contradict(Property::RoomOrder, seen.at, facts);
     }
 }

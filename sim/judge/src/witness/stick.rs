@@ -6,13 +6,13 @@
 //! After a position that no client knows, the holder is unknown until the next grant. The queue of
 //! claims stays unknown, except for claims that are observed later.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use sim_model::protocol::{Room, User};
 
-use super::observations::{Observations, ObservedEvent};
-use super::report_contradiction;
-use crate::fact::Fact;
+use super::Witness;
+use super::observations::ObservedEvent;
+use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::Body;
 
@@ -23,23 +23,21 @@ const ORDER: Property = Property::StickOrder;
 const LOST_LIFE: u64 = 1_000_000;
 
 /// Walks through the events of every room with a stick.
-pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
-    for (room, of_room) in &observations.rooms {
-        let uses_stick = |seen: &ObservedEvent| is_of_stick(&seen.event.body);
-        if of_room.values().any(uses_stick) {
-            let seen = of_room.keys().copied();
-            let accepted = observations
-                .accepted
-                .get(room)
-                .into_iter()
-                .flat_map(BTreeMap::keys);
-            let mut places: Vec<u64> = seen.chain(accepted.copied()).collect();
-            places.sort_unstable();
-            places.dedup();
-            let mut walk = StickReplay::new(observations, *room);
-            for room_seq in places {
-                walk.step(room_seq, findings);
-            }
+pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
+    let with_stick = observations.rooms.iter();
+    let with_stick = with_stick.filter(|(_, seen)| is_of_stick(&seen.event.body));
+    let rooms: BTreeSet<Room> = with_stick.map(|((room, _), _)| *room).collect();
+    for room in rooms {
+        let whole = (room, 0)..=(room, u64::MAX);
+        let seen = observations
+            .rooms
+            .range(whole.clone())
+            .map(|(place, _)| place.1);
+        let accepted = observations.accepted.range(whole).map(|(place, _)| place.1);
+        let places: BTreeSet<u64> = seen.chain(accepted).collect();
+        let mut walk = StickReplay::new(observations, room);
+        for room_seq in places {
+            walk.step(room_seq, findings);
         }
     }
 }
@@ -59,7 +57,7 @@ const fn is_of_stick(what: &Body) -> bool {
 type Holder = Option<(User, u64)>;
 
 struct StickReplay<'a> {
-    observations: &'a Observations,
+    observations: &'a Witness,
     room: Room,
     /// The previous position.
     last: u64,
@@ -77,7 +75,7 @@ struct StickReplay<'a> {
 }
 
 impl<'a> StickReplay<'a> {
-    const fn new(observations: &'a Observations, room: Room) -> Self {
+    const fn new(observations: &'a Witness, room: Room) -> Self {
         Self {
             observations,
             room,
@@ -107,7 +105,8 @@ impl<'a> StickReplay<'a> {
         }
         self.last = room_seq;
         let push = self.push.take();
-        if let Some(seen) = self.observations.seen((self.room, room_seq)) {
+        let place = (self.room, room_seq);
+        if let Some(seen) = self.observations.rooms.get(&place) {
             if let Some((push, release)) = push {
                 findings.exercise(HELD, 1);
                 let released = match &seen.event.body {
@@ -115,19 +114,17 @@ impl<'a> StickReplay<'a> {
                     _ => None,
                 };
                 if released != release {
-                    report_contradiction(findings, HELD, seen.at, [push, seen.fact()]);
+                    findings.contradict(HELD, seen.at, [push, seen.fact()]);
                 }
             }
             self.see(seen, findings);
         }
-        let of_room = self.observations.accepted.get(&self.room);
-        if let Some(push) = of_room
-            .and_then(|all| all.get(&room_seq))
-            .filter(|one| one.text.is_none())
+        let accepted = self.observations.accepted.get(&place);
+        if let Some(push) = accepted.filter(|one| one.text.is_none())
             && let Some(holder @ Some((user, _))) = self.holder
             && push.sender == user
         {
-            self.push = Some((push.fact(self.room, room_seq), holder));
+            self.push = Some((push.fact(place), holder));
         }
     }
 
@@ -173,7 +170,7 @@ impl<'a> StickReplay<'a> {
             Some(false) => {
                 let none = Fact::Rule("no grant came before");
                 let before = self.grant.map_or(none, ObservedEvent::fact);
-                report_contradiction(findings, HELD, seen.at, [before, seen.fact()]);
+                findings.contradict(HELD, seen.at, [before, seen.fact()]);
             }
         }
     }
@@ -209,7 +206,7 @@ impl<'a> StickReplay<'a> {
             if withdrew || (own.is_none() && !self.is_whole) {
                 findings.leave_unjudged(ORDER, 1);
             } else {
-                report_contradiction(findings, ORDER, seen.at, [claim.fact(), seen.fact()]);
+                findings.contradict(ORDER, seen.at, [claim.fact(), seen.fact()]);
             }
         }
         findings.exercise(ORDER, 1);

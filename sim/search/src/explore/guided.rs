@@ -74,7 +74,7 @@ impl ExploreOptions<'_> {
         let keep = |recipe: &Recipe, outcome: &mut SeedOutcome| {
             self.judge(recipe, outcome);
             // A family keeps its members until all have run, and their figures are large.
-            outcome.metrics = Metrics::new();
+            outcome.metrics = Metrics::default();
             self.on_failure == OnFailure::Continue || outcome.violations.is_empty()
         };
         family::explore((&plan, trial.seed), first_branch, coverage, &keep)

@@ -18,7 +18,7 @@ use sim_scenario::parse;
 
 /// The metrics of a run whose only user waits in the queue from start to end.
 fn metrics(seed: u64) -> Metrics {
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
     let op = Op::Command(Command::EnterQueue(EnterQueue {
         user_id: None,
         display_name: None,

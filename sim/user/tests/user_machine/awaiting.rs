@@ -1,9 +1,9 @@
 //! Tests how an `await` ends: by a stream, a check, an answer, the end of a chat, or its timeout.
 
-use chat_types::{Epoch, Time};
+use chat_types::Time;
 use sim_model::outcome::Waiting;
 use sim_model::plan::{Grant, Step, Verb};
-use sim_model::protocol::{Body, Reply, Response, Room, User, Who};
+use sim_model::protocol::{Body, User, Who};
 
 use crate::harness::*;
 
@@ -21,14 +21,11 @@ fn an_event_on_the_stream_ends_an_await() {
     let mut harness = Harness::registered(flow(steps), waiting());
     harness.until(3_000);
     harness.streamed(1, &found(1));
-    assert_eq!(
-        harness.take(),
-        [
-            "3000 received 1 chatroom.found",
-            "3000 called 1 send",
-            "3000 > request 1.0 send as 0 key 1",
-        ]
-    );
+    harness.shows([
+        "3000 received 1 chatroom.found",
+        "3000 called 1 send",
+        "3000 > request 1.0 send as 0 key 1",
+    ]);
 }
 
 #[test]
@@ -72,27 +69,18 @@ fn checks_end_an_await_without_a_stream() {
     harness.answer(1, 0, &read(0));
     harness.until(20_100);
     harness.checked(1, &found(1));
-    assert!(
-        harness.take_with("called 3").is_empty(),
-        "the answer is not complete"
-    );
+    let called = harness.take_with("called 3");
+    assert!(called.is_empty(), "the answer is not complete");
     harness.answer(2, 0, &read(1));
-    assert_eq!(
-        harness.take(),
-        [
-            "20100 answered 2 check ok",
-            "20100 called 3 send",
-            "20100 > request 3.0 send as 0 key 1",
-        ]
-    );
-    let checks: Vec<String> = harness
-        .log
-        .actions
-        .iter()
-        .map(|a| format!("{a:?}"))
-        .collect();
-    assert!(checks[1].contains("wait: Span(20000000)"), "{}", checks[1]);
-    assert!(checks[2].contains("wait: Span(10000000)"), "{}", checks[2]);
+    harness.shows([
+        "20100 answered 2 check ok",
+        "20100 called 3 send",
+        "20100 > request 3.0 send as 0 key 1",
+    ]);
+    for (check, wait) in [(1, "wait: Span(20000000)"), (2, "wait: Span(10000000)")] {
+        let shown = format!("{:?}", harness.log.actions[check]);
+        assert!(shown.contains(wait), "{shown}");
+    }
 }
 
 #[test]
@@ -105,10 +93,7 @@ fn an_empty_check_is_not_repeated_at_once() {
     harness.until(510);
     harness.answer(2, 0, &refused("invalid_cursor"));
     harness.until(1_510);
-    assert_eq!(
-        harness.take_with("called"),
-        ["510 called 2 check", "1510 called 3 check"]
-    );
+    harness.shows_of("called", ["510 called 2 check", "1510 called 3 check"]);
 }
 
 #[test]
@@ -142,10 +127,7 @@ fn an_await_that_times_out_ends_the_flow() {
     let steps = vec![enter(), wait_for("chatroom.found", 10_000), send("hi")];
     let mut harness = Harness::registered(flow(steps), waiting());
     harness.until(60_000);
-    assert_eq!(
-        harness.take(),
-        ["10000 stuck chatroom.found", "10000 finished"]
-    );
+    harness.shows(["10000 stuck chatroom.found", "10000 finished"]);
     assert!(!harness.user.is_done(), "it has not drained its inbox");
 }
 
@@ -156,7 +138,7 @@ fn a_match_in_an_answer_ends_the_await() {
     let mut harness = Harness::registered(flow(steps), matched(4));
     harness.streamed(1, &found(4));
     harness.until(2_000);
-    assert_eq!(harness.take_with("stuck"), ["1000 stuck chatroom.found"]);
+    harness.shows_of("stuck", ["1000 stuck chatroom.found"]);
 }
 
 #[test]
@@ -169,22 +151,12 @@ fn only_a_grant_to_oneself_is_awaited() {
         granted_by(1_000),
     ];
     let mut harness = Harness::registered(flow(steps), logged_in(1));
-    let place = |place, epoch| {
-        let room = Room(1);
-        Ok(Response::Done(Reply::Stick {
-            holder: User(2),
-            lease_until: chat_types::Time(0),
-            room,
-            place,
-            epoch: Epoch(epoch),
-        }))
-    };
-    harness.answer(1, 0, &place(1, 4));
+    harness.answer(1, 0, &placed(1, 1, 4));
     harness.streamed(1, &granted(User(8), 5));
     assert!(harness.take_with("called").is_empty());
     harness.streamed(2, &granted(ME, 6));
-    assert_eq!(harness.take_with("called"), ["0 called 2 talking_stick"]);
-    harness.answer(2, 0, &place(3, 6));
+    harness.shows_of("called", ["0 called 2 talking_stick"]);
+    harness.answer(2, 0, &placed(1, 3, 6));
     harness.until(2_000);
     assert_eq!(
         harness.take_with("stuck"),
@@ -204,16 +176,10 @@ fn a_holder_that_claims_again_does_not_wait() {
         granted_by(1_000),
     ];
     let mut harness = Harness::registered(flow(steps), logged_in(1));
-    let holding = Ok(Response::Done(Reply::Stick {
-        holder: User(2),
-        lease_until: chat_types::Time(0),
-        room: Room(1),
-        place: 0,
-        epoch: Epoch(6),
-    }));
+    let holding = placed(1, 0, 6);
     harness.answer(1, 0, &holding);
     harness.streamed(1, &granted(ME, 6));
-    assert_eq!(harness.take_with("called"), ["0 called 2 talking_stick"]);
+    harness.shows_of("called", ["0 called 2 talking_stick"]);
     harness.answer(2, 0, &holding);
     harness.until(2_000);
     let stuck = harness.user.stuck().expect("it was told once");
@@ -224,19 +190,12 @@ fn a_holder_that_claims_again_does_not_wait() {
 fn a_user_that_was_away_claims_again() {
     let steps = vec![login("lobby"), stick(), granted_by(60_000)];
     let mut harness = Harness::registered(flow(steps), logged_in(1));
-    let waits = Ok(Response::Done(Reply::Stick {
-        holder: User(2),
-        lease_until: chat_types::Time(0),
-        room: Room(1),
-        place: 2,
-        epoch: Epoch(4),
-    }));
-    harness.answer(1, 0, &waits);
+    harness.answer(1, 0, &placed(1, 2, 4));
     let back = |user| event(1, Body::Back(Who::unnamed(user)));
     harness.streamed(1, &back(User(8)));
     assert!(harness.take_with("called").is_empty(), "it is another user");
     harness.streamed(2, &back(ME));
-    assert_eq!(harness.take_with("called"), ["0 called 2 talking_stick"]);
+    harness.shows_of("called", ["0 called 2 talking_stick"]);
 }
 
 #[test]
@@ -273,5 +232,5 @@ fn a_new_member_may_be_awaited_after_the_last_one_left() {
     harness.streamed(1, &ended(1));
     harness.answer(1, 0, &waiting());
     harness.until(5_000);
-    assert_eq!(harness.take_with("stuck"), ["1000 stuck message.received"]);
+    harness.shows_of("stuck", ["1000 stuck message.received"]);
 }

@@ -22,25 +22,22 @@ fn draining_skips_pauses_and_further_rounds() {
     harness.answer(2, 0, &read(0));
     harness.answer(3, 0, &sent());
     harness.answer(4, 0, &read(0));
-    assert_eq!(
-        harness.take(),
-        [
-            "0 called 1 send",
-            "0 > request 1.0 send as 0 key 1",
-            "0 answered 1 send ok",
-            "0 called 2 check",
-            "0 > request 2.0 check after 0 wait 0s as 0",
-            "0 answered 2 check ok",
-            "0 called 3 send",
-            "0 > request 3.0 send as 0 key 2",
-            "0 answered 3 send ok",
-            "0 finished, cut short",
-            "0 called 4 check",
-            "0 > request 4.0 check after 0 wait 0s as 0",
-            "0 answered 4 check ok",
-            "0 drained",
-        ]
-    );
+    harness.shows([
+        "0 called 1 send",
+        "0 > request 1.0 send as 0 key 1",
+        "0 answered 1 send ok",
+        "0 called 2 check",
+        "0 > request 2.0 check after 0 wait 0s as 0",
+        "0 answered 2 check ok",
+        "0 called 3 send",
+        "0 > request 3.0 send as 0 key 2",
+        "0 answered 3 send ok",
+        "0 finished, cut short",
+        "0 called 4 check",
+        "0 > request 4.0 check after 0 wait 0s as 0",
+        "0 answered 4 check ok",
+        "0 drained",
+    ]);
     assert!(harness.user.is_done());
 }
 
@@ -84,8 +81,8 @@ fn draining_ends_when_the_inbox_is_complete() {
     harness.until(1_000);
     harness.answer(6, 0, &read(5));
     assert!(harness.user.is_done());
-    assert_eq!(
-        harness.take_with("after"),
+    harness.shows_of(
+        "after",
         [
             "0 > request 1.0 check after 1 wait 0s as 0",
             "0 > request 2.0 check after 2 wait 0s as 0",
@@ -93,7 +90,7 @@ fn draining_ends_when_the_inbox_is_complete() {
             "500 > request 4.0 check after 4 wait 0s as 0",
             "500 > request 5.0 check after 5 wait 0s as 0",
             "1000 > request 6.0 check after 5 wait 0s as 0",
-        ]
+        ],
     );
 }
 
@@ -102,15 +99,10 @@ fn draining_continues_after_an_unanswered_check() {
     let mut harness = Harness::registered(flow(vec![enter()]), matched(1));
     harness.drain();
     harness.until(7_000);
-    assert_eq!(
-        harness
-            .take_with("check")
-            .iter()
-            .filter(|line| line.contains("called"))
-            .count(),
-        2,
-        "one was abandoned after 5.5 s, the next left after a pause"
-    );
+    let lines = harness.take_with("check").into_iter();
+    let called = lines.filter(|line| line.contains("called")).count();
+    // One was abandoned after 5.5 s, the next left after a pause.
+    assert_eq!(called, 2);
 }
 
 #[test]
@@ -135,7 +127,7 @@ fn draining_ends_a_wait_for_a_match() {
     harness.until(1_000);
     harness.drain();
     harness.until(11_000);
-    assert_eq!(harness.take_with("finished"), ["11000 finished"]);
+    harness.shows_of("finished", ["11000 finished"]);
     let stuck = harness.user.stuck().expect("for others to judge");
     assert_eq!(stuck.waiting_for, "chatroom.found");
 }
@@ -146,18 +138,18 @@ fn draining_reconnects_an_absent_user_at_once() {
     let mut harness = Harness::registered(flow(vec![enter(), away, send("hi")]), matched(1));
     harness.until(1_000);
     harness.drain();
-    assert_eq!(
-        harness.take_with(">"),
+    harness.shows_of(
+        ">",
         [
             "1000 > open 2 after 0 as 0",
             "1000 > request 1.0 send as 0 key 1",
-        ]
+        ],
     );
 }
 
 #[test]
 fn a_manual_user_drains_after_its_calls() {
-    let mut harness = Harness::with_seed(sim_user::Script::Manual { stream: true }, 1);
+    let mut harness = Harness::by_hand();
     harness.manual(&enter());
     harness.drain();
     assert!(harness.take_with("finished").is_empty());
@@ -177,8 +169,8 @@ fn a_manual_user_drains_after_its_calls() {
 
 #[test]
 fn a_user_that_never_came_has_nothing_to_drain() {
-    let mut harness = Harness::with_seed(sim_user::Script::Manual { stream: true }, 1);
+    let mut harness = Harness::by_hand();
     harness.drain();
-    assert_eq!(harness.take(), ["0 finished"]);
+    harness.shows(["0 finished"]);
     assert!(harness.user.is_done());
 }

@@ -101,6 +101,17 @@ pub(crate) fn matched(room: u64) -> Outcome {
     }))
 }
 
+/// The answer to a claim in a room, whose stick another participant holds unless the place is 0.
+pub(crate) fn placed(room: u64, place: u32, epoch: u64) -> Outcome {
+    Ok(Response::Done(Reply::Stick {
+        holder: User(2),
+        lease_until: Time(0),
+        room: Room(room),
+        place,
+        epoch: Epoch(epoch),
+    }))
+}
+
 pub(crate) fn logged_in(room: u64) -> Outcome {
     Ok(Response::Done(Reply::LoggedIn {
         user: ME,
@@ -150,12 +161,8 @@ pub(crate) fn found(room: u64) -> Event {
 }
 
 pub(crate) fn message() -> Event {
-    message_of(User(8))
-}
-
-pub(crate) fn message_of(sender: User) -> Event {
     let body = Body::Message {
-        sender: Who::unnamed(sender),
+        sender: Who::unnamed(User(8)),
         text: "hello".into(),
         epoch: None,
     };
@@ -197,6 +204,17 @@ impl Harness {
         Self::with_seed(Script::Flow(Arc::new(persona)), 1)
     }
 
+    pub(crate) fn started(persona: Persona) -> Self {
+        let mut harness = Self::new(persona);
+        harness.start();
+        harness
+    }
+
+    /// A user that performs single steps.
+    pub(crate) fn by_hand() -> Self {
+        Self::with_seed(Script::Manual { stream: true }, 1)
+    }
+
     pub(crate) fn with_seed(script: Script, seed: u64) -> Self {
         let user = VirtualUser::new(Agent(3), script, CLIENT, seed, "Ann".into());
         Self {
@@ -208,15 +226,10 @@ impl Harness {
 
     /// A user whose first call was answered.
     pub(crate) fn registered(persona: Persona, outcome: Outcome) -> Self {
-        let mut harness = Self::new(persona);
-        harness.start();
+        let mut harness = Self::started(persona);
         harness.answer(0, 0, &outcome);
-        if harness
-            .log
-            .lines
-            .iter()
-            .any(|line| line.contains("> open 1"))
-        {
+        let mut lines = harness.take().into_iter();
+        if lines.any(|line| line.contains("> open 1")) {
             harness.opened(1);
         }
         harness.take();
@@ -233,6 +246,18 @@ impl Harness {
         let mut lines = self.take();
         lines.retain(|line| line.contains(part));
         lines
+    }
+
+    /// Checks the lines since the last call.
+    #[track_caller]
+    pub(crate) fn shows<const LINES: usize>(&mut self, lines: [&str; LINES]) {
+        assert_eq!(self.take(), lines);
+    }
+
+    /// Checks the lines since the last call that contain `part`.
+    #[track_caller]
+    pub(crate) fn shows_of<const LINES: usize>(&mut self, part: &str, lines: [&str; LINES]) {
+        assert_eq!(self.take_with(part), lines);
     }
 
     /// Advances the clock to this millisecond.
@@ -269,17 +294,21 @@ impl Harness {
     }
 
     pub(crate) fn streamed<'a>(&mut self, seq: u64, event: impl Into<InboxEvent<'a>>) {
-        let event = event.into();
-        self.input(|user, now, log| {
-            user.handle_event(now, seq, now, event, DeliveryPath::Stream, log)
-        });
+        self.received(seq, event, DeliveryPath::Stream);
     }
 
     pub(crate) fn checked<'a>(&mut self, seq: u64, event: impl Into<InboxEvent<'a>>) {
+        self.received(seq, event, DeliveryPath::Check);
+    }
+
+    pub(crate) fn received<'a>(
+        &mut self,
+        seq: u64,
+        event: impl Into<InboxEvent<'a>>,
+        path: DeliveryPath,
+    ) {
         let event = event.into();
-        self.input(|user, now, log| {
-            user.handle_event(now, seq, now, event, DeliveryPath::Check, log)
-        });
+        self.input(|user, now, log| user.handle_event(now, seq, now, event, path, log));
     }
 
     pub(crate) fn opened(&mut self, stream: u32) {
@@ -332,18 +361,15 @@ impl Log {
                 key,
                 op,
             } => {
-                let key = key.map_or_else(String::new, |key| {
-                    format!(" key {}", number(&mut self.keys, key))
-                });
+                let key = key.map(|key| format!(" key {}", number(&mut self.keys, key)));
+                let key = key.unwrap_or_default();
                 let who = self.name(*who);
                 format!("request {}.{attempt} {}{who}{key}", call.0, show(op))
             }
             Action::Cancel { call, attempt } => format!("cancel {}.{attempt}", call.0),
             Action::OpenStream {
                 stream, who, after, ..
-            } => {
-                format!("open {stream} after {after}{}", self.name(*who))
-            }
+            } => format!("open {stream} after {after}{}", self.name(*who)),
             Action::CloseStream { stream } => format!("close {stream}"),
             Action::DropAll { .. } => "drop all".into(),
         };
@@ -396,11 +422,9 @@ impl Observer for Log {
                 call, op, intended, ..
             } => {
                 self.open.push(call);
-                let late = record.at.since(intended);
-                let late = if late == Span::ZERO {
-                    String::new()
-                } else {
-                    format!(" late by {late}")
+                let late = match record.at.since(intended) {
+                    Span::ZERO => String::new(),
+                    late => format!(" late by {late}"),
                 };
                 format!("called {} {}{late}", call.0, op.verb())
             }
@@ -409,9 +433,7 @@ impl Observer for Log {
                 call, op, outcome, ..
             } => {
                 self.close(call);
-                let result = outcome
-                    .as_ref()
-                    .map_or_else(|refusal| refusal.code, |_| "ok");
+                let result = outcome.as_ref().map_or_else(|no| no.code, |_| "ok");
                 format!("answered {} {} {result}", call.0, op.verb())
             }
             ClientEvent::AnsweredAgain { call, op, .. } => {

@@ -9,8 +9,7 @@ use crate::harness::*;
 fn a_user_that_disconnects_for_good_is_done() {
     let mut persona = flow(vec![enter(), send("hi"), Step::Disconnect(None)]);
     persona.habits.parallel = always();
-    let mut harness = Harness::new(persona);
-    harness.start();
+    let mut harness = Harness::started(persona);
     harness.answer(0, 0, &matched(1));
     assert_eq!(
         harness.take()[3..],
@@ -41,46 +40,39 @@ fn a_disconnected_user_sends_nothing() {
     persona.habits.parallel = always();
     let mut harness = Harness::registered(persona, matched(1));
     harness.until(2_999);
-    assert!(harness.take().is_empty());
+    harness.shows([]);
     harness.until(3_000);
-    assert_eq!(
-        harness.take(),
-        [
-            "3000 retried 1",
-            "3000 called 2 check",
-            "3000 > request 1.1 send as 0 key 1",
-            "3000 > open 2 after 0 as 0",
-            "3000 > request 2.0 check after 0 wait 0s as 0",
-        ]
-    );
+    harness.shows([
+        "3000 retried 1",
+        "3000 called 2 check",
+        "3000 > request 1.1 send as 0 key 1",
+        "3000 > open 2 after 0 as 0",
+        "3000 > request 2.0 check after 0 wait 0s as 0",
+    ]);
 }
 
 #[test]
 fn an_opening_stream_counts_as_closed_on_a_disconnect() {
     let away = Step::Disconnect(Some(Span::secs(3)));
-    let mut harness = Harness::new(flow(vec![enter(), away]));
-    harness.start();
+    let mut harness = Harness::started(flow(vec![enter(), away]));
     harness.answer(0, 0, &matched(1));
     assert!(harness.take().contains(&"0 stream closed".into()));
     // The next opening has no answer: it is cancelled and repeated.
     harness.until(3_500);
-    assert_eq!(
-        harness.take(),
-        [
-            "3000 finished",
-            "3000 > open 2 after 0 as 0",
-            "3500 stream closed",
-            "3500 > close 2",
-            "3500 > open 3 after 0 as 0",
-        ]
-    );
+    harness.shows([
+        "3000 finished",
+        "3000 > open 2 after 0 as 0",
+        "3500 stream closed",
+        "3500 > close 2",
+        "3500 > open 3 after 0 as 0",
+    ]);
     // A refused stream was never open.
     harness.closed(3, Some("overloaded"));
-    assert!(harness.take().is_empty());
+    harness.shows([]);
     harness.until(4_500);
-    assert_eq!(harness.take(), ["4500 > open 4 after 0 as 0"]);
+    harness.shows(["4500 > open 4 after 0 as 0"]);
     harness.closed(4, None);
-    assert_eq!(harness.take(), ["4500 stream closed"]);
+    harness.shows(["4500 stream closed"]);
 }
 
 #[test]
@@ -92,7 +84,7 @@ fn a_suspended_user_acts_late() {
     };
     stop(&mut harness, 4_000);
     harness.until(3_999);
-    assert!(harness.take().is_empty());
+    harness.shows([]);
     harness.until(4_000);
     assert_eq!(
         harness.take_with("called"),
@@ -102,12 +94,12 @@ fn a_suspended_user_acts_late() {
     // Suspended again while the answer is missing: its timeout passes meanwhile.
     stop(&mut harness, 60_000);
     harness.until(60_000);
-    assert_eq!(harness.take_with("retried"), ["60000 retried 1"]);
+    harness.shows_of("retried", ["60000 retried 1"]);
 }
 
 #[test]
 fn a_manual_user_disconnects_and_reconnects() {
-    let mut harness = Harness::with_seed(sim_user::Script::Manual { stream: true }, 1);
+    let mut harness = Harness::by_hand();
     harness.manual(&enter());
     harness.answer(0, 0, &waiting());
     harness.opened(1);
@@ -115,16 +107,13 @@ fn a_manual_user_disconnects_and_reconnects() {
     harness.manual(&Step::Disconnect(Some(Span::millis(100))));
     harness.until(100);
     harness.manual(&Step::Disconnect(None));
-    assert_eq!(
-        harness.take(),
-        [
-            "0 stream closed",
-            "0 > drop all",
-            "100 > open 2 after 0 as 0",
-            "100 stream closed",
-            "100 vanished",
-            "100 > drop all",
-        ]
-    );
+    harness.shows([
+        "0 stream closed",
+        "0 > drop all",
+        "100 > open 2 after 0 as 0",
+        "100 stream closed",
+        "100 vanished",
+        "100 > drop all",
+    ]);
     assert_eq!(harness.manual(&send("hi")), None);
 }

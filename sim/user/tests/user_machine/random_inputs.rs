@@ -5,10 +5,10 @@ use std::sync::Arc;
 use chat_types::{Epoch, Span, Time};
 use proptest::prelude::*;
 use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::history::DeliveryPath;
 use sim_model::plan::{Choice, Grant, Habits, Persona, Step, Text, Verb};
 use sim_model::protocol::{
-    Body, EndReason, InboxEvent, Outcome, Plain, Refusal, Reply, Response, Room, User, WasWaiting,
-    Who,
+    Body, EndReason, Outcome, Plain, Refusal, Reply, Response, User, WasWaiting, Who,
 };
 use sim_user::{Action, Script};
 
@@ -81,8 +81,8 @@ fn persona(habits: [u8; 6], stream: bool) -> Persona {
     Persona {
         stream,
         habits: Habits {
-            second_stream: sim_model::draw::Ratio::NEVER,
-            stray: sim_model::draw::Ratio::NEVER,
+            second_stream: Ratio::NEVER,
+            stray: Ratio::NEVER,
             bare_check: ratio(habits[0]),
             forget_handle: ratio(habits[1]),
             abandon: ratio(habits[2]),
@@ -106,13 +106,7 @@ fn outcome(how: u8, room: u64) -> Outcome {
         1 | 2 => matched(room),
         3 => logged_in(room),
         4 => Ok(Response::Done(Reply::LeftChat)),
-        5 => Ok(Response::Done(Reply::Stick {
-            holder: User(2),
-            lease_until: chat_types::Time(0),
-            room: Room(room),
-            place: u32::from(room % 2 == 1),
-            epoch: Epoch(room),
-        })),
+        5 => placed(room, u32::from(room % 2 == 1), room),
         6 | 7 => read(room),
         8 => page(9, 1),
         9 => refusal("unknown_handle", None),
@@ -136,6 +130,10 @@ fn outcome(how: u8, room: u64) -> Outcome {
 
 fn receive(harness: &mut Harness, what: u8, seq: u64, path: bool) {
     let room = seq % 4;
+    let path = match path {
+        true => DeliveryPath::Stream,
+        false => DeliveryPath::Check,
+    };
     let event = match what {
         0 | 1 => found(room),
         2 | 3 => message(),
@@ -143,7 +141,7 @@ fn receive(harness: &mut Harness, what: u8, seq: u64, path: bool) {
         5 => granted(ME, seq),
         6 => {
             let gap = gap(seq.saturating_sub(4), seq);
-            return received(harness, seq, &gap, path);
+            return harness.received(seq, &gap, path);
         }
         7 => event(room, Body::Joined(Who::unnamed(User(8)))),
         8 => {
@@ -152,15 +150,7 @@ fn receive(harness: &mut Harness, what: u8, seq: u64, path: bool) {
         }
         _ => event(room, Body::PartnerDisconnected(EndReason::Closed)),
     };
-    received(harness, seq, &event, path);
-}
-
-fn received<'a>(harness: &mut Harness, seq: u64, event: impl Into<InboxEvent<'a>>, path: bool) {
-    if path {
-        harness.streamed(seq, event);
-    } else {
-        harness.checked(seq, event);
-    }
+    harness.received(seq, &event, path);
 }
 
 fn apply(harness: &mut Harness, input: &Input) {
@@ -172,22 +162,15 @@ fn apply(harness: &mut Harness, input: &Input) {
     match *input {
         Input::Start => harness.start(),
         Input::Answer { which, how, room } => {
-            let requests = harness
-                .log
-                .actions
-                .iter()
-                .filter_map(|action| match action {
-                    Action::Request { call, attempt, .. } => Some((call.0, *attempt)),
-                    _ => None,
-                });
+            let request = |action: &Action| match action {
+                Action::Request { call, attempt, .. } => Some((call.0, *attempt)),
+                _ => None,
+            };
+            let requests = harness.log.actions.iter().filter_map(request);
             // Mostly a recent request, but any may be answered, and answered again.
             let requests: Vec<(u32, u32)> = requests.collect();
             let recent = &requests[requests.len().saturating_sub(5)..];
-            let from = if which % 8 == 0 {
-                &requests[..]
-            } else {
-                recent
-            };
+            let from = if which % 8 == 0 { &requests } else { recent };
             if !from.is_empty() {
                 let (call, attempt) = from[which % from.len()];
                 harness.answer(call, attempt, &outcome(how, room));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{Argument, Grant, Step, Text, Verb};
 use sim_model::protocol::{Command, Epoch, Event, Op, OpKind, Plain, Read, Room, User};
-use sim_user::{Action, Script};
+use sim_user::Action;
 
 use crate::harness::*;
 
@@ -31,7 +31,7 @@ fn room_and_epoch(op: &Op) -> (Option<Room>, Option<Epoch>) {
 }
 
 fn in_the_lobby() -> Harness {
-    let mut harness = Harness::with_seed(Script::Manual { stream: true }, 1);
+    let mut harness = Harness::by_hand();
     harness.manual(&login("lobby"));
     harness.answer(0, 0, &logged_in(1));
     harness
@@ -66,8 +66,8 @@ fn spoken(count: u32, heard: &[Event], rooms: &[u64]) -> Vec<Op> {
 fn a_flow_sometimes_omits_the_room_if_there_is_one() {
     let sent = spoken(800, &[], &[1]);
     assert_eq!(sent.len(), 800);
-    let left_out = sent.iter().filter(|op| room_and_epoch(op).0.is_none());
-    let left_out = left_out.count();
+    let is_left_out = |op: &&Op| room_and_epoch(op).0.is_none();
+    let left_out = sent.iter().filter(is_left_out).count();
     assert!((60..140).contains(&left_out), "{left_out}");
     let sent = spoken(100, &[], &[1, 2]);
     assert!(sent.iter().all(|op| room_and_epoch(op).0 == Some(Room(2))));
@@ -80,12 +80,13 @@ fn a_flow_sends_the_latest_epoch_with_half_of_its_messages() {
     let heard = [granted(ME, 3), granted(User(8), 4)];
     // The first message left before any event arrived.
     let sent = &spoken(401, &heard, &[1])[1..];
-    let with = sent
-        .iter()
-        .filter(|op| room_and_epoch(op).1 == Some(Epoch(3)));
-    let with = with.count();
-    let without = sent.iter().filter(|op| room_and_epoch(op).1.is_none());
-    assert_eq!(with + without.count(), 400);
+    let of = |epoch| {
+        sent.iter()
+            .filter(|op| room_and_epoch(op).1 == epoch)
+            .count()
+    };
+    let with = of(Some(Epoch(3)));
+    assert_eq!(with + of(None), 400);
     assert!((150..250).contains(&with), "{with}");
 }
 
@@ -162,7 +163,7 @@ fn the_partner_or_the_last_speaker_is_blocked() {
         }
     ));
     harness.answer(1, 0, &refused("not_in_room"));
-    assert_eq!(harness.take_with("finished"), ["0 finished"]);
+    harness.shows_of("finished", ["0 finished"]);
 }
 
 #[test]

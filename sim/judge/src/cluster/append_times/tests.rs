@@ -21,7 +21,7 @@ fn late(facts: &[(u64, ClusterFact)], end: u64) -> Option<String> {
         assert_eq!(times.take_late(ms(*at)), None);
         times.observe(ms(*at), fact);
     }
-    times.take_late(ms(end)).map(|late| late.to_string())
+    times.take_late(ms(end))
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Scripts for breaks, and for entries implied by reads.
 
 use super::*;
-use crate::model::draws::Draws;
+use crate::model::breaks::Draws;
 
 #[test]
 fn breaks_relieve_alarm_and_are_held() {
@@ -13,34 +13,33 @@ fn breaks_relieve_alarm_and_are_held() {
     let user = User(1);
     // Fifty minutes of work; the boss has calmed down.
     assert_eq!(s.model.mood(user, secs(3_059)), Some((50, 0)));
-    let alert = |owed: &Owed| match owed.outcome {
-        Ok(Reply::OnBreak { boss_alert, .. }) => boss_alert,
-        ref other => panic!("{other:?}"),
-    };
-    let held_until = |owed: &Owed| match owed.outcome {
-        Ok(Reply::OnBreak { answer_at, .. }) => answer_at,
+    let told = |owed: &Owed| match owed.outcome {
+        Ok(Reply::OnBreak {
+            boss_alert,
+            answer_at,
+            ..
+        }) => (boss_alert, answer_at),
         ref other => panic!("{other:?}"),
     };
     for level in 1..=4 {
-        assert_eq!(alert(&s.owed(3_059, 'a', rest())), level);
+        assert_eq!(told(&s.owed(3_059, 'a', rest())).0, level);
     }
     // The fifth is delayed by 20 s, in which the boss calms down by 3 levels.
     let owed = s.keyed(3_060, 1, 'a', rest());
-    assert_eq!((alert(&owed), held_until(&owed)), (2, secs(3_080)));
-    assert_eq!(held_until(&s.keyed(3_061, 1, 'a', rest())), secs(3_080));
+    assert_eq!(told(&owed), (2, secs(3_080)));
+    assert_eq!(told(&s.keyed(3_061, 1, 'a', rest())).1, secs(3_080));
     // A later break during the delay of the first changes the levels that the first will show.
     let owed = s.owed(3_062, 'a', rest());
-    assert_eq!((alert(&owed), held_until(&owed)), (2, secs(3_082)));
+    assert_eq!(told(&owed), (2, secs(3_082)));
     s.owed(3_069, 'a', rest());
     let again = s.keyed(3_090, 1, 'a', rest());
-    assert_eq!((alert(&again), held_until(&again)), (4, secs(3_080)));
+    assert_eq!(told(&again), (4, secs(3_080)));
     // A restart with another cooldown does not discard a partly elapsed level.
-    let mut config = s.model.config().clone();
+    let mut config = s.model.config.clone();
     config.boss_alertness_cooldown = Span::secs(60);
     let level = |s: &Script, at| s.model.mood(user, secs(at)).map(|(_, level)| level);
     assert_eq!(level(&s, 3_095), Some(1));
-    let config = Box::new(config);
-    s.entry(3_095, &resumed(config));
+    s.entry(3_095, &resumed(Box::new(config)));
     assert_eq!(level(&s, 3_152), Some(1));
     assert_eq!(level(&s, 3_153), Some(0));
 }
@@ -87,10 +86,9 @@ fn a_shorter_cooldown_lets_one_level_fall_at_the_restart() {
     s.call(0, 'a', rest()).unwrap();
     let user = User(1);
     assert_eq!(s.model.mood(user, secs(299)), Some((4, 3)));
-    let mut config = s.model.config().clone();
+    let mut config = s.model.config.clone();
     config.boss_alertness_cooldown = Span::secs(10);
-    let config = Box::new(config);
-    s.entry(299, &resumed(config));
+    s.entry(299, &resumed(Box::new(config)));
     let level = |at| s.model.mood(user, secs(at)).map(|(_, level)| level);
     let at = [299, 308, 309, 318, 319];
     assert_eq!(at.map(level), [2, 2, 1, 1, 0].map(Some));
@@ -114,5 +112,5 @@ fn a_read_is_followed_by_a_seen_in_the_last_three_quarters() {
     // Away at 660, forgotten a day later; the handle is unknown then.
     s.entry(660 + 86_400, &Entry::Tick);
     assert_eq!(s.model.user_of(hash('a')), None);
-    assert_eq!(s.model.take_forgotten(), [User(1)]);
+    assert_eq!(std::mem::take(&mut s.model.forgotten), [User(1)]);
 }

@@ -1,7 +1,7 @@
 //! Choices of partners.
 
 use super::*;
-use crate::model::draws::Draws;
+use crate::model::breaks::Draws;
 use sim_model::protocol::WasWaiting;
 
 #[test]
@@ -13,7 +13,7 @@ fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
     s.call(0, 'a', Command::BlockUser { user: User(2) })
         .unwrap();
     s.enter(0, 'a', &[]).unwrap();
-    assert!(s.model.line().eq([User(2), User(1)]));
+    assert_eq!(s.line(), [User(2), User(1)]);
     s.call(0, 'c', rest()).unwrap();
     let entry = Entry::Call {
         caller: Caller::Handle(hash('c')),
@@ -24,12 +24,9 @@ fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
     for position in 7..40 {
         let mut model = s.model.clone();
         let owed = model.commit(position, secs(1), &entry);
-        let Ok(Reply::Matched { partner, .. }) = owed.outcome else {
-            panic!("{owed:?}");
-        };
         let index = usize::try_from(Draws::of(SEED, position).below(2)).unwrap();
-        assert_eq!(partner.id, [User(2), User(1)][index]);
-        let overtaken = model.overtaken().get(&User(2)).copied();
+        assert_eq!(partner(&owed.outcome), [User(2), User(1)][index]);
+        let overtaken = model.overtaken.get(&User(2)).copied();
         assert_eq!(overtaken, (index == 1).then_some(1));
         chosen[index] += 1;
     }
@@ -42,26 +39,22 @@ fn interests_and_patience_decide_the_choice_of_a_partner() {
     s.enter(0, 'a', &["Art", "go"]).unwrap();
     s.enter(1, 'b', &["tea"]).unwrap();
     s.enter(2, 'c', &[]).unwrap();
-    assert!(s.model.line().eq([User(1), User(2), User(3)]));
+    assert_eq!(s.line(), [User(1), User(2), User(3)]);
     // At 10 s the first accepts anyone, including the one that never insisted.
     s.entry(30, &Entry::Tick);
     assert_eq!(s.events(1, 0), [(10, 1, "chatroom.found")]);
     assert_eq!(s.events(3, 0), [(10, 1, "chatroom.found")]);
     // The second found no partner at 11 s, and keeps its place.
-    assert!(s.model.line().eq([User(2)]));
+    assert_eq!(s.line(), [User(2)]);
     assert_eq!(s.model.estimated_wait(), Some(Span::secs(9)));
-    let Ok(Reply::Matched { partner, .. }) = s.enter(31, 'd', &[]) else {
-        panic!("the second accepts anyone");
-    };
-    assert_eq!(partner.id, User(2));
+    let matched = s.enter(31, 'd', &[]);
+    assert_eq!(partner(&matched), User(2), "the second accepts anyone");
     // A waiter with two shared interests is preferred to an earlier one with only one.
     s.enter(40, 'e', &["art"]).unwrap();
     s.enter(40, 'f', &["Go", "tea"]).unwrap();
-    let Ok(Reply::Matched { partner, .. }) = s.enter(41, 'g', &["GO", "art", "tea"]) else {
-        panic!("two wait that share interests");
-    };
-    assert_eq!(partner.id, User(6));
-    assert_eq!(s.model.overtaken().get(&User(5)), Some(&1));
+    let matched = s.enter(41, 'g', &["GO", "art", "tea"]);
+    assert_eq!(partner(&matched), User(6));
+    assert_eq!(s.model.overtaken.get(&User(5)), Some(&1));
 }
 
 #[test]
@@ -75,11 +68,9 @@ fn a_good_candidate_is_preferred_to_a_last_partner() {
         .unwrap();
     s.enter(2, 'b', &[]).unwrap();
     s.enter(2, 'c', &[]).unwrap();
-    let Ok(Reply::Matched { partner, .. }) = s.enter(3, 'a', &[]) else {
-        panic!("both wait");
-    };
-    assert_eq!(partner.id, User(3));
-    assert_eq!(s.model.overtaken().get(&User(2)), None);
+    let matched = s.enter(3, 'a', &[]);
+    assert_eq!(partner(&matched), User(3));
+    assert_eq!(s.model.overtaken.get(&User(2)), None);
 }
 
 #[test]
@@ -88,19 +79,16 @@ fn one_whose_handle_was_never_used_is_no_candidate_and_is_looked_for_at_its_firs
     s.call(0, 'a', line(&[])).unwrap();
     s.call(1, 'b', line(&[])).unwrap();
     s.call(2, 'c', line(&[])).unwrap();
-    assert!(s.model.line().eq([User(1), User(2), User(3)]));
+    assert_eq!(s.line(), [User(1), User(2), User(3)]);
     assert_eq!(s.refused(3, 'd', line(&[])), "queue_full");
     let seen = |user| implied(user, Implied::Seen { waiting: None });
     s.entry(4, &seen(2));
     // The call comes first, and then the queue.
     assert_eq!(s.refused(5, 'c', line(&[])), "already_waiting");
     assert_eq!(s.events(2, 0), [(5, 1, "chatroom.found")]);
-    assert!(s.model.line().eq([User(1)]));
+    assert_eq!(s.line(), [User(1)]);
     assert_eq!(s.model.estimated_wait(), Some(Span::secs(4)));
-    assert_eq!(
-        s.call(6, 'a', Command::LeaveQueue),
-        Ok(Reply::LeftQueue {
-            left: WasWaiting::Yes
-        })
-    );
+    let left = WasWaiting::Yes;
+    let answer = s.call(6, 'a', Command::LeaveQueue);
+    assert_eq!(answer, Ok(Reply::LeftQueue { left }));
 }

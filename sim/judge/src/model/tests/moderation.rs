@@ -9,26 +9,14 @@ fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
     let act = |s: &mut Script, act| s.entry(1, &operated(act)).outcome.unwrap();
     s.call(0, 'a', login("ann")).unwrap();
     s.call(0, 'z', login("zoe")).unwrap();
-    let (user, reason) = (User(1), text("noise"));
-    act(&mut s, Operate::Mute { user, reason });
+    act(&mut s, mute(1));
     s.call(2, 'a', Command::Unregister).unwrap();
-    let den = || Command::Login {
-        username: text("bob"),
-        room: text("den"),
-    };
+    let den = || login_to("den", "bob");
     assert_eq!(s.refused(2, 'a', den()), "muted", "it opens no room");
     s.call(2, 'a', login("bob")).unwrap();
     assert_eq!(s.refused(2, 'a', STICK), "muted", "by its handle");
     assert_eq!(s.refused(2, 'a', den()), "muted");
-    s.call(
-        2,
-        'z',
-        Command::Login {
-            username: text("zoe"),
-            room: text("den"),
-        },
-    )
-    .unwrap();
+    s.call(2, 'z', login_to("den", "zoe")).unwrap();
     assert_eq!(s.refused(2, 'a', den()), "", "it exists");
     s.call(2, 'b', login("ann")).unwrap();
     assert_eq!(s.refused(2, 'b', STICK), "muted", "by its name");
@@ -38,38 +26,15 @@ fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
     assert_eq!(s.refused(4, 'b', STICK), "");
 }
 
-fn enters(id: &str, name: Option<&str>) -> Command {
-    Command::EnterQueue(EnterQueue {
-        user_id: Some(id.into()),
-        display_name: name.map(text),
-        interests: [].into(),
-    })
-}
-
 #[test]
 fn a_public_id_is_a_name_to_bans_and_mutes() {
     let mut s = Script::new(|_| ());
     let act = |s: &mut Script, act| s.entry(1, &operated(act)).outcome.unwrap();
-    let reason = || text("spam");
     s.call(0, 'a', login("Alice")).unwrap();
     s.call(0, 'b', login("Loud")).unwrap();
-    let (user, about) = (User(1), reason());
-    act(
-        &mut s,
-        Operate::BanUser {
-            user,
-            reason: about,
-        },
-    );
+    act(&mut s, ban(1));
     assert_eq!(s.refused(2, 'c', enters("AIice", None)), "user_id_taken");
-    let (user, about) = (User(2), reason());
-    act(
-        &mut s,
-        Operate::Mute {
-            user,
-            reason: about,
-        },
-    );
+    act(&mut s, mute(2));
     s.call(2, 'b', Command::Unregister).unwrap();
     s.call(2, 'c', enters("1oud", Some("Cec"))).unwrap();
     assert_eq!(s.refused(2, 'c', login("Cec")), "muted", "it opens no room");
@@ -82,45 +47,20 @@ fn a_public_id_is_a_name_to_bans_and_mutes() {
 fn a_public_id_is_kept_beside_the_name_and_lifted_by_itself() {
     let mut s = Script::new(|c| c.max_bans = 3);
     let act = |s: &mut Script, act| s.entry(1, &operated(act)).outcome;
-    let reason = || text("spam");
     s.call(0, 'a', enters("pest", Some("Ann"))).unwrap();
-    let (user, about) = (User(1), reason());
-    act(
-        &mut s,
-        Operate::BanUser {
-            user,
-            reason: about,
-        },
-    )
-    .unwrap();
+    act(&mut s, ban(1)).unwrap();
     assert_eq!(s.refused(2, 'b', login("Pest")), "name_not_allowed");
     s.call(2, 'b', enters("ben", Some("Ben"))).unwrap();
     // The name with its handle, and the id: three entries. The name and the id of another
     // participant would be two more.
-    let (user, about) = (User(2), reason());
-    let refused = act(
-        &mut s,
-        Operate::Mute {
-            user,
-            reason: about,
-        },
-    )
-    .unwrap_err();
+    let refused = act(&mut s, mute(2)).unwrap_err();
     assert_eq!(refused.code, "invalid_arguments");
     let name = text("Ann");
     act(&mut s, Operate::Unban { name }).unwrap();
     assert_eq!(s.refused(3, 'a', enters("pest", None)), "user_id_taken");
     // A name and an id with one folded form take one place.
     s.call(3, 'c', enters("Cec", Some("CEC"))).unwrap();
-    let (user, about) = (User(3), reason());
-    act(
-        &mut s,
-        Operate::Mute {
-            user,
-            reason: about,
-        },
-    )
-    .unwrap();
+    act(&mut s, mute(3)).unwrap();
     // An unmute lifts the name and the id that the handle was kept with.
     s.call(4, 'c', Command::Unregister).unwrap();
     s.call(4, 'z', login("Zoe")).unwrap();
@@ -137,35 +77,18 @@ fn a_muted_address_silences_those_of_it_until_it_is_lifted() {
     let act = |s: &mut Script, act| s.entry(1, &operated(act)).outcome.unwrap();
     s.call(0, 'a', login("ann")).unwrap();
     assert_eq!(s.refused(0, 'a', STICK), "");
-    let (address, reason) = (0, text("noise"));
-    act(
-        &mut s,
-        Operate::BanAddress {
-            address: Address(address),
-            reason: text("spam"),
-        },
-    );
-    assert!(s.model.is_banned(address));
-    act(
-        &mut s,
-        Operate::MuteAddress {
-            address: Address(address),
-            reason,
-        },
-    );
-    assert!(!s.model.is_banned(address), "in place of the ban");
-    let kinds: Vec<_> = s.events(1, 2).iter().map(|event| event.2).collect();
-    assert_eq!(kinds, ["moderation.muted", "stick.released"]);
+    let (address, reason) = (Address(0), text("spam"));
+    act(&mut s, Operate::BanAddress { address, reason });
+    assert!(s.model.is_banned(0));
+    let reason = text("noise");
+    act(&mut s, Operate::MuteAddress { address, reason });
+    assert!(!s.model.is_banned(0), "in place of the ban");
+    assert_eq!(s.kinds(1, 2), ["moderation.muted", "stick.released"]);
     s.call(2, 'b', login("bob")).unwrap();
     act(&mut s, Operate::Unmute { user: User(1) });
     assert_eq!(s.refused(2, 'a', STICK), "muted");
     assert_eq!(s.refused(2, 'b', STICK), "muted");
-    act(
-        &mut s,
-        Operate::UnbanAddress {
-            address: Address(address),
-        },
-    );
+    act(&mut s, Operate::UnbanAddress { address });
     assert_eq!(s.refused(3, 'b', STICK), "");
 }
 
@@ -193,10 +116,8 @@ fn a_block_hides_messages_both_ways_and_leaves_a_hole() {
     assert_eq!(heard(3), [4, 5, 6]);
     let kept = |user| {
         let (history, _) = s.model.history(Room(1), User(user), None, 50);
-        history
-            .iter()
-            .map(|event| event.room_seq.0)
-            .collect::<Vec<_>>()
+        let seqs = history.iter().map(|event| event.room_seq.0);
+        seqs.collect::<Vec<_>>()
     };
     assert_eq!(kept(1), [4, 5, 7]);
     assert_eq!(kept(2), [6, 7]);
@@ -208,6 +129,6 @@ fn a_block_hides_messages_both_ways_and_leaves_a_hole() {
     let (history, _) = s.model.history(Room(1), User(1), None, 50);
     assert_eq!(history.len(), 4, "what only the block hid is shown");
     s.call(7, 'b', say("again")).unwrap();
-    let end = s.model.inbox(User(1)).unwrap().end();
+    let end = s.model.inbox_end(User(1));
     assert_eq!(s.events(1, end - 1), [(7, 8, "message.received")]);
 }

@@ -12,8 +12,8 @@ fn downtime_moves_deadlines_and_closes_streams() {
     s.enter(0, 'd', &["art"]).unwrap();
     let open = implied(1, Implied::OpenStream);
     s.entry(5, &open);
-    assert_eq!(s.model.streams(User(1)), 1);
-    let config = Box::new(s.model.config().clone());
+    assert_eq!(s.model.participant(User(1)).presence.streams, 1);
+    let config = Box::new(s.model.config.clone());
     s.entry(1_005, &resumed(config));
     assert_eq!(s.model.presence(User(1)), Some(State::Grace));
     assert_eq!(
@@ -29,7 +29,7 @@ fn downtime_moves_deadlines_and_closes_streams() {
         Some((secs(1_010), Deadline::Patience(User(4))))
     );
     // A shorter patience ends at once, at the instant of the restart.
-    let mut config = s.model.config().clone();
+    let mut config = s.model.config.clone();
     config.interest_patience = Span::ZERO;
     let config = Box::new(config);
     s.enter(1_006, 'e', &["tea"]).unwrap();
@@ -45,7 +45,7 @@ fn numbers_of_a_lost_life_are_passed() {
         s.call(0, name, STICK).unwrap();
     }
     assert_eq!(s.events(2, 0).len(), 2);
-    let config = Box::new(s.model.config().clone());
+    let config = Box::new(s.model.config.clone());
     let continuity = Continuity::Broken;
     let lost = s.model.clone();
     // Two seconds, and one more: each number passes three million.

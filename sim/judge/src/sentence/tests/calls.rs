@@ -34,16 +34,15 @@ fn a_sentence_shows_both_decisions_of_a_call() {
         at: Time(12_345_678),
         turns_left: Some(3),
     });
-    let decision = |entry, caller, repeated, owed, said| {
-        Difference::Decision(Decision {
-            position: 45,
-            entry,
-            caller,
-            repeated,
-            owed,
-            said,
-        })
+    let decision = |entry, caller, owed, said| Decision {
+        position: 45,
+        entry,
+        caller,
+        repeated: false,
+        owed,
+        said,
     };
+    let of_push = |owed, said| decision(entry(push()), Some(ANN), owed, said);
     let login = Op::Command(Command::Login {
         username: "ann".into(),
         room: "the lobby".into(),
@@ -60,38 +59,22 @@ fn a_sentence_shows_both_decisions_of_a_call() {
         number: None,
         earlier: Earlier::Unknown,
     });
+    let repeated = Decision {
+        repeated: true,
+        ..of_push(sent.clone(), declined("draft_empty"))
+    };
+    let (user, room) = (ANN, LOBBY);
+    let joined = Ok(Reply::LoggedIn { user, room });
     insta::assert_snapshot!(told(&[
-        decision(
-            entry(push()),
-            Some(ANN),
-            false,
-            declined("stick_required"),
-            sent.clone()
-        ),
-        decision(
-            entry(push()),
-            Some(ANN),
-            true,
-            sent,
-            declined("draft_empty")
-        ),
-        decision(
-            entry(login),
+        Difference::Decision(of_push(declined("stick_required"), sent)),
+        Difference::Decision(repeated),
+        Difference::Decision(decision(entry(login), None, declined("name_taken"), joined)),
+        Difference::Decision(decision(
+            operated(act),
             None,
-            false,
-            declined("name_taken"),
-            Ok(Reply::LoggedIn {
-                user: ANN,
-                room: LOBBY,
-            })
-        ),
-        decision(
-            operated(act.clone()),
-            None,
-            false,
             declined("not_in_room"),
             done()
-        ),
+        )),
         answer(push(), overloaded, refused("overloaded")),
     ]));
 }
@@ -154,6 +137,16 @@ fn a_sentence_shows_calls_at_the_border() {
 
 #[test]
 fn answers_to_commands_show_all_that_they_say() {
+    let left = |left| Response::Done(Reply::LeftQueue { left });
+    let placed = |place, holder| {
+        Response::Done(Reply::Stick {
+            room: LOBBY,
+            place,
+            epoch: Epoch(2),
+            holder,
+            lease_until: secs(120),
+        })
+    };
     let answers = [
         Response::Done(Reply::Waiting {
             user: ANN,
@@ -165,27 +158,11 @@ fn answers_to_commands_show_all_that_they_say() {
             room: LOBBY,
             partner: ben(),
         }),
-        Response::Done(Reply::LeftQueue {
-            left: WasWaiting::Yes,
-        }),
-        Response::Done(Reply::LeftQueue {
-            left: WasWaiting::No,
-        }),
+        left(WasWaiting::Yes),
+        left(WasWaiting::No),
         Response::Done(Reply::LeftChat),
-        Response::Done(Reply::Stick {
-            room: LOBBY,
-            place: 0,
-            epoch: Epoch(2),
-            holder: ANN,
-            lease_until: secs(120),
-        }),
-        Response::Done(Reply::Stick {
-            room: LOBBY,
-            place: 1,
-            epoch: Epoch(2),
-            holder: BEN,
-            lease_until: secs(120),
-        }),
+        placed(0, ANN),
+        placed(1, BEN),
         Response::Done(Reply::Draft {
             length: 10,
             cut: 3,

@@ -6,11 +6,20 @@ use sim_model::protocol::Who;
 
 use super::*;
 
+fn listed(owed: Option<Listed>, seen: Option<Listed>) -> Difference {
+    let after_act = false;
+    Difference::Listed {
+        owed,
+        seen,
+        after_act,
+    }
+}
+
 #[test]
 fn a_sentence_shows_listed_items() {
     insta::assert_snapshot!(told(&[
-        Difference::Listed {
-            owed: Some(Listed::Measure(
+        listed(
+            Some(Listed::Measure(
                 Target::Name("Ann".into()),
                 Measure {
                     is_ban: true,
@@ -18,17 +27,16 @@ fn a_sentence_shows_listed_items() {
                     reason: "spam".into(),
                 },
             )),
-            seen: Some(Listed::Report(Report {
+            Some(Listed::Report(Report {
                 at: Time(4),
                 by: ANN,
                 about: BEN,
                 from: Address(1),
                 reason: "noise".into(),
             })),
-            after_act: false,
-        },
-        Difference::Listed {
-            owed: Some(Listed::Totals(Counts {
+        ),
+        listed(
+            Some(Listed::Totals(Counts {
                 participants: 3,
                 of_one_address: 2,
                 rooms: 1,
@@ -36,12 +44,11 @@ fn a_sentence_shows_listed_items() {
                 first_waits_since: Some(Time(6)),
                 recent_wait: Some(Span(7)),
             })),
-            seen: None,
-            after_act: false,
-        },
-        Difference::Listed {
-            owed: Some(listed_participant()),
-            seen: Some(Listed::Room(Box::new(RoomView {
+            None,
+        ),
+        listed(
+            Some(listed_participant()),
+            Some(Listed::Room(Box::new(RoomView {
                 id: LOBBY,
                 name: "lobby".into(),
                 members: 2,
@@ -50,19 +57,14 @@ fn a_sentence_shows_listed_items() {
                 stick_line: 1,
                 next_in_line: vec![BEN],
             }))),
-            after_act: false,
-        },
+        ),
     ]));
 }
 
 #[test]
 fn a_sentence_shows_what_an_archive_takes() {
     let kept = |kept: Option<Kept>| kept.map(Listed::Kept);
-    let differs = |owed, seen| Difference::Listed {
-        owed: kept(Some(owed)),
-        seen: kept(seen),
-        after_act: false,
-    };
+    let differs = |owed, seen| listed(kept(Some(owed)), kept(seen));
     let room = Kept::Room {
         room: LOBBY,
         last: 9,
@@ -74,18 +76,11 @@ fn a_sentence_shows_what_an_archive_takes() {
         since: secs(3),
     };
     let said = Kept::Message(said(8, 4, Some(Epoch(2))));
-    let posted = Difference::Event(EventPosition {
-        reader: None,
-        seq: 12,
-        owed: None,
-        seen: None,
-        skipped: false,
-        repeated: false,
-    });
+    let posted = EventPosition::of_entry(12, 0, &[], None);
     insta::assert_snapshot!(told(&[
         differs(room, Some(member)),
         differs(said, None),
-        posted
+        Difference::Event(posted)
     ]));
 }
 

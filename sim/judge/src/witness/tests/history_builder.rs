@@ -9,8 +9,8 @@ use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record, Reque
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, OwnerReads, Plan, Schedule, Workload};
 use sim_model::protocol::{
-    Agent, Answer, Body, CallId, Command, EndReason, Event, InboxEvent, Op, Outcome, Page, ReadBy,
-    Reply, Response, Room, User, Who,
+    Agent, Answer, Body, CallId, Command, EndReason, Event, Gap, InboxEvent, Op, Outcome, Page,
+    ReadBy, Reply, Response, Room, User, Who,
 };
 use sim_model::recipe::Recipe;
 
@@ -106,7 +106,7 @@ impl HistoryBuilder {
         history
     }
 
-    pub(super) fn record(&mut self, user: User, what: ClientEvent<'_>) {
+    fn record(&mut self, user: User, what: ClientEvent<'_>) {
         self.record_as(user, Some(user), what);
     }
 
@@ -123,20 +123,7 @@ impl HistoryBuilder {
 
     /// The client of this participant sends a registering request.
     pub(super) fn registers(&mut self, user: User) {
-        let (call, intended) = (CallId(self.calls), self.now);
-        self.calls += 1;
-        let op = &Op::Command(Command::TalkingStick {
-            room: None,
-            epoch: None,
-        });
-        let key = RequestKey::Own;
-        let called = ClientEvent::Called {
-            call,
-            op,
-            intended,
-            key,
-        };
-        self.record_as(user, None, called);
+        self.calls_as(user, None, &push());
     }
 
     /// The next event of the inbox arrives, on the stream.
@@ -181,17 +168,19 @@ impl HistoryBuilder {
     }
 
     pub(super) fn calls(&mut self, user: User, op: &Op) -> (CallId, Time) {
-        let (call, intended) = (CallId(self.calls), self.now);
+        self.calls_as(user, Some(user), op)
+    }
+
+    fn calls_as(&mut self, client: User, user: Option<User>, op: &Op) -> (CallId, Time) {
+        let (call, intended, key) = (CallId(self.calls), self.now, RequestKey::Own);
         self.calls += 1;
-        self.record(
-            user,
-            ClientEvent::Called {
-                call,
-                op,
-                intended,
-                key: RequestKey::Own,
-            },
-        );
+        let called = ClientEvent::Called {
+            call,
+            op,
+            intended,
+            key,
+        };
+        self.record_as(client, user, called);
         (call, self.now)
     }
 
@@ -217,16 +206,15 @@ impl HistoryBuilder {
     /// An exact check after `after` ends at `cursor`, with no further events.
     pub(super) fn reads(&mut self, user: User, after: u64, cursor: u64) {
         let op = Op::check(Some(after), Span::ZERO, ReadBy::Handle);
+        let page = Page {
+            cursor: Seq(cursor),
+            ..Page::default()
+        };
+        let notices = Vec::new();
         self.asks(
             user,
             &op,
-            Ok(Response::Read(Answer::Page {
-                page: Page {
-                    cursor: Seq(cursor),
-                    ..Page::default()
-                },
-                notices: Vec::new(),
-            })),
+            Ok(Response::Read(Answer::Page { page, notices })),
         );
     }
 
@@ -240,12 +228,8 @@ impl HistoryBuilder {
     pub(super) fn breaks(self, property: &str) {
         let judged = self.ends();
         let broken = judged.violations.iter().map(|one| one.property.as_str());
-        assert_eq!(
-            broken.collect::<Vec<_>>(),
-            [property],
-            "{:?}",
-            judged.violations
-        );
+        let broken: Vec<_> = broken.collect();
+        assert_eq!(broken, [property], "{:?}", judged.violations);
     }
 
     /// The run violates nothing. The property has this many checks and unjudged comparisons.
@@ -267,6 +251,21 @@ pub(super) fn send(room: Room, text: &str) -> Op {
     })
 }
 
+pub(super) fn push() -> Op {
+    let (room, epoch) = (None, None);
+    Op::Command(Command::Push { room, epoch })
+}
+
+/// A gap that names no room.
+pub(super) fn gap(from: u64, to: u64) -> Gap {
+    Gap {
+        from: Seq(from),
+        to: Seq(to),
+        rooms: Vec::new(),
+        rooms_omitted: false,
+    }
+}
+
 pub(super) fn sent(room: Room, room_seq: u64) -> Outcome {
     Ok(Response::Done(Reply::Sent {
         room,
@@ -286,21 +285,21 @@ fn event(room: Room, room_seq: u64, body: Body) -> Event {
 }
 
 pub(super) fn message(room: Room, room_seq: u64, sender: User, text: &str) -> Event {
-    let body = Body::Message {
-        sender: Who::unnamed(sender),
-        text: text.into(),
-        epoch: None,
-    };
-    event(room, room_seq, body)
+    said(room, room_seq, sender, text, None)
 }
 
 pub(super) fn speech(room_seq: u64, sender: User, text: &str, epoch: u64) -> Event {
+    said(LOBBY, room_seq, sender, text, Some(Epoch(epoch)))
+}
+
+fn said(room: Room, room_seq: u64, sender: User, text: &str, epoch: Option<Epoch>) -> Event {
+    let (sender, text) = (Who::unnamed(sender), text.into());
     let body = Body::Message {
-        sender: Who::unnamed(sender),
-        text: text.into(),
-        epoch: Some(Epoch(epoch)),
+        sender,
+        text,
+        epoch,
     };
-    event(LOBBY, room_seq, body)
+    event(room, room_seq, body)
 }
 
 pub(super) fn ended(room: Room, room_seq: u64) -> Event {

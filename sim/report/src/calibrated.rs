@@ -196,8 +196,9 @@ mod tests {
     use chat_types::Span;
 
     use super::*;
+    use crate::Detail;
     use crate::line::Paint;
-    use crate::{Detail, samples};
+    use crate::tests::samples;
     use sim_model::outcome::{
         CalibrationBlock, CapacityTimes, NetworkTimes, RoundTrips, Spread, Stage, Verdict,
     };

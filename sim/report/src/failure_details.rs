@@ -157,7 +157,7 @@ pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
     let unreached: Vec<Point> = run
         .unreached()
         .iter()
-        .filter_map(|name| Point::from_name(name))
+        .filter_map(|name| Point::named(name))
         .collect();
     all.extend(
         unreached

@@ -135,7 +135,7 @@ pub(super) fn network(plan: &Plan) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::passed;
+    use crate::tests::samples::passed;
 
     #[test]
     fn several_servers_are_named_with_their_reads() {

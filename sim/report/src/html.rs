@@ -131,7 +131,7 @@ fn within_script(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use crate::tests::samples;
 
     fn data(page: &str) -> serde_json::Value {
         let (_, rest) = page.split_once("id=\"data\">").unwrap();

@@ -25,8 +25,6 @@ mod live_line;
 mod numbers;
 mod replayed;
 mod run_counts;
-#[cfg(test)]
-pub(crate) mod samples;
 pub mod server_comparison;
 mod shell;
 mod shrunk;

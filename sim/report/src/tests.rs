@@ -1,11 +1,13 @@
 use unicode_width::UnicodeWidthStr as _;
 
-use super::samples::{
+use self::samples::{
     crossed, idle_run, many_passed, overlong, passed, refused, stalled_run, stuck, stuck_run,
     unjudged, unsafe_run,
 };
 use super::*;
 use sim_model::names::properties_of;
+pub(crate) mod samples;
+
 use std::num::NonZeroUsize;
 use std::time::{Duration, SystemTime};
 

@@ -200,7 +200,7 @@ impl<'a> LaneDrawing<'a> {
             }
             Logged::Down(how) => {
                 self.down_since = Some(at);
-                self.point(server, at, how.words().to_owned(), Fate::Broken);
+                self.point(server, at, how.name().to_owned(), Fate::Broken);
             }
             Logged::Restarted => {
                 if let Some(since) = self.down_since.take() {

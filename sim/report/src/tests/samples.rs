@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use chat_types::Span;
 
-use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use crate::trace::ObservedLine;
+use crate::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use sim_model::outcome::{
     Charts, Counts, DisconnectedHolder, FailingSeed, MetricResult, Point, Repro, RestResult,
     RunResult, Stuck, Summary, Timeline, Verdict, Violation,

@@ -75,7 +75,7 @@ impl WorldChoice {
             Self::Line => &[TinyWorld::Line],
             Self::Room => &[TinyWorld::Room],
             Self::Cluster => &[],
-            Self::All => &TinyWorld::ALL,
+            Self::All => TinyWorld::ALL,
         }
     }
 }

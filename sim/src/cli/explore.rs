@@ -85,10 +85,10 @@ pub struct ExploreArgs {
     #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = super::property(), hide_possible_values = true)]
     pub properties: Vec<String>,
     /// Which schedules: plain, race or mixed (mixed)
-    #[arg(long, value_parser = named(Mix::ALL, Mix::name), value_name = "WHICH", default_value = "mixed", hide_default_value = true, hide_possible_values = true)]
+    #[arg(long, value_parser = named(Mix::NAMES, Mix::named), value_name = "WHICH", default_value = "mixed", hide_default_value = true, hide_possible_values = true)]
     pub schedule: Mix,
     /// Search the worst: queue-wait, stick-wait, overtaking
-    #[arg(long, value_parser = named(Seek::ALL, Seek::name), value_name = "WHAT", hide_possible_values = true)]
+    #[arg(long, value_parser = named(Seek::NAMES, Seek::named), value_name = "WHAT", hide_possible_values = true)]
     pub seek: Option<Seek>,
     /// With --seek: only at random, not near the worst
     #[arg(long, requires = "seek")]
@@ -122,10 +122,9 @@ fn some_time(text: &str) -> Result<Span, String> {
 }
 
 /// Parses one of these by its name.
-fn named<T: Copy + Send + Sync + 'static, const N: usize>(
-    all: [T; N],
-    name: fn(T) -> &'static str,
+fn named<T: Copy + Send + Sync + 'static>(
+    all: &'static [&'static str],
+    named: fn(&str) -> Option<T>,
 ) -> impl TypedValueParser<Value = T> {
-    let named = move |text: String| all.into_iter().find(|one| name(*one) == text);
-    PossibleValuesParser::new(all.map(name)).try_map(move |text| named(text).ok_or("no such name"))
+    PossibleValuesParser::new(all).try_map(move |text| named(&text).ok_or("no such name"))
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::scenario_run::unreached_turn;
-use super::{Console, WRONG, detail, load_all, prepare_files, run_once, shrinking};
+use super::{Console, Problem, cannot_write, detail, load_all, prepare_files, run_once, shrinking};
 use crate::cli::ExploreArgs;
 use crate::output;
 use sim_model::outcome::{FailureResult, INTERRUPTED, Interrupt, Trial, worst};
@@ -33,27 +33,13 @@ const SAVE: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Explores, and returns the exit code.
-pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
-    let Some(mut plans) = load_all(&arguments.files, console) else {
-        return WRONG;
-    };
+pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
+    let mut plans = load_all(&arguments.files, console)?;
     if arguments.flows {
         plans.push(blank());
     }
-    if !prepare_files(&[&arguments.json, &arguments.trace], console) {
-        return WRONG;
-    }
-    let guided = match arguments.guided.then(|| corpus(arguments)).transpose() {
-        Ok(guided) => guided,
-        Err(problem) => {
-            let folder = arguments.corpus.as_deref().unwrap_or(Path::new(""));
-            console.complain(&format!(
-                "error: cannot read the corpus {}: {problem}\n",
-                folder.display()
-            ));
-            return WRONG;
-        }
-    };
+    prepare_files(&[&arguments.json, &arguments.trace], console)?;
+    let guided = arguments.guided.then(|| corpus(arguments)).transpose()?;
     let mut what = asked(arguments, &plans, console.cores, guided);
     what.also_judge = console.also_judge;
     what.interrupt = console.interrupt.clone();
@@ -72,12 +58,9 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     (console.live)(None);
     let of_one = what.count == 1 && found.failures.iter().next().is_none();
     if let Some(problem) = unreached_turn(&what.recipe, found.steps).filter(|_| of_one) {
-        console.complain(&format!("error: {problem}\n"));
-        return WRONG;
+        return Err(problem.into());
     }
-    if !are_written(arguments, &what, &found, console) {
-        return WRONG;
-    }
+    write_requested(arguments, &what, &found, console.run)?;
     let kept = keep_all(arguments, &what, &found, console);
     let named = arguments
         .files
@@ -99,27 +82,25 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     let view = console.view(detail(arguments.quiet, arguments.verbose));
     let json = arguments.json.as_deref();
     console.show(json, &exploration(&run, &view));
-    console.write(json, || exploration_json(&run), result.exit_code)
+    Ok(console.write(json, || exploration_json(&run), result.exit_code))
 }
 
-/// Writes the corpus and the trace of the first failure, where they are wanted. Returns whether that worked.
-fn are_written(
+/// Writes the corpus and the trace of the first failure, where they are wanted.
+fn write_requested(
     arguments: &ExploreArgs,
     what: &ExploreOptions<'_>,
     found: &Exploration,
-    console: &mut Console<'_>,
-) -> bool {
-    if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided)
-        && console.after(folder, corpus.save(folder), 0) != 0
-    {
-        return false;
+    run: RunSeed<'_>,
+) -> Result<(), String> {
+    if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided) {
+        let saved = corpus.save(folder);
+        saved.map_err(|error| cannot_write(folder, &error))?;
     }
-    if let Some(path) = &arguments.trace
-        && let Some(failure) = found.failures.iter().next()
-    {
-        return console.after(path, trace(path, what, failure, console.run), 0) == 0;
+    if let (Some(path), Some(failure)) = (&arguments.trace, found.failures.iter().next()) {
+        let traced = trace(path, what, failure, run);
+        traced.map_err(|error| cannot_write(path, &error))?;
     }
-    true
+    Ok(())
 }
 
 /// The parameters of the requested exploration.
@@ -129,15 +110,13 @@ fn asked<'p>(
     cores: NonZeroUsize,
     guided: Option<Corpus>,
 ) -> ExploreOptions<'p> {
-    let guide = if arguments.unguided {
-        Guide::Nowhere
-    } else {
-        Guide::NearWorst
+    let guide = match arguments.unguided {
+        true => Guide::Nowhere,
+        false => Guide::NearWorst,
     };
-    let on_failure = if arguments.keep_going || arguments.seek.is_some() {
-        OnFailure::Continue
-    } else {
-        OnFailure::Stop
+    let on_failure = match arguments.keep_going || arguments.seek.is_some() {
+        true => OnFailure::Continue,
+        false => OnFailure::Stop,
     };
     ExploreOptions {
         plans,
@@ -202,9 +181,12 @@ fn name_of<'f>(
 }
 
 /// Loads the corpus.
-fn corpus(arguments: &ExploreArgs) -> std::io::Result<Corpus> {
-    let folder = arguments.corpus.as_deref();
-    folder.map_or_else(|| Ok(Corpus::default()), Corpus::load)
+fn corpus(arguments: &ExploreArgs) -> Result<Corpus, String> {
+    let Some(folder) = &arguments.corpus else {
+        return Ok(Corpus::default());
+    };
+    let name = folder.display();
+    Corpus::load(folder).map_err(|problem| format!("cannot read the corpus {name}: {problem}"))
 }
 
 /// Writes the drawn scenario of a failure, and its shrunk form.

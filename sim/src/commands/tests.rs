@@ -55,7 +55,7 @@ fn run_seed(
     let broken = plan.name == "unsafe" && seed == 44;
     let mut tally = Tally::default();
     for point in &plan.expect_sometimes {
-        tally.reach(Point::from_name(point).unwrap());
+        tally.reach(Point::named(point).unwrap());
     }
     let property = PropertyResult {
         held: Some(!broken),

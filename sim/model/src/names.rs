@@ -110,12 +110,6 @@ impl Class {
 }
 
 impl Property {
-    /// The property of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|known| known.name() == name)
-    }
-
     /// The class of the property.
     #[must_use]
     pub const fn class(self) -> Class {

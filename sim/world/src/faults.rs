@@ -145,9 +145,7 @@ impl World<'_, '_> {
         let tally = self.observers.points.tally();
         let coverage = tally.coverage();
         match what {
-            Reached::Sometimes(name) => {
-                Point::from_name(name).map_or(0, |point| tally.count(point))
-            }
+            Reached::Sometimes(name) => Point::named(name).map_or(0, |point| tally.count(point)),
             Reached::Stick(name) => coverage.stick.get(name).copied().unwrap_or(0),
             Reached::Timer(name) => coverage.timers.get(name).copied().unwrap_or(0),
         }

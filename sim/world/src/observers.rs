@@ -30,7 +30,7 @@ pub(crate) struct Observers<'o> {
 impl<'o> Observers<'o> {
     pub(crate) fn new(observer: Option<SharedObserver<'o>>) -> Self {
         Self {
-            points: PointCounter::new(),
+            points: PointCounter::default(),
             observer,
             is_paused: false,
         }

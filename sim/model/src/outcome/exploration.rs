@@ -6,31 +6,18 @@ use serde::{Deserialize, Serialize};
 use super::{Class, Seek, Worst};
 use crate::recipe::Recipe;
 
-/// The schedules to explore.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mix {
-    /// The plain one.
-    Plain,
-    /// Race schedules.
-    Race,
-    /// Both in turn.
-    #[default]
-    Mixed,
-}
-
-impl Mix {
-    /// All mixes.
-    pub const ALL: [Self; 3] = [Self::Plain, Self::Race, Self::Mixed];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Race => "race",
-            Self::Mixed => "mixed",
-        }
+chat_types::listed! {
+    /// The schedules to explore.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    Mix {
+        /// The plain one.
+        Plain "plain",
+        /// Race schedules.
+        Race "race",
+        /// Both in turn.
+        #[default]
+        Mixed "mixed",
     }
 }
 

@@ -151,14 +151,6 @@ chat_types::listed! {
     }
 }
 
-impl Point {
-    /// The point with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|point| point.name() == name)
-    }
-}
-
 /// The count of each point, and the coverage of the core's behaviour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {

@@ -3,29 +3,15 @@
 
 use crate::protocol::User;
 
-/// A kind of starvation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seek {
-    /// A wait for a match, from the request to its answer or event.
-    QueueWait,
-    /// A wait for a stick, from the request to its answer or event.
-    StickWait,
-    /// Being bypassed in the queue or in the line of a stick.
-    Overtaking,
-}
-
-impl Seek {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::QueueWait, Self::StickWait, Self::Overtaking];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueueWait => "queue-wait",
-            Self::StickWait => "stick-wait",
-            Self::Overtaking => "overtaking",
-        }
+chat_types::listed! {
+    /// A kind of starvation.
+    Seek {
+        /// A wait for a match, from the request to its answer or event.
+        QueueWait "queue-wait",
+        /// A wait for a stick, from the request to its answer or event.
+        StickWait "stick-wait",
+        /// Being bypassed in the queue or in the line of a stick.
+        Overtaking "overtaking",
     }
 }
 

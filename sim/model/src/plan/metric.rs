@@ -32,14 +32,14 @@ macro_rules! metrics {
     ($($variant:ident $name:literal $title:literal $quantity:ident $of:ident,)*) => {
         chat_types::listed! {
             /// A metric, in the order of tables; `docs/scenario-reference.md` says what it measures.
-            Metric { $(#[doc = concat!("`", $name, "`")] $variant $name,)* }
+            Metric { $(#[doc = concat!("`", $name, "`")] $variant $name $title,)* }
         }
 
         impl Metric {
             /// Its name in a table.
             #[must_use]
             pub const fn title(self) -> &'static str {
-                match self { $(Self::$variant => $title,)* }
+                self.word(1)
             }
 
             /// What it measures.
@@ -80,12 +80,6 @@ metrics! {
 }
 
 impl Metric {
-    /// The metric of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|known| known.name() == name)
-    }
-
     /// Whether its values are durations.
     #[must_use]
     pub const fn is_duration(self) -> bool {

@@ -56,8 +56,8 @@ pub use sometimes::{Point, Tally};
 pub use summary::{FailingSeed, Summary};
 pub use timeline::{Mark, Timeline};
 pub use verdict::{
-    Evidence, INTERRUPTED, expects_refusals_at_the_door, is_judged, is_silent, judge, unreached,
-    worst,
+    Evidence, GRAVEST_FIRST, INTERRUPTED, expects_refusals_at_the_door, is_judged, is_silent,
+    judge, unreached, worst,
 };
 pub use world_outcome::{START, UserOutcome, Waiting, WorldOutcome};
 pub use worst::{Seek, Worst};

@@ -185,7 +185,7 @@ fn closing(sides: &ServerComparison, exit_code: u8) -> Line {
     let loads = sides.scales.len() as u64;
     Line::new().with(style, word).text(&format!(
         " · {} in two worlds · exit {exit_code}",
-        super::numbers::plural(loads, "load", "loads")
+        super::numbers::plural(loads, "load")
     ))
 }
 

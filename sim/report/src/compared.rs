@@ -79,7 +79,7 @@ fn one(scenario: &Compared, noise: f64) -> Vec<Line> {
     }
     lines.extend(shown.into_iter().map(difference));
     if !rest.is_empty() {
-        let counted = plural(rest.len() as u64, "count", "counts");
+        let counted = plural(rest.len() as u64, "count");
         let words = format!("{counted} of checks and reached points, neither better nor worse");
         lines.push(Line::new().with(Style::Faint, &words));
     }
@@ -102,7 +102,7 @@ fn seeds(first: u64, many: u64) -> String {
     if many == 1 {
         format!("seed {first}")
     } else {
-        format!("{} from {first}", plural(many, "seed", "seeds"))
+        format!("{} from {first}", plural(many, "seed"))
     }
 }
 
@@ -195,7 +195,7 @@ fn speed(wall: Wall, noise: f64) -> Line {
 
 fn closing(found: &Comparison, exit_code: u8) -> Line {
     if found.is_same() {
-        let scenarios = plural(found.scenarios.len() as u64, "scenario", "scenarios");
+        let scenarios = plural(found.scenarios.len() as u64, "scenario");
         return Line::new()
             .with(Style::Good, "same")
             .text(&format!(" · {scenarios} · exit {exit_code}"));
@@ -210,7 +210,7 @@ fn closing(found: &Comparison, exit_code: u8) -> Line {
     let lacking = (found.only_before.len() + found.only_after.len()) as u64;
     let lacking = match lacking {
         0 => String::new(),
-        n => format!(" · {} in one only", plural(n, "scenario", "scenarios")),
+        n => format!(" · {} in one only", plural(n, "scenario")),
     };
     Line::new()
         .with(style, &format!("{} worse", count(worse)))

@@ -42,18 +42,15 @@ pub(super) fn also(run: &FinishedRun) -> Vec<Line> {
     for (name, n) in violations_by_property(run) {
         let is_headline = run.headline().is_some_and(|first| first.property == name);
         sentences.push(if is_headline {
-            format!(
-                "{} of {name}",
-                plural(n, "more violation", "more violations")
-            )
+            format!("{} of {name}", plural(n, "more violation"))
         } else {
-            format!("{} of {name}", plural(n, "violation", "violations"))
+            format!("{} of {name}", plural(n, "violation"))
         });
     }
     if result.violations_left_out > 0 {
         sentences.push(format!(
             "{} not listed",
-            plural(result.violations_left_out, "violation", "violations")
+            plural(result.violations_left_out, "violation")
         ));
     }
     if result.seeds > 1 && !run.summary.failing.is_empty() {

@@ -56,7 +56,7 @@ pub(super) fn about(run: &FinishedRun) -> Vec<Line> {
 
 fn agents(run: &FinishedRun) -> Vec<Line> {
     let result = run.result();
-    let mut who = plural(result.users, "agent", "agents");
+    let mut who = plural(result.users, "agent");
     if result.seeds > 1 {
         who = format!("{who} over {} seeds", count(result.seeds));
     }

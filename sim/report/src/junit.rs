@@ -160,13 +160,12 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
         }),
     };
     let thresholds = result.thresholds.iter().map(|threshold| {
-        let name = format!("{} {}", threshold.limited(), threshold.expression);
         let failure = match threshold.met {
             Some(true) => None,
             Some(false) => Some(crossing(threshold)),
             None => Some("nothing was measured".to_owned()),
         };
-        case(name, failure)
+        case(threshold.whole(), failure)
     });
     let never = run.unreached();
     let points = run.plan.expect_sometimes.iter().map(|point| {
@@ -184,7 +183,8 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
         let failure = "no property was exercised by a single check".to_owned();
         case("judged".to_owned(), Some(failure))
     });
-    let early = early_end(result).map(|end| case(end.case.to_owned(), Some(end.sentence)));
+    let early = early_end(result);
+    let early = early.map(|(_, name, sentence)| case(name.to_owned(), Some(sentence)));
     let rest = [stuck, left_out].into_iter().chain(judged).chain(early);
     thresholds.chain(points).chain(rest).collect()
 }

@@ -43,20 +43,18 @@ pub(super) fn about(live: &LiveResult) -> Vec<Line> {
 
 /// The facts and the load of a live run, as names and values for the HTML page.
 pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
+    let [load, starts, driver] = measured(live).map(|(_, words)| words.join(", "));
     let mut facts = vec![
         ("Server", format!("{} by {}", live.target, live.protocol)),
-        ("Load", load(live).join(", ")),
-        ("Starts", starts(live).join(", ")),
-        ("Driver", driver(live).join(", ")),
+        ("Load", load),
+        ("Starts", starts),
+        ("Driver", driver),
+        ("Ignored", live.ignored.join(", ")),
+        ("Lacks", live.lacking.join(", ")),
     ];
-    for (name, items) in [("Ignored", &live.ignored), ("Lacks", &live.lacking)] {
-        facts.push((name, items.join(", ")));
-    }
     if let Some(entries) = live.journal_entries {
-        facts.push((
-            "Journal",
-            format!("judged by its {} entries", count(entries)),
-        ));
+        let words = format!("judged by its {} entries", count(entries));
+        facts.push(("Journal", words));
     }
     if let Some(nemesis) = &live.nemesis {
         facts.push(("Nemesis", made(nemesis).join(", ")));
@@ -89,32 +87,27 @@ pub(super) const fn judged(live: &LiveResult) -> &'static str {
     }
 }
 
-fn load(live: &LiveResult) -> [String; 4] {
-    [
+/// What was asked for and done: the load, the starts of users, and the driver's own delay.
+fn measured(live: &LiveResult) -> [(&'static str, Vec<String>); 3] {
+    let (starts, delay) = (live.starts, &live.scheduling_delay);
+    let (on_time, planned) = (count(starts.started - starts.late), count(starts.planned));
+    let load = vec![
         format!("{} calls/s offered", short(live.offered_per_second)),
         format!("{} achieved", short(live.achieved_per_second)),
         format!("{} requests", count(live.requests.sent)),
         format!("{} failed", count(live.requests.failed)),
-    ]
-}
-
-fn starts(live: &LiveResult) -> [String; 3] {
-    let starts = live.starts;
-    let (on_time, planned) = (count(starts.started - starts.late), count(starts.planned));
-    [
+    ];
+    let starts = vec![
         format!("{on_time} of {planned} on time"),
         format!("{} late", count(starts.late)),
         format!("{} dropped", count(starts.dropped)),
-    ]
-}
-
-fn driver(live: &LiveResult) -> [String; 3] {
-    let delay = &live.scheduling_delay;
-    [
+    ];
+    let driver = vec![
         format!("p50 {} late", milliseconds(delay.p50)),
         format!("p99 {}", milliseconds(delay.p99)),
         format!("max {}", milliseconds(delay.max)),
-    ]
+    ];
+    [("load", load), ("starts", starts), ("driver", driver)]
 }
 
 /// The offered and achieved rates, the driver's own delay, and the stages.
@@ -126,9 +119,8 @@ pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
     if let Some(nemesis) = &live.nemesis {
         lines.extend(listed("nemesis", &made(nemesis)));
     }
-    lines.extend(listed("load", &load(live)));
-    lines.extend(listed("starts", &starts(live)));
-    lines.extend(listed("driver", &driver(live)));
+    let measured = measured(live).into_iter();
+    lines.extend(measured.flat_map(|(name, words)| listed(name, &words)));
     for (name, metric) in &live.uncorrected {
         if metric.count > 0 {
             let words = [
@@ -173,7 +165,7 @@ pub(super) fn stages(run: &FinishedRun) -> Vec<Line> {
             "highest that passed {}: × {}, {}, {} calls/s",
             if times > 1 { "twice" } else { "once" },
             figure(best.rate_scale),
-            plural(best.users, "user", "users"),
+            plural(best.users, "user"),
             short(best.achieved_per_second)
         ),
         None => "none passed".to_owned(),
@@ -207,12 +199,9 @@ fn row(stage: &StageResult) -> Line {
     ];
     let line = Line::new().cells(Style::Plain, cells, COLUMNS);
     let (style, word) = match stage.verdict {
-        Verdict::Pass => (Style::Good, "✓"),
-        Verdict::Safety => (Style::Bad, "✗ safety"),
-        Verdict::Liveness => (Style::Bad, "✗ liveness"),
-        Verdict::Unjudged => (Style::Bad, "✗ unjudged"),
-        Verdict::Threshold => (Style::Bad, "✗ threshold"),
-        Verdict::Interrupted => (Style::Warn, "– interrupted"),
+        Verdict::Pass => (Style::Good, "✓".to_owned()),
+        Verdict::Interrupted => (Style::Warn, "– interrupted".to_owned()),
+        failed => (Style::Bad, format!("✗ {}", failed.name())),
     };
-    line.pad(68).with(style, word)
+    line.pad(68).with(style, &word)
 }

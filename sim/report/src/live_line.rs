@@ -14,7 +14,7 @@ pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> S
     } else {
         format!("{} of {} seeds", count(now.seeds_done), count(seeds))
     };
-    let mut words = format!(" · {far} · {}", plural(now.users, "user", "users"));
+    let mut words = format!(" · {far} · {}", plural(now.users, "user"));
     let seconds = wall.as_secs_f64();
     if let Some(live) = &now.live {
         words.push_str(&format!(
@@ -40,7 +40,7 @@ pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> S
 /// One line: the world that is searched, the depth, and the number of known states.
 #[must_use]
 pub fn exhausting(now: &SearchProgress) -> String {
-    let states = plural(now.states, "state", "states");
+    let states = plural(now.states, "state");
     format!("exhaust · {} · depth {} · {states}", now.world, now.depth)
 }
 

@@ -109,9 +109,19 @@ pub(super) fn figure(value: f64) -> String {
     }
 }
 
-/// `1 user`, `2 users`.
-pub(super) fn plural(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(n), if n == 1 { one } else { many })
+/// `1 user`, `2 users`, `3 entries`.
+pub(super) fn plural(n: u64, one: &str) -> String {
+    let shown = count(n);
+    match one.strip_suffix('y') {
+        _ if n == 1 => format!("{shown} {one}"),
+        Some(stem) => format!("{shown} {stem}ies"),
+        None => format!("{shown} {one}s"),
+    }
+}
+
+/// A value between these words; nothing without one.
+pub(super) fn told<T: Display>(before: &str, value: Option<T>, after: &str) -> String {
+    value.map_or_else(String::new, |value| format!("{before}{value}{after}"))
 }
 
 #[cfg(test)]
@@ -188,7 +198,7 @@ mod tests {
             ["1.4×", "668×", "12.3k×"]
         );
         assert_eq!(
-            [plural(1, "user", "users"), plural(2, "user", "users")],
+            [plural(1, "user"), plural(2, "user")],
             ["1 user", "2 users"]
         );
     }

@@ -67,8 +67,8 @@ fn entries(found: &Replayed) -> Vec<Line> {
         lines.extend(flow("refused", &refused, " · ", BESIDE));
     }
     let at_end = [
-        plural(found.participants, "participant", "participants"),
-        plural(found.rooms, "room", "rooms"),
+        plural(found.participants, "participant"),
+        plural(found.rooms, "room"),
     ];
     lines.extend(flow("at the end", &at_end, " · ", BESIDE));
     lines
@@ -95,8 +95,8 @@ fn checked(found: &Replayed) -> Vec<Line> {
         Some(why) => paragraph("not judged", why, BESIDE),
         None => property_table(&found.properties),
     };
-    let positions = plural(found.validated, "position", "positions");
-    let digests = plural(found.digests, "snapshot", "snapshots");
+    let positions = plural(found.validated, "position");
+    let digests = plural(found.digests, "snapshot");
     lines.extend(flow(
         "also checked",
         &[
@@ -140,7 +140,7 @@ fn failures(found: &Replayed) -> Vec<Line> {
 }
 
 fn verdict(found: &Replayed) -> Line {
-    let entries = plural(found.entries.values().sum(), "entry", "entries");
+    let entries = plural(found.entries.values().sum(), "entry");
     let (style, word, words) = match found.exit_code {
         0 => (Style::Good, "PASS", "every decision is the protocol's"),
         1 => (Style::Bad, "FAIL", "the journal shows a bug of the server"),

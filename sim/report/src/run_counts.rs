@@ -67,7 +67,7 @@ fn let_off(result: &RunResult) -> Vec<String> {
         (let_off.cut_short, "were cut short by the heal"),
     ];
     let some = all.into_iter().filter(|(n, _)| *n > 0);
-    some.map(|(n, what)| format!("{} {what}", plural(n, "user", "users")))
+    some.map(|(n, what)| format!("{} {what}", plural(n, "user")))
         .collect()
 }
 
@@ -77,7 +77,7 @@ pub(super) fn left_out_words(result: &RunResult) -> String {
     format!(
         "{} of {} never got in ({})",
         count(left_out.users),
-        plural(result.users, "user", "users"),
+        plural(result.users, "user"),
         counted(&left_out.why).join(", ")
     )
 }
@@ -139,7 +139,7 @@ pub(super) fn stuck(result: &RunResult, detail: Detail) -> Vec<Line> {
         Detail::Verbose => STUCK_VERBOSE,
         Detail::Quiet | Detail::Normal => STUCK,
     };
-    let mut lines = paragraph("stuck", &plural(all, "user", "users"), INDENT);
+    let mut lines = paragraph("stuck", &plural(all, "user"), INDENT);
     for stuck in result.stuck.iter().take(shown) {
         lines.push(Line::new().pad(INDENT).text(&stuck_words(stuck, result)));
         let holder = held_by(stuck).map(|words| fit(&words, 68));

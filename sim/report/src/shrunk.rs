@@ -103,7 +103,7 @@ pub(super) fn lines(run: &ShrunkRun) -> Vec<Line> {
         lines.push(line);
     }
     if rows.len() > MOST {
-        let more = plural((rows.len() - MOST) as u64, "more step", "more steps");
+        let more = plural((rows.len() - MOST) as u64, "more step");
         lines.push(Line::plain(&format!("     … {more} in the file")));
     }
     lines.push(again(run));
@@ -123,9 +123,9 @@ fn again(run: &ShrunkRun) -> Line {
 fn size(size: Size) -> String {
     format!(
         "{}, {}, {}",
-        plural(size.users, "agent", "agents"),
-        plural(size.steps, "step", "steps"),
-        plural(size.faults, "fault", "faults")
+        plural(size.users, "agent"),
+        plural(size.steps, "step"),
+        plural(size.faults, "fault")
     )
 }
 
@@ -182,7 +182,7 @@ fn verb_words(verb: &Verb) -> String {
         }
         Verb::Send(Text::Length(length) | Text::Letters(_, length))
         | Verb::Append(Text::Length(length) | Text::Letters(_, length)) => {
-            with(&plural(length.max(), "character", "characters"))
+            with(&plural(length.max(), "character"))
         }
         Verb::Check { wait, .. } if *wait > Span::ZERO => format!("{name}, waits {wait}"),
         Verb::TalkingStick(Grant::Latest)

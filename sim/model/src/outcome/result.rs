@@ -453,6 +453,12 @@ impl ThresholdResult {
     pub fn limited(&self) -> String {
         limited(&self.metric, self.persona.as_deref())
     }
+
+    /// What it limits, and how.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        format!("{} {}", self.limited(), self.expression)
+    }
 }
 
 /// Whether users were at rest when the run ended: at most the allowed share of them was stuck.

@@ -9,8 +9,8 @@ use super::{
 use crate::plan::{Plan, Step, Verb, Workload};
 use crate::protocol::Plain;
 
-/// Exit codes, the gravest first.
-const GRAVEST_FIRST: [u8; 6] = [2, 1, 3, 4, 99, INTERRUPTED];
+/// Exit codes, the gravest first; 0 is not among them.
+pub const GRAVEST_FIRST: [u8; 6] = [2, 1, 3, 4, 99, INTERRUPTED];
 
 /// The exit code of a run that was interrupted, as shells have it.
 pub const INTERRUPTED: u8 = 130;

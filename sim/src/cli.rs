@@ -19,7 +19,7 @@ use std::time::Duration;
 use chat_types::Span;
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use sim_model::names::PROPERTIES;
@@ -368,16 +368,22 @@ where
         }
         Some(invocation) => invocation,
     };
-    if let Invocation::Run(run) | Invocation::Serve(run) = &invocation {
+    let checked = check(&invocation, &matches);
+    checked.map_err(|message| Cli::command().error(ErrorKind::ArgumentConflict, message))?;
+    Ok(invocation)
+}
+
+/// Checks rules that clap cannot express.
+fn check(invocation: &Invocation, matches: &ArgMatches) -> Result<(), String> {
+    if let Invocation::Run(run) | Invocation::Serve(run) = invocation {
         check_run(run)?;
     }
-    let wrong = |message| Cli::command().error(ErrorKind::ArgumentConflict, message);
-    files::check(&invocation).map_err(wrong)?;
-    check_last_seed(&invocation).map_err(wrong)?;
-    if let Invocation::Calibrate(arguments) = &invocation {
-        calibrate::check(arguments).map_err(wrong)?;
+    files::check(matches)?;
+    check_last_seed(invocation)?;
+    if let Invocation::Calibrate(arguments) = invocation {
+        calibrate::check(arguments)?;
     }
-    Ok(invocation)
+    Ok(())
 }
 
 /// Checks that the last of several seeds is a seed.
@@ -399,22 +405,38 @@ fn check_last_seed(invocation: &Invocation) -> Result<(), String> {
     }
 }
 
-/// Rules that clap cannot express.
-fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
-    let wrong = |message: &str| Err(Cli::command().error(ErrorKind::ArgumentConflict, message));
-    if run.trace.is_some() && run.files.len() > 1 {
-        return wrong("--trace follows one run: name one scenario file");
+fn check_run(run: &RunArgs) -> Result<(), String> {
+    let files = run.files.len() > 1;
+    let seeds = run.seeds.is_some_and(|seeds| seeds.get() > 1);
+    let trace = run.trace.is_some();
+    refuse([
+        (
+            trace && files,
+            "--trace follows one run: name one scenario file",
+        ),
+        (
+            trace && seeds,
+            "--trace follows one run: leave --seeds (or SIM_SEEDS) at 1",
+        ),
+        (
+            run.follow.is_some() && !trace && run.report.is_none(),
+            "--follow is for a trace or a report: name one with --trace or --report",
+        ),
+        (
+            run.recipe.is_some() && (files || seeds),
+            "--recipe is of one run: name one scenario file and one seed",
+        ),
+    ])?;
+    live::check(run)
+}
+
+/// The sentence of the first rule that is broken.
+fn refuse<const N: usize>(rules: [(bool, &str); N]) -> Result<(), String> {
+    let mut rules = rules.into_iter();
+    match rules.find(|(is_broken, _)| *is_broken) {
+        Some((_, sentence)) => Err(sentence.to_owned()),
+        None => Ok(()),
     }
-    if run.trace.is_some() && run.seeds.is_some_and(|seeds| seeds.get() > 1) {
-        return wrong("--trace follows one run: leave --seeds (or SIM_SEEDS) at 1");
-    }
-    if run.follow.is_some() && run.trace.is_none() && run.report.is_none() {
-        return wrong("--follow is for a trace or a report: name one with --trace or --report");
-    }
-    if run.recipe.is_some() && (run.files.len() > 1 || run.seeds.is_some_and(|n| n.get() > 1)) {
-        return wrong("--recipe is of one run: name one scenario file and one seed");
-    }
-    live::check(run).or_else(|message| wrong(&message))
 }
 
 #[cfg(test)]

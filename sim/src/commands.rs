@@ -135,6 +135,8 @@ impl Console<'_> {
         let written = text().map_err(io::Error::from).and_then(|text| {
             if is_stdout(Some(path)) {
                 self.say(&text);
+                // A result for a program is whole or an error, even if its reader closed the pipe.
+                self.unwritten = self.unwritten.take().map(io::Error::other);
                 return Ok(());
             }
             output::write(path, &text)
@@ -200,9 +202,8 @@ pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
     let done = execute_command(invocation, console);
     let code = console.code_of(done);
     match console.unwritten.take() {
-        // A reader of a page that has seen enough (`sim … | head`) may close the pipe; a result for a
-        // program is whole or an error.
-        Some(error) if error.kind() != ErrorKind::BrokenPipe || is_stdout(invocation.json()) => {
+        // A reader of a page that has seen enough (`sim … | head`) may close the pipe.
+        Some(error) if error.kind() != ErrorKind::BrokenPipe => {
             console.complain(&format!(
                 "error: cannot write the standard output: {error}\n"
             ));

@@ -167,13 +167,11 @@ impl Observer for RunLog {
                     record.name.clone_into(&mut client.name);
                 }
                 let is_answer = matches!(what, Logged::Answered { .. });
+                let page = is_answer.then(|| std::mem::take(&mut client.page));
                 Entry {
                     user: record.user,
                     said: words::client(&record.what, record.user),
-                    then: match is_answer {
-                        true => std::mem::take(&mut client.page),
-                        false => Vec::new(),
-                    },
+                    then: page.unwrap_or_default(),
                     ..entry(record.at, Some(record.agent), what)
                 }
             }
@@ -220,7 +218,17 @@ impl RunLog {
             ClientEvent::Called { call, op, key, .. } => {
                 let number = self.calls.len();
                 self.numbers.insert((agent, call), number);
-                self.calls.push(Call::new((at, agent), call, op, key));
+                self.calls.push(Call {
+                    agent,
+                    id: call,
+                    at,
+                    op: op.clone(),
+                    key,
+                    sent: BTreeMap::new(),
+                    answered: None,
+                    heard: Vec::new(),
+                    under_way: Vec::new(),
+                });
                 Logged::Called(number)
             }
             ClientEvent::Retried { call, why, .. } => {
@@ -295,14 +303,17 @@ impl RunLog {
                 call.sent.insert(attempt, here);
                 None
             }
-            NetworkRecord::Served { call, attempt, .. }
-            | NetworkRecord::Replied { call, attempt, .. } => {
+            NetworkRecord::Served { call, attempt, .. } => {
+                self.call(agent, call).sent.get(&attempt).copied()
+            }
+            NetworkRecord::Replied {
+                call,
+                attempt,
+                fate,
+                ..
+            } => {
                 let call = &mut self.calls[self.numbers[&(agent, call)]];
-                if let NetworkRecord::Replied {
-                    fate: Delivery::After(took),
-                    ..
-                } = *record
-                {
+                if let Delivery::After(took) = fate {
                     call.under_way.push((at + took, here));
                 }
                 call.sent.get(&attempt).copied()
@@ -332,20 +343,6 @@ impl RunLog {
 }
 
 impl Call {
-    fn new((at, agent): (Time, Agent), id: CallId, op: &Op, key: RequestKey) -> Self {
-        Self {
-            agent,
-            id,
-            at,
-            op: op.clone(),
-            key,
-            sent: BTreeMap::new(),
-            answered: None,
-            heard: Vec::new(),
-            under_way: Vec::new(),
-        }
-    }
-
     /// The reply whose answer arrives here: the first of those under way that can have.
     fn hears(&mut self, at: Time, here: usize) -> Option<usize> {
         let arrived = |reply: &(Time, usize)| reply.0 <= at;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::live::{ServerLimit, check_authorities, config};
+use super::refuse;
 use sim_live::{Options, Protocol, RateScale, Target, Token};
 
 pub(super) const EXAMPLES: &str = "\
@@ -105,11 +106,12 @@ const MOST_LOADS: usize = 16;
 pub(super) fn check(arguments: &CalibrateArgs) -> Result<(), String> {
     config(&arguments.limits)?;
     check_authorities(&arguments.target, arguments.authorities.as_deref())?;
-    if arguments.target.doors().len() > 1 {
-        return Err("--target: one server is measured at a time".to_owned());
-    }
-    if arguments.scales.len() > MOST_LOADS {
-        return Err(format!("--scales takes at most {MOST_LOADS} loads"));
-    }
-    Ok(())
+    let loads = format!("--scales takes at most {MOST_LOADS} loads");
+    refuse([
+        (
+            arguments.target.doors().len() > 1,
+            "--target: one server is measured at a time",
+        ),
+        (arguments.scales.len() > MOST_LOADS, &loads),
+    ])
 }

@@ -60,10 +60,8 @@ impl CompareArgs {
 const NOISE: Percent = Percent(20.0);
 
 fn percent(text: &str) -> Result<Percent, String> {
-    let number: Result<f64, _> = text.trim_end_matches('%').parse();
-    number
-        .ok()
-        .filter(|percent| (0.0..100.0).contains(percent))
-        .map(Percent)
-        .ok_or_else(|| "a percentage from 0% to below 100%, such as 20%".to_owned())
+    let number = text.trim_end_matches('%').parse().ok();
+    let percent = number.filter(|percent| (0.0..100.0).contains(percent));
+    let percent = percent.ok_or("a percentage from 0% to below 100%, such as 20%")?;
+    Ok(Percent(percent))
 }

@@ -140,33 +140,26 @@ impl<'a> TraceLine<'a> {
             kind: "world",
             ..Self::default()
         };
-        let (at, event) = match *record {
-            WorldRecord::Down { at, how } => {
-                let lost = how == Outage::CrashUnsynced;
-                line.reason = lost.then_some("unsynced entries are lost");
-                let stopped = how == Outage::Stop;
-                (at, if stopped { "stopped" } else { "crashed" })
-            }
-            WorldRecord::Restarted { at } => (at, "restarted"),
+        let (at, event, reason) = match *record {
+            WorldRecord::Down { at, how } => match how {
+                Outage::Stop => (at, "stopped", None),
+                Outage::Crash => (at, "crashed", None),
+                Outage::CrashUnsynced => (at, "crashed", Some("unsynced entries are lost")),
+            },
+            WorldRecord::Restarted { at } => (at, "restarted", None),
             WorldRecord::Cluster { at, server, what } => {
                 line.who = Some(server_name(server));
                 if let ClusterEvent::BecameOwner { epoch } = what {
                     line.epoch = Some(epoch);
                 }
-                (at, what.name())
+                (at, what.name(), None)
             }
             WorldRecord::ClockJumped { at, by } => {
                 line.by_ms = Some(milliseconds(by));
-                (at, "clock_jumped")
+                (at, "clock_jumped", None)
             }
-            WorldRecord::DiskDamaged { at, damage } => {
-                line.reason = Some(damage);
-                (at, "disk_damaged")
-            }
-            WorldRecord::StartRefused { at, why } => {
-                line.reason = Some(why);
-                (at, "start_refused")
-            }
+            WorldRecord::DiskDamaged { at, damage } => (at, "disk_damaged", Some(damage)),
+            WorldRecord::StartRefused { at, why } => (at, "start_refused", Some(why)),
             WorldRecord::Operated {
                 at,
                 verb,
@@ -176,29 +169,25 @@ impl<'a> TraceLine<'a> {
                 line.verb = Some(verb);
                 line.who = user.map(|user| user.to_string());
                 line.room = room.map(|room| room.to_string());
-                (at, "operated")
+                (at, "operated", None)
             }
-            WorldRecord::FaultMade { at, name } => {
-                line.reason = Some(name);
-                (at, "fault_made")
-            }
-            WorldRecord::FaultMended { at, name } => {
-                line.reason = Some(name);
-                (at, "fault_mended")
-            }
-            WorldRecord::Healed { at } => (at, "healed"),
+            WorldRecord::FaultMade { at, name } => (at, "fault_made", Some(name)),
+            WorldRecord::FaultMended { at, name } => (at, "fault_mended", Some(name)),
+            WorldRecord::Healed { at } => (at, "healed", None),
             WorldRecord::Sizes { at, sizes, .. } => {
-                line.sizes = sizes
-                    .iter()
-                    .map(|&(name, size, limit)| (name, [size, limit]))
-                    .collect();
-                (at, "sizes")
+                let sizes = sizes.iter();
+                let sizes = sizes.map(|&(name, size, limit)| (name, [size, limit]));
+                line.sizes = sizes.collect();
+                (at, "sizes", None)
             }
-            WorldRecord::Ended { at } => (at, "ended"),
+            WorldRecord::Ended { at } => (at, "ended", None),
         };
-        line.t_ms = milliseconds(at.since(start));
-        line.event = Some(event);
-        line
+        Self {
+            t_ms: milliseconds(at.since(start)),
+            event: Some(event),
+            reason,
+            ..line
+        }
     }
 
     /// Whether it happened in this room.

@@ -68,27 +68,18 @@ pub fn user_letter(user: u8) -> char {
 
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Call(user, ask) => write!(f, "{}  {}", user_letter(user), ask.name()),
+        let (who, what) = match *self {
+            Self::Call(user, ask) => (Some(user), ask.name()),
             Self::Lost(user, ask) => {
-                write!(
-                    f,
-                    "{}  {}, and the answer is lost",
-                    user_letter(user),
-                    ask.name()
-                )
+                let (who, what) = (user_letter(user), ask.name());
+                return write!(f, "{who}  {what}, and the answer is lost");
             }
-            Self::Retry(user) => {
-                write!(
-                    f,
-                    "{}  the same call again, under the same key",
-                    user_letter(user)
-                )
-            }
-            Self::Disconnect(user) => write!(f, "{}  its stream closes", user_letter(user)),
-            Self::Reconnect(user) => write!(f, "{}  its stream opens again", user_letter(user)),
-            Self::Deadline => write!(f, "-  time passes until the next deadline"),
-            Self::Crash => write!(f, "-  the server crashes and comes back"),
-        }
+            Self::Retry(user) => (Some(user), "the same call again, under the same key"),
+            Self::Disconnect(user) => (Some(user), "its stream closes"),
+            Self::Reconnect(user) => (Some(user), "its stream opens again"),
+            Self::Deadline => (None, "time passes until the next deadline"),
+            Self::Crash => (None, "the server crashes and comes back"),
+        };
+        write!(f, "{}  {what}", who.map_or('-', user_letter))
     }
 }

@@ -142,15 +142,9 @@ pub fn properties_of(servers: u32) -> Vec<&'static str> {
 }
 
 /// The names of all properties.
-pub const PROPERTIES: [&str; Property::ALL.len()] = {
-    let mut names = [""; Property::ALL.len()];
-    let mut index = 0;
-    while index < names.len() {
-        names[index] = Property::ALL[index].name();
-        index += 1;
-    }
-    names
-};
+pub const PROPERTIES: [&str; Property::ALL.len()] = *Property::NAMES
+    .first_chunk()
+    .expect("each variant has a name");
 
 /// Every kind of timer of the server.
 pub const TIMERS: [&str; 3] = ["presence", "lease", "patience"];

@@ -17,7 +17,8 @@ use crate::protocol::{
 /// `unsynced_lost`, `from_snapshot`, `damage_survived`, `start_refused`, `timer_fired`, `swapped`.
 #[derive(Clone, Debug, Default)]
 pub struct PointCounter {
-    tally: Tally,
+    /// The counts so far, to which the world adds.
+    pub tally: Tally,
     clients: Vec<Client>,
     /// The last events counted, one in each place: an event that several members receive counts
     /// once.
@@ -125,22 +126,11 @@ impl PointCounter {
         }
     }
 
-    /// The counts so far, for additions by the world.
-    pub fn tally_mut(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
-
-    /// The counts so far.
-    #[must_use]
-    pub fn tally(&self) -> &Tally {
-        &self.tally
-    }
-
     /// The final counts.
     #[must_use]
     pub fn into_tally(mut self) -> Tally {
         for (event, times) in EVENTS.iter().zip(self.received) {
-            self.tally.coverage_mut().record_event(event, times);
+            self.tally.coverage.record_event(event, times);
         }
         self.tally
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::checked::rest;
 use super::checks::{Standing, of_standing};
 use super::failure::{STUCK, crossed, crossing, what_failed};
-use super::hints::{hint, refusal_hint};
+use super::hints::refusal_hint;
 use super::line::{INDENT, Line, Style, paragraph, paragraphs};
 use super::numbers::{count, plural};
 use super::shell::{command_lines, more_seeds_command};
@@ -41,11 +41,11 @@ pub(super) fn also(run: &FinishedRun) -> Vec<Line> {
     let mut sentences = Vec::new();
     for (name, n) in violations_by_property(run) {
         let is_headline = run.headline().is_some_and(|first| first.property == name);
-        sentences.push(if is_headline {
-            format!("{} of {name}", plural(n, "more violation"))
-        } else {
-            format!("{} of {name}", plural(n, "violation"))
-        });
+        let one = match is_headline {
+            true => "more violation",
+            false => "violation",
+        };
+        sentences.push(format!("{} of {name}", plural(n, one)));
     }
     if result.violations_left_out > 0 {
         sentences.push(format!(
@@ -156,11 +156,8 @@ pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
         .iter()
         .filter_map(|name| Point::named(name))
         .collect();
-    all.extend(
-        unreached
-            .iter()
-            .map(|point| format!("{}: {}", point.name(), hint(*point))),
-    );
+    let hint = |point: &Point| format!("{}: {}", point.name(), point.hint());
+    all.extend(unreached.iter().map(hint));
     if result.live.is_some() && all.is_empty() {
         all.push("more users: a higher --rate-scale".to_owned());
     }

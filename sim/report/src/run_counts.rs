@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::checked::{held_by, waits};
 use super::line::{INDENT, Line, fit, flow, listed, paragraph};
-use super::numbers::{count, counted, plural};
+use super::numbers::{count, counted, plural, told};
 use super::{Detail, FinishedRun};
 use sim_model::outcome::{Point, RunResult, Stuck};
 
@@ -147,22 +147,15 @@ pub(super) fn stuck(result: &RunResult, detail: Detail) -> Vec<Line> {
     }
     let left = all - result.stuck.len().min(shown) as u64;
     if left > 0 {
-        lines.push(
-            Line::new()
-                .pad(INDENT)
-                .text(&format!("… and {} more", count(left))),
-        );
+        let more = format!("… and {} more", count(left));
+        lines.push(Line::new().pad(INDENT).text(&more));
     }
     lines
 }
 
 /// `user_7 (penpal#12) waits for a partner in the queue since 12.0s (seed 3)`
 fn stuck_words(stuck: &Stuck, result: &RunResult) -> String {
-    let seed = if result.seeds > 1 {
-        format!(" (seed {})", stuck.seed)
-    } else {
-        String::new()
-    };
+    let seed = told(" (seed ", (result.seeds > 1).then_some(stuck.seed), ")");
     let end = format!(" {}{seed}", waits(stuck));
     let room = 70_usize.saturating_sub(end.chars().count()).max(10);
     let whole = stuck.who.to_string();

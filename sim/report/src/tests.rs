@@ -42,38 +42,24 @@ fn all() -> Vec<FinishedRun> {
 }
 
 #[test]
-fn a_pass() {
-    insta::assert_snapshot!(page(&passed()));
-}
-
-#[test]
-fn a_pass_over_many_seeds() {
-    insta::assert_snapshot!(page(&many_passed()));
-}
-
-#[test]
-fn a_pass_in_full() {
-    insta::assert_snapshot!(page_of(&passed(), Detail::Verbose));
-}
-
-#[test]
-fn a_safety_violation() {
-    insta::assert_snapshot!(page(&unsafe_run()));
-}
-
-#[test]
-fn a_safety_violation_in_full() {
-    insta::assert_snapshot!(page_of(&unsafe_run(), Detail::Verbose));
-}
-
-#[test]
-fn a_liveness_violation_in_some_seeds() {
-    insta::assert_snapshot!(page(&stalled_run()));
-}
-
-#[test]
-fn points_that_were_not_reached() {
-    insta::assert_snapshot!(page(&unjudged()));
+fn each_kind_of_run_has_its_page() {
+    for (name, page) in [
+        ("a_pass", page(&passed())),
+        ("a_pass_over_many_seeds", page(&many_passed())),
+        ("a_pass_in_full", page_of(&passed(), Detail::Verbose)),
+        ("a_safety_violation", page(&unsafe_run())),
+        (
+            "a_safety_violation_in_full",
+            page_of(&unsafe_run(), Detail::Verbose),
+        ),
+        ("a_liveness_violation_in_some_seeds", page(&stalled_run())),
+        ("points_that_were_not_reached", page(&unjudged())),
+        ("thresholds_that_were_crossed", page(&crossed())),
+        ("names_longer_than_the_page", page(&overlong(unsafe_run()))),
+        ("nothing_that_was_judged", page(&idle_run())),
+    ] {
+        insta::assert_snapshot!(name, page);
+    }
 }
 
 #[test]
@@ -87,24 +73,9 @@ fn refusals_that_keep_all_silent() {
 }
 
 #[test]
-fn thresholds_that_were_crossed() {
-    insta::assert_snapshot!(page(&crossed()));
-}
-
-#[test]
-fn names_longer_than_the_page() {
-    insta::assert_snapshot!(page(&overlong(unsafe_run())));
-}
-
-#[test]
 fn users_that_are_stuck() {
     insta::assert_snapshot!(page(&stuck_run()));
     insta::assert_snapshot!(junit(&[stuck_run()]));
-}
-
-#[test]
-fn nothing_that_was_judged() {
-    insta::assert_snapshot!(page(&idle_run()));
 }
 
 #[test]

@@ -8,9 +8,11 @@ use std::io::{self, Write};
 
 use chat_types::Time;
 
+use crate::numbers::told;
 use line::TraceLine;
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::protocol::{Agent, Room, User};
+use sim_model::user_name::is_numbered;
 
 pub use excerpt::{ObservedLine, excerpt};
 
@@ -81,8 +83,7 @@ impl<W: Write> TraceWriter<W> {
             true => "none at all".to_owned(),
             false => format!("the last was {last}"),
         };
-        let guess = self.same_number.as_ref();
-        let guess = guess.map_or_else(String::new, |guess| format!("; did you mean `{guess}`?"));
+        let guess = told("; did you mean `", self.same_number.as_ref(), "`?");
         (!self.is_found).then(|| format!("the run had no {subject}: {last}{guess}"))
     }
 
@@ -108,12 +109,8 @@ impl<W: Write> TraceWriter<W> {
             }
         }
         let (user, room) = &mut self.last;
-        if let Some(known) = record
-            .user
-            .filter(|user| sim_model::user_name::is_numbered(*user))
-        {
-            *user = (*user).max(known);
-        }
+        let known = record.user.filter(|user| is_numbered(*user));
+        *user = (*user).max(known.unwrap_or_default());
         if let ClientEvent::Received { event, .. } = record.what
             && let Some((known, _)) = event.place()
         {

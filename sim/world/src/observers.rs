@@ -52,12 +52,12 @@ impl<'o> Observers<'o> {
     }
 
     pub(crate) fn reach(&mut self, point: Point) {
-        self.points.tally_mut().reach(point);
+        self.points.tally.reach(point);
     }
 
     /// The coverage of the core's behaviour, for counting.
     pub(crate) fn coverage(&mut self) -> &mut Coverage {
-        self.points.tally_mut().coverage_mut()
+        &mut self.points.tally.coverage
     }
 
     /// The tally of the whole run.

@@ -79,10 +79,10 @@ impl<'a, O: Observer + Clone + 'static> Split<'a, O> {
         }
         let node = self.world.server.node();
         let position = node.map(|node| node.hub().position());
-        let tally = self.world.observers.points.tally();
-        if *tally.points() != self.last_look.points {
+        let tally = &self.world.observers.points.tally;
+        if tally.points != self.last_look.points {
             points(&self.last_look.points, tally, entered);
-            self.last_look.points = *tally.points();
+            self.last_look.points = tally.points;
         }
         if position == self.last_look.position {
             return;

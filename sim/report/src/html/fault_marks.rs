@@ -1,7 +1,5 @@
 //! The faults of one run, as a page shows them: each with its beginning, its length and its words.
 
-use serde_json::{Value, json};
-
 use sim_model::outcome::{Mark, ObservedFault, Series};
 use sim_model::plan::{Fault, ScriptUser};
 
@@ -12,7 +10,7 @@ pub(super) fn fault_marks(
     users: &[ScriptUser],
     marks: &[Mark],
     series: Option<&Series>,
-) -> Vec<Value> {
+) -> Vec<ObservedFault> {
     let began = |index| marks.iter().find(|mark| mark.fault == Some(index));
     let planned = faults.iter().enumerate().filter_map(|(index, fault)| {
         let at = match fault.milestone {
@@ -29,15 +27,7 @@ pub(super) fn fault_marks(
     let observed = series.iter().flat_map(|series| &series.faults);
     let mut all: Vec<ObservedFault> = planned.chain(observed.cloned()).collect();
     all.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
-    let mark = |fault: ObservedFault| {
-        json!({
-            "at_ms": fault.at_ms,
-            "for_ms": fault.for_ms,
-            "kind": fault.kind,
-            "words": fault.words,
-        })
-    };
-    all.into_iter().map(mark).collect()
+    all
 }
 
 #[cfg(test)]
@@ -63,7 +53,7 @@ mod tests {
         timeline.mark(Span::secs(3), "replies lost", Some(2));
         timeline.mark(Span::secs(7), "replies lost", Some(0));
         let marks = fault_marks(&faults, &[], &timeline.marks, None);
-        let times: Vec<&Value> = marks.iter().map(|mark| &mark["at_ms"]).collect();
+        let times: Vec<f64> = marks.iter().map(|mark| mark.at_ms).collect();
         assert_eq!(times, [3_000.0, 7_000.0]);
     }
 }

@@ -72,10 +72,8 @@ fn head(run: &FinishedRun) -> Value {
             "stages": live.stages,
         })
     });
-    let rerun = run
-        .excerpt
-        .as_ref()
-        .map(|excerpt| rerun_words(excerpt.rerun));
+    let rerun = run.excerpt.as_ref();
+    let rerun = rerun.map(|excerpt| rerun_words(excerpt.rerun));
     json!({
         "name": run.plan.name,
         "file": run.file,
@@ -134,20 +132,21 @@ fn tables(run: &FinishedRun) -> Value {
 
 /// Commands to paste, each with its purpose.
 fn commands(result: &RunResult) -> Vec<(&'static str, &str)> {
-    let Some(repro) = &result.repro else {
-        return Vec::new();
-    };
     let purpose = match (result.verdict, &result.live) {
         (_, Some(_)) => "Run it once more",
         (Verdict::Pass, None) => "Repeat",
         (_, None) => "See it again",
     };
-    let whole = repro.whole.as_deref();
+    let again = result
+        .repro
+        .as_ref()
+        .map(|repro| (purpose, &*repro.command));
+    let whole = result
+        .repro
+        .as_ref()
+        .and_then(|repro| repro.whole.as_deref());
     let whole = whole.map(|command| ("See the whole run again", command));
-    [(purpose, repro.command.as_str())]
-        .into_iter()
-        .chain(whole)
-        .collect()
+    again.into_iter().chain(whole).collect()
 }
 
 fn follow_command(run: &FinishedRun, series: &Series) -> String {
@@ -180,14 +179,10 @@ fn thresholds(run: &FinishedRun) -> Value {
     let both = run.result().thresholds.iter().zip(&run.plan.thresholds);
     both.map(|(threshold, planned)| {
         // The percentage and the milliseconds of a threshold on a quantile.
-        let place = match planned.figure {
-            Figure::Percentile(percent) => Some((percent, planned.bound)),
-            Figure::Max
-            | Figure::Mean
-            | Figure::Overtaken
-            | Figure::Jain
-            | Figure::Count
-            | Figure::Rate => None,
+        let place = if let Figure::Percentile(percent) = planned.figure {
+            Some((percent, planned.bound))
+        } else {
+            None
         };
         json!({
             "place": place,

@@ -63,38 +63,29 @@ pub(super) fn standing(property: PropertyResult) -> Standing {
 
 /// The properties of a result in the order of the table, then the unknown ones.
 pub(super) fn in_order(result: &RunResult) -> Vec<(&str, PropertyResult)> {
-    let known = PROPERTIES
-        .iter()
-        .filter_map(|name| Some((*name, *result.properties.get(*name)?)));
-    let others = result
-        .properties
-        .iter()
-        .filter(|(name, _)| !PROPERTIES.contains(&name.as_str()))
-        .map(|(name, property)| (name.as_str(), *property));
-    known.chain(others).collect()
+    let all = result.properties.iter();
+    let mut all: Vec<_> = all
+        .map(|(name, property)| (name.as_str(), *property))
+        .collect();
+    let place = |name: &str| PROPERTIES.iter().position(|known| *known == name);
+    all.sort_by_key(|(name, _)| place(name).unwrap_or(PROPERTIES.len()));
+    all
 }
 
 /// The safety and liveness properties of this standing.
 pub(super) fn of_standing(result: &RunResult, wanted: Standing) -> Vec<(&str, PropertyResult)> {
-    let all = in_order(result).into_iter();
-    all.filter(|(name, property)| {
-        Class::of(name) != Class::Threshold && standing(*property) == wanted
-    })
-    .collect()
+    let mut all = in_order(result);
+    let is_of = |name: &str| Class::of(name) != Class::Threshold;
+    all.retain(|(name, property)| is_of(name) && standing(*property) == wanted);
+    all
 }
 
 /// A table of these properties, with a line for each.
 pub(super) fn property_table(all: &BTreeMap<&'static str, PropertyResult>) -> Vec<Line> {
-    let mut lines =
-        vec![
-            Line::new()
-                .with(Style::Strong, "PROPERTY")
-                .right(Style::Faint, "checks", 40),
-        ];
-    for (name, result) in PROPERTIES
-        .iter()
-        .filter_map(|name| Some((*name, *all.get(name)?)))
-    {
+    let heading = Line::new().with(Style::Strong, "PROPERTY");
+    let mut lines = vec![heading.right(Style::Faint, "checks", 40)];
+    let known = PROPERTIES.iter();
+    for (name, result) in known.filter_map(|name| Some((*name, *all.get(name)?))) {
         let (style, mark, value) = match standing(result) {
             Standing::Held => (Style::Good, "✓", count(result.checks)),
             Standing::Broken => (Style::Bad, "✗", Standing::Broken.words().to_owned()),
@@ -102,12 +93,8 @@ pub(super) fn property_table(all: &BTreeMap<&'static str, PropertyResult>) -> Ve
                 (Style::Faint, "–", idle.words().to_owned())
             }
         };
-        lines.push(
-            Line::new()
-                .with(style, mark)
-                .text(&format!(" {name}"))
-                .right(Style::Plain, &value, 40),
-        );
+        let line = Line::new().with(style, mark).text(&format!(" {name}"));
+        lines.push(line.right(Style::Plain, &value, 40));
     }
     lines
 }
@@ -128,16 +115,12 @@ pub(super) fn checks(result: &RunResult, detail: Detail) -> Vec<Line> {
         }
         let widest = cells.iter().map(Cell::width).max().unwrap_or(0);
         let width = widest.clamp(CELL, 38);
-        let heading = Line::new().with(Style::Strong, title);
-        let heads = match class {
-            Class::Safety => cells.len().min(2),
-            Class::Liveness | Class::Threshold => 0,
-        };
-        lines.push(heading.cells(
-            Style::Faint,
-            ["checks"; 2].into_iter().take(heads),
-            [width, width * 2 + GAP],
-        ));
+        let mut heading = Line::new().with(Style::Strong, title);
+        if class == Class::Safety {
+            let heads = ["checks"; 2].into_iter().take(cells.len());
+            heading = heading.cells(Style::Faint, heads, [width, width * 2 + GAP]);
+        }
+        lines.push(heading);
         lines.extend(cells.chunks(2).map(|pair| row(pair, width)));
     }
     lines
@@ -147,8 +130,7 @@ fn cells<'a>(
     properties: impl Iterator<Item = (&'a str, PropertyResult)>,
     detail: Detail,
 ) -> Vec<Cell> {
-    let mut cells = Vec::new();
-    let mut idle = Vec::new();
+    let (mut cells, mut idle) = (Vec::new(), Vec::new());
     let mut folded: u64 = 0;
     for (name, property) in properties {
         let standing = standing(property);
@@ -156,12 +138,20 @@ fn cells<'a>(
             folded += 1;
             continue;
         }
-        let cell = cell(name, property, standing);
-        if standing == Standing::NotExercised {
-            idle.push(cell);
-        } else {
-            cells.push(cell);
-        }
+        let (checks, words) = (count(property.checks), standing.words().to_owned());
+        let (those, style, mark, value) = match standing {
+            Standing::Held => (&mut cells, Style::Good, "✓", checks),
+            Standing::Broken => (&mut cells, Style::Bad, "✗", checks),
+            Standing::Unjudged => (&mut cells, Style::Warn, "?", words),
+            Standing::NotExercised => (&mut idle, Style::Faint, "–", words),
+        };
+        let name = name.to_owned();
+        those.push(Cell {
+            style,
+            mark,
+            name,
+            value,
+        });
     }
     if folded > 0 {
         cells.push(Cell {
@@ -173,25 +163,6 @@ fn cells<'a>(
     }
     cells.extend(idle);
     cells
-}
-
-fn cell(name: &str, property: PropertyResult, standing: Standing) -> Cell {
-    let (style, mark) = match standing {
-        Standing::Held => (Style::Good, "✓"),
-        Standing::Broken => (Style::Bad, "✗"),
-        Standing::Unjudged => (Style::Warn, "?"),
-        Standing::NotExercised => (Style::Faint, "–"),
-    };
-    let value = match standing {
-        Standing::Held | Standing::Broken => count(property.checks),
-        Standing::Unjudged | Standing::NotExercised => standing.words().to_owned(),
-    };
-    Cell {
-        style,
-        mark,
-        name: name.to_owned(),
-        value,
-    }
 }
 
 fn row(pair: &[Cell], width: usize) -> Line {

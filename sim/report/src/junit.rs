@@ -10,7 +10,7 @@ use super::checked::{held_by, rest, waits};
 use super::checks::{Standing, in_order, standing};
 use super::failure::{STUCK, crossing, early_end};
 use super::run_counts::left_out_words;
-use sim_model::outcome::{Class, PropertyResult, RunResult, is_judged};
+use sim_model::outcome::{Class, RunResult, is_judged};
 
 enum Outcome {
     Passed,

@@ -1,5 +1,5 @@
 //! The metrics. A row says all that is known of one but how it is measured, which
-//! `sim_judge::metrics` does.
+//! `sim_judge::metrics` does. And the thresholds on them.
 
 /// What a metric measures, which decides its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,4 +150,45 @@ pub enum Figure {
     Count,
     /// The share of attempts that succeeded, from 0 to 1.
     Rate,
+}
+
+/// A threshold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threshold {
+    /// The metric.
+    pub metric: Metric,
+    /// The persona whose users alone are measured; all users without one.
+    pub persona: Option<String>,
+    /// The expression as written, such as `p(95)<2s`.
+    pub expression: String,
+    /// The figure of the metric.
+    pub figure: Figure,
+    /// The comparison.
+    pub compare: Compare,
+    /// The bound: in milliseconds for durations, otherwise a plain number.
+    pub bound: f64,
+}
+
+/// What a threshold limits, as a scenario names it: `queue_wait`, or `queue_wait{persona:penpal}`.
+#[must_use]
+pub fn limited(metric: &str, persona: Option<&str>) -> String {
+    match persona {
+        None => metric.to_owned(),
+        Some(persona) => format!("{metric}{{persona:{persona}}}"),
+    }
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+    /// `==`
+    Equal,
 }

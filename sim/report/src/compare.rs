@@ -12,7 +12,7 @@ use serde::Serialize;
 pub use self::figures::Amount;
 pub(crate) use self::figures::{CHECKS, REACHED, is_duration};
 use self::figures::{Direction, Figure, figures};
-pub use self::read::{Results, Unreadable, read};
+pub use self::read::{Results, read};
 pub use crate::json::Simulator;
 use sim_model::outcome::{Class, RunResult, Verdict, worst};
 

@@ -4,10 +4,9 @@
 //! The log of the run gives the participants (`lane_selection.rs`), and what is drawn of them
 //! (`drawing.rs`). The diagram then shows a period before the violation (`window.rs`).
 
+mod bands;
 mod call_description;
-mod cluster_lanes;
 mod drawing;
-mod fault_bands;
 mod lane_selection;
 mod window;
 

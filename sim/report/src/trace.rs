@@ -87,7 +87,7 @@ impl<W: Write> TraceWriter<W> {
         (!self.is_found).then(|| format!("the run had no {subject}: {last}{guess}"))
     }
 
-    fn keeps(&self, record: &Record<'_>, line: &TraceLine<'_>) -> bool {
+    fn keeps(&self, record: &Record<'_>, line: &TraceLine) -> bool {
         match &self.follow {
             None => true,
             Some(Follow::User(user)) => record.user == Some(*user),
@@ -118,7 +118,7 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    fn write(&mut self, line: &TraceLine<'_>) {
+    fn write(&mut self, line: &TraceLine) {
         if self.failed.is_some() {
             return;
         }

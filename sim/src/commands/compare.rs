@@ -31,7 +31,7 @@ pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> Res
 
 fn read(path: &Path, console: &mut Console<'_>) -> Result<Results, Problem> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string());
-    let results = text.and_then(|text| compare::read(&text).map_err(|error| error.to_string()));
+    let results = text.and_then(|text| compare::read(&text));
     results.map_err(|problem| {
         console.complain(&format!("error: {}: {problem}\n", path.display()));
         TOLD

@@ -2,6 +2,7 @@
 
 use sim_model::outcome::START;
 use sim_search::runner::RunSeed;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -135,49 +136,30 @@ fn asked<'p>(
     }
 }
 
-/// Writes the files of all failures.
+/// Writes the files of all failures: `stick_exclusion-1337`, or `stick_exclusion-1337-2` if another run
+/// of the same seed, a branch or one of another scenario, failed before it.
 fn keep_all(
     arguments: &ExploreArgs,
     what: &ExploreOptions<'_>,
     found: &Exploration,
     console: &mut Console<'_>,
 ) -> Vec<Kept> {
-    let mut kept: Vec<Kept> = Vec::new();
-    for failure in found.failures.iter() {
+    let mut known: BTreeMap<(&str, u64), Vec<(&Trial, Kept)>> = BTreeMap::new();
+    let failures = found.failures.iter().map(|failure| {
+        let (trial, property) = (&failure.trial, failure.property.as_str());
+        let others = known.entry((property, trial.seed)).or_default();
         // One seed may violate a property in several ways, for which one scenario is enough.
-        let same = |other: &FailureResult| {
-            other.property == failure.property && other.trial == failure.trial
-        };
-        let before = found.failures.iter().take(kept.len()).position(same);
-        kept.push(match before {
-            Some(before) => kept[before].clone(),
-            None => {
-                let name = name_of(failure, found.failures.iter().take(kept.len()));
-                keep((arguments, what), (failure, &name), console)
-            }
-        });
-    }
-    kept
-}
-
-/// The name of a failure's files: `stick_exclusion-1337`, or `stick_exclusion-1337-2` if another
-/// run of the same seed, a branch or one of another scenario, failed before it.
-fn name_of<'f>(
-    failure: &'f FailureResult,
-    before: impl Iterator<Item = &'f FailureResult>,
-) -> String {
-    let (property, seed) = (&failure.property, failure.trial.seed);
-    let mut others: Vec<&Trial> = Vec::new();
-    for one in before {
-        let same = one.property == *property && one.trial.seed == seed;
-        if same && !others.contains(&&one.trial) {
-            others.push(&one.trial);
+        if let Some((_, kept)) = others.iter().find(|(other, _)| *other == trial) {
+            return kept.clone();
         }
-    }
-    match others.len() {
-        0 => format!("{property}-{seed}"),
-        others => format!("{property}-{seed}-{}", others + 1),
-    }
+        let number = (!others.is_empty()).then_some(others.len() + 1);
+        let number = number.map_or_else(String::new, |number| format!("-{number}"));
+        let name = format!("{property}-{}{number}", trial.seed);
+        let kept = keep((arguments, what), (failure, &name), console);
+        others.push((trial, kept.clone()));
+        kept
+    });
+    failures.collect()
 }
 
 /// Loads the corpus.

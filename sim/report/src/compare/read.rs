@@ -1,5 +1,7 @@
 //! Reads a result of `sim --json`. Unknown fields are ignored: a later version adds some.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -20,48 +22,28 @@ struct Head {
     simulator: Simulator,
 }
 
-/// Why a text is not a result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
-    /// It is not JSON.
-    #[error("not JSON: {0}")]
-    NotJson(String),
-    /// It is JSON, but not a result.
-    #[error("not a result of `sim --json`: {0}")]
-    NotAResult(String),
-    /// It is a result of another version of the schema, in which figures have another meaning.
-    #[error("its schema_version is {0}, and this `sim` compares version {SCHEMA_VERSION}")]
-    OtherVersion(u64),
-    /// A scenario occurs more than once.
-    #[error("the scenario `{0}` is in it twice")]
-    Twice(String),
-}
-
 /// Reads a result with one or several scenarios.
 ///
 /// # Errors
 /// The text is not a result.
-pub fn read(text: &str) -> Result<Results, Unreadable> {
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| Unreadable::NotJson(error.to_string()))?;
+pub fn read(text: &str) -> Result<Results, String> {
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
     let version = value.get("schema_version").and_then(Value::as_u64);
     if let Some(other) = version.filter(|version| *version != u64::from(SCHEMA_VERSION)) {
-        return Err(Unreadable::OtherVersion(other));
+        return Err(format!(
+            "its schema_version is {other}, and this `sim` compares version {SCHEMA_VERSION}"
+        ));
     }
-    let not_a_result = |error: serde_json::Error| Unreadable::NotAResult(error.to_string());
+    let not_a_result = |error: serde_json::Error| format!("not a result of `sim --json`: {error}");
     let Head { simulator } = Head::deserialize(&value).map_err(not_a_result)?;
     let runs = match value.get("runs") {
         Some(runs) => Vec::deserialize(runs),
         None => RunResult::deserialize(&value).map(|run| vec![run]),
     };
     let runs = runs.map_err(not_a_result)?;
-    for (index, run) in runs.iter().enumerate() {
-        if runs[..index]
-            .iter()
-            .any(|other| other.scenario == run.scenario)
-        {
-            return Err(Unreadable::Twice(run.scenario.clone()));
-        }
+    let mut names = BTreeSet::new();
+    if let Some(run) = runs.iter().find(|run| !names.insert(&run.scenario)) {
+        return Err(format!("the scenario `{}` is in it twice", run.scenario));
     }
     Ok(Results { simulator, runs })
 }

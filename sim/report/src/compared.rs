@@ -2,7 +2,7 @@
 
 use super::View;
 use super::line::{Line, Style, fit, page, paragraph};
-use super::numbers::{self, count, plural, short, span};
+use super::numbers::{self, count, plural, short, span, told};
 use crate::compare::{
     Amount, CHECKS, Change, Compared, Comparison, Difference, REACHED, Simulator, Wall, is_duration,
 };
@@ -44,38 +44,29 @@ pub fn compared(
 }
 
 fn one(scenario: &Compared, noise: f64) -> Vec<Line> {
-    let mut lines = Vec::new();
     let head = Line::new().with(Style::Strong, &fit(&scenario.scenario, 40));
-    let seeds = scenario.seeds.map(|(first, many)| seeds(first, many));
-    if scenario.is_whole() {
-        let same = if scenario.differences.is_empty() {
-            " · same"
-        } else {
-            ""
+    let [before, after] = scenario.seeds.map(|(first, many)| seeds(first, many));
+    let seeds = match before == after {
+        true => before.clone(),
+        false => format!("{before} → {after}"),
+    };
+    let is_same = scenario.is_whole() && scenario.differences.is_empty();
+    let same = if is_same { " · same" } else { "" };
+    let mut lines = vec![head.text(&format!(" · {seeds}{same}"))];
+    if !scenario.is_whole() {
+        let other = match (scenario.is_same_scenario, before == after) {
+            (true, _) => "other seeds",
+            (false, true) => "another scenario of this name",
+            (false, false) => "another scenario of this name, other seeds",
         };
-        lines.push(head.text(&format!(" · {}{same}", seeds[0])));
-    } else {
-        let (seeds, other) = match (scenario.is_same_scenario, seeds[0] == seeds[1]) {
-            (true, _) => (format!("{} → {}", seeds[0], seeds[1]), "other seeds"),
-            (false, true) => (seeds[0].clone(), "another scenario of this name"),
-            (false, false) => (
-                format!("{} → {}", seeds[0], seeds[1]),
-                "another scenario of this name, other seeds",
-            ),
-        };
-        lines.push(head.text(&format!(" · {seeds}")));
         let left = "only verdicts, properties, thresholds and speed are compared";
         lines.extend(paragraph("", &format!("{other}: {left}"), 0));
     }
     let (shown, rest): (Vec<_>, Vec<_>) =
         scenario.differences.iter().partition(|one| is_shown(one));
     if !shown.is_empty() {
-        lines.push(
-            Line::new()
-                .with(Style::Faint, "figure")
-                .right(Style::Faint, "before", BEFORE)
-                .right(Style::Faint, "after", AFTER),
-        );
+        let heading = Line::new().with(Style::Faint, "figure");
+        lines.push(heading.cells(Style::Faint, ["before", "after"], [BEFORE, AFTER]));
     }
     lines.extend(shown.into_iter().map(difference));
     if !rest.is_empty() {
@@ -118,8 +109,7 @@ fn difference(one: &Difference) -> Line {
     };
     let (style, mark) = reached(one).unwrap_or_else(|| mark(one.change, direction));
     Line::plain(&fit(&one.figure, NAME))
-        .right(Style::Plain, &amounts[0], BEFORE)
-        .right(Style::Plain, &amounts[1], AFTER)
+        .cells(Style::Plain, amounts, [BEFORE, AFTER])
         .pad(MARK)
         .with(style, mark)
 }
@@ -173,46 +163,36 @@ fn shown(amount: &Amount, figure: &str) -> String {
 fn speed(wall: Wall, noise: f64) -> Line {
     let percent = (wall.after / wall.before - 1.0) * 100.0;
     let band = numbers::figure(noise * 100.0);
-    let trend = if wall.after > wall.before {
-        Trend::Up
-    } else {
-        Trend::Down
+    let (before, after) = (short(wall.before), short(wall.after));
+    let speed = format!("wall clock: {before} → {after} steps/s ({percent:+.0}%), ");
+    let line = Line::plain(&speed);
+    let Some(change) = wall.change else {
+        return line.text(&format!("within the noise of {band}%"));
     };
-    let line = Line::plain(&format!(
-        "wall clock: {} → {} steps/s ({percent:+.0}%), ",
-        short(wall.before),
-        short(wall.after)
-    ));
-    match wall.change {
-        None => line.text(&format!("within the noise of {band}%")),
-        Some(change) => {
-            let (style, mark) = mark(change, Some(trend));
-            line.with(style, mark)
-                .text(&format!(", beyond the noise of {band}%"))
-        }
-    }
+    let is_faster = wall.after > wall.before;
+    let trend = if is_faster { Trend::Up } else { Trend::Down };
+    let (style, mark) = mark(change, Some(trend));
+    let line = line.with(style, mark);
+    line.text(&format!(", beyond the noise of {band}%"))
 }
 
 fn closing(found: &Comparison, exit_code: u8) -> Line {
+    let end = format!(" · exit {exit_code}");
     if found.is_same() {
         let scenarios = plural(found.scenarios.len() as u64, "scenario");
-        return Line::new()
-            .with(Style::Good, "same")
-            .text(&format!(" · {scenarios} · exit {exit_code}"));
+        let words = format!(" · {scenarios}{end}");
+        return Line::new().with(Style::Good, "same").text(&words);
     }
-    let worse = found.count(Change::Worse);
+    let [worse, better, neither] =
+        [Change::Worse, Change::Better, Change::Different].map(|change| found.count(change));
     let style = if worse > 0 { Style::Bad } else { Style::Good };
-    let words = format!(
-        " · {} better · {} neither",
-        count(found.count(Change::Better)),
-        count(found.count(Change::Different))
-    );
     let lacking = (found.only_before.len() + found.only_after.len()) as u64;
-    let lacking = match lacking {
-        0 => String::new(),
-        n => format!(" · {} in one only", plural(n, "scenario")),
-    };
+    let lacking = (lacking > 0).then(|| plural(lacking, "scenario"));
+    let lacking = told(" · ", lacking, " in one only");
+    let (better, neither) = (count(better), count(neither));
     Line::new()
         .with(style, &format!("{} worse", count(worse)))
-        .text(&format!("{words}{lacking} · exit {exit_code}"))
+        .text(&format!(
+            " · {better} better · {neither} neither{lacking}{end}"
+        ))
 }

@@ -71,11 +71,8 @@ const FOLLOW: &str = include_str!("html/served.js");
 /// Only if serialisation fails, which no result causes.
 pub fn calibrated_html(done: &CalibrationReport, version: &str) -> serde_json::Result<String> {
     let data = serde_json::to_string(&calibration_page::page(done, version))?;
-    Ok(page(
-        &calibration_page::title(done),
-        &data,
-        &PROGRAMS_FOR_BOTH,
-    ))
+    let title = calibration_page::title(done);
+    Ok(page(&title, &data, &PROGRAMS_FOR_BOTH))
 }
 
 fn page(title: &str, data: &str, programs: &[&str]) -> String {
@@ -109,14 +106,10 @@ fn title(runs: &[FinishedRun]) -> String {
             format!("FAIL {} · {}", what_failed(run), run.plan.name)
         }
     };
-    match runs {
-        [run] => one(run),
-        runs => {
-            let failed = runs
-                .iter()
-                .find(|run| run.result().verdict != Verdict::Pass);
-            failed.map_or_else(|| format!("PASS · {} scenarios", runs.len()), one)
-        }
+    let mut all = runs.iter();
+    match (runs, all.find(|run| run.result().verdict != Verdict::Pass)) {
+        ([run], _) | (_, Some(run)) => one(run),
+        (_, None) => format!("PASS · {} scenarios", runs.len()),
     }
 }
 

@@ -66,13 +66,11 @@ pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
 /// The faults of the nemesis: how often each was made.
 fn made(nemesis: &NemesisResult) -> Vec<String> {
     let each = nemesis.times().into_iter();
-    let mut made: Vec<_> = each
-        .map(|(fault, times)| format!("{fault} {}×", count(times)))
-        .collect();
-    if made.is_empty() {
-        made.push("no fault".to_owned());
+    let made = each.map(|(fault, times)| format!("{fault} {}×", count(times)));
+    match nemesis.faults.is_empty() {
+        true => vec!["no fault".to_owned()],
+        false => made.collect(),
     }
-    made
 }
 
 /// By what a live run was judged, and what that leaves out.
@@ -152,9 +150,9 @@ fn unjudged(result: &RunResult) -> Vec<Line> {
 
 /// The table of stages.
 pub(super) fn stages(run: &FinishedRun) -> Vec<Line> {
-    let stages = match &run.result().live {
-        Some(live) if !live.stages.is_empty() => &live.stages,
-        Some(_) | None => return Vec::new(),
+    let live = run.result().live.as_ref();
+    let Some(stages) = live.map(|live| &live.stages).filter(|all| !all.is_empty()) else {
+        return Vec::new();
     };
     let heading = Line::new().with(Style::Strong, "STAGES").text(" (p99)");
     let columns = Line::new().cells(Style::Faint, HEADS, COLUMNS);
@@ -175,11 +173,8 @@ pub(super) fn stages(run: &FinishedRun) -> Vec<Line> {
 
 /// The stage with the highest rate at which all runs passed, and their number.
 fn border(stages: &[StageResult]) -> Option<(&StageResult, usize)> {
-    let at = |rate: f64| {
-        stages
-            .iter()
-            .filter(move |one| one.rate_scale.total_cmp(&rate).is_eq())
-    };
+    let is_at = |rate: f64| move |one: &&StageResult| one.rate_scale.total_cmp(&rate).is_eq();
+    let at = |rate: f64| stages.iter().filter(is_at(rate));
     let passed =
         |stage: &&StageResult| at(stage.rate_scale).all(|one| one.verdict == Verdict::Pass);
     let best = stages.iter().filter(passed);

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use super::line::{Line, Paint, Style};
+use super::line::{Line, Paint, page};
 use super::numbers::{count, instant, milliseconds, plural, short};
 use sim_model::outcome::{ProgressNow, SearchProgress};
 
 /// One line: the scenario, its progress, and its speed. `wall` is the elapsed real time.
 #[must_use]
 pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> String {
-    let far = if seeds == 1 {
-        instant(now.virtual_time)
-    } else {
-        format!("{} of {} seeds", count(now.seeds_done), count(seeds))
+    let far = match seeds {
+        1 => instant(now.virtual_time),
+        _ => format!("{} of {} seeds", count(now.seeds_done), count(seeds)),
     };
     let mut words = format!(" · {far} · {}", plural(now.users, "user"));
     let seconds = wall.as_secs_f64();
@@ -27,14 +26,10 @@ pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> S
     } else if seconds > 0.0 && now.steps > 0 {
         words.push_str(&format!(" · {} steps/s", short(now.steps as f64 / seconds)));
     }
-    let mut out = String::new();
-    let name = super::line::fit(name, 30);
-    Line::new()
-        .with(Style::Strong, &name)
-        .text(&words)
-        .render(Paint::Plain, &mut out);
-    out.truncate(out.trim_end().len());
-    out
+    let words = format!("{}{words}", super::line::fit(name, 30));
+    page([vec![Line::plain(&words)]], Paint::Plain)
+        .trim_end()
+        .to_owned()
 }
 
 /// One line: the world that is searched, the depth, and the number of known states.

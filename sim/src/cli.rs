@@ -11,8 +11,7 @@ mod replay;
 mod variables;
 
 use std::ffi::OsString;
-use std::num::NonZeroU64;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

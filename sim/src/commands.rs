@@ -24,9 +24,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::cli::{self, Invocation, RunArgs, ValidateArgs};
-use crate::output;
 use crate::report_server::ReportServer;
-use crate::{COMMIT, VERSION};
+use crate::{COMMIT, VERSION, output};
 use serde::Serialize;
 use sim_live::needed_faults;
 use sim_model::outcome::{INTERRUPTED, Interrupt, Progress, RunResult, worst};

@@ -1,20 +1,17 @@
 //! The output of an exploration: each failure once, with its drawn configuration and the command to
 //! repeat it; points that were never reached; and the speed. As a terminal page, and as JSON.
 
-use sim_model::outcome::FLAT;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::ShrunkRun;
 use super::line::{INDENT, Line, Style, flow, page, paragraph};
 use super::numbers::{count, milliseconds, plural, short, told};
 use super::shell::{command_lines, explore_command, run_command};
-use super::shrunk;
 use super::verdict_lines::{hash, verdict};
-use super::{Detail, View};
+use super::{Detail, ShrunkRun, View, shrunk};
 use sim_model::outcome::{
-    Class, Effort, ExplorationCoverage, ExplorationResult, FailureResult, HuntResult, Seek,
+    Class, Effort, ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Seek,
     ShrunkResult, Trial, Worst, WorstTrial,
 };
 
@@ -96,17 +93,12 @@ fn scenario<'a>(run: &'a ExplorationReport<'_>, trial: &Trial) -> &'a str {
 
 fn failed(run: &ExplorationReport<'_>, failure: &FailureResult, kept: &Kept) -> Vec<Line> {
     let trial = &failure.trial;
-    let mut lines = vec![
-        Line::new()
-            .with(Style::Bad, "FAIL")
-            .with(Style::Strong, &format!(" {}", failure.property))
-            .text(&format!(
-                " · {} · seed {} · number {} tried",
-                scenario(run, trial),
-                trial.seed,
-                count(trial.index + 1)
-            )),
-    ];
+    let (name, seed, tried) = (scenario(run, trial), trial.seed, count(trial.index + 1));
+    let head = Line::new()
+        .with(Style::Bad, "FAIL")
+        .with(Style::Strong, &format!(" {}", failure.property))
+        .text(&format!(" · {name} · seed {seed} · number {tried} tried"));
+    let mut lines = vec![head];
     lines.extend(paragraph("", &failure.detail, 0));
     if !trial.recipe.is_plain() {
         lines.extend(paragraph("recipe", &trial.recipe.to_string(), INDENT));
@@ -149,15 +141,9 @@ fn worst(run: &ExplorationReport<'_>, hunted: &HuntResult) -> Vec<Line> {
     for WorstTrial { trial, drew, worst } in hunted.worst.iter().take(WORST) {
         let user = told(" · ", worst.user, "");
         lines.push(Line::new());
-        lines.push(
-            Line::new()
-                .with(Style::Strong, &figure(hunted.seek, worst))
-                .text(&format!(
-                    " · {} · seed {}{user}",
-                    scenario(run, trial),
-                    trial.seed
-                )),
-        );
+        let whose = format!(" · {} · seed {}{user}", scenario(run, trial), trial.seed);
+        let line = Line::new().with(Style::Strong, &figure(hunted.seek, worst));
+        lines.push(line.text(&whose));
         lines.extend(flow("drew", drew, " · ", INDENT));
         let again = format!("{} --seek {}", again(run, trial), hunted.seek.name());
         lines.extend(command_lines("repeat", &again, INDENT));
@@ -279,6 +265,7 @@ struct WorstTrialJson {
 pub fn exploration_json(run: &ExplorationReport<'_>) -> serde_json::Result<String> {
     let found = run.found;
     let seconds = run.wall.as_secs_f64().max(0.001);
+    let seek = found.hunt.as_ref();
     let told = ExplorationJson {
         scenarios: run.files,
         seed: run.found.first,
@@ -290,10 +277,7 @@ pub fn exploration_json(run: &ExplorationReport<'_>) -> serde_json::Result<Strin
         exit_code: found.exit_code,
         failures: failures_json(run),
         unreached: found.unreached.clone(),
-        seek: found
-            .hunt
-            .as_ref()
-            .map(|hunted| worst_search_json(run, hunted)),
+        seek: seek.map(|hunted| worst_search_json(run, hunted)),
         runs: found.runs,
         first_failure: found.first_failure,
         guided: found.covered,

@@ -119,8 +119,8 @@ fn unjudged(run: &FinishedRun) -> Vec<String> {
     let never = run.unreached();
     let mut sentences = Vec::new();
     if !is_judged(&result.properties) {
-        sentences
-            .push("Nothing was judged: no property was exercised by a single check.".to_owned());
+        let nothing = "Nothing was judged: no property was exercised by a single check.";
+        sentences.push(nothing.to_owned());
     }
     if is_silent(&run.plan, &result.counts) {
         sentences.push(format!(

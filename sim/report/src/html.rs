@@ -4,15 +4,12 @@
 //! in a separate element. The programs show it only as text nodes, so that no name of a scenario
 //! and no text of a virtual user is ever parsed as HTML.
 
-mod calibration_page;
-mod fault_marks;
-mod running;
 mod view;
 
 use super::failure::what_failed;
 use super::junit::escape;
 use super::line::visible;
-pub use running::{RunningView, running_data};
+pub use view::{RunningView, running_data};
 
 use super::{CalibrationReport, FinishedRun};
 use sim_model::outcome::Verdict;
@@ -70,8 +67,8 @@ const FOLLOW: &str = include_str!("html/served.js");
 /// # Errors
 /// Only if serialisation fails, which no result causes.
 pub fn calibrated_html(done: &CalibrationReport, version: &str) -> serde_json::Result<String> {
-    let data = serde_json::to_string(&calibration_page::page(done, version))?;
-    let title = calibration_page::title(done);
+    let data = serde_json::to_string(&view::calibration(done, version))?;
+    let title = view::calibration_title(done);
     Ok(page(&title, &data, &PROGRAMS_FOR_BOTH))
 }
 

@@ -14,7 +14,6 @@ mod failure_details;
 mod figures;
 mod grouped;
 mod header;
-mod hints;
 mod html;
 mod json;
 mod junit;

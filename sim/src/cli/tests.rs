@@ -17,6 +17,12 @@ fn refused(line: &str) -> String {
     error.to_string()
 }
 
+/// The rows of a table: lines, and what the error of each says.
+fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    let rows = table.lines().map(str::trim);
+    rows.filter_map(|row| row.split_once(" => "))
+}
+
 #[track_caller]
 fn refused_with(line: &str, says: &str) -> String {
     let told = refused(line);
@@ -85,100 +91,56 @@ fn explore_takes_a_number_of_seeds_or_a_duration() {
 }
 
 /// The words of the standard library and of serde, which name no flag's own values.
-const RUST_WORDS: [&str; 8] = [
-    "non-zero",
-    "digit found",
-    "target type",
-    "u32",
-    "expected a string",
-    "invalid type",
-    "unknown field",
-    "..",
-];
+const RUST_WORDS: &str = "
+    non-zero, digit found, target type, u32, expected a string, invalid type, unknown field, ..";
 
 fn in_plain_words(line: &str, says: &str) {
     let told = refused_with(line, says);
-    for word in RUST_WORDS {
+    for word in RUST_WORDS.trim().split(", ") {
         assert!(!told.contains(word), "{line}: {told}");
     }
 }
 
 /// Lines, and what the error of each says.
-const NUMBERS: [(&str, &str); 14] = [
-    ("sim a.yaml --seed x", "write a whole number, 0 or more"),
-    ("sim a.yaml --seed -1", "write a whole number, 0 or more"),
-    (
-        "sim a.yaml --seed 18446744073709551616",
-        "the largest number is 18446744073709551615",
-    ),
-    ("sim a.yaml --seeds 0", "write a whole number, 1 or more"),
-    ("sim a.yaml --jobs 0", "write a whole number from 1 to 1024"),
-    (
-        "sim explore a.yaml --seeds x",
-        "write a whole number, 1 or more",
-    ),
-    (
-        "sim explore a.yaml --seeds 1 --draw 1.5",
-        "write a whole number, 0 or more",
-    ),
-    ("sim exhaust --depth 0", "write a whole number from 1 to 64"),
-    ("sim exhaust --users 9", "write a whole number from 2 to 5"),
-    (
-        "sim exhaust --faults -1",
-        "write a whole number from 0 to 255",
-    ),
-    ("sim replay d --until 0", "write a whole number, 1 or more"),
-    (
-        "sim replay d --last x --to-scenario s",
-        "write a whole number from 1 to",
-    ),
-    ("sim shrink a.yaml --property no_lost", "'no_lost_messages'"),
-    (
-        "sim explore a.yaml --seeds 1 --property no_lost",
-        "'no_lost_messages'",
-    ),
-];
+const NUMBERS: &str = "
+    sim a.yaml --seed x => write a whole number, 0 or more
+    sim a.yaml --seed -1 => write a whole number, 0 or more
+    sim a.yaml --seed 18446744073709551616 => the largest number is 18446744073709551615
+    sim a.yaml --seeds 0 => write a whole number, 1 or more
+    sim a.yaml --jobs 0 => write a whole number from 1 to 1024
+    sim explore a.yaml --seeds x => write a whole number, 1 or more
+    sim explore a.yaml --seeds 1 --draw 1.5 => write a whole number, 0 or more
+    sim exhaust --depth 0 => write a whole number from 1 to 64
+    sim exhaust --users 9 => write a whole number from 2 to 5
+    sim exhaust --faults -1 => write a whole number from 0 to 255
+    sim replay d --until 0 => write a whole number, 1 or more
+    sim replay d --last x --to-scenario s => write a whole number from 1 to
+    sim shrink a.yaml --property no_lost => 'no_lost_messages'
+    sim explore a.yaml --seeds 1 --property no_lost => 'no_lost_messages'
+";
 
 #[test]
 fn an_error_says_which_values_a_flag_takes() {
-    for (line, says) in NUMBERS {
+    for (line, says) in rows(NUMBERS) {
         in_plain_words(line, says);
     }
 }
 
 /// Values of `--limit`, and what the error of each says.
-const LIMITS: [(&str, &str); 8] = [
-    ("x", "write a key, `=` and a value, as in stick_lease=60s"),
-    (
-        "stick_leese=5s",
-        "there is no limit `stick_leese`; did you mean `stick_lease`?",
-    ),
-    ("stick_lease=5", "stick_lease cannot be `5`; accepted: "),
-    (
-        "max_members=x",
-        "max_members cannot be `x`; accepted: a whole number, 2 to 65536",
-    ),
-    (
-        "max_members=-1",
-        "max_members cannot be `-1`; accepted: a whole number",
-    ),
-    (
-        "max_members=1",
-        "max_members cannot be `1`; accepted: a whole number",
-    ),
-    (
-        "max_members=[1",
-        "max_members cannot be `[1`; accepted: a whole number",
-    ),
-    (
-        "rate_limit=3",
-        "rate_limit cannot be `3`; accepted: { per_second, burst } or none",
-    ),
-];
+const LIMITS: &str = "
+    x => write a key, `=` and a value, as in stick_lease=60s
+    stick_leese=5s => there is no limit `stick_leese`; did you mean `stick_lease`?
+    stick_lease=5 => stick_lease cannot be `5`; accepted:
+    max_members=x => max_members cannot be `x`; accepted: a whole number, 2 to 65536
+    max_members=-1 => max_members cannot be `-1`; accepted: a whole number
+    max_members=1 => max_members cannot be `1`; accepted: a whole number
+    max_members=[1 => max_members cannot be `[1`; accepted: a whole number
+    rate_limit=3 => rate_limit cannot be `3`; accepted: { per_second, burst } or none
+";
 
 #[test]
 fn an_error_says_which_values_a_limit_takes() {
-    for (limit, says) in LIMITS {
+    for (limit, says) in rows(LIMITS) {
         in_plain_words(
             &format!("sim a.yaml --target http://h:1 --limit {limit}"),
             says,
@@ -209,32 +171,21 @@ fn the_arguments_that_name_a_server_again_are_words_of_a_shell() {
 
 #[test]
 fn no_output_replaces_an_input_and_no_word_is_taken_for_a_file() {
-    for (line, says) in [
-        ("sim a.yaml --json a.yaml", "--json would overwrite a.yaml"),
-        ("sim a.yaml b.yaml --report b.yaml", "overwrite b.yaml"),
-        ("sim explore a.yaml --seeds 1 --json a.yaml", "overwrite"),
-        ("sim explore a.yaml --seeds 1 --trace -", "only --json"),
-        ("sim shrink a.yaml -o a.yaml", "overwrite a.yaml"),
-        (
-            "sim compare a.json b.json --json b.json",
-            "overwrite b.json",
-        ),
-        ("sim replay a.bundle --to-scenario a.bundle", "overwrite"),
-        (
-            "sim calibrate a.yaml --target http://h --out a.yaml",
-            "overwrite",
-        ),
-        ("sim runn a.yaml", "no file `runn`; did you mean `run`?"),
-        ("sim version", "no command and no file `version`"),
-        (
-            "sim a.yaml --seed 18446744073709551615 --seeds 2",
-            "the largest seed",
-        ),
-        (
-            "sim explore a.yaml --seed 18446744073709551615 --seeds 2",
-            "the largest seed",
-        ),
-    ] {
+    let table = "
+        sim a.yaml --json a.yaml => --json would overwrite a.yaml
+        sim a.yaml b.yaml --report b.yaml => overwrite b.yaml
+        sim explore a.yaml --seeds 1 --json a.yaml => overwrite
+        sim explore a.yaml --seeds 1 --trace - => only --json
+        sim shrink a.yaml -o a.yaml => overwrite a.yaml
+        sim compare a.json b.json --json b.json => overwrite b.json
+        sim replay a.bundle --to-scenario a.bundle => overwrite
+        sim calibrate a.yaml --target http://h --out a.yaml => overwrite
+        sim runn a.yaml => no file `runn`; did you mean `run`?
+        sim version => no command and no file `version`
+        sim a.yaml --seed 18446744073709551615 --seeds 2 => the largest seed
+        sim explore a.yaml --seed 18446744073709551615 --seeds 2 => the largest seed
+    ";
+    for (line, says) in rows(table) {
         refused_with(line, says);
     }
     // Another path of the same file.
@@ -247,55 +198,44 @@ fn no_output_replaces_an_input_and_no_word_is_taken_for_a_file() {
 
 #[test]
 fn invalid_arguments_are_refused() {
-    for (line, says) in [
-        ("sim", "required"),
-        ("sim run", "required"),
-        ("sim validate", "required"),
-        ("sim a.yaml --quiet --verbose", "cannot be used with"),
-        ("sim a.yaml b.yaml --recipe s1:2", "--recipe is of one run"),
-        (
-            "sim a.yaml --seeds 2 --recipe s1:2",
-            "--recipe is of one run",
-        ),
-        ("sim a.yaml --recipe s1:0", "no turn of a recipe"),
-        (
-            "sim a.yaml --trace t --seeds 2",
-            "leave --seeds (or SIM_SEEDS) at 1",
-        ),
-        ("sim a.yaml b.yaml --trace t", "name one scenario file"),
-        ("sim a.yaml --junit -", "only --json"),
-        ("sim a.yaml --trace -", "only --json"),
-        ("sim a.yaml --json x --junit x", "name the same file"),
-        ("sim a.yaml --unheard-of", "unexpected argument"),
-        ("sim shrink a.yaml --for a-while", "invalid value 'a-while'"),
-        ("sim shrink a.yaml --for -5m", "`-5m` is not a duration"),
-        ("sim explore a.yaml --for -5m", "invalid value '-5m'"),
-        ("sim shrink a.yaml b.yaml", "unexpected argument"),
-        ("sim a.yaml --report -", "only --json"),
-        ("sim a.yaml --report x --json x", "name the same file"),
-        ("sim explore --seeds 7", "required"),
-        ("sim explore a.yaml", "--seeds"),
-        ("sim explore a.yaml --seeds 7 --for 10m", "cannot be used"),
-        ("sim explore a.yaml --for 10", "a number and a unit"),
-        ("sim explore a.yaml --for 0s", "no time at all"),
-        ("sim explore a.yaml --seeds 7 --unguided", "--seek"),
-        ("sim explore a.yaml --seeds 7 --seek luck", "stick-wait"),
-        ("sim compare a.json", "<B.json>"),
-        ("sim compare a.json b.json --noise 200%", "below 100%"),
-        ("sim exhaust --world lobby", "line, room, cluster, all"),
-        ("sim run a.yaml --target localhost", "http://127.0.0.1:8894"),
-        ("sim run a.yaml --protocol http", "--target"),
-        (
-            "sim run a.yaml --target http://h --protocol mcp",
-            "2026-07-28, 2025-11-25 or http",
-        ),
-        ("sim run a.yaml --target http://h --rate-scale 0", "0.001"),
-        ("sim run a.yaml --target http://h --seeds 2", "one seed"),
-        (
-            "sim run a.yaml b.yaml --target http://h --stages",
-            "one file",
-        ),
-    ] {
+    let table = "
+        sim => required
+        sim run => required
+        sim validate => required
+        sim a.yaml --quiet --verbose => cannot be used with
+        sim a.yaml b.yaml --recipe s1:2 => --recipe is of one run
+        sim a.yaml --seeds 2 --recipe s1:2 => --recipe is of one run
+        sim a.yaml --recipe s1:0 => no turn of a recipe
+        sim a.yaml --trace t --seeds 2 => leave --seeds (or SIM_SEEDS) at 1
+        sim a.yaml b.yaml --trace t => name one scenario file
+        sim a.yaml --junit - => only --json
+        sim a.yaml --trace - => only --json
+        sim a.yaml --json x --junit x => name the same file
+        sim a.yaml --unheard-of => unexpected argument
+        sim shrink a.yaml --for a-while => invalid value 'a-while'
+        sim shrink a.yaml --for -5m => `-5m` is not a duration
+        sim explore a.yaml --for -5m => invalid value '-5m'
+        sim shrink a.yaml b.yaml => unexpected argument
+        sim a.yaml --report - => only --json
+        sim a.yaml --report x --json x => name the same file
+        sim explore --seeds 7 => required
+        sim explore a.yaml => --seeds
+        sim explore a.yaml --seeds 7 --for 10m => cannot be used
+        sim explore a.yaml --for 10 => a number and a unit
+        sim explore a.yaml --for 0s => no time at all
+        sim explore a.yaml --seeds 7 --unguided => --seek
+        sim explore a.yaml --seeds 7 --seek luck => stick-wait
+        sim compare a.json => <B.json>
+        sim compare a.json b.json --noise 200% => below 100%
+        sim exhaust --world lobby => line, room, cluster, all
+        sim run a.yaml --target localhost => http://127.0.0.1:8894
+        sim run a.yaml --protocol http => --target
+        sim run a.yaml --target http://h --protocol mcp => 2026-07-28, 2025-11-25 or http
+        sim run a.yaml --target http://h --rate-scale 0 => 0.001
+        sim run a.yaml --target http://h --seeds 2 => one seed
+        sim run a.yaml b.yaml --target http://h --stages => one file
+    ";
+    for (line, says) in rows(table) {
         refused_with(line, says);
     }
 }
@@ -342,26 +282,18 @@ fn calibrate_takes_a_server_and_optionally_a_file_and_rates() {
 
 #[test]
 fn invalid_arguments_of_calibrate_are_refused() {
-    for (line, says) in [
-        ("sim calibrate", "--target"),
-        ("sim calibrate a.yaml --target localhost", "8894"),
-        ("sim calibrate --target http://h,http://i", "one server"),
-        ("sim calibrate --target http://h --report x", "FILE"),
-        ("sim calibrate --target http://h --seed 7", "FILE"),
-        (
-            "sim calibrate a.yaml --target http://h --scales 1,0",
-            "0.001",
-        ),
-        ("sim calibrate --target http://h --out -", "only --json"),
-        (
-            "sim calibrate --target http://h --out x --json x",
-            "same file",
-        ),
-        (
-            "sim calibrate a.yaml --target http://h --limit max_tea=1",
-            "max_tea",
-        ),
-    ] {
+    let table = "
+        sim calibrate => --target
+        sim calibrate a.yaml --target localhost => 8894
+        sim calibrate --target http://h,http://i => one server
+        sim calibrate --target http://h --report x => FILE
+        sim calibrate --target http://h --seed 7 => FILE
+        sim calibrate a.yaml --target http://h --scales 1,0 => 0.001
+        sim calibrate --target http://h --out - => only --json
+        sim calibrate --target http://h --out x --json x => same file
+        sim calibrate a.yaml --target http://h --limit max_tea=1 => max_tea
+    ";
+    for (line, says) in rows(table) {
         refused_with(line, says);
     }
 }
@@ -379,12 +311,13 @@ fn replay_parses_its_arguments() {
         Some(sim_search::replay::FollowTarget::Number(3))
     );
     assert_eq!(replay("sim replay d").last, 200);
-    for (line, says) in [
-        ("sim replay", "JOURNAL"),
-        ("sim replay d --last 9", "--to-scenario"),
-        ("sim replay d --to-scenario -", "only --json"),
-        ("sim replay d --json x --to-scenario x", "same file"),
-    ] {
+    let table = "
+        sim replay => JOURNAL
+        sim replay d --last 9 => --to-scenario
+        sim replay d --to-scenario - => only --json
+        sim replay d --json x --to-scenario x => same file
+    ";
+    for (line, says) in rows(table) {
         refused_with(line, says);
     }
 }

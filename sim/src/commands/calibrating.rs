@@ -1,8 +1,6 @@
 //! `sim calibrate`: measures a live server, and runs a scenario on it and on an equivalent virtual
 //! one.
 
-use sim_model::outcome::START;
-use sim_search::runner::RunSeed;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -15,12 +13,12 @@ use crate::report_server::lock;
 use sim_judge::metrics::throughput::Throughput;
 use sim_live::{LiveOutcome, Options};
 use sim_model::outcome::{
-    CalibrationBlock, INTERRUPTED, Interrupt, LiveResult, Progress, RunResult, worst,
+    CalibrationBlock, INTERRUPTED, Interrupt, LiveResult, Progress, RunResult, START, worst,
 };
 use sim_model::plan::Plan;
 use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
 use sim_report::{CalibrationReport, Detail};
-use sim_search::runner::{Seeds, of_one_seed, run_seeds};
+use sim_search::runner::{RunSeed, Seeds, of_one_seed, run_seeds};
 
 /// Measures, and returns the exit code.
 pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> Result<u8, Problem> {

@@ -1,14 +1,12 @@
 //! `sim exhaust`: every interleaving of the tiny worlds.
 
 use serde_json::json;
-use sim_model::outcome::TinyWorld;
-use sim_scenario::annotated;
-use sim_scenario::load;
+use sim_scenario::{annotated, load};
 
 use super::{Console, Problem, detail, prepare_files, run_once};
 use crate::cli::{ExhaustArgs, WorldChoice};
 use crate::output;
-use sim_model::outcome::{Counterexample, PANIC};
+use sim_model::outcome::{Counterexample, PANIC, TinyWorld};
 use sim_search::exhaust::{self, Options};
 use sim_search::panics::catch_panic;
 

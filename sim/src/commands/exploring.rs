@@ -1,20 +1,19 @@
 //! `sim explore`: tries seeds until one fails, or their number or the time is reached.
 
-use sim_model::outcome::START;
 use sim_search::runner::RunSeed;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::scenario_run::unreached_turn;
 use super::{Console, Problem, cannot_write, detail, load_all, prepare_files, run_once, shrinking};
 use crate::cli::ExploreArgs;
 use crate::output;
-use sim_model::outcome::{FailureResult, INTERRUPTED, Interrupt, Trial, worst};
+use sim_model::outcome::{FailureResult, INTERRUPTED, Interrupt, START, Trial, worst};
 use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
 use sim_report::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
@@ -63,12 +62,9 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> Result<
     }
     write_requested(arguments, &what, &found, console.run)?;
     let kept = keep_all(arguments, &what, &found, console);
-    let named = arguments
-        .files
-        .iter()
-        .map(|file| file.display().to_string());
-    let flows = arguments.flows.then(|| FLOWS.to_owned());
-    let files: Vec<String> = named.chain(flows).collect();
+    let flows = arguments.flows.then_some(Path::new(FLOWS));
+    let files = arguments.files.iter().map(PathBuf::as_path).chain(flows);
+    let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
     let mut result = found.result(&what);
     if console.interrupt.is_requested() {
         result.exit_code = worst(result.exit_code, INTERRUPTED);
@@ -187,13 +183,12 @@ fn keep(
         seed: plan.seed,
         property: &failure.property,
     };
-    let shrunk = (!arguments.no_shrink)
-        .then(|| shrinking::unasked(&failed, name, console))
-        .flatten();
-    Kept {
-        drawn: is_written.then(|| drawn.display().to_string()),
-        shrunk,
-    }
+    let shrunk = match arguments.no_shrink {
+        true => None,
+        false => shrinking::unasked(&failed, name, console),
+    };
+    let drawn = is_written.then(|| drawn.display().to_string());
+    Kept { drawn, shrunk }
 }
 
 /// Repeats the failing run, and writes its trace.
@@ -236,12 +231,9 @@ impl Listener for ProgressListener<'_, '_> {
         let wall = now.saturating_sub(self.began);
         if now.saturating_sub(self.looked) >= LOOK {
             self.looked = now;
-            (self.console.live)(Some(&exploring_line(
-                so_far.tried,
-                so_far.steps,
-                so_far.failures.count() as u64,
-                wall,
-            )));
+            let failures = so_far.failures.count() as u64;
+            let line = exploring_line(so_far.tried, so_far.steps, failures, wall);
+            (self.console.live)(Some(&line));
         }
         if let (Some(folder), Some(corpus)) = (&self.arguments.corpus, &so_far.guided)
             && now.saturating_sub(self.saved) >= SAVE

@@ -1,8 +1,6 @@
 //! Runs one scenario file over its seeds, and repeats the run of the first violation for its
 //! details.
 
-use sim_model::outcome::START;
-use sim_search::runner::RunSeed;
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::NonZeroU64;
@@ -11,12 +9,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::{Console, Problem, cannot_write, follow, run_once, shrinking};
-use crate::VERSION;
 use crate::cli::RunArgs;
-use crate::output;
 use crate::report_server::ReportServer;
+use crate::{VERSION, output};
 use sim_judge::SeriesRecorder;
-use sim_model::outcome::{INTERRUPTED, Progress, Repro};
+use sim_model::outcome::{INTERRUPTED, Progress, Repro, START};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 use sim_model::run_log::RunLog;
@@ -26,7 +23,7 @@ use sim_report::{
     FailureExcerpt, FinishedRun, LANES, Rerun, html, live_line, repeat_command, run_command,
     user_lanes,
 };
-use sim_search::runner::{Merged, Seeds, run_seeds};
+use sim_search::runner::{Merged, RunSeed, Seeds, run_seeds};
 
 /// The number of lines of a failure excerpt.
 const STORY: usize = 12;
@@ -51,13 +48,9 @@ pub(super) fn run(
     let trace = open_trace(arguments, follow.clone())?;
     let began = (console.clock)();
     let file = path.display().to_string();
-    let watched = server.map(|server| {
-        let seeds = (seeds.first, seeds.count.get());
-        (server, server.begin(file.clone(), &plan, seeds))
-    });
-    let watched = watched
-        .as_ref()
-        .map(|(server, series)| (*server, &**series));
+    let first = (seeds.first, seeds.count.get());
+    let series = server.map(|server| server.begin(file.clone(), &plan, first));
+    let watched = server.zip(series.as_deref());
     let merged = run_all(seeds, &plan, (trace.as_ref(), watched), began, console);
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
@@ -289,15 +282,11 @@ pub(super) fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<Strin
     let name = format!("{}-{}.html", violation.property, violation.seed);
     let path = console.unasked.join(name);
     let runs = std::slice::from_ref(run);
-    let written = html(runs, VERSION)
-        .map_err(std::io::Error::from)
-        .and_then(|page| output::create(&path, &page));
-    match written {
-        Ok(()) => Some(path.display().to_string()),
-        Err(problem) => {
-            // The report was not requested, so an error here does not affect the run.
-            console.complain(&format!("warning: {}\n", cannot_write(&path, &problem)));
-            None
-        }
-    }
+    let page = html(runs, VERSION).map_err(std::io::Error::from);
+    let written = page.and_then(|page| output::create(&path, &page));
+    // The report was not requested, so an error here does not affect the run.
+    let written = written.inspect_err(|problem| {
+        console.complain(&format!("warning: {}\n", cannot_write(&path, problem)));
+    });
+    written.is_ok().then(|| path.display().to_string())
 }

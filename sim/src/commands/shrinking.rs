@@ -1,7 +1,6 @@
 //! Shrinks a failure, writes the result as a scenario, and runs that from its file.
 
-use sim_scenario::annotated;
-use sim_scenario::load;
+use sim_scenario::{annotated, load};
 use sim_search::runner::RunSeed;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -39,11 +38,10 @@ pub(super) fn unasked(
 ) -> Option<ShrunkRun> {
     let file = unasked_file(console, name);
     let shrunk = shrink_into(failure, &file, UNASKED, console);
-    let told = shrunk.map_err(|problem| {
+    let told = shrunk.inspect_err(|problem| {
         let FailedRun { property, seed, .. } = failure;
-        console.complain(&format!(
-            "{property} of seed {seed} is not shrunk: {problem}\n"
-        ));
+        let words = format!("{property} of seed {seed} is not shrunk: {problem}\n");
+        console.complain(&words);
     });
     told.ok()
 }

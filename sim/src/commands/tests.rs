@@ -1,5 +1,4 @@
 use sim_judge::metrics::Metrics;
-use sim_model::outcome::START;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +14,9 @@ use super::*;
 use crate::cli;
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent};
-use sim_model::outcome::{Counts, Point, Progress, PropertyResult, Tally, Timeline, Violation};
+use sim_model::outcome::{
+    Counts, Point, Progress, PropertyResult, START, Tally, Timeline, Violation,
+};
 use sim_model::protocol::{Agent, User};
 
 mod outputs;

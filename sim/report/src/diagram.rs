@@ -5,7 +5,6 @@
 //! (`drawing.rs`). The diagram then shows a period before the violation (`window.rs`).
 
 mod bands;
-mod call_description;
 mod drawing;
 mod lane_selection;
 mod window;

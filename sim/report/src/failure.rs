@@ -1,11 +1,11 @@
-//! The first lines about a run that did not pass: the failure, and the sentence about it.
+//! The sentences about a run: what failed, and of a pass how much was checked.
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::checked::{claims, rest};
+use super::checks::{Standing, in_order, of_standing};
 use super::header::{name, range, seeds};
 use super::line::{Line, PAGE, Style, fit, paragraph};
-use super::numbers::{count, milliseconds, told};
+use super::numbers::{count, milliseconds, plural, told};
 use super::run_counts::left_out_words;
 use super::{FinishedRun, View, figures};
 use chat_types::Span;
@@ -39,7 +39,7 @@ pub(super) fn what_failed(run: &FinishedRun) -> String {
     let result = run.result();
     let broken = || {
         let is_threshold = result.verdict == Verdict::Threshold;
-        let mut broken = super::checks::in_order(result).into_iter();
+        let mut broken = in_order(result).into_iter();
         let broken = broken.find(|(name, property)| {
             property.held == Some(false) && (Class::of(name) == Class::Threshold) == is_threshold
         });
@@ -165,4 +165,56 @@ pub(super) fn crossing(threshold: &ThresholdResult) -> String {
     let seed = told(" (seed ", threshold.seed, ")");
     let measured = figures::measured(threshold);
     format!("{} was crossed: {measured}{seed}", threshold.whole())
+}
+
+/// The claims of a pass, as sentences: only what was checked.
+fn claims(run: &FinishedRun) -> Vec<String> {
+    let result = run.result();
+    let held = of_standing(result, Standing::Held);
+    let checks = held.iter().map(|(_, property)| property.checks).sum();
+    let checks = plural(checks, "check");
+    let held = plural(held.len() as u64, "property");
+    let mut properties = format!("{held} held in {checks}");
+    for standing in [Standing::NotExercised, Standing::Unjudged] {
+        let n = of_standing(result, standing).len() as u64;
+        if n > 0 {
+            properties.push_str(&format!(", {} {}", count(n), standing.words()));
+        }
+    }
+    let mut claims = vec![properties + "."];
+    for (number, what, how) in [
+        (result.thresholds.len() as u64, "threshold", "met"),
+        (
+            run.plan.expect_sometimes.len() as u64,
+            "expected point",
+            "reached",
+        ),
+    ] {
+        if number > 0 {
+            let was = if number == 1 { "was" } else { "were" };
+            claims.push(format!("{} {was} {how}.", plural(number, what)));
+        }
+    }
+    if result.rest.stuck > 0 {
+        claims.push(rest(result));
+    }
+    claims
+}
+
+/// `12 of 267 users were stuck when the run ended, and the scenario allows none.`
+pub(super) fn rest(result: &RunResult) -> String {
+    let rest = &result.rest;
+    let users = plural(result.users, "user");
+    let were = if rest.stuck == 1 { "was" } else { "were" };
+    if rest.stuck == 0 {
+        return format!("None of {users} was stuck when the run ended.");
+    }
+    let stuck = count(rest.stuck);
+    let stuck = format!("{stuck} of {users} {were} stuck when the run ended");
+    let which = told(", the most in seed ", rest.seed, "");
+    match (&rest.allowed, rest.held) {
+        (Some(allowed), true) => format!("{stuck}; the scenario allows {allowed} of them."),
+        (Some(allowed), false) => format!("{stuck}{which}; the scenario allows {allowed} of them."),
+        (None, _) => format!("{stuck}{which}; the scenario allows none."),
+    }
 }

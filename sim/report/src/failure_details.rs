@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::checked::rest;
 use super::checks::{Standing, of_standing};
-use super::failure::{STUCK, crossed, crossing, what_failed};
+use super::failure::{STUCK, crossed, crossing, rest, what_failed};
 use super::line::{INDENT, Line, Style, paragraph, paragraphs};
 use super::numbers::{count, plural};
 use super::shell::{command_lines, more_seeds_command};

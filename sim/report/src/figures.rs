@@ -5,7 +5,10 @@ use unicode_width::UnicodeWidthStr as _;
 use super::line::{Line, PAGE, Style, fit};
 use super::numbers::{count, figure, milliseconds, plural, short};
 use super::{Detail, FinishedRun};
-use sim_model::outcome::{FairnessResult, LeastServed, MetricResult, RunResult, ThresholdResult};
+use sim_model::outcome::{
+    BriefResult, FairnessResult, GroupResult, LeastServed, MetricResult, RoomResult, RunResult,
+    ThresholdResult,
+};
 use sim_model::plan::Metric;
 
 /// Metrics shown even without a threshold.
@@ -249,4 +252,74 @@ fn short_count(n: u64) -> String {
     } else {
         short(n as f64)
     }
+}
+
+/// The beginning of a metric's name in the tables of groups, and the ends of their columns of figures.
+const METRIC: usize = 22;
+const OF_GROUP: [usize; 5] = [41, 49, 57, 65, 73];
+
+/// A row: the metric's name, and its figures.
+type Row = (String, Vec<String>);
+
+/// The tables of all groups.
+pub(super) fn grouped(result: &RunResult, detail: Detail) -> Vec<Line> {
+    if detail != Detail::Verbose {
+        return Vec::new();
+    }
+    let group = |group: &GroupResult| {
+        let metrics = group.metrics.iter();
+        let metrics = metrics.map(|(name, metric)| (title(name), of_group(name, metric)));
+        (group.name.clone(), with_refused(metrics, group.refused))
+    };
+    let room = |room: &RoomResult| {
+        let metrics = room.metrics.iter();
+        let metrics = metrics.map(|(name, metric)| (title(name), brief(name, *metric)));
+        (room.name.clone(), with_refused(metrics, room.refused))
+    };
+    let groups = &result.groups;
+    let quantiles = ["count", "p50", "p95", "p99", "max"];
+    let (personas, phases) = (&groups.personas, &groups.phases);
+    let rooms = groups.rooms.iter().map(room);
+    [
+        table("BY PERSONA", &quantiles, personas.iter().map(group)),
+        table("BY PHASE", &quantiles, phases.iter().map(group)),
+        table("BY ROOM", &["count", "mean", "max"], rooms),
+    ]
+    .concat()
+}
+
+fn with_refused(metrics: impl Iterator<Item = Row>, refused: u64) -> Vec<Row> {
+    let refused = (refused > 0).then(|| ("refused".to_owned(), vec![count(refused)]));
+    metrics.chain(refused).collect()
+}
+
+fn of_group(name: &str, metric: &MetricResult) -> Vec<String> {
+    let values = [metric.p50, metric.p95, metric.p99, metric.max];
+    let values = values.map(|value| amount(name, value));
+    [count(metric.count)].into_iter().chain(values).collect()
+}
+
+fn brief(name: &str, metric: BriefResult) -> Vec<String> {
+    let (mean, max) = (amount(name, metric.mean), amount(name, metric.max));
+    vec![count(metric.count), mean, max]
+}
+
+fn table(
+    name: &str,
+    heads: &[&str],
+    groups: impl Iterator<Item = (String, Vec<Row>)>,
+) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (group, rows) in groups {
+        for (index, (metric, values)) in rows.iter().enumerate() {
+            let first = if index == 0 { group.as_str() } else { "" };
+            let line = Line::plain(&fit(first, METRIC - 2)).pad(METRIC);
+            lines.push(line.text(metric).cells(Style::Plain, values, OF_GROUP));
+        }
+    }
+    if !lines.is_empty() {
+        let heading = Line::new().with(Style::Strong, name);
+        lines.insert(0, heading.cells(Style::Faint, heads, OF_GROUP));
+    }
+    lines
 }

@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::FinishedRun;
-use super::checked::{held_by, rest, waits};
 use super::checks::{Standing, in_order, standing};
-use super::failure::{STUCK, crossing, early_end};
-use super::run_counts::left_out_words;
+use super::failure::{STUCK, crossing, early_end, rest};
+use super::run_counts::{held_by, left_out_words, waits};
 use sim_model::outcome::{Class, RunResult, is_judged};
 
 enum Outcome {

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::checked::{held_by, waits};
 use super::line::{INDENT, Line, fit, flow, listed, paragraph};
-use super::numbers::{count, counted, plural, told};
+use super::numbers::{count, counted, milliseconds, plural, told};
 use super::{Detail, FinishedRun};
-use sim_model::outcome::{Point, RunResult, Stuck};
+use sim_model::outcome::{DisconnectedHolder, Point, RunResult, Stuck};
 
 /// The most stuck users that are listed, and the most with `--verbose`.
 const STUCK: usize = 5;
@@ -164,4 +163,18 @@ fn stuck_words(stuck: &Stuck, result: &RunResult) -> String {
         Some(_) | None => whole,
     };
     fit(&format!("{}{end}", fit(&who, room)), 70)
+}
+
+/// `held by user_2 (vanisher#0), gone since 880ms: see reconnect_grace`
+pub(super) fn held_by(stuck: &Stuck) -> Option<String> {
+    let DisconnectedHolder { who, since_ms } = stuck.holder.as_ref()?;
+    let since = milliseconds(*since_ms as f64);
+    let words = format!("held by {who}, gone since {since}: see reconnect_grace");
+    Some(words)
+}
+
+/// `waits for a partner in the queue since 12.0s`
+pub(super) fn waits(stuck: &Stuck) -> String {
+    let since = milliseconds(stuck.since_ms as f64);
+    format!("waits for {} since {since}", stuck.waiting_for)
 }

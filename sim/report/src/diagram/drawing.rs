@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use chat_types::Span;
 use rustc_hash::FxHashMap;
 
-use super::call_description::{call_facts, several};
 use super::lane_selection::LaneSelection;
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, VIOLATION, window};
-use sim_model::history::{FaultRecord, NetworkRecord};
+use sim_model::history::{FaultRecord, NetworkRecord, RequestKey};
 use sim_model::outcome::START;
 use sim_model::plan::{Delivery, Plan};
-use sim_model::protocol::{Agent, CallId};
+use sim_model::protocol::{Agent, CallId, Op, Read};
 use sim_model::run_log::{Entry, Logged, RunLog};
 use sim_model::words;
 
@@ -442,5 +441,41 @@ fn arrival(at: Span, fate: Delivery) -> (Span, Option<Span>) {
     match fate {
         Delivery::After(latency) => (at, Some(at + latency)),
         Delivery::Lost => (at, None),
+    }
+}
+
+/// What a call asks for besides its words, each with a name.
+fn call_facts(op: &Op, key: RequestKey) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if let Some(room) = op.room().flatten() {
+        facts.push(("room", format!("room_{}", room.0)));
+    }
+    if let Some(epoch) = op.epoch() {
+        facts.push(("epoch", epoch.to_string()));
+    }
+    if let Op::Read { read, .. } = op
+        && let Read::Check { after, wait, .. } = read
+    {
+        let after = after.map_or_else(
+            || "the server's own cursor".to_owned(),
+            |after| after.to_string(),
+        );
+        facts.push(("after", after));
+        facts.push(("wait", wait.to_string()));
+    }
+    match key {
+        RequestKey::None if !op.is_read() => facts.push(("request key", "none".to_owned())),
+        RequestKey::Previous => facts.push(("request key", "that of the previous call".to_owned())),
+        RequestKey::None | RequestKey::Own => {}
+    }
+    facts
+}
+
+/// The first of several items, and the number of the others.
+fn several(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} +{}", rest.len()),
     }
 }

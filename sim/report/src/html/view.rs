@@ -6,10 +6,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::calibrated::apart;
-use crate::checked::rest;
 use crate::checks::{in_order, standing};
 use crate::diagram::Diagram;
-use crate::failure::{failing_seed, sentences, what_failed};
+use crate::failure::{failing_seed, rest, sentences, what_failed};
 use crate::failure_details::rerun_words;
 use crate::figures::{least_served, measured, of_metric, title};
 use crate::header::{network, personas, server};

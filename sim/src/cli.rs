@@ -33,111 +33,6 @@ pub use explore::ExploreArgs;
 pub use live::LiveArgs;
 pub use replay::ReplayArgs;
 
-const EXAMPLES: &str = "\
-Examples:
-  sim scenarios/burst.yaml                    run one scenario with its own seed
-  sim scenarios/burst.yaml --seed 7           run it with another
-  sim scenarios/*.yaml --seeds 200            run 200 seeds of each
-  sim explore scenarios/*.yaml --for 10m      look for what breaks
-  sim burst.yaml --report burst.html          see what happened, in a browser
-  sim serve scenarios/soak.yaml               the same while it runs
-  sim run burst.yaml --json - | jq .verdict   read the verdict by program
-  sim validate scenarios/*.yaml               check scenarios, run nothing
-  sim explain stick_wait                      what a term means
-  sim exhaust --depth 7                       every interleaving of a tiny world
-  sim compare before.json after.json          what differs, and which way
-  sim scenarios/steady.yaml --target http://127.0.0.1:8894
-                                              the same users on a live server
-  sim calibrate --target http://127.0.0.1:8894
-                                              how long that server takes
-  sim replay /var/lib/talking-stick            judge what a server decided
-
-Environment:
-  SIM_SEEDS, SIM_JOBS                         stand for --seeds and --jobs
-  SIM_TOKEN                                   the token of a live server
-  NO_COLOR, CLICOLOR_FORCE                    no colour, or colour anywhere
-
-Exit codes:
-  0   what was exercised held, thresholds were met, expect_sometimes was reached
-  1   a safety property was violated
-  2   the command line or a scenario is wrong, and nothing ran; or a result
-      could not be written
-  3   a liveness property was violated, or users were stuck
-  4   could not judge: no property was exercised, an expect_sometimes was not
-      reached, or no server was at --target
-  99  only a threshold was crossed";
-
-const RUN_EXAMPLES: &str = "\
-Examples:
-  sim run scenarios/burst.yaml
-  sim run scenarios/*.yaml --seeds 200 --jobs 4 --junit target/sim.xml
-  sim run scenarios/burst.yaml --report burst.html
-  sim run scenarios/burst.yaml --seed 7 --trace burst.jsonl --follow user_7
-  sim run scenarios/steady.yaml --target http://127.0.0.1:8894
-  sim run scenarios/steady.yaml --target http://127.0.0.1:8894 \\
-      --protocol http --rate-scale 20
-  sim run scenarios/steady.yaml --target http://127.0.0.1:8894 --stages
-  sim run scenarios/brief.yaml --target https://localhost:8443 --ca ca.pem
-  sim run scenarios/brief.yaml --target http://a:8894,http://b:8894
-  sim run scenarios/brief.yaml --target http://a:8894 --nemesis 'sh nemesis.sh'
-
-The trace hash of a seed is the same on every machine, with any --jobs.
---report writes one file that needs no network; a run that violates a property
-writes one unasked below target/sim, and names it.
---trace takes one file and one seed, and writes a JSON object per line.
-SIM_SEEDS and SIM_JOBS stand for --seeds and --jobs.
-
-With --target, the same users go to a live server, in real time, one seed at a
-time; nothing can be repeated there. What is about the simulated server is left
-out and named, and a fault that a live server cannot have must be optional.
-Names of rooms and users end in letters of the run, but the queue is one for
-all: use a server of its own. All users come from one address: start it without
-limits on one, as with `talking-stick --limit
-rate_limit=none,registration_rate_limit=none,max_per_address=100000`.
-Users are spread over several addresses, which are the members of one cluster.
-When one of them fails or does not answer in time, its users go on to the next.
---nemesis names a program that makes faults meanwhile: it writes a line
-{\"fault\": NAME} for each, {\"mended\": NAME} once it has mended it, and mends all
-and exits with 0 when its input ends. If it fails, the exit code is 4.";
-
-const SERVE_EXAMPLES: &str = "\
-Examples:
-  sim serve scenarios/soak.yaml
-  sim serve scenarios/steady.yaml --target http://127.0.0.1:8894 \\
-      --rate-scale 20
-
-Prints the address of a page on a free port of 127.0.0.1, which renews itself
-while the run goes on, and shows the whole report afterwards. Takes the options
-of `sim run`. Ctrl-C during the run ends the run; after it, Ctrl-C ends the
-report, and the exit code is that of the run.";
-
-const SHRINK_EXAMPLES: &str = "\
-Examples:
-  sim shrink scenarios/stick_contention.yaml --seed 1337
-  sim shrink burst.yaml --seed 7 --property no_lost_messages -o lost.yaml
-
-What is written is a scenario in the steps form with the network's decisions
-spelled out; run it with `sim FILE.yaml`. Runs that fail are shrunk unasked,
-unless told --no-shrink.
-
-Exit codes: 0 it was shrunk and written, 2 the command line or the scenario is
-wrong, 4 the seed violates nothing, or its run cannot be repeated step by step.";
-
-const VALIDATE_EXAMPLES: &str = "\
-Examples:
-  sim validate scenarios/burst.yaml
-  sim validate scenarios/*.yaml
-
-Exit codes: 0 all are right, 2 at least one is wrong.";
-
-const SCHEMA_EXAMPLES: &str = "\
-Examples:
-  sim schema > scenarios/schema.json
-
-A scenario whose first line is
-  # yaml-language-server: $schema=schema.json
-is then checked and completed by editors.";
-
 const ABOUT: &str = "\
 Runs a chat server under seeded virtual users, virtual time and injected faults,
 and judges what the users saw.";
@@ -147,7 +42,7 @@ and judges what the users saw.";
     name = "sim",
     about = ABOUT,
     version = crate::VERSION,
-    after_help = EXAMPLES,
+    after_help = include_str!("cli/help/program.txt").trim_ascii_end(),
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true
 )]
@@ -162,37 +57,37 @@ struct Cli {
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Invocation {
     /// Run scenarios and judge them; `run` may be left out
-    #[command(after_help = RUN_EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/run.txt").trim_ascii_end())]
     Run(RunArgs),
     /// Run scenarios, and show their report in a browser while they run
-    #[command(after_help = SERVE_EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/serve.txt").trim_ascii_end())]
     Serve(RunArgs),
     /// Search for failures, with a configuration drawn from each seed
-    #[command(after_help = explore::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/explore.txt").trim_ascii_end())]
     Explore(ExploreArgs),
     /// Make the smallest scenario that still fails
-    #[command(after_help = SHRINK_EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/shrink.txt").trim_ascii_end())]
     Shrink(ShrinkArgs),
     /// Check scenarios without running them
-    #[command(after_help = VALIDATE_EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/validate.txt").trim_ascii_end())]
     Validate(ValidateArgs),
     /// Print the JSON Schema of scenario files
-    #[command(after_help = SCHEMA_EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/schema.txt").trim_ascii_end())]
     Schema,
     /// Explain a term: a metric, a property, a step, a fault
-    #[command(after_help = explain::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/explain.txt").trim_ascii_end())]
     Explain(ExplainArgs),
     /// Try every interleaving of a tiny world, and judge them all
-    #[command(after_help = exhaust::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/exhaust.txt").trim_ascii_end())]
     Exhaust(ExhaustArgs),
     /// Show the differences between two results, better or worse
-    #[command(after_help = compare::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/compare.txt").trim_ascii_end())]
     Compare(CompareArgs),
     /// Measure a live server, and compare it with a virtual one
-    #[command(after_help = calibrate::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/calibrate.txt").trim_ascii_end())]
     Calibrate(CalibrateArgs),
     /// Replay the journal of a real server, and judge its decisions
-    #[command(after_help = replay::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/replay.txt").trim_ascii_end())]
     Replay(ReplayArgs),
     /// Print the completions of a shell
     Completions {

@@ -23,30 +23,17 @@ struct Cell {
     value: String,
 }
 
-impl Cell {
-    fn width(&self) -> usize {
-        2 + self.name.width() + 1 + self.value.width()
-    }
-}
-
-/// Whether a property was checked, and held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    Held,
-    Broken,
-    Unjudged,
-    NotExercised,
-}
-
-impl Standing {
-    /// In a few words.
-    pub(super) const fn words(self) -> &'static str {
-        match self {
-            Self::Held => "held",
-            Self::Broken => "violated",
-            Self::Unjudged => "not judged",
-            Self::NotExercised => "not exercised",
-        }
+chat_types::listed! {
+    /// Whether a property was checked, and held: in a few words, and by a mark.
+    Standing {
+        /// It was checked, and held.
+        Held "held" "✓",
+        /// It was violated.
+        Broken "violated" "✗",
+        /// It could not be judged.
+        Unjudged "not judged" "?",
+        /// Nothing checked it.
+        NotExercised "not exercised" "–",
     }
 }
 
@@ -88,9 +75,9 @@ pub(super) fn property_table(all: &BTreeMap<&'static str, PropertyResult>) -> Ve
     for (name, result) in known.filter_map(|name| Some((*name, *all.get(name)?))) {
         let (style, mark, value) = match standing(result) {
             Standing::Held => (Style::Good, "✓", count(result.checks)),
-            Standing::Broken => (Style::Bad, "✗", Standing::Broken.words().to_owned()),
+            Standing::Broken => (Style::Bad, "✗", Standing::Broken.name().to_owned()),
             idle @ (Standing::Unjudged | Standing::NotExercised) => {
-                (Style::Faint, "–", idle.words().to_owned())
+                (Style::Faint, "–", idle.name().to_owned())
             }
         };
         let line = Line::new().with(style, mark).text(&format!(" {name}"));
@@ -113,8 +100,10 @@ pub(super) fn checks(result: &RunResult, detail: Detail) -> Vec<Line> {
         if cells.is_empty() || class == Class::Threshold && detail != Detail::Verbose {
             continue;
         }
-        let widest = cells.iter().map(Cell::width).max().unwrap_or(0);
-        let width = widest.clamp(CELL, 38);
+        let widths = cells
+            .iter()
+            .map(|cell| 2 + cell.name.width() + 1 + cell.value.width());
+        let width = widths.max().unwrap_or(0).clamp(CELL, 38);
         let mut heading = Line::new().with(Style::Strong, title);
         if class == Class::Safety {
             let heads = ["checks"; 2].into_iter().take(cells.len());
@@ -138,18 +127,17 @@ fn cells<'a>(
             folded += 1;
             continue;
         }
-        let (checks, words) = (count(property.checks), standing.words().to_owned());
-        let (those, style, mark, value) = match standing {
-            Standing::Held => (&mut cells, Style::Good, "✓", checks),
-            Standing::Broken => (&mut cells, Style::Bad, "✗", checks),
-            Standing::Unjudged => (&mut cells, Style::Warn, "?", words),
-            Standing::NotExercised => (&mut idle, Style::Faint, "–", words),
+        let (checks, words) = (count(property.checks), standing.name().to_owned());
+        let (those, style, value) = match standing {
+            Standing::Held => (&mut cells, Style::Good, checks),
+            Standing::Broken => (&mut cells, Style::Bad, checks),
+            Standing::Unjudged => (&mut cells, Style::Warn, words),
+            Standing::NotExercised => (&mut idle, Style::Faint, words),
         };
-        let name = name.to_owned();
         those.push(Cell {
             style,
-            mark,
-            name,
+            mark: standing.word(1),
+            name: name.to_owned(),
             value,
         });
     }

@@ -113,10 +113,8 @@ impl Compared {
 
     /// The exit codes of all that is worse.
     fn exits(&self, regressions: Regressions) -> impl Iterator<Item = u8> {
-        let worse = self
-            .differences
-            .iter()
-            .filter(|one| one.change == Change::Worse);
+        let worse = self.differences.iter();
+        let worse = worse.filter(|one| one.change == Change::Worse);
         let is_slower = self.wall.and_then(|wall| wall.change) == Some(Change::Worse);
         let speed = (is_slower && regressions == Regressions::FailOnSpeed).then_some(WORSE);
         worse.map(|one| one.exit).chain(speed)
@@ -203,7 +201,10 @@ fn compare_runs(before: &RunResult, after: &RunResult, noise: f64) -> Compared {
     let is_whole = compared.is_whole();
     let differences = &mut compared.differences;
     let (old, new) = (figures(before), figures(after));
-    let comparable = |figure: &&Figure| is_whole || figure.is_of_verdict();
+    // With different seeds, only verdicts can be compared.
+    let comparable = |figure: &&Figure| {
+        is_whole || matches!(figure.direction, Direction::Held(_) | Direction::Verdict)
+    };
     for figure in old.iter().filter(comparable) {
         let other = new.iter().find(|other| other.name == figure.name);
         differences.extend(difference(figure, Some(figure), other));
@@ -256,15 +257,15 @@ fn wall(before: &RunResult, after: &RunResult, noise: f64) -> Option<Wall> {
         |run: &RunResult| (run.wall_ms > 0.0).then(|| run.steps as f64 * 1_000.0 / run.wall_ms);
     let (before, after) = (pace(before)?, pace(after)?);
     let beyond = (after - before).abs() > noise * before.max(after);
-    let change = beyond.then_some(if after < before {
-        Change::Worse
-    } else {
-        Change::Better
-    });
+    let slower = after < before;
     Some(Wall {
         before,
         after,
-        change,
+        change: beyond.then_some(if slower {
+            Change::Worse
+        } else {
+            Change::Better
+        }),
     })
 }
 

@@ -1,5 +1,7 @@
 //! The output of a comparison: a line for each differing figure, with the direction.
 
+use std::cmp::Ordering;
+
 use super::View;
 use super::line::{Line, Style, fit, page, paragraph};
 use super::numbers::{self, count, plural, short, span, told};
@@ -103,9 +105,8 @@ fn difference(one: &Difference) -> Line {
         fit(text.as_deref().unwrap_or("–"), AMOUNT)
     });
     let direction = match (&one.before, &one.after) {
-        (Some(Amount::Number(old)), Some(Amount::Number(new))) if new > old => Some(Trend::Up),
-        (Some(Amount::Number(_)), Some(Amount::Number(_))) => Some(Trend::Down),
-        (_, _) => None,
+        (Some(Amount::Number(old)), Some(Amount::Number(new))) => new.total_cmp(old),
+        (_, _) => Ordering::Equal,
     };
     let (style, mark) = reached(one).unwrap_or_else(|| mark(one.change, direction));
     Line::plain(&fit(&one.figure, NAME))
@@ -126,24 +127,19 @@ fn reached(one: &Difference) -> Option<(Style, &'static str)> {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Trend {
-    Up,
-    Down,
-}
-
-/// A sign and a word, so that the meaning does not depend on colour or shape alone.
-const fn mark(change: Change, trend: Option<Trend>) -> (Style, &'static str) {
-    match (change, trend) {
-        (Change::Worse, Some(Trend::Up)) => (Style::Bad, "▲ worse"),
-        (Change::Worse, Some(Trend::Down)) => (Style::Bad, "▼ worse"),
-        (Change::Worse, None) => (Style::Bad, "✗ worse"),
-        (Change::Better, Some(Trend::Up)) => (Style::Good, "▲ better"),
-        (Change::Better, Some(Trend::Down)) => (Style::Good, "▼ better"),
-        (Change::Better, None) => (Style::Good, "✓ better"),
-        (Change::Different, Some(Trend::Up)) => (Style::Plain, "▲ more"),
-        (Change::Different, Some(Trend::Down)) => (Style::Plain, "▼ less"),
-        (Change::Different, None) => (Style::Plain, "≠ other"),
+/// A sign and a word, so that the meaning does not depend on colour or shape alone. Not all amounts are more
+/// or less than others.
+const fn mark(change: Change, direction: Ordering) -> (Style, &'static str) {
+    match (change, direction) {
+        (Change::Worse, Ordering::Greater) => (Style::Bad, "▲ worse"),
+        (Change::Worse, Ordering::Less) => (Style::Bad, "▼ worse"),
+        (Change::Worse, Ordering::Equal) => (Style::Bad, "✗ worse"),
+        (Change::Better, Ordering::Greater) => (Style::Good, "▲ better"),
+        (Change::Better, Ordering::Less) => (Style::Good, "▼ better"),
+        (Change::Better, Ordering::Equal) => (Style::Good, "✓ better"),
+        (Change::Different, Ordering::Greater) => (Style::Plain, "▲ more"),
+        (Change::Different, Ordering::Less) => (Style::Plain, "▼ less"),
+        (Change::Different, Ordering::Equal) => (Style::Plain, "≠ other"),
     }
 }
 
@@ -169,9 +165,7 @@ fn speed(wall: Wall, noise: f64) -> Line {
     let Some(change) = wall.change else {
         return line.text(&format!("within the noise of {band}%"));
     };
-    let is_faster = wall.after > wall.before;
-    let trend = if is_faster { Trend::Up } else { Trend::Down };
-    let (style, mark) = mark(change, Some(trend));
+    let (style, mark) = mark(change, wall.after.total_cmp(&wall.before));
     let line = line.with(style, mark);
     line.text(&format!(", beyond the noise of {band}%"))
 }

@@ -178,7 +178,7 @@ fn claims(run: &FinishedRun) -> Vec<String> {
     for standing in [Standing::NotExercised, Standing::Unjudged] {
         let n = of_standing(result, standing).len() as u64;
         if n > 0 {
-            properties.push_str(&format!(", {} {}", count(n), standing.words()));
+            properties.push_str(&format!(", {} {}", count(n), standing.name()));
         }
     }
     let mut claims = vec![properties + "."];

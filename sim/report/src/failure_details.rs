@@ -94,7 +94,7 @@ pub(super) fn held(result: &RunResult) -> Vec<Line> {
         let idle = of_standing(result, standing);
         let names: Vec<&str> = idle.iter().map(|(name, _)| *name).collect();
         if !names.is_empty() {
-            let (title, names, n) = (standing.words(), names.join(", "), names.len());
+            let (title, names, n) = (standing.name(), names.join(", "), names.len());
             words.push_str(&format!(" · {title} {n}: {names}"));
         }
     }

@@ -1,5 +1,7 @@
 //! Metrics of the virtual world, with their thresholds.
 
+use std::collections::BTreeMap;
+
 use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style, fit};
@@ -267,14 +269,12 @@ pub(super) fn grouped(result: &RunResult, detail: Detail) -> Vec<Line> {
         return Vec::new();
     }
     let group = |group: &GroupResult| {
-        let metrics = group.metrics.iter();
-        let metrics = metrics.map(|(name, metric)| (title(name), of_group(name, metric)));
-        (group.name.clone(), with_refused(metrics, group.refused))
+        let rows = rows_of(&group.metrics, group.refused, of_group);
+        (group.name.clone(), rows)
     };
     let room = |room: &RoomResult| {
-        let metrics = room.metrics.iter();
-        let metrics = metrics.map(|(name, metric)| (title(name), brief(name, *metric)));
-        (room.name.clone(), with_refused(metrics, room.refused))
+        let rows = rows_of(&room.metrics, room.refused, brief);
+        (room.name.clone(), rows)
     };
     let groups = &result.groups;
     let quantiles = ["count", "p50", "p95", "p99", "max"];
@@ -288,7 +288,13 @@ pub(super) fn grouped(result: &RunResult, detail: Detail) -> Vec<Line> {
     .concat()
 }
 
-fn with_refused(metrics: impl Iterator<Item = Row>, refused: u64) -> Vec<Row> {
+fn rows_of<M>(
+    metrics: &BTreeMap<String, M>,
+    refused: u64,
+    values: fn(&str, &M) -> Vec<String>,
+) -> Vec<Row> {
+    let metrics = metrics.iter();
+    let metrics = metrics.map(|(name, metric)| (title(name), values(name, metric)));
     let refused = (refused > 0).then(|| ("refused".to_owned(), vec![count(refused)]));
     metrics.chain(refused).collect()
 }
@@ -299,7 +305,7 @@ fn of_group(name: &str, metric: &MetricResult) -> Vec<String> {
     [count(metric.count)].into_iter().chain(values).collect()
 }
 
-fn brief(name: &str, metric: BriefResult) -> Vec<String> {
+fn brief(name: &str, metric: &BriefResult) -> Vec<String> {
     let (mean, max) = (amount(name, metric.mean), amount(name, metric.max));
     vec![count(metric.count), mean, max]
 }

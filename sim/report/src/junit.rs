@@ -83,7 +83,7 @@ fn cases(run: &FinishedRun) -> Vec<Case> {
         let outcome = match standing(property) {
             Standing::Held => Outcome::Passed,
             Standing::Broken => broken(run, name),
-            idle @ (Standing::NotExercised | Standing::Unjudged) => Outcome::Skipped(idle.words()),
+            idle @ (Standing::NotExercised | Standing::Unjudged) => Outcome::Skipped(idle.name()),
         };
         cases.push((name.to_owned(), outcome));
     }

@@ -199,11 +199,8 @@ mod tests {
             format!("{}.yaml", "ab cd".repeat(60)),
             "long".repeat(80),
         ] {
-            let lines = command_lines(
-                "repeat",
-                &repeat_command(&name, 1337, 1, &Recipe::default()),
-                10,
-            );
+            let command = repeat_command(&name, 1337, 1, &Recipe::default());
+            let lines = command_lines("repeat", &command, 10);
             let words = as_shell(&lines);
             let expected: Vec<&str> = FROM_SOURCE
                 .split(' ')
@@ -216,11 +213,8 @@ mod tests {
 
     #[test]
     fn a_short_command_is_one_line() {
-        let lines = command_lines(
-            "repeat",
-            &repeat_command("scenarios/burst.yaml", 7, 20, &Recipe::default()),
-            10,
-        );
+        let command = repeat_command("scenarios/burst.yaml", 7, 20, &Recipe::default());
+        let lines = command_lines("repeat", &command, 10);
         let mut text = String::new();
         lines[0].render(Paint::Plain, &mut text);
         assert_eq!(lines.len(), 1);

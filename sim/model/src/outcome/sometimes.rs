@@ -4,13 +4,15 @@
 //! And the coverage of the core's behaviour: every code of a refusal, every type of event, every kind of
 //! timer, every transition of a stick; 0 for what a run never reached.
 
-use crate::names::{STICK_MOVES, TIMERS};
-use crate::protocol::EVENTS;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use chat_types::Code;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+
+use crate::names::{STICK_MOVES, TIMERS};
+use crate::protocol::EVENTS;
 
 chat_types::listed! {
     /// An event that only interesting runs reach, each with a change to the scenario that makes it

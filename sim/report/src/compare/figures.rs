@@ -41,13 +41,6 @@ pub(super) struct Figure {
     pub(super) direction: Direction,
 }
 
-impl Figure {
-    /// Whether it can be compared between runs with different seeds.
-    pub(super) const fn is_of_verdict(&self) -> bool {
-        matches!(self.direction, Direction::Held(_) | Direction::Verdict)
-    }
-}
-
 /// The beginning of the figures that count how often a point was reached.
 pub(crate) const REACHED: &str = "reached ";
 

@@ -128,10 +128,8 @@ mod tests {
 
     #[test]
     fn a_short_run_is_shown_whole() {
-        let diagram = cut_at(
-            (0..50).map(|n| event(n % 3, n as u64 * 100)).collect(),
-            4_000,
-        );
+        let events = (0..50).map(|n| event(n % 3, n as u64 * 100));
+        let diagram = cut_at(events.collect(), 4_000);
         assert_eq!(diagram.events.len(), 50);
         assert_eq!((diagram.from_us, diagram.bands.len()), (0, 2));
         assert_eq!(
@@ -146,13 +144,10 @@ mod tests {
         let diagram = cut_at(events, 40_000);
         let first = diagram.events.first().unwrap().from_us;
         let last = diagram.events.last().unwrap().from_us;
+        let shown = diagram.events.len();
+        assert!(shown <= ALL + AFTER, "{shown}");
         assert!(
-            diagram.events.len() <= ALL + AFTER,
-            "{}",
-            diagram.events.len()
-        );
-        assert!(
-            first > 37_000_000 && last > 40_000_000 && last < 42_000_000,
+            first > 37_000_000 && (40_000_001..42_000_000).contains(&last),
             "{first} {last}"
         );
         assert_eq!((diagram.bands.len(), diagram.rules.len()), (1, 0));

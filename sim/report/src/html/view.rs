@@ -168,7 +168,7 @@ fn properties(result: &RunResult) -> Value {
             "name": name,
             "meaning": Property::named(name).map_or("", Property::meaning),
             "class": Class::of(name),
-            "standing": standing(property).words(),
+            "standing": standing(property).name(),
             "checks": count(property.checks),
             "unjudged": count(property.unjudged),
         })

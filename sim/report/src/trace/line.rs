@@ -6,9 +6,7 @@ use chat_types::{Span, Time};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use sim_model::history::{
-    ClientEvent, ClusterEvent, DeliveryPath, Record, WorldRecord, server_name,
-};
+use sim_model::history::{ClientEvent, ClusterEvent, Record, WorldRecord, server_name};
 use sim_model::plan::Outage;
 use sim_model::protocol::{
     Answer, Body, CallId, Command, InboxEvent, Op, Outcome, Read, Reply, Response, Room, User,
@@ -105,11 +103,7 @@ impl TraceLine {
                 ..
             } => {
                 line.set(Field::Seq, seq);
-                let path = match path {
-                    DeliveryPath::Stream => "stream",
-                    DeliveryPath::Check => "check",
-                };
-                line.set(Field::Path, path);
+                line.set(Field::Path, path.name());
                 line.set(Field::First, (!first).then_some(false));
                 line.add_event(event, record.user);
             }

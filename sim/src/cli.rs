@@ -3,12 +3,10 @@
 mod calibrate;
 mod compare;
 mod exhaust;
-mod explain;
 mod explore;
 mod files;
 mod live;
 mod replay;
-mod variables;
 
 use std::ffi::OsString;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -16,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chat_types::Span;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, Resettable};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
@@ -28,7 +26,6 @@ use sim_model::recipe::Recipe;
 pub use calibrate::CalibrateArgs;
 pub use compare::{CompareArgs, Percent};
 pub use exhaust::{ExhaustArgs, WorldChoice};
-pub use explain::ExplainArgs;
 pub use explore::ExploreArgs;
 pub use live::LiveArgs;
 pub use replay::ReplayArgs;
@@ -225,6 +222,17 @@ pub struct ValidateArgs {
     pub files: Vec<PathBuf>,
 }
 
+/// The term to explain.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExplainArgs {
+    /// A property, metric, figure, step, fault, point, key or exit code
+    #[arg(value_name = "TERM")]
+    pub term: Vec<String>,
+    /// Write the terms as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// The completions of a shell.
 pub(crate) fn completions(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
@@ -241,6 +249,18 @@ pub(crate) fn manual(folder: &Path) -> std::io::Result<()> {
     clap_mangen::generate_to(Cli::command(), folder)
 }
 
+/// An empty variable is an unset one, such as a secret that a workflow of a fork does not have.
+fn without_empty_ones(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let value = arg.get_env().and_then(std::env::var_os);
+        match value.is_some_and(|value| value.is_empty()) {
+            true => arg.env(Resettable::Reset),
+            false => arg,
+        }
+    });
+    command.mut_subcommands(without_empty_ones)
+}
+
 /// Parses a command line, the program's name first.
 ///
 /// # Errors
@@ -251,7 +271,7 @@ where
     I: IntoIterator<Item = OsString>,
 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let matches = variables::without_empty_ones(Cli::command()).try_get_matches_from(arguments)?;
+    let matches = without_empty_ones(Cli::command()).try_get_matches_from(arguments)?;
     let cli = Cli::from_arg_matches(&matches)?;
     let invocation = match cli.command {
         None => {

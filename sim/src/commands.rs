@@ -10,7 +10,6 @@ mod journal;
 mod live_run;
 mod replaying;
 mod scenario_run;
-mod serving;
 mod shrinking;
 
 use sim_judge::SeedOutcome;
@@ -21,6 +20,7 @@ use sim_search::runner::RunSeed;
 use std::io::{self, ErrorKind, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use crate::cli::{self, Invocation, RunArgs, ValidateArgs};
@@ -215,7 +215,7 @@ pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
 fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> Result<u8, Problem> {
     match invocation {
         Invocation::Run(arguments) => run_watched(arguments, None, console),
-        Invocation::Serve(arguments) => serving::serve(arguments, console),
+        Invocation::Serve(arguments) => serve(arguments, console),
         Invocation::Explore(arguments) => exploring::run(arguments, console),
         Invocation::Shrink(arguments) => shrinking::shrink(arguments, console),
         Invocation::Validate(arguments) => Ok(validate(arguments, console)),
@@ -271,6 +271,25 @@ fn repeated_faults(plan: &Plan) -> String {
         text += &format!("    … {} more\n", faults.len() - SHOWN);
     }
     text
+}
+
+/// The time between two looks for Ctrl-C.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Runs the scenarios. Returns their exit code when Ctrl-C ends the report.
+fn serve(arguments: &RunArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
+    let server = ReportServer::start();
+    let server = server.map_err(|problem| format!("cannot serve the report: {problem}"))?;
+    console.complain(&format!("report: {} (Ctrl-C ends it)\n", server.url()));
+    let done = run_watched(arguments, Some(&server), console);
+    let code = console.code_of(done);
+    // Without a finished run there is nothing to read.
+    if server.has_report() {
+        while !console.interrupt.is_requested() {
+            thread::park_timeout(LOOK_EVERY);
+        }
+    }
+    Ok(code)
 }
 
 /// Runs scenarios, and shows them on the server, if there is one. All errors in the arguments are

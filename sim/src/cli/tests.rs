@@ -4,11 +4,18 @@ fn read(line: &str) -> Result<Invocation, clap::Error> {
     parse(line.split_whitespace().map(OsString::from))
 }
 
-fn run_args(line: &str) -> RunArgs {
-    let Invocation::Run(run) = read(line).unwrap() else {
-        panic!("{line}: not a run");
+/// The arguments of a command line of this command.
+macro_rules! of {
+    ($command:ident, $line:expr) => {
+        match read($line).unwrap() {
+            Invocation::$command(arguments) => arguments,
+            other => panic!("{other:?}"),
+        }
     };
-    run
+}
+
+fn run_args(line: &str) -> RunArgs {
+    of!(Run, line)
 }
 
 fn refused(line: &str) -> String {
@@ -62,9 +69,7 @@ fn commands_parse_their_arguments() {
         read("sim completions fish").unwrap(),
         Invocation::Completions { shell: Shell::Fish }
     );
-    let Invocation::Exhaust(exhaust) = read("sim exhaust --world room --jobs 2").unwrap() else {
-        panic!("no search");
-    };
+    let exhaust = of!(Exhaust, "sim exhaust --world room --jobs 2");
     assert_eq!((exhaust.users, exhaust.depth), (3, 7));
     assert_eq!(
         (exhaust.world, exhaust.jobs),
@@ -74,17 +79,13 @@ fn commands_parse_their_arguments() {
 
 #[test]
 fn explore_takes_a_number_of_seeds_or_a_duration() {
-    let explore = |line: &str| {
-        let Invocation::Explore(explore) = read(line).unwrap() else {
-            panic!("{line}: not an exploration");
-        };
-        explore
-    };
-    let some = explore("sim explore a.yaml b.yaml --seeds 7 --seek stick-wait --draw 9");
+    let line = "sim explore a.yaml b.yaml --seeds 7 --seek stick-wait --draw 9";
+    let some = of!(Explore, line);
     assert_eq!((some.files.len(), some.seed, some.draw), (2, 1, Some(9)));
     assert_eq!((some.seeds, some.time), (NonZeroU64::new(7), None));
     assert_eq!(some.schedule, sim_model::outcome::Mix::Mixed);
-    let long = explore("sim explore a.yaml --for 10m --keep-going --schedule race");
+    let line = "sim explore a.yaml --for 10m --keep-going --schedule race";
+    let long = of!(Explore, line);
     assert_eq!(long.time, Some(chat_types::Span::secs(600)));
     assert!(long.keep_going && long.seeds.is_none());
     assert_eq!(long.schedule, sim_model::outcome::Mix::Race);
@@ -242,10 +243,7 @@ fn invalid_arguments_are_refused() {
 
 #[test]
 fn shrink_takes_one_seed_of_one_file() {
-    let Invocation::Shrink(shrink) = read("sim shrink a.yaml --seed 7 -o b.yaml --for 2m").unwrap()
-    else {
-        panic!("shrink");
-    };
+    let shrink = of!(Shrink, "sim shrink a.yaml --seed 7 -o b.yaml --for 2m");
     assert_eq!(shrink.file, Path::new("a.yaml"));
     assert_eq!((shrink.seed, shrink.property), (Some(7), None));
     assert_eq!(shrink.output.as_deref(), Some(Path::new("b.yaml")));
@@ -260,22 +258,15 @@ fn help(line: &str) -> String {
 
 #[test]
 fn calibrate_takes_a_server_and_optionally_a_file_and_rates() {
-    let calibrate = |line: &str| {
-        let Invocation::Calibrate(calibrate) = read(line).unwrap() else {
-            panic!("{line}: not a calibration");
-        };
-        calibrate
-    };
-    let alone = calibrate("sim calibrate --target http://h");
+    let alone = of!(Calibrate, "sim calibrate --target http://h");
     assert_eq!((alone.file.as_ref(), alone.protocol), (None, None));
     let loads = |args: &CalibrateArgs| -> Vec<u32> {
-        args.loads()
-            .into_iter()
-            .map(|load| load.as_milli())
-            .collect()
+        let loads = args.loads().into_iter();
+        loads.map(|load| load.as_milli()).collect()
     };
     assert_eq!(loads(&alone), [1_000, 2_000, 4_000, 8_000]);
-    let with = calibrate("sim calibrate a.yaml --target http://h --scales 8,0.5,8 --seed 3");
+    let line = "sim calibrate a.yaml --target http://h --scales 8,0.5,8 --seed 3";
+    let with = of!(Calibrate, line);
     assert_eq!(with.file.as_deref(), Some(Path::new("a.yaml")));
     assert_eq!((loads(&with), with.seed), (vec![500, 8_000], Some(3)));
 }
@@ -300,17 +291,14 @@ fn invalid_arguments_of_calibrate_are_refused() {
 
 #[test]
 fn replay_parses_its_arguments() {
-    let replay = |line: &str| match parse(line.split(' ').map(Into::into)) {
-        Ok(Invocation::Replay(replay)) => replay,
-        other => panic!("{line}: {other:?}"),
-    };
-    let all = replay("sim replay d --until 7 --follow user_3 --to-scenario s.yaml --last 9");
+    let line = "sim replay d --until 7 --follow user_3 --to-scenario s.yaml --last 9";
+    let all = of!(Replay, line);
     assert_eq!((all.until, all.last), (Some(7), 9));
     assert_eq!(
         all.follow,
         Some(sim_search::replay::FollowTarget::Number(3))
     );
-    assert_eq!(replay("sim replay d").last, 200);
+    assert_eq!(of!(Replay, "sim replay d").last, 200);
     let table = "
         sim replay => JOURNAL
         sim replay d --last 9 => --to-scenario

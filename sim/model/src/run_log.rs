@@ -218,17 +218,7 @@ impl RunLog {
             ClientEvent::Called { call, op, key, .. } => {
                 let number = self.calls.len();
                 self.numbers.insert((agent, call), number);
-                self.calls.push(Call {
-                    agent,
-                    id: call,
-                    at,
-                    op: op.clone(),
-                    key,
-                    sent: BTreeMap::new(),
-                    answered: None,
-                    heard: Vec::new(),
-                    under_way: Vec::new(),
-                });
+                self.calls.push(Call::new((at, agent), call, op, key));
                 Logged::Called(number)
             }
             ClientEvent::Retried { call, why, .. } => {
@@ -343,6 +333,20 @@ impl RunLog {
 }
 
 impl Call {
+    fn new((at, agent): (Time, Agent), id: CallId, op: &Op, key: RequestKey) -> Self {
+        Self {
+            agent,
+            id,
+            at,
+            op: op.clone(),
+            key,
+            sent: BTreeMap::new(),
+            answered: None,
+            heard: Vec::new(),
+            under_way: Vec::new(),
+        }
+    }
+
     /// The reply whose answer arrives here: the first of those under way that can have.
     fn hears(&mut self, at: Time, here: usize) -> Option<usize> {
         let arrived = |reply: &(Time, usize)| reply.0 <= at;

@@ -196,7 +196,9 @@ fn row(stage: &StageResult) -> Line {
     let (style, word) = match stage.verdict {
         Verdict::Pass => (Style::Good, "✓".to_owned()),
         Verdict::Interrupted => (Style::Warn, "– interrupted".to_owned()),
-        failed => (Style::Bad, format!("✗ {}", failed.name())),
+        Verdict::Safety | Verdict::Liveness | Verdict::Unjudged | Verdict::Threshold => {
+            (Style::Bad, format!("✗ {}", stage.verdict.name()))
+        }
     };
     line.pad(68).with(style, &word)
 }

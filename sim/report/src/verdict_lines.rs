@@ -174,9 +174,10 @@ pub fn closing(runs: &[&RunResult], exit_code: u8, view: &View<'_>) -> String {
     let total = plural(runs.len() as u64, "scenario");
     let mut words = format!("{total}: {} passed", count(passes));
     for (n, verdict) in counts.values() {
-        let failed = match verdict {
-            Verdict::Interrupted => "interrupted".to_owned(),
-            verdict => format!("failed ({})", verdict.name()),
+        let failed = if *verdict == Verdict::Interrupted {
+            "interrupted".to_owned()
+        } else {
+            format!("failed ({})", verdict.name())
         };
         words.push_str(&format!(", {} {failed}", count(*n)));
     }

@@ -345,8 +345,8 @@ fn validate_shows_the_faults_that_repeat() {
     let (_, faults) = printed.out.split_once('\n').unwrap();
     let first = "  faults of seed 1, 30 in all:\n    2s clock jumps by 1s\n    2s operator mutes one user\n    \
                  3s clock jumps by 1s\n";
-    begins(&faults, first);
-    ends(&faults, "    … 10 more\n");
+    begins(faults, first);
+    ends(faults, "    … 10 more\n");
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl Direction {
 /// All figures of a run that virtual time decides, in the order of the result's fields.
 pub(super) fn figures(run: &RunResult) -> Vec<Figure> {
     use Amount::Number;
-    use Direction::{LessIsWorse, MoreIsWorse, Neutral, NoneIsWorse};
+    use Direction::{Held, LessIsWorse, MoreIsWorse, Neutral, NoneIsWorse};
     let mut all = Vec::new();
     let mut add = |name: String, amount, direction| {
         all.push(Figure {
@@ -93,6 +93,7 @@ pub(super) fn figures(run: &RunResult) -> Vec<Figure> {
         });
     };
     let word = |word: &str| Amount::Word(word.to_owned());
+    let count = |n: u64| Number(n as f64);
     add(
         "verdict".into(),
         word(run.verdict.name()),
@@ -100,25 +101,24 @@ pub(super) fn figures(run: &RunResult) -> Vec<Figure> {
     );
     add("trace_hash".into(), word(&run.trace_hash), Neutral);
     add("virtual_ms".into(), Number(run.virtual_ms), Neutral);
-    add("users".into(), Number(run.users as f64), Neutral);
-    add("steps".into(), Number(run.steps as f64), Neutral);
+    add("users".into(), count(run.users), Neutral);
+    add("steps".into(), count(run.steps), Neutral);
     for (name, n) in numbers(run.counts) {
         let is_bad = BAD_COUNTS.contains(&name.as_str());
         let direction = if is_bad { MoreIsWorse } else { Neutral };
         add(format!("counts {name}"), Number(n), direction);
     }
     for (name, property) in &run.properties {
-        let class = Direction::Held(Class::of(name));
+        let class = Held(Class::of(name));
         add(
             format!("property {name}"),
             Amount::Held(property.held),
             class,
         );
-        let checks = property.checks as f64;
-        add(format!("{CHECKS}{name}"), Number(checks), Neutral);
+        add(format!("{CHECKS}{name}"), count(property.checks), Neutral);
     }
     for (name, n) in &run.sometimes {
-        add(format!("{REACHED}{name}"), Number(*n as f64), NoneIsWorse);
+        add(format!("{REACHED}{name}"), count(*n), NoneIsWorse);
     }
     for (name, metric) in &run.metrics {
         for (part, n) in numbers(metric) {
@@ -141,19 +141,17 @@ pub(super) fn figures(run: &RunResult) -> Vec<Figure> {
         }
     }
     for threshold in &run.thresholds {
-        let class = Direction::Held(Class::Threshold);
-        let name = format!("threshold {}", threshold.whole());
-        add(name, Amount::Held(threshold.met), class);
+        let (name, met) = (threshold.whole(), Amount::Held(threshold.met));
+        add(format!("threshold {name}"), met, Held(Class::Threshold));
     }
     for (code, n) in &run.refusals {
-        add(format!("refused {code}"), Number(*n as f64), Neutral);
+        add(format!("refused {code}"), count(*n), Neutral);
     }
     let stuck = run.stuck.len() as u64 + run.stuck_left_out;
     let violations = run.violations.len() as u64 + run.violations_left_out;
-    add("stuck".into(), Number(stuck as f64), MoreIsWorse);
-    let left_out = run.left_out.users as f64;
-    add("left_out".into(), Number(left_out), MoreIsWorse);
-    add("violations".into(), Number(violations as f64), MoreIsWorse);
+    add("stuck".into(), count(stuck), MoreIsWorse);
+    add("left_out".into(), count(run.left_out.users), MoreIsWorse);
+    add("violations".into(), count(violations), MoreIsWorse);
     all
 }
 

@@ -79,18 +79,17 @@ fn passed_but(fields: Value) -> FinishedRun {
 
 fn patch(result: &mut RunResult, fields: Value) {
     let mut value = serde_json::to_value(&*result).unwrap();
-    merge(&mut value, fields);
+    merge(&mut value, &fields);
     *result = serde_json::from_value(value).unwrap();
 }
 
-fn merge(value: &mut Value, other: Value) {
-    match other {
-        Value::Object(fields) if value.is_object() => {
-            for (name, field) in fields {
-                merge(&mut value[name], field);
-            }
+fn merge(value: &mut Value, other: &Value) {
+    if let (Some(fields), Some(others)) = (value.as_object_mut(), other.as_object()) {
+        for (name, other) in others {
+            merge(fields.entry(name).or_insert(Value::Null), other);
         }
-        other => *value = other,
+    } else {
+        *value = other.clone();
     }
 }
 

@@ -3,23 +3,20 @@
 mod calibrate;
 mod compare;
 mod exhaust;
-mod explain;
 mod explore;
 mod files;
 mod live;
 mod replay;
-mod variables;
 
 use std::ffi::OsString;
-use std::num::NonZeroU64;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chat_types::Span;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, Resettable};
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use sim_model::names::PROPERTIES;
@@ -29,115 +26,9 @@ use sim_model::recipe::Recipe;
 pub use calibrate::CalibrateArgs;
 pub use compare::{CompareArgs, Percent};
 pub use exhaust::{ExhaustArgs, WorldChoice};
-pub use explain::ExplainArgs;
 pub use explore::ExploreArgs;
 pub use live::LiveArgs;
 pub use replay::ReplayArgs;
-
-const EXAMPLES: &str = "\
-Examples:
-  sim scenarios/burst.yaml                    run one scenario with its own seed
-  sim scenarios/burst.yaml --seed 7           run it with another
-  sim scenarios/*.yaml --seeds 200            run 200 seeds of each
-  sim explore scenarios/*.yaml --for 10m      look for what breaks
-  sim burst.yaml --report burst.html          see what happened, in a browser
-  sim serve scenarios/soak.yaml               the same while it runs
-  sim run burst.yaml --json - | jq .verdict   read the verdict by program
-  sim validate scenarios/*.yaml               check scenarios, run nothing
-  sim explain stick_wait                      what a term means
-  sim exhaust --depth 7                       every interleaving of a tiny world
-  sim compare before.json after.json          what differs, and which way
-  sim scenarios/steady.yaml --target http://127.0.0.1:8894
-                                              the same users on a live server
-  sim calibrate --target http://127.0.0.1:8894
-                                              how long that server takes
-  sim replay /var/lib/talking-stick            judge what a server decided
-
-Environment:
-  SIM_SEEDS, SIM_JOBS                         stand for --seeds and --jobs
-  SIM_TOKEN                                   the token of a live server
-  NO_COLOR, CLICOLOR_FORCE                    no colour, or colour anywhere
-
-Exit codes:
-  0   what was exercised held, thresholds were met, expect_sometimes was reached
-  1   a safety property was violated
-  2   the command line or a scenario is wrong, and nothing ran; or a result
-      could not be written
-  3   a liveness property was violated, or users were stuck
-  4   could not judge: no property was exercised, an expect_sometimes was not
-      reached, or no server was at --target
-  99  only a threshold was crossed";
-
-const RUN_EXAMPLES: &str = "\
-Examples:
-  sim run scenarios/burst.yaml
-  sim run scenarios/*.yaml --seeds 200 --jobs 4 --junit target/sim.xml
-  sim run scenarios/burst.yaml --report burst.html
-  sim run scenarios/burst.yaml --seed 7 --trace burst.jsonl --follow user_7
-  sim run scenarios/steady.yaml --target http://127.0.0.1:8894
-  sim run scenarios/steady.yaml --target http://127.0.0.1:8894 \\
-      --protocol http --rate-scale 20
-  sim run scenarios/steady.yaml --target http://127.0.0.1:8894 --stages
-  sim run scenarios/brief.yaml --target https://localhost:8443 --ca ca.pem
-  sim run scenarios/brief.yaml --target http://a:8894,http://b:8894
-  sim run scenarios/brief.yaml --target http://a:8894 --nemesis 'sh nemesis.sh'
-
-The trace hash of a seed is the same on every machine, with any --jobs.
---report writes one file that needs no network; a run that violates a property
-writes one unasked below target/sim, and names it.
---trace takes one file and one seed, and writes a JSON object per line.
-SIM_SEEDS and SIM_JOBS stand for --seeds and --jobs.
-
-With --target, the same users go to a live server, in real time, one seed at a
-time; nothing can be repeated there. What is about the simulated server is left
-out and named, and a fault that a live server cannot have must be optional.
-Names of rooms and users end in letters of the run, but the queue is one for
-all: use a server of its own. All users come from one address: start it without
-limits on one, as with `talking-stick --limit
-rate_limit=none,registration_rate_limit=none,max_per_address=100000`.
-Users are spread over several addresses, which are the members of one cluster.
-When one of them fails or does not answer in time, its users go on to the next.
---nemesis names a program that makes faults meanwhile: it writes a line
-{\"fault\": NAME} for each, {\"mended\": NAME} once it has mended it, and mends all
-and exits with 0 when its input ends. If it fails, the exit code is 4.";
-
-const SERVE_EXAMPLES: &str = "\
-Examples:
-  sim serve scenarios/soak.yaml
-  sim serve scenarios/steady.yaml --target http://127.0.0.1:8894 \\
-      --rate-scale 20
-
-Prints the address of a page on a free port of 127.0.0.1, which renews itself
-while the run goes on, and shows the whole report afterwards. Takes the options
-of `sim run`. Ctrl-C during the run ends the run; after it, Ctrl-C ends the
-report, and the exit code is that of the run.";
-
-const SHRINK_EXAMPLES: &str = "\
-Examples:
-  sim shrink scenarios/stick_contention.yaml --seed 1337
-  sim shrink burst.yaml --seed 7 --property no_lost_messages -o lost.yaml
-
-What is written is a scenario in the steps form with the network's decisions
-spelled out; run it with `sim FILE.yaml`. Runs that fail are shrunk unasked,
-unless told --no-shrink.
-
-Exit codes: 0 it was shrunk and written, 2 the command line or the scenario is
-wrong, 4 the seed violates nothing, or its run cannot be repeated step by step.";
-
-const VALIDATE_EXAMPLES: &str = "\
-Examples:
-  sim validate scenarios/burst.yaml
-  sim validate scenarios/*.yaml
-
-Exit codes: 0 all are right, 2 at least one is wrong.";
-
-const SCHEMA_EXAMPLES: &str = "\
-Examples:
-  sim schema > scenarios/schema.json
-
-A scenario whose first line is
-  # yaml-language-server: $schema=schema.json
-is then checked and completed by editors.";
 
 const ABOUT: &str = "\
 Runs a chat server under seeded virtual users, virtual time and injected faults,
@@ -148,7 +39,7 @@ and judges what the users saw.";
     name = "sim",
     about = ABOUT,
     version = crate::VERSION,
-    after_help = EXAMPLES,
+    after_help = include_str!("cli/help/program.txt").trim_ascii_end(),
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true
 )]
@@ -163,37 +54,37 @@ struct Cli {
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Invocation {
     /// Run scenarios and judge them; `run` may be left out
-    #[command(after_help = RUN_EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/run.txt").trim_ascii_end())]
     Run(RunArgs),
     /// Run scenarios, and show their report in a browser while they run
-    #[command(after_help = SERVE_EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/serve.txt").trim_ascii_end())]
     Serve(RunArgs),
     /// Search for failures, with a configuration drawn from each seed
-    #[command(after_help = explore::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/explore.txt").trim_ascii_end())]
     Explore(ExploreArgs),
     /// Make the smallest scenario that still fails
-    #[command(after_help = SHRINK_EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/shrink.txt").trim_ascii_end())]
     Shrink(ShrinkArgs),
     /// Check scenarios without running them
-    #[command(after_help = VALIDATE_EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/validate.txt").trim_ascii_end())]
     Validate(ValidateArgs),
     /// Print the JSON Schema of scenario files
-    #[command(after_help = SCHEMA_EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/schema.txt").trim_ascii_end())]
     Schema,
     /// Explain a term: a metric, a property, a step, a fault
-    #[command(after_help = explain::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/explain.txt").trim_ascii_end())]
     Explain(ExplainArgs),
     /// Try every interleaving of a tiny world, and judge them all
-    #[command(after_help = exhaust::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/exhaust.txt").trim_ascii_end())]
     Exhaust(ExhaustArgs),
     /// Show the differences between two results, better or worse
-    #[command(after_help = compare::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/compare.txt").trim_ascii_end())]
     Compare(CompareArgs),
     /// Measure a live server, and compare it with a virtual one
-    #[command(after_help = calibrate::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/calibrate.txt").trim_ascii_end())]
     Calibrate(CalibrateArgs),
     /// Replay the journal of a real server, and judge its decisions
-    #[command(after_help = replay::EXAMPLES)]
+    #[command(after_help = include_str!("cli/help/replay.txt").trim_ascii_end())]
     Replay(ReplayArgs),
     /// Print the completions of a shell
     Completions {
@@ -331,6 +222,17 @@ pub struct ValidateArgs {
     pub files: Vec<PathBuf>,
 }
 
+/// The term to explain.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExplainArgs {
+    /// A property, metric, figure, step, fault, point, key or exit code
+    #[arg(value_name = "TERM")]
+    pub term: Vec<String>,
+    /// Write the terms as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// The completions of a shell.
 pub(crate) fn completions(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
@@ -347,6 +249,18 @@ pub(crate) fn manual(folder: &Path) -> std::io::Result<()> {
     clap_mangen::generate_to(Cli::command(), folder)
 }
 
+/// An empty variable is an unset one, such as a secret that a workflow of a fork does not have.
+fn without_empty_ones(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let value = arg.get_env().and_then(std::env::var_os);
+        match value.is_some_and(|value| value.is_empty()) {
+            true => arg.env(Resettable::Reset),
+            false => arg,
+        }
+    });
+    command.mut_subcommands(without_empty_ones)
+}
+
 /// Parses a command line, the program's name first.
 ///
 /// # Errors
@@ -357,7 +271,7 @@ where
     I: IntoIterator<Item = OsString>,
 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let matches = variables::without_empty_ones(Cli::command()).try_get_matches_from(arguments)?;
+    let matches = without_empty_ones(Cli::command()).try_get_matches_from(arguments)?;
     let cli = Cli::from_arg_matches(&matches)?;
     let invocation = match cli.command {
         None => {
@@ -368,16 +282,22 @@ where
         }
         Some(invocation) => invocation,
     };
-    if let Invocation::Run(run) | Invocation::Serve(run) = &invocation {
+    let checked = check(&invocation, &matches);
+    checked.map_err(|message| Cli::command().error(ErrorKind::ArgumentConflict, message))?;
+    Ok(invocation)
+}
+
+/// Checks rules that clap cannot express.
+fn check(invocation: &Invocation, matches: &ArgMatches) -> Result<(), String> {
+    if let Invocation::Run(run) | Invocation::Serve(run) = invocation {
         check_run(run)?;
     }
-    let wrong = |message| Cli::command().error(ErrorKind::ArgumentConflict, message);
-    files::check(&invocation).map_err(wrong)?;
-    check_last_seed(&invocation).map_err(wrong)?;
-    if let Invocation::Calibrate(arguments) = &invocation {
-        calibrate::check(arguments).map_err(wrong)?;
+    files::check(matches)?;
+    check_last_seed(invocation)?;
+    if let Invocation::Calibrate(arguments) = invocation {
+        calibrate::check(arguments)?;
     }
-    Ok(invocation)
+    Ok(())
 }
 
 /// Checks that the last of several seeds is a seed.
@@ -399,22 +319,38 @@ fn check_last_seed(invocation: &Invocation) -> Result<(), String> {
     }
 }
 
-/// Rules that clap cannot express.
-fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
-    let wrong = |message: &str| Err(Cli::command().error(ErrorKind::ArgumentConflict, message));
-    if run.trace.is_some() && run.files.len() > 1 {
-        return wrong("--trace follows one run: name one scenario file");
+fn check_run(run: &RunArgs) -> Result<(), String> {
+    let files = run.files.len() > 1;
+    let seeds = run.seeds.is_some_and(|seeds| seeds.get() > 1);
+    let trace = run.trace.is_some();
+    refuse([
+        (
+            trace && files,
+            "--trace follows one run: name one scenario file",
+        ),
+        (
+            trace && seeds,
+            "--trace follows one run: leave --seeds (or SIM_SEEDS) at 1",
+        ),
+        (
+            run.follow.is_some() && !trace && run.report.is_none(),
+            "--follow is for a trace or a report: name one with --trace or --report",
+        ),
+        (
+            run.recipe.is_some() && (files || seeds),
+            "--recipe is of one run: name one scenario file and one seed",
+        ),
+    ])?;
+    live::check(run)
+}
+
+/// The sentence of the first rule that is broken.
+fn refuse<const N: usize>(rules: [(bool, &str); N]) -> Result<(), String> {
+    let mut rules = rules.into_iter();
+    match rules.find(|(is_broken, _)| *is_broken) {
+        Some((_, sentence)) => Err(sentence.to_owned()),
+        None => Ok(()),
     }
-    if run.trace.is_some() && run.seeds.is_some_and(|seeds| seeds.get() > 1) {
-        return wrong("--trace follows one run: leave --seeds (or SIM_SEEDS) at 1");
-    }
-    if run.follow.is_some() && run.trace.is_none() && run.report.is_none() {
-        return wrong("--follow is for a trace or a report: name one with --trace or --report");
-    }
-    if run.recipe.is_some() && (run.files.len() > 1 || run.seeds.is_some_and(|n| n.get() > 1)) {
-        return wrong("--recipe is of one run: name one scenario file and one seed");
-    }
-    live::check(run).or_else(|message| wrong(&message))
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ mod journal;
 mod live_run;
 mod replaying;
 mod scenario_run;
-mod serving;
 mod shrinking;
 
 use sim_judge::SeedOutcome;
@@ -21,12 +20,12 @@ use sim_search::runner::RunSeed;
 use std::io::{self, ErrorKind, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use crate::cli::{self, Invocation, RunArgs, ValidateArgs};
-use crate::output;
 use crate::report_server::ReportServer;
-use crate::{COMMIT, VERSION};
+use crate::{COMMIT, VERSION, output};
 use serde::Serialize;
 use sim_live::needed_faults;
 use sim_model::outcome::{INTERRUPTED, Interrupt, Progress, RunResult, worst};
@@ -40,6 +39,25 @@ const UNJUDGED: u8 = 4;
 /// The exit code for an invalid command line, an invalid scenario, or a file that cannot be
 /// written.
 const WRONG: u8 = 2;
+
+/// Why a command ends early: its exit code, and what is said of it, unless that was said before.
+#[derive(Debug)]
+struct Problem {
+    code: u8,
+    said: String,
+}
+
+/// What is wrong was said.
+const TOLD: Problem = Problem {
+    code: WRONG,
+    said: String::new(),
+};
+
+impl From<String> for Problem {
+    fn from(said: String) -> Self {
+        Self { said, ..TOLD }
+    }
+}
 
 /// The program's outputs, and its access to the machine.
 pub struct Console<'a> {
@@ -116,6 +134,8 @@ impl Console<'_> {
         let written = text().map_err(io::Error::from).and_then(|text| {
             if is_stdout(Some(path)) {
                 self.say(&text);
+                // A result for a program is whole or an error, even if its reader closed the pipe.
+                self.unwritten = self.unwritten.take().map(io::Error::other);
                 return Ok(());
             }
             output::write(path, &text)
@@ -133,6 +153,16 @@ impl Console<'_> {
         let Err(problem) = written else { return code };
         self.complain(&format!("error: {}\n", cannot_write(path, &problem)));
         WRONG
+    }
+
+    /// The exit code of a command. What is wrong is said.
+    fn code_of(&mut self, done: Result<u8, Problem>) -> u8 {
+        done.unwrap_or_else(|problem| {
+            if !problem.said.is_empty() {
+                self.complain(&format!("error: {}\n", problem.said));
+            }
+            problem.code
+        })
     }
 
     fn complain_of(&mut self, problem: &ScenarioError) {
@@ -168,11 +198,11 @@ fn without_numbers(text: &str) -> String {
 
 /// Executes a command, and returns the exit code.
 pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
-    let code = execute_command(invocation, console);
+    let done = execute_command(invocation, console);
+    let code = console.code_of(done);
     match console.unwritten.take() {
-        // A reader of a page that has seen enough (`sim … | head`) may close the pipe; a result for a
-        // program is whole or an error.
-        Some(error) if error.kind() != ErrorKind::BrokenPipe || is_stdout(invocation.json()) => {
+        // A reader of a page that has seen enough (`sim … | head`) may close the pipe.
+        Some(error) if error.kind() != ErrorKind::BrokenPipe => {
             console.complain(&format!(
                 "error: cannot write the standard output: {error}\n"
             ));
@@ -182,14 +212,17 @@ pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
     }
 }
 
-fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
+fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> Result<u8, Problem> {
     match invocation {
         Invocation::Run(arguments) => run_watched(arguments, None, console),
-        Invocation::Serve(arguments) => serving::serve(arguments, console),
+        Invocation::Serve(arguments) => serve(arguments, console),
         Invocation::Explore(arguments) => exploring::run(arguments, console),
         Invocation::Shrink(arguments) => shrinking::shrink(arguments, console),
-        Invocation::Validate(arguments) => validate(arguments, console),
-        Invocation::Schema => schema(console),
+        Invocation::Validate(arguments) => Ok(validate(arguments, console)),
+        Invocation::Schema => {
+            console.say(&format!("{:#}\n", sim_scenario::schema()));
+            Ok(0)
+        }
         Invocation::Explain(arguments) => explain::explain(arguments, console),
         Invocation::Exhaust(arguments) => exhaust::run(arguments, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
@@ -197,36 +230,25 @@ fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
         Invocation::Replay(arguments) => replaying::run(arguments, console),
         Invocation::Completions { shell } => {
             console.say(&String::from_utf8_lossy(&cli::completions(*shell)));
-            0
+            Ok(0)
         }
-        Invocation::Man { folder } => manual(folder, console),
-    }
-}
-
-fn manual(folder: &Path, console: &mut Console<'_>) -> u8 {
-    match cli::manual(folder) {
-        Ok(()) => 0,
-        Err(error) => {
-            console.complain(&format!("error: {}: {error}\n", folder.display()));
-            WRONG
+        Invocation::Man { folder } => {
+            let written = cli::manual(folder);
+            written.map_err(|error| format!("{}: {error}", folder.display()))?;
+            Ok(0)
         }
     }
-}
-
-fn schema(console: &mut Console<'_>) -> u8 {
-    console.say(&format!("{:#}\n", sim_scenario::schema()));
-    0
 }
 
 fn validate(arguments: &ValidateArgs, console: &mut Console<'_>) -> u8 {
     let mut code = 0;
     for path in &arguments.files {
         match load(path, console) {
-            Some(plan) => {
+            Ok(plan) => {
                 console.say(&format!("{}: ok ({})\n", path.display(), plan.name));
                 console.say(&repeated_faults(&plan));
             }
-            None => code = WRONG,
+            Err(problem) => code = problem.code,
         }
     }
     code
@@ -251,16 +273,33 @@ fn repeated_faults(plan: &Plan) -> String {
     text
 }
 
+/// The time between two looks for Ctrl-C.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Runs the scenarios. Returns their exit code when Ctrl-C ends the report.
+fn serve(arguments: &RunArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
+    let server = ReportServer::start();
+    let server = server.map_err(|problem| format!("cannot serve the report: {problem}"))?;
+    console.complain(&format!("report: {} (Ctrl-C ends it)\n", server.url()));
+    let done = run_watched(arguments, Some(&server), console);
+    let code = console.code_of(done);
+    // Without a finished run there is nothing to read.
+    if server.has_report() {
+        while !console.interrupt.is_requested() {
+            thread::park_timeout(LOOK_EVERY);
+        }
+    }
+    Ok(code)
+}
+
 /// Runs scenarios, and shows them on the server, if there is one. All errors in the arguments are
 /// found before the first run.
 fn run_watched(
     arguments: &RunArgs,
     server: Option<&ReportServer>,
     console: &mut Console<'_>,
-) -> u8 {
-    let Some(mut plans) = load_all(&arguments.files, console) else {
-        return WRONG;
-    };
+) -> Result<u8, Problem> {
+    let mut plans = load_all(&arguments.files, console)?;
     if let (Some(recipe), Some(plan)) = (&arguments.recipe, plans.first_mut()) {
         plan.recipe = recipe.clone();
     }
@@ -271,10 +310,9 @@ fn run_watched(
         trace,
         ..
     } = arguments;
-    if !prepare_files(&[json, junit, report, trace], console)
-        || !can_be_live(arguments, &plans, console)
-    {
-        return WRONG;
+    prepare_files(&[json, junit, report, trace], console)?;
+    if arguments.live.target.is_some() {
+        check_live(arguments.files.iter().zip(&plans), console)?;
     }
     let json = json.as_deref();
     let view = console.view(detail(arguments.quiet, arguments.verbose));
@@ -292,36 +330,27 @@ fn run_watched(
         };
         let finished = match finished {
             Ok(finished) => finished,
-            Err((INTERRUPTED, problem)) => {
+            Err(problem) if problem.code == INTERRUPTED => {
                 code = worst(code, INTERRUPTED);
-                console.complain(&format!("{problem}\n"));
+                console.complain(&format!("{}\n", problem.said));
                 break;
             }
-            Err((code, problem)) => {
-                console.complain(&format!("error: {problem}\n"));
-                return code;
-            }
+            Err(problem) => return Err(problem),
         };
-        let gap = if runs.is_empty() || view.detail == Detail::Quiet {
-            ""
-        } else {
-            "\n\n"
-        };
-        console.show(
-            json,
-            &format!("{gap}{}", sim_report::terminal(&finished, &view)),
-        );
+        let is_next = !runs.is_empty() && view.detail != Detail::Quiet;
+        let gap = if is_next { "\n\n" } else { "" };
+        let page = sim_report::terminal(&finished, &view);
+        console.show(json, &format!("{gap}{page}"));
         code = worst(code, finished.result().exit_code);
         runs.push(finished);
         if let Some(server) = server {
             server.finish(&runs);
         }
     }
-    let several = runs.len() > 1 && view.detail != Detail::Quiet;
-    if several {
+    if runs.len() > 1 && view.detail != Detail::Quiet {
         console.show(json, &summary(&runs, code, &view));
     }
-    write_all(arguments, &runs, code, console)
+    Ok(write_all(arguments, &runs, code, console))
 }
 
 /// Writes JSON, JUnit and the report. Returns the exit code, which reports a failed write.
@@ -330,10 +359,8 @@ fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut 
     let version = env!("CARGO_PKG_VERSION");
     let origin = Origin::new(version, COMMIT, console.cores, console.started);
     let json = || sim_report::json(&results, code, &origin);
-    let (junit, page) = (
-        || Ok(sim_report::junit(runs)),
-        || sim_report::html(runs, VERSION),
-    );
+    let junit = || Ok(sim_report::junit(runs));
+    let page = || sim_report::html(runs, VERSION);
     let written = [
         console.write(arguments.json.as_deref(), json, code),
         console.write(arguments.junit.as_deref(), junit, code),
@@ -342,30 +369,25 @@ fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut 
     written.into_iter().fold(code, worst)
 }
 
-/// Whether a live server can have all that the scenarios require.
-fn can_be_live(arguments: &RunArgs, plans: &[Plan], console: &mut Console<'_>) -> bool {
-    if arguments.live.target.is_none() {
-        return true;
+/// Checks that a live server can have all that these scenarios require.
+fn check_live<'p>(
+    plans: impl Iterator<Item = (&'p PathBuf, &'p Plan)>,
+    console: &mut Console<'_>,
+) -> Result<(), Problem> {
+    let mut checked = Ok(());
+    for (path, plan) in plans {
+        let needed = needed_faults(plan);
+        if !needed.is_empty() {
+            console.complain(&format!(
+                "error: {} needs faults that only the simulated server can have: {}\n  \
+                 mark them `optional: true` to run without them\n",
+                path.display(),
+                needed.join(", ")
+            ));
+            checked = Err(TOLD);
+        }
     }
-    let mut all = true;
-    for (path, plan) in arguments.files.iter().zip(plans) {
-        all &= one_can_be_live(path, plan, console);
-    }
-    all
-}
-
-/// Whether a live server can have all that this scenario requires.
-fn one_can_be_live(path: &Path, plan: &Plan, console: &mut Console<'_>) -> bool {
-    let needed = needed_faults(plan);
-    if !needed.is_empty() {
-        console.complain(&format!(
-            "error: {} needs faults that only the simulated server can have: {}\n  \
-             mark them `optional: true` to run without them\n",
-            path.display(),
-            needed.join(", ")
-        ));
-    }
-    needed.is_empty()
+    checked
 }
 
 fn detail(quiet: bool, verbose: bool) -> Detail {
@@ -391,28 +413,30 @@ fn summary(runs: &[FinishedRun], code: u8, view: &View<'_>) -> String {
     text
 }
 
-/// Loads a plan. None if it is invalid; the error is printed.
-fn load(path: &Path, console: &mut Console<'_>) -> Option<Plan> {
-    let plan = sim_scenario::load(path);
-    plan.map_err(|problem| console.complain_of(&problem)).ok()
+/// Loads a plan. An error is printed.
+fn load(path: &Path, console: &mut Console<'_>) -> Result<Plan, Problem> {
+    sim_scenario::load(path).map_err(|problem| {
+        console.complain_of(&problem);
+        TOLD
+    })
 }
 
-/// Loads all plans. None if one of them is invalid; all errors are printed.
-fn load_all(files: &[PathBuf], console: &mut Console<'_>) -> Option<Vec<Plan>> {
-    let plans = files.iter().filter_map(|path| load(path, console));
-    let plans: Vec<Plan> = plans.collect();
-    (plans.len() == files.len()).then_some(plans)
+/// Loads all plans. All errors are printed.
+fn load_all(files: &[PathBuf], console: &mut Console<'_>) -> Result<Vec<Plan>, Problem> {
+    let plans: Vec<_> = files.iter().map(|path| load(path, console)).collect();
+    plans.into_iter().collect()
 }
 
-/// Checks that all output files can be written.
-fn prepare_files(files: &[&Option<PathBuf>], console: &mut Console<'_>) -> bool {
+/// Checks that all output files can be written. All errors are printed.
+fn prepare_files(files: &[&Option<PathBuf>], console: &mut Console<'_>) -> Result<(), Problem> {
     let files = files.iter().copied().flatten();
-    files
-        .filter(|path| !is_stdout(Some(path)))
-        .fold(0, |code, path| {
-            console.after(path, output::prepare(path), code)
-        })
-        == 0
+    let files = files.filter(|path| !is_stdout(Some(path)));
+    match files.fold(0, |code, path| {
+        console.after(path, output::prepare(path), code)
+    }) {
+        0 => Ok(()),
+        _ => Err(TOLD),
+    }
 }
 
 #[cfg(test)]

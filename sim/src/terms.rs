@@ -82,18 +82,13 @@ pub enum Found<'t> {
 /// All terms, by group.
 #[must_use]
 pub fn all() -> Vec<Term> {
-    let mut terms = Vec::new();
-    for (page, text, groups) in PAGES {
-        for &(group, heading, column) in groups {
-            terms.extend(of_table(group, page, text, (heading, column)));
-        }
-    }
-    for (page, text, _) in PAGES {
-        if WITH_WORDS.contains(&page) {
-            terms.extend(of_sentences(page, text));
-        }
-    }
-    terms
+    let tables = PAGES.iter().flat_map(|(page, text, groups)| {
+        let groups = groups.iter();
+        groups.flat_map(|group| of_table(*group, page, text))
+    });
+    let with_words = PAGES.iter().filter(|(page, ..)| WITH_WORDS.contains(page));
+    let words = with_words.flat_map(|(page, text, _)| of_sentences(page, text));
+    tables.chain(words).collect()
 }
 
 /// Looks a word up.
@@ -131,13 +126,8 @@ pub fn as_json(term: &Term) -> Json {
     json!({ "term": term.name, "group": term.group, "page": term.page, "texts": texts })
 }
 
-/// The rows of the table with this first column, under this heading.
-fn of_table(
-    group: &'static str,
-    page: &'static str,
-    text: &str,
-    (heading, column): (&str, &str),
-) -> Vec<Term> {
+/// The rows of the table of a group.
+fn of_table((group, heading, column): Group, page: &'static str, text: &str) -> Vec<Term> {
     let mut terms = Vec::new();
     let (mut under, mut heads) = (false, Vec::<String>::new());
     for line in text.lines() {
@@ -160,14 +150,13 @@ fn of_row(group: &'static str, page: &'static str, heads: &[String], row: &[Stri
         return Vec::new();
     };
     let described = heads.iter().skip(1).zip(others);
-    let texts: Vec<(String, String)> = described
+    let mut texts: Vec<(String, String)> = described
         .filter(|(_, text)| !text.is_empty())
         .map(|(head, text)| (head.clone(), without_links(text)))
         .collect();
-    let texts = match texts.as_slice() {
-        [(_, text)] => vec![(String::new(), text.clone())],
-        _ => texts,
-    };
+    if let [(head, _)] = &mut texts[..] {
+        head.clear();
+    }
     let names: Vec<&str> = match first.contains('`') {
         true => first.split('`').skip(1).step_by(2).collect(),
         false => vec![first],
@@ -203,22 +192,19 @@ fn of_sentences(page: &'static str, text: &str) -> Vec<Term> {
         for sentence in paragraph.split_inclusive(". ") {
             let words: Vec<&str> = sentence.split("**").skip(1).step_by(2).collect();
             let sentence = sentence.replace("**", "");
-            if words.is_empty() && here > 0 {
+            if words.is_empty() {
                 for term in terms.iter_mut().rev().take(here) {
                     term.texts[0].1 += &sentence;
                 }
-            }
-            for word in &words {
-                terms.push(Term {
-                    name: (*word).to_owned(),
-                    group: WORDS,
-                    page,
-                    texts: vec![(String::new(), sentence.clone())],
-                });
-            }
-            if !words.is_empty() {
+            } else {
                 here = words.len();
             }
+            terms.extend(words.into_iter().map(|word| Term {
+                name: word.to_owned(),
+                group: WORDS,
+                page,
+                texts: vec![(String::new(), sentence.clone())],
+            }));
         }
     }
     terms

@@ -1,9 +1,10 @@
 //! Closed lists of words: enums with a word for each variant.
 
-/// Declares an enum with a word for each variant, so that no variant can lack its word.
+/// Declares an enum with a word for each variant, so that no variant can lack its word. Further words of a
+/// variant are for methods beside the enum, which read a column of them.
 #[macro_export]
 macro_rules! listed {
-    ($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $variant:ident $word:literal,)* }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $variant:ident $word:literal $($more:literal)*,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $($(#[$what])* $variant,)* }
@@ -18,13 +19,17 @@ macro_rules! listed {
             /// The variant's word.
             #[must_use]
             pub const fn name(self) -> &'static str {
-                Self::NAMES[self as usize]
+                self.word(0)
             }
 
-            /// The variant of this word.
+            /// The variant of this name.
             #[must_use]
-            pub fn parse(name: &str) -> Option<Self> {
+            pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.name() == name)
+            }
+
+            const fn word(self, column: usize) -> &'static str {
+                match self { $(Self::$variant => [$word, $($more),*][column],)* }
             }
         }
     };

@@ -46,7 +46,7 @@ impl<'o> DriverMetrics<'o> {
         Self {
             judge,
             also,
-            points: PointCounter::new(),
+            points: PointCounter::default(),
             uncorrected: Metrics::default(),
             delay: Distribution::new(),
             load: DriverLoad::new(now),

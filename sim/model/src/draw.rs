@@ -308,17 +308,13 @@ impl Quantiles {
             }
             Shape::Lognormal { .. } | Shape::Exponential { .. } => {
                 let bin = (bits >> 54) as usize;
-                let (table, bin, rest) = if bin == BINS - 1 {
-                    (
-                        &self.tail,
-                        ((bits >> 44) & 0x3ff) as usize,
-                        (bits >> 12) & 0xffff_ffff,
-                    )
+                let (table, bin, shift) = if bin == BINS - 1 {
+                    (&self.tail, ((bits >> 44) & 0x3ff) as usize, 12)
                 } else {
-                    (&self.body, bin, (bits >> 22) & 0xffff_ffff)
+                    (&self.body, bin, 22)
                 };
                 let (low, high) = (table[bin], table[bin + 1]);
-                let rest = u128::from(rest) << 32;
+                let rest = u128::from((bits >> shift) & 0xffff_ffff) << 32;
                 low + ((u128::from(high - low) * rest) >> 64) as u64
             }
         }

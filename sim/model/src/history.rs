@@ -119,13 +119,14 @@ pub enum Retry {
     PutOff,
 }
 
-/// The path of an event to a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DeliveryPath {
-    /// Pushed on the event stream.
-    Stream,
-    /// In the answer of a `check`, which has the same time.
-    Check,
+chat_types::listed! {
+    /// The path of an event to a client.
+    DeliveryPath {
+        /// Pushed on the event stream.
+        Stream "stream",
+        /// In the answer of a `check`, which has the same time.
+        Check "check",
+    }
 }
 
 /// What the world reports to its judges: the conditions of the clients' observations.

@@ -18,7 +18,7 @@ pub enum Class {
 
 /// Declares the properties: the comment of each is its sentence.
 macro_rules! properties {
-    ($($(#[doc = $sentence:literal])* $variant:ident $word:literal,)*) => {
+    ($($(#[doc = $sentence:literal])* $variant:ident $word:literal $class:ident,)*) => {
         chat_types::listed! {
             /// A property, in the order of the tables in docs/judge.md and ARCHITECTURE.md.
             Property { $($(#[doc = $sentence])* $variant $word,)* }
@@ -30,74 +30,80 @@ macro_rules! properties {
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($sentence),*).trim_start(),)* }
             }
+
+            /// The class of the property.
+            #[must_use]
+            pub const fn class(self) -> Class {
+                match self { $(Self::$variant => Class::$class,)* }
+            }
         }
     };
 }
 
 properties! {
     /// each accepted message reaches every participant it is owed to, or a gap reports the loss
-    NoLostMessages "no_lost_messages",
+    NoLostMessages "no_lost_messages" Safety,
     /// each message arrives once, whatever was retried or redelivered
-    NoDuplicates "no_duplicates",
+    NoDuplicates "no_duplicates" Safety,
     /// all members see one order per room, each sender's messages keep their order, and
     /// timestamps never go back
-    RoomOrder "room_order",
+    RoomOrder "room_order" Safety,
     /// no participant sees a message that was never sent, was refused, or is for others
-    NoPhantoms "no_phantoms",
+    NoPhantoms "no_phantoms" Safety,
     /// no participant is matched with itself, with a blocked one, twice at once, or after
     /// leaving the queue
-    SingleMatch "single_match",
+    SingleMatch "single_match" Safety,
     /// under FIFO no participant is overtaken
-    FifoMatching "fifo_matching",
+    FifoMatching "fifo_matching" Safety,
     /// accepted speech in a room with a stick carries the holder's epoch; epochs have one
     /// holder each
-    StickExclusion "stick_exclusion",
+    StickExclusion "stick_exclusion" Safety,
     /// no claimant of a stick is overtaken
-    StickOrder "stick_order",
+    StickOrder "stick_order" Safety,
     /// each pair room ends once for each member, with the right reason, and nothing comes after
     /// it
-    RoomLifecycle "room_lifecycle",
+    RoomLifecycle "room_lifecycle" Safety,
     /// participants go away, come back and are forgotten at their deadlines, neither before nor
     /// after
-    Presence "presence",
+    Presence "presence" Safety,
     /// blocks, reports, mutes, kicks, closings and bans have the effect that the protocol
     /// prescribes
-    Moderation "moderation",
+    Moderation "moderation" Safety,
     /// a repeated key has one effect and one answer
-    IdempotentRequests "idempotent_requests",
+    IdempotentRequests "idempotent_requests" Safety,
     /// a call is refused before the journal when the protocol says so, and no other call is
-    Admission "admission",
+    Admission "admission" Safety,
     /// no accepted command is lost in a crash; a start from a damaged journal is refused, or
     /// gives the same state; an accepted loss costs only what the damage took
-    Durability "durability",
+    Durability "durability" Safety,
     /// no collection exceeds its limit, and every overflow is reported
-    Bounded "bounded",
+    Bounded "bounded" Safety,
     /// stress, the boss's alertness and delayed answers follow from the breaks and the clock
-    BreaksRules "breaks_rules",
+    BreaksRules "breaks_rules" Safety,
     /// a stream carries every event behind the cursor it opened with, in order
-    StreamContinuity "stream_continuity",
+    StreamContinuity "stream_continuity" Safety,
     /// each call has the answer or the refusal that the protocol prescribes
-    Outcomes "outcomes",
+    Outcomes "outcomes" Safety,
     /// with several servers: only the owner of their log writes to it, and no two servers take
     /// calls at one instant
-    OneOwner "one_owner",
+    OneOwner "one_owner" Safety,
     /// with several servers: all have the same state at the same place of the log
-    NodesAgree "nodes_agree",
+    NodesAgree "nodes_agree" Safety,
     /// with several servers: what a server appends is in the log in time, and a batch that is
     /// due comes first
-    LogProgress "log_progress",
+    LogProgress "log_progress" Liveness,
     /// two participants who can be matched are matched the next time the queue is examined
-    QueueProgress "queue_progress",
+    QueueProgress "queue_progress" Liveness,
     /// a lease ends in time, and the next claimant then has its turn
-    StickProgress "stick_progress",
+    StickProgress "stick_progress" Liveness,
     /// every call is answered in time, and an open stream delivers new events at once; with
     /// several servers: after half a minute without faults one of them owns the log, and the
     /// others follow it
-    DeliveryProgress "delivery_progress",
+    DeliveryProgress "delivery_progress" Liveness,
     /// the scenario's thresholds on shares, longest waits and overtaking are met
-    Fairness "fairness",
+    Fairness "fairness" Threshold,
     /// the scenario's thresholds on quantiles are met
-    Latency "latency",
+    Latency "latency" Threshold,
 }
 
 impl Class {
@@ -106,29 +112,6 @@ impl Class {
     #[must_use]
     pub fn of(property: &str) -> Self {
         Property::named(property).map_or(Self::Safety, Property::class)
-    }
-}
-
-impl Property {
-    /// The property of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|known| known.name() == name)
-    }
-
-    /// The class of the property.
-    #[must_use]
-    pub const fn class(self) -> Class {
-        if matches!(
-            self,
-            Self::LogProgress | Self::QueueProgress | Self::StickProgress | Self::DeliveryProgress
-        ) {
-            Class::Liveness
-        } else if matches!(self, Self::Fairness | Self::Latency) {
-            Class::Threshold
-        } else {
-            Class::Safety
-        }
     }
 }
 
@@ -148,15 +131,9 @@ pub fn properties_of(servers: u32) -> Vec<&'static str> {
 }
 
 /// The names of all properties.
-pub const PROPERTIES: [&str; Property::ALL.len()] = {
-    let mut names = [""; Property::ALL.len()];
-    let mut index = 0;
-    while index < names.len() {
-        names[index] = Property::ALL[index].name();
-        index += 1;
-    }
-    names
-};
+pub const PROPERTIES: [&str; Property::ALL.len()] = *Property::NAMES
+    .first_chunk()
+    .expect("each variant has a name");
 
 /// Every kind of timer of the server.
 pub const TIMERS: [&str; 3] = ["presence", "lease", "patience"];

@@ -4,8 +4,6 @@
 //! They are pure data: runs produce them, reports show them, and neither depends on the other.
 
 mod calibration;
-mod charts;
-mod coverage;
 mod exhausted;
 mod exploration;
 mod groups;
@@ -14,13 +12,9 @@ mod progress;
 mod replayed;
 mod result;
 mod series;
-mod shrunk;
 mod sometimes;
 mod summary;
-mod timeline;
 mod verdict;
-mod world_outcome;
-mod worst;
 
 use chat_types::Span;
 use schemars::JsonSchema;
@@ -32,15 +26,13 @@ pub use crate::names::Class;
 pub use calibration::{
     Calibration, CalibrationBlock, CapacityTimes, NetworkTimes, RoundTrips, Spread, Stage,
 };
-pub use charts::{Charts, Curve, UserWait, UserWaits};
-pub use coverage::{Coverage, OUT_OF_REACH};
 pub use exhausted::{
     Action, Counterexample, Exhausted, Judged, PathStep, SearchProgress, Searched, TinyCall,
     TinyWorld, user_letter,
 };
 pub use exploration::{
-    Effort, ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Mix, Trial,
-    WorstTrial,
+    Effort, ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Mix, Notes,
+    Seek, Shrunk, Size, Trial, Worst, WorstTrial,
 };
 pub use groups::{BriefResult, GroupResult, GroupResults, MOST_GROUPS, RoomResult};
 pub use progress::{Interrupt, LiveNow, Progress, ProgressNow};
@@ -51,16 +43,15 @@ pub use result::{
     RestResult, RunResult, ShrunkResult, StageResult, Starts, Stuck, ThresholdResult, Verdict,
 };
 pub use series::{BucketFigures, Limit, ObservedFault, Series, Slow, UserRow};
-pub use shrunk::{Notes, Shrunk, Size};
-pub use sometimes::{Point, Tally};
-pub use summary::{FailingSeed, Summary};
-pub use timeline::{Mark, Timeline};
-pub use verdict::{
-    Evidence, INTERRUPTED, expects_refusals_at_the_door, is_judged, is_silent, judge, unreached,
-    worst,
+pub use sometimes::{Coverage, OUT_OF_REACH, Point, Tally};
+pub use summary::{
+    Charts, Curve, FailingSeed, Mark, START, Summary, Timeline, UserOutcome, UserWait, UserWaits,
+    Waiting, WorldOutcome,
 };
-pub use world_outcome::{START, UserOutcome, Waiting, WorldOutcome};
-pub use worst::{Seek, Worst};
+pub use verdict::{
+    Evidence, GRAVEST_FIRST, INTERRUPTED, expects_refusals_at_the_door, is_judged, is_silent,
+    judge, unreached, worst,
+};
 
 /// The property that a panicking run violates: the core's own checks failed.
 pub const PANIC: &str = "panic";

@@ -5,24 +5,20 @@ mod metric;
 mod network;
 mod operator_act;
 mod persona;
-mod phase;
 mod server_faults;
-mod threshold;
-mod usual;
 mod verb;
 
 pub use fault::{
     ClientHarm, Fault, FaultKind, FaultRow, FirstTime, Harm, MAX_REPEATS, Milestone, Need, Outage,
     Reached, Registrations, Repeats, Stored, Strikes, Victims,
 };
-pub use metric::{Figure, Metric, Quantity};
-pub use network::{Delivery, Network};
+pub use metric::{Compare, Figure, Metric, Quantity, Threshold, limited};
+pub use network::{Delivery, Network, USUAL_CLIENT, usual_capacity, usual_network};
 pub use operator_act::{OperatorAct, OperatorVerb};
-pub use persona::{ClientProfile, Frequency, Habits, Naming, Persona, Reads};
-pub use phase::{ArrivalMode, Arrivals, Phase};
+pub use persona::{
+    ArrivalMode, Arrivals, ClientProfile, Frequency, Habits, Naming, Persona, Phase, Reads,
+};
 pub use server_faults::{LEASE_DRIFT, LogHarm, MemberHarm, OwnerReads, ServersNeeded, Which};
-pub use threshold::{Compare, Threshold, limited};
-pub use usual::{USUAL_CLIENT, usual_capacity, usual_network};
 pub use verb::{Grant, Verb};
 
 use std::sync::Arc;

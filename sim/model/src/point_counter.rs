@@ -17,7 +17,8 @@ use crate::protocol::{
 /// `unsynced_lost`, `from_snapshot`, `damage_survived`, `start_refused`, `timer_fired`, `swapped`.
 #[derive(Clone, Debug, Default)]
 pub struct PointCounter {
-    tally: Tally,
+    /// The counts so far, to which the world adds.
+    pub tally: Tally,
     clients: Vec<Client>,
     /// The last events counted, one in each place: an event that several members receive counts
     /// once.
@@ -60,8 +61,16 @@ impl Observer for PointCounter {
     fn observe(&mut self, event: RunEvent<'_>) {
         if let RunEvent::Client(record) = event {
             self.record_client(record);
-        } else if let RunEvent::World(record) = event {
-            self.record_world(record);
+        } else if let RunEvent::World(WorldRecord::Down { .. }) = event {
+            self.tally.reach(Point::Crash);
+        } else if let RunEvent::World(WorldRecord::ClockJumped { by, .. }) = event {
+            self.jumped = self.jumped + *by;
+        } else if let RunEvent::World(WorldRecord::Operated { verb, .. }) = event {
+            self.reach_if(*verb == "ban", Point::Banned);
+            self.reach_if(*verb == "unban", Point::Unbanned);
+        } else if let RunEvent::World(WorldRecord::Cluster { what, .. }) = event {
+            let is_later = matches!(what, ClusterEvent::BecameOwner { epoch } if *epoch > 1);
+            self.reach_if(is_later, Point::OwnerChanged);
         }
     }
 }
@@ -97,8 +106,7 @@ impl PointCounter {
                 client.in_flight = client.in_flight.saturating_sub(1);
             }
             ClientEvent::Forgot { .. } => {
-                let client = self.client(record.agent);
-                *client = Client {
+                *self.client(record.agent) = Client {
                     forgot: true,
                     ..Client::default()
                 };
@@ -112,53 +120,17 @@ impl PointCounter {
         }
     }
 
-    fn record_world(&mut self, record: &WorldRecord<'_>) {
-        match *record {
-            WorldRecord::Down { .. } => self.tally.reach(Point::Crash),
-            WorldRecord::ClockJumped { by, .. } => self.jumped = self.jumped + by,
-            WorldRecord::Operated { verb, .. } => match verb {
-                "ban" => self.tally.reach(Point::Banned),
-                "unban" => self.tally.reach(Point::Unbanned),
-                _ => {}
-            },
-            WorldRecord::Cluster { what, .. } => {
-                if matches!(what, ClusterEvent::BecameOwner { epoch } if epoch > 1) {
-                    self.tally.reach(Point::OwnerChanged);
-                }
-            }
-            WorldRecord::Restarted { .. }
-            | WorldRecord::DiskDamaged { .. }
-            | WorldRecord::StartRefused { .. }
-            | WorldRecord::FaultMade { .. }
-            | WorldRecord::FaultMended { .. }
-            | WorldRecord::Healed { .. }
-            | WorldRecord::Sizes { .. }
-            | WorldRecord::Ended { .. } => {}
+    fn reach_if(&mut self, is_reached: bool, point: Point) {
+        if is_reached {
+            self.tally.reach(point);
         }
-    }
-
-    /// Without counts.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The counts so far, for additions by the world.
-    pub fn tally_mut(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
-
-    /// The counts so far.
-    #[must_use]
-    pub fn tally(&self) -> &Tally {
-        &self.tally
     }
 
     /// The final counts.
     #[must_use]
     pub fn into_tally(mut self) -> Tally {
         for (event, times) in EVENTS.iter().zip(self.received) {
-            self.tally.coverage_mut().record_event(event, times);
+            self.tally.coverage.record_event(event, times);
         }
         self.tally
     }
@@ -193,9 +165,7 @@ impl PointCounter {
         if op.kind() == OpKind::Check {
             client.last_check = Some(call);
         }
-        if parallel {
-            self.tally.reach(Point::Parallel);
-        }
+        self.reach_if(parallel, Point::Parallel);
     }
 
     fn answered(
@@ -208,29 +178,20 @@ impl PointCounter {
         let client = self.client(record.agent);
         client.in_flight = client.in_flight.saturating_sub(1);
         let retried = client.retried.contains(&call);
-        if retried && outcome.is_ok() {
-            self.tally.reach(Point::RetrySucceeded);
-        }
-        if record.user.is_none() && outcome.is_err() {
-            self.tally.reach(Point::TurnedAway);
-        }
+        self.reach_if(retried && outcome.is_ok(), Point::RetrySucceeded);
+        let is_outside = record.user.is_none() && outcome.is_err();
+        self.reach_if(is_outside, Point::TurnedAway);
         match outcome {
+            Ok(Response::Read(Answer::Page { notices, .. })) => {
+                let by_reader = matches!(op, Op::Read { by, .. } if *by == ReadBy::ReaderId);
+                self.reach_if(by_reader, Point::ReadByReader);
+                self.reach_if(!notices.is_empty(), Point::Noticed);
+                self.record_check(record, (call, called_at), op.hold());
+            }
             Ok(answer) => {
-                if op.kind() == OpKind::Check {
-                    if matches!(op, Op::Read { by, .. } if *by == ReadBy::ReaderId) {
-                        self.tally.reach(Point::ReadByReader);
-                    }
-                    if matches!(answer, Response::Read(Answer::Page { notices, .. }) if !notices.is_empty())
-                    {
-                        self.tally.reach(Point::Noticed);
-                    }
-                    self.record_check(record, (call, called_at), op.hold());
-                } else {
-                    if op.kind() == OpKind::Break && record.at.since(called_at) >= HELD {
-                        self.tally.reach(Point::BreakHeld);
-                    }
-                    self.record_accepted(record.agent, op, answer);
-                }
+                let is_held = record.at.since(called_at) >= HELD;
+                self.reach_if(op.kind() == OpKind::Break && is_held, Point::BreakHeld);
+                self.record_accepted(record.agent, op, answer);
             }
             Err(refusal) => {
                 self.client(record.agent).checked = None;
@@ -243,15 +204,9 @@ impl PointCounter {
     fn record_levels(&mut self, agent: Agent, stress: u8, boss_alert: u8) {
         let client = self.client(agent);
         let before = std::mem::replace(&mut client.boss_alert, boss_alert);
-        if stress == 100 {
-            self.tally.reach(Point::StressFull);
-        }
-        if boss_alert == 5 && before < 5 {
-            self.tally.reach(Point::BossAlarmed);
-        }
-        if boss_alert < before {
-            self.tally.reach(Point::BossCalmed);
-        }
+        self.reach_if(stress == 100, Point::StressFull);
+        self.reach_if(boss_alert == 5 && before < 5, Point::BossAlarmed);
+        self.reach_if(boss_alert < before, Point::BossCalmed);
     }
 
     fn record_check(&mut self, record: &Record<'_>, (call, called_at): (CallId, Time), wait: Span) {
@@ -259,34 +214,25 @@ impl PointCounter {
         let client = self.client(record.agent);
         let newest = client.checked.take();
         let superseded = client.last_check.is_some_and(|last| last > call);
-        if wait == Span::ZERO {
-            return;
-        }
-        match newest {
+        if wait > Span::ZERO {
             // An event that is newer than the check has ended its wait.
-            Some(newest) if newest > called_at + jumped => self.tally.reach(Point::CheckWoken),
-            Some(_) => {}
-            None if superseded && record.at < called_at + wait => {
-                self.tally.reach(Point::CheckSuperseded);
-            }
-            None => {}
+            let is_woken = newest.is_some_and(|newest| newest > called_at + jumped);
+            self.reach_if(is_woken, Point::CheckWoken);
+            let is_early = newest.is_none() && record.at < called_at + wait;
+            self.reach_if(superseded && is_early, Point::CheckSuperseded);
         }
     }
 
     fn record_accepted(&mut self, agent: Agent, op: &Op, answer: &Response) {
-        let client = self.client(agent);
-        if std::mem::take(&mut client.forgot) {
-            self.tally.reach(Point::HandleForgotten);
-        }
+        let forgot = std::mem::take(&mut self.client(agent).forgot);
+        self.reach_if(forgot, Point::HandleForgotten);
         match answer {
             Response::Done(reply) => self.record_reply(agent, op, reply),
             Response::Read(Answer::Mood { stress, boss_alert }) => {
                 self.record_levels(agent, *stress, *boss_alert);
             }
             Response::Read(Answer::History { messages, .. }) => {
-                if !messages.is_empty() {
-                    self.tally.reach(Point::HistoryRead);
-                }
+                self.reach_if(!messages.is_empty(), Point::HistoryRead);
             }
             Response::Read(Answer::Members { .. }) => self.tally.reach(Point::UsersListed),
             Response::Read(Answer::Page { .. }) | Response::Streaming => {}
@@ -318,15 +264,12 @@ impl PointCounter {
                 } else if op.kind() == OpKind::Append {
                     client.draft_epoch.get_or_insert(client.epoch);
                 }
-                if *cut > 0 {
-                    self.tally.reach(Point::AppendCut);
-                }
+                self.reach_if(*cut > 0, Point::AppendCut);
             }
             Reply::Sent { .. } if op.kind() == OpKind::Push => {
                 let began = client.draft_epoch.take();
-                if began.is_some_and(|began| began != client.epoch) {
-                    self.tally.reach(Point::DraftOutlivedStick);
-                }
+                let outlived = began.is_some_and(|began| began != client.epoch);
+                self.reach_if(outlived, Point::DraftOutlivedStick);
             }
             Reply::OnBreak {
                 stress, boss_alert, ..
@@ -376,9 +319,7 @@ impl PointCounter {
         if again {
             self.once((room, u64::MAX), Point::Rematch);
         }
-        if waited {
-            self.tally.reach(Point::MatchAfterWait);
-        }
+        self.reach_if(waited, Point::MatchAfterWait);
     }
 
     fn received(
@@ -392,21 +333,15 @@ impl PointCounter {
             client.checked = client.checked.max(Some(sent_at));
         }
         if !first {
-            self.tally.reach(Point::Redelivered);
-            return;
+            return self.tally.reach(Point::Redelivered);
         }
-        if path == DeliveryPath::Check {
-            self.tally.reach(Point::ByCheck);
-        }
+        self.reach_if(path == DeliveryPath::Check, Point::ByCheck);
         let InboxEvent::Event(event) = event else {
             return self.tally.reach(Point::Gap);
         };
         let point = match &event.body {
             Body::Message { text, .. } => {
-                if !text.is_ascii() {
-                    self.tally.reach(Point::BeyondAscii);
-                }
-                return;
+                return self.reach_if(!text.is_ascii(), Point::BeyondAscii);
             }
             Body::Found(_) => {
                 let partner = event.about(record.user.unwrap_or_default());
@@ -415,7 +350,10 @@ impl PointCounter {
             }
             Body::StickGranted { user, epoch, .. } => {
                 if record.user == Some(user.id) {
-                    self.record_grant(record.agent, epoch.0);
+                    let client = self.client(record.agent);
+                    client.epoch = client.epoch.max(epoch.0);
+                    let waited = std::mem::take(&mut client.waits_for_stick);
+                    self.reach_if(waited, Point::StickWaited);
                 }
                 return;
             }
@@ -438,23 +376,14 @@ impl PointCounter {
         };
         self.once((event.room, event.room_seq.0), point);
     }
-
-    fn record_grant(&mut self, agent: Agent, epoch: u64) {
-        let client = self.client(agent);
-        client.epoch = client.epoch.max(epoch);
-        if std::mem::take(&mut client.waits_for_stick) {
-            self.tally.reach(Point::StickWaited);
-        }
-    }
 }
 
 /// Remembers a call, in place of the oldest one.
 fn remember(calls: &mut Vec<CallId>, call: CallId) {
-    if calls.contains(&call) {
-        return;
+    if !calls.contains(&call) {
+        if calls.len() == REMEMBERED {
+            calls.remove(0);
+        }
+        calls.push(call);
     }
-    if calls.len() == REMEMBERED {
-        calls.remove(0);
-    }
-    calls.push(call);
 }

@@ -85,34 +85,25 @@ impl fmt::Display for Recipe {
     }
 }
 
-/// Why a text is not a recipe.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RecipeError {
-    /// A part that is not a turn.
-    #[error("`{0}` is no turn of a recipe; expected one such as s123:2")]
-    Turn(String),
-    /// A turn at or before the one before it.
-    #[error("the turns of a recipe lie at growing steps, and s{0} does not")]
-    Order(u64),
-    /// Too many turns.
-    #[error("a recipe has at most {MAX_TURNS} turns")]
-    Length,
-}
-
 impl FromStr for Recipe {
-    type Err = RecipeError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, RecipeError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let mut turns: Vec<Turn> = Vec::new();
         for part in text.split(',').filter(|_| !text.is_empty()) {
-            let turn = turn(part).ok_or_else(|| RecipeError::Turn(part.to_owned()))?;
-            if turns.last().is_some_and(|last| last.step >= turn.step) {
-                return Err(RecipeError::Order(turn.step));
+            let turn = turn(part).ok_or_else(|| {
+                format!("`{part}` is no turn of a recipe; expected one such as s123:2")
+            })?;
+            let step = turn.step;
+            if turns.last().is_some_and(|last| last.step >= step) {
+                return Err(format!(
+                    "the turns of a recipe lie at growing steps, and s{step} does not"
+                ));
             }
             turns.push(turn);
         }
         if turns.len() > MAX_TURNS {
-            return Err(RecipeError::Length);
+            return Err(format!("a recipe has at most {MAX_TURNS} turns"));
         }
         Ok(Self(turns))
     }
@@ -150,10 +141,10 @@ mod tests {
         for text in ["123:2", "s12", "s1:0", "s1:2,", "s-1:2", "s1:x"] {
             assert!(text.parse::<Recipe>().is_err(), "{text}");
         }
-        let order = "s9:1,s9:2".parse::<Recipe>();
-        assert_eq!(order, Err(RecipeError::Order(9)));
+        let order = "s9:1,s9:2".parse::<Recipe>().unwrap_err();
+        assert!(order.ends_with("s9 does not"), "{order}");
         let long: Vec<String> = (0..65).map(|step| format!("s{step}:1")).collect();
-        let long = long.join(",").parse::<Recipe>();
-        assert_eq!(long, Err(RecipeError::Length));
+        let long = long.join(",").parse::<Recipe>().unwrap_err();
+        assert_eq!(long, "a recipe has at most 64 turns");
     }
 }

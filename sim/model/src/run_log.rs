@@ -167,13 +167,11 @@ impl Observer for RunLog {
                     record.name.clone_into(&mut client.name);
                 }
                 let is_answer = matches!(what, Logged::Answered { .. });
+                let page = is_answer.then(|| std::mem::take(&mut client.page));
                 Entry {
                     user: record.user,
                     said: words::client(&record.what, record.user),
-                    then: match is_answer {
-                        true => std::mem::take(&mut client.page),
-                        false => Vec::new(),
-                    },
+                    then: page.unwrap_or_default(),
                     ..entry(record.at, Some(record.agent), what)
                 }
             }
@@ -295,14 +293,17 @@ impl RunLog {
                 call.sent.insert(attempt, here);
                 None
             }
-            NetworkRecord::Served { call, attempt, .. }
-            | NetworkRecord::Replied { call, attempt, .. } => {
+            NetworkRecord::Served { call, attempt, .. } => {
+                self.call(agent, call).sent.get(&attempt).copied()
+            }
+            NetworkRecord::Replied {
+                call,
+                attempt,
+                fate,
+                ..
+            } => {
                 let call = &mut self.calls[self.numbers[&(agent, call)]];
-                if let NetworkRecord::Replied {
-                    fate: Delivery::After(took),
-                    ..
-                } = *record
-                {
+                if let Delivery::After(took) = fate {
                     call.under_way.push((at + took, here));
                 }
                 call.sent.get(&attempt).copied()

@@ -42,7 +42,7 @@ pub fn client(what: &ClientEvent<'_>, me: Option<User>) -> Option<(&'static str,
 #[must_use]
 pub fn world(record: &WorldRecord<'_>) -> Option<String> {
     match record {
-        WorldRecord::Down { how, .. } => Some(format!("server down: {}", how.words())),
+        WorldRecord::Down { how, .. } => Some(format!("server down: {}", how.name())),
         WorldRecord::Restarted { .. } => Some("server up again".to_owned()),
         WorldRecord::ClockJumped { by, .. } => Some(format!("server clock jumped by {by}")),
         WorldRecord::Cluster { server, what, .. } => {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::View;
 use super::figures::title;
 use super::line::{INDENT, Line, Style, fit, page, paragraph};
-use super::numbers::{count, figure, milliseconds, short};
+use super::numbers::{count, figure, milliseconds, plural, short};
 use crate::server_comparison::{
     LoadStage, METRICS, MetricDifference, NOT_IN_IT, QUANTILES, ServerComparison, ServerRun,
     quantiles,
@@ -55,7 +55,10 @@ pub fn calibrated_page(done: &CalibrationReport, view: &View<'_>) -> String {
     });
     blocks.extend(measured_by_both.map(|name| durations(sides, name)));
     blocks.push(rates(sides));
-    blocks.push(parts(sides));
+    // The differences between both servers, one sentence for each metric.
+    let parts = sides.parts.iter().map(apart);
+    let parts = parts.flat_map(|(name, sentence)| paragraph(&name, &sentence, INDENT + 3));
+    blocks.push(parts.collect());
     blocks.push(paragraph("", NOT_IN_IT, 0));
     blocks.push(notes(sides));
     blocks.push(vec![closing(sides, done.exit_code)]);
@@ -90,9 +93,9 @@ fn row(scale: &LoadStage, metric: &str) -> Line {
         let span = |of: &Option<[f64; 3]>| of.map_or("–".to_owned(), |all| milliseconds(all[at]));
         let ratio = ratios.and_then(|ratios| ratios[at]);
         let begin = LOAD + GROUP * at;
+        let both = [span(&simulated), span(&live)];
         line = line
-            .right(Style::Plain, &span(&simulated), begin + OF_GROUP[0])
-            .right(Style::Plain, &span(&live), begin + OF_GROUP[1])
+            .cells(Style::Plain, both, OF_GROUP.map(|end| begin + end))
             .right(Style::Strong, &times(ratio), begin + OF_GROUP[2]);
     }
     line
@@ -136,25 +139,15 @@ fn rates(sides: &ServerComparison) -> Vec<Line> {
     [heading, columns].into_iter().chain(rows).collect()
 }
 
-/// The differences between both servers, one sentence for each metric.
-fn parts(sides: &ServerComparison) -> Vec<Line> {
-    let sentences = sides.parts.iter().map(apart);
-    sentences
-        .flat_map(|(name, sentence)| paragraph(&name, &sentence, INDENT + 3))
-        .collect()
-}
-
 /// The difference in words: the metric, and the sentence.
 pub(super) fn apart(part: &MetricDifference) -> (String, String) {
     let at = &part.furthest;
+    let (least, most) = (times(Some(part.least)), times(Some(part.most)));
+    let (scale, quantile) = (figure(at.rate_scale), at.quantile);
+    let (simulated, live) = (milliseconds(at.simulated), milliseconds(at.live));
     let sentence = format!(
-        "live is {} to {} times the virtual; furthest at × {}, {}: {} virtual, {} live",
-        times(Some(part.least)),
-        times(Some(part.most)),
-        figure(at.rate_scale),
-        at.quantile,
-        milliseconds(at.simulated),
-        milliseconds(at.live)
+        "live is {least} to {most} times the virtual; furthest at × {scale}, {quantile}: {simulated} \
+         virtual, {live} live"
     );
     (title(part.metric), sentence)
 }
@@ -163,13 +156,14 @@ fn notes(sides: &ServerComparison) -> Vec<Line> {
     let mut lines = Vec::new();
     for scale in &sides.scales {
         for (world, side) in [("virtual", &scale.simulated), ("live", &scale.live)] {
-            for remark in &side.remarks {
-                let remark = format!("{}, {world}: {remark}", load(scale));
-                lines.extend(paragraph("note", &remark, INDENT));
-            }
-            if let Some(violation) = &side.violation {
-                let told = format!("{}, {world}: {violation}", load(scale));
-                lines.extend(paragraph("violated", &told, INDENT));
+            let remarks = side.remarks.iter().map(|remark| ("note", remark));
+            let violation = side
+                .violation
+                .iter()
+                .map(|violation| ("violated", violation));
+            for (label, words) in remarks.chain(violation) {
+                let told = format!("{}, {world}: {words}", load(scale));
+                lines.extend(paragraph(label, &told, INDENT));
             }
         }
     }
@@ -177,16 +171,13 @@ fn notes(sides: &ServerComparison) -> Vec<Line> {
 }
 
 fn closing(sides: &ServerComparison, exit_code: u8) -> Line {
-    let (style, word) = if exit_code == 0 {
-        (Style::Good, "MEASURED")
-    } else {
-        (Style::Bad, "VIOLATED")
+    let (style, word) = match exit_code {
+        0 => (Style::Good, "MEASURED"),
+        _ => (Style::Bad, "VIOLATED"),
     };
-    let loads = sides.scales.len() as u64;
-    Line::new().with(style, word).text(&format!(
-        " · {} in two worlds · exit {exit_code}",
-        super::numbers::plural(loads, "load", "loads")
-    ))
+    let loads = plural(sides.scales.len() as u64, "load");
+    let words = format!(" · {loads} in two worlds · exit {exit_code}");
+    Line::new().with(style, word).text(&words)
 }
 
 #[cfg(test)]
@@ -196,8 +187,9 @@ mod tests {
     use chat_types::Span;
 
     use super::*;
+    use crate::Detail;
     use crate::line::Paint;
-    use crate::{Detail, samples};
+    use crate::tests::samples;
     use sim_model::outcome::{
         CalibrationBlock, CapacityTimes, NetworkTimes, RoundTrips, Spread, Stage, Verdict,
     };

@@ -1,7 +1,5 @@
 //! The measurements as YAML for a scenario, with the origin of each in comments.
 
-use std::fmt::Write as _;
-
 use super::numbers::span;
 use sim_model::outcome::{Calibration, RoundTrips, Spread};
 
@@ -11,75 +9,52 @@ const COLUMNS: usize = 98;
 /// The YAML, below comments about its origin. `version` is the program's.
 #[must_use]
 pub fn calibration_yaml(calibration: &Calibration, version: &str) -> String {
-    let mut text = String::new();
-    origin(calibration, &mut text, version);
-    reasons(calibration, &mut text);
-    for remark in &calibration.remarks {
-        comment(&mut text, &format!("note: {remark}."));
-    }
-    let (capacity, network) = (&calibration.block.capacity, &calibration.block.network);
-    let _ = write!(
-        text,
-        "capacity:\n  service: {}\n  commit: {}\nnetwork:\n  latency: {}\n",
-        spread(capacity.service),
-        spread(capacity.commit),
-        spread(network.latency)
-    );
-    text
-}
-
-fn origin(calibration: &Calibration, text: &mut String, version: &str) {
-    comment(
-        text,
-        &format!(
-            "Measured by sim {version} against {} over {}. It says nothing of another machine, \
-             another build, or another load beside it: measure again there.",
-            calibration.target, calibration.protocol
-        ),
-    );
-    comment(text, "One at a time, on one connection:");
+    let (target, protocol) = (&calibration.target, &calibration.protocol);
+    let (floor, read) = (&calibration.floor, &calibration.read);
+    let committed = &calibration.committed;
+    let mut text = comment(&format!(
+        "Measured by sim {version} against {target} over {protocol}. It says nothing of another machine, \
+         another build, or another load beside it: measure again there."
+    ));
+    text += &comment("One at a time, on one connection:");
     for (what, trips) in [
-        ("the floor", &calibration.floor),
-        ("a read", &calibration.read),
-        ("a command that is journalled", &calibration.committed),
+        ("the floor", floor),
+        ("a read", read),
+        ("a command that is journalled", committed),
     ] {
-        let _ = writeln!(text, "#   {}", measured(what, trips));
+        text += &format!("#   {}\n", measured(what, trips));
     }
     let stages = calibration.stages.iter();
+    let best = stages.clone().map(|stage| stage.per_second);
+    let best = best.fold(0.0, f64::max);
     let stages =
         stages.map(|stage| format!("{:.0}/s from {}", stage.per_second, stage.connections));
     let stages = stages.collect::<Vec<_>>().join(", ");
-    let reads = format!("Reads from more and more connections: {stages}.");
-    comment(text, &reads);
-}
-
-fn reasons(calibration: &Calibration, text: &mut String) {
-    let best = calibration.stages.iter().map(|stage| stage.per_second);
-    let best = best.fold(0.0, f64::max);
-    comment(
-        text,
-        &format!(
+    let half = span(floor.took.p50 / 2.0);
+    let (floor, read, committed) = (floor.request, read.request, committed.request);
+    for sentence in [
+        format!("Reads from more and more connections: {stages}."),
+        format!(
             "service: its mean is a second over the {best:.0} reads in the best of these; its \
              tail has the shape of the reads that came one at a time."
         ),
-    );
-    comment(
-        text,
-        &format!(
-            "commit: what {} takes beyond {}, its tail included.",
-            calibration.committed.request, calibration.read.request
+        format!("commit: what {committed} takes beyond {read}, its tail included."),
+        format!(
+            "latency: half of what {read} takes beyond service, so that it holds what client and \
+             server do for many at once; the half of {floor} is {half}."
         ),
-    );
-    comment(
-        text,
-        &format!(
-            "latency: half of what {} takes beyond service, so that it holds what client and \
-             server do for many at once; the half of {} is {}.",
-            calibration.read.request,
-            calibration.floor.request,
-            span(calibration.floor.took.p50 / 2.0)
-        ),
-    );
+    ] {
+        text += &comment(&sentence);
+    }
+    for remark in &calibration.remarks {
+        text += &comment(&format!("note: {remark}."));
+    }
+    let (capacity, network) = (&calibration.block.capacity, &calibration.block.network);
+    let (service, commit) = (spread(capacity.service), spread(capacity.commit));
+    let latency = spread(network.latency);
+    text + &format!(
+        "capacity:\n  service: {service}\n  commit: {commit}\nnetwork:\n  latency: {latency}\n"
+    )
 }
 
 fn measured(what: &str, trips: &RoundTrips) -> String {
@@ -99,8 +74,8 @@ fn spread(spread: Spread) -> String {
 }
 
 /// A sentence as lines of comment.
-fn comment(text: &mut String, sentence: &str) {
-    let mut width = 0;
+fn comment(sentence: &str) -> String {
+    let (mut text, mut width) = (String::new(), 0);
     for word in sentence.split_whitespace() {
         if width == 0 || width + 1 + word.len() > COLUMNS {
             text.push_str(if width == 0 { "#" } else { "\n#  " });
@@ -110,5 +85,5 @@ fn comment(text: &mut String, sentence: &str) {
         text.push_str(word);
         width += 1 + word.len();
     }
-    text.push('\n');
+    text + "\n"
 }

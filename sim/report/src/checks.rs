@@ -23,30 +23,17 @@ struct Cell {
     value: String,
 }
 
-impl Cell {
-    fn width(&self) -> usize {
-        2 + self.name.width() + 1 + self.value.width()
-    }
-}
-
-/// Whether a property was checked, and held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    Held,
-    Broken,
-    Unjudged,
-    NotExercised,
-}
-
-impl Standing {
-    /// In a few words.
-    pub(super) const fn words(self) -> &'static str {
-        match self {
-            Self::Held => "held",
-            Self::Broken => "violated",
-            Self::Unjudged => "not judged",
-            Self::NotExercised => "not exercised",
-        }
+chat_types::listed! {
+    /// Whether a property was checked, and held: in a few words, and by a mark.
+    Standing {
+        /// It was checked, and held.
+        Held "held" "✓",
+        /// It was violated.
+        Broken "violated" "✗",
+        /// It could not be judged.
+        Unjudged "not judged" "?",
+        /// Nothing checked it.
+        NotExercised "not exercised" "–",
     }
 }
 
@@ -63,51 +50,38 @@ pub(super) fn standing(property: PropertyResult) -> Standing {
 
 /// The properties of a result in the order of the table, then the unknown ones.
 pub(super) fn in_order(result: &RunResult) -> Vec<(&str, PropertyResult)> {
-    let known = PROPERTIES
-        .iter()
-        .filter_map(|name| Some((*name, *result.properties.get(*name)?)));
-    let others = result
-        .properties
-        .iter()
-        .filter(|(name, _)| !PROPERTIES.contains(&name.as_str()))
-        .map(|(name, property)| (name.as_str(), *property));
-    known.chain(others).collect()
+    let all = result.properties.iter();
+    let mut all: Vec<_> = all
+        .map(|(name, property)| (name.as_str(), *property))
+        .collect();
+    let place = |name: &str| PROPERTIES.iter().position(|known| *known == name);
+    all.sort_by_key(|(name, _)| place(name).unwrap_or(PROPERTIES.len()));
+    all
 }
 
 /// The safety and liveness properties of this standing.
 pub(super) fn of_standing(result: &RunResult, wanted: Standing) -> Vec<(&str, PropertyResult)> {
-    let all = in_order(result).into_iter();
-    all.filter(|(name, property)| {
-        Class::of(name) != Class::Threshold && standing(*property) == wanted
-    })
-    .collect()
+    let mut all = in_order(result);
+    let is_of = |name: &str| Class::of(name) != Class::Threshold;
+    all.retain(|(name, property)| is_of(name) && standing(*property) == wanted);
+    all
 }
 
 /// A table of these properties, with a line for each.
 pub(super) fn property_table(all: &BTreeMap<&'static str, PropertyResult>) -> Vec<Line> {
-    let mut lines =
-        vec![
-            Line::new()
-                .with(Style::Strong, "PROPERTY")
-                .right(Style::Faint, "checks", 40),
-        ];
-    for (name, result) in PROPERTIES
-        .iter()
-        .filter_map(|name| Some((*name, *all.get(name)?)))
-    {
+    let heading = Line::new().with(Style::Strong, "PROPERTY");
+    let mut lines = vec![heading.right(Style::Faint, "checks", 40)];
+    let known = PROPERTIES.iter();
+    for (name, result) in known.filter_map(|name| Some((*name, *all.get(name)?))) {
         let (style, mark, value) = match standing(result) {
             Standing::Held => (Style::Good, "✓", count(result.checks)),
-            Standing::Broken => (Style::Bad, "✗", Standing::Broken.words().to_owned()),
+            Standing::Broken => (Style::Bad, "✗", Standing::Broken.name().to_owned()),
             idle @ (Standing::Unjudged | Standing::NotExercised) => {
-                (Style::Faint, "–", idle.words().to_owned())
+                (Style::Faint, "–", idle.name().to_owned())
             }
         };
-        lines.push(
-            Line::new()
-                .with(style, mark)
-                .text(&format!(" {name}"))
-                .right(Style::Plain, &value, 40),
-        );
+        let line = Line::new().with(style, mark).text(&format!(" {name}"));
+        lines.push(line.right(Style::Plain, &value, 40));
     }
     lines
 }
@@ -126,18 +100,16 @@ pub(super) fn checks(result: &RunResult, detail: Detail) -> Vec<Line> {
         if cells.is_empty() || class == Class::Threshold && detail != Detail::Verbose {
             continue;
         }
-        let widest = cells.iter().map(Cell::width).max().unwrap_or(0);
-        let width = widest.clamp(CELL, 38);
-        let heading = Line::new().with(Style::Strong, title);
-        let heads = match class {
-            Class::Safety => cells.len().min(2),
-            Class::Liveness | Class::Threshold => 0,
-        };
-        lines.push(heading.cells(
-            Style::Faint,
-            ["checks"; 2].into_iter().take(heads),
-            [width, width * 2 + GAP],
-        ));
+        let widths = cells
+            .iter()
+            .map(|cell| 2 + cell.name.width() + 1 + cell.value.width());
+        let width = widths.max().unwrap_or(0).clamp(CELL, 38);
+        let mut heading = Line::new().with(Style::Strong, title);
+        if class == Class::Safety {
+            let heads = ["checks"; 2].into_iter().take(cells.len());
+            heading = heading.cells(Style::Faint, heads, [width, width * 2 + GAP]);
+        }
+        lines.push(heading);
         lines.extend(cells.chunks(2).map(|pair| row(pair, width)));
     }
     lines
@@ -147,8 +119,7 @@ fn cells<'a>(
     properties: impl Iterator<Item = (&'a str, PropertyResult)>,
     detail: Detail,
 ) -> Vec<Cell> {
-    let mut cells = Vec::new();
-    let mut idle = Vec::new();
+    let (mut cells, mut idle) = (Vec::new(), Vec::new());
     let mut folded: u64 = 0;
     for (name, property) in properties {
         let standing = standing(property);
@@ -156,12 +127,19 @@ fn cells<'a>(
             folded += 1;
             continue;
         }
-        let cell = cell(name, property, standing);
-        if standing == Standing::NotExercised {
-            idle.push(cell);
-        } else {
-            cells.push(cell);
-        }
+        let (checks, words) = (count(property.checks), standing.name().to_owned());
+        let (those, style, value) = match standing {
+            Standing::Held => (&mut cells, Style::Good, checks),
+            Standing::Broken => (&mut cells, Style::Bad, checks),
+            Standing::Unjudged => (&mut cells, Style::Warn, words),
+            Standing::NotExercised => (&mut idle, Style::Faint, words),
+        };
+        those.push(Cell {
+            style,
+            mark: standing.word(1),
+            name: name.to_owned(),
+            value,
+        });
     }
     if folded > 0 {
         cells.push(Cell {
@@ -173,25 +151,6 @@ fn cells<'a>(
     }
     cells.extend(idle);
     cells
-}
-
-fn cell(name: &str, property: PropertyResult, standing: Standing) -> Cell {
-    let (style, mark) = match standing {
-        Standing::Held => (Style::Good, "✓"),
-        Standing::Broken => (Style::Bad, "✗"),
-        Standing::Unjudged => (Style::Warn, "?"),
-        Standing::NotExercised => (Style::Faint, "–"),
-    };
-    let value = match standing {
-        Standing::Held | Standing::Broken => count(property.checks),
-        Standing::Unjudged | Standing::NotExercised => standing.words().to_owned(),
-    };
-    Cell {
-        style,
-        mark,
-        name: name.to_owned(),
-        value,
-    }
 }
 
 fn row(pair: &[Cell], width: usize) -> Line {

@@ -5,14 +5,16 @@
 //! code. Figures in real time are compared with a tolerance.
 
 mod figures;
-mod read;
 
-use serde::Serialize;
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use self::figures::Amount;
 pub(crate) use self::figures::{CHECKS, REACHED, is_duration};
 use self::figures::{Direction, Figure, figures};
-pub use self::read::{Results, Unreadable, read};
+use crate::json::SCHEMA_VERSION;
 pub use crate::json::Simulator;
 use sim_model::outcome::{Class, RunResult, Verdict, worst};
 
@@ -111,10 +113,8 @@ impl Compared {
 
     /// The exit codes of all that is worse.
     fn exits(&self, regressions: Regressions) -> impl Iterator<Item = u8> {
-        let worse = self
-            .differences
-            .iter()
-            .filter(|one| one.change == Change::Worse);
+        let worse = self.differences.iter();
+        let worse = worse.filter(|one| one.change == Change::Worse);
         let is_slower = self.wall.and_then(|wall| wall.change) == Some(Change::Worse);
         let speed = (is_slower && regressions == Regressions::FailOnSpeed).then_some(WORSE);
         worse.map(|one| one.exit).chain(speed)
@@ -201,7 +201,10 @@ fn compare_runs(before: &RunResult, after: &RunResult, noise: f64) -> Compared {
     let is_whole = compared.is_whole();
     let differences = &mut compared.differences;
     let (old, new) = (figures(before), figures(after));
-    let comparable = |figure: &&Figure| is_whole || figure.is_of_verdict();
+    // With different seeds, only verdicts can be compared.
+    let comparable = |figure: &&Figure| {
+        is_whole || matches!(figure.direction, Direction::Held(_) | Direction::Verdict)
+    };
     for figure in old.iter().filter(comparable) {
         let other = new.iter().find(|other| other.name == figure.name);
         differences.extend(difference(figure, Some(figure), other));
@@ -254,14 +257,54 @@ fn wall(before: &RunResult, after: &RunResult, noise: f64) -> Option<Wall> {
         |run: &RunResult| (run.wall_ms > 0.0).then(|| run.steps as f64 * 1_000.0 / run.wall_ms);
     let (before, after) = (pace(before)?, pace(after)?);
     let beyond = (after - before).abs() > noise * before.max(after);
-    let change = beyond.then_some(if after < before {
-        Change::Worse
-    } else {
-        Change::Better
-    });
+    let slower = after < before;
     Some(Wall {
         before,
         after,
-        change,
+        change: beyond.then_some(if slower {
+            Change::Worse
+        } else {
+            Change::Better
+        }),
     })
+}
+
+/// A result: one run, or several.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The simulator that made it.
+    pub simulator: Simulator,
+    /// The runs, each of a scenario of its own.
+    pub runs: Vec<RunResult>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    simulator: Simulator,
+}
+
+/// Reads a result with one or several scenarios.
+///
+/// # Errors
+/// The text is not a result.
+pub fn read(text: &str) -> Result<Results, String> {
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+    let version = value.get("schema_version").and_then(Value::as_u64);
+    if let Some(other) = version.filter(|version| *version != u64::from(SCHEMA_VERSION)) {
+        return Err(format!(
+            "its schema_version is {other}, and this `sim` compares version {SCHEMA_VERSION}"
+        ));
+    }
+    let not_a_result = |error: serde_json::Error| format!("not a result of `sim --json`: {error}");
+    let Head { simulator } = Head::deserialize(&value).map_err(not_a_result)?;
+    let runs = match value.get("runs") {
+        Some(runs) => Vec::deserialize(runs),
+        None => RunResult::deserialize(&value).map(|run| vec![run]),
+    };
+    let runs = runs.map_err(not_a_result)?;
+    let mut names = BTreeSet::new();
+    if let Some(run) = runs.iter().find(|run| !names.insert(&run.scenario)) {
+        return Err(format!("the scenario `{}` is in it twice", run.scenario));
+    }
+    Ok(Results { simulator, runs })
 }

@@ -1,8 +1,10 @@
 //! The output of a comparison: a line for each differing figure, with the direction.
 
+use std::cmp::Ordering;
+
 use super::View;
 use super::line::{Line, Style, fit, page, paragraph};
-use super::numbers::{self, count, plural, short, span};
+use super::numbers::{self, count, plural, short, span, told};
 use crate::compare::{
     Amount, CHECKS, Change, Compared, Comparison, Difference, REACHED, Simulator, Wall, is_duration,
 };
@@ -44,42 +46,33 @@ pub fn compared(
 }
 
 fn one(scenario: &Compared, noise: f64) -> Vec<Line> {
-    let mut lines = Vec::new();
     let head = Line::new().with(Style::Strong, &fit(&scenario.scenario, 40));
-    let seeds = scenario.seeds.map(|(first, many)| seeds(first, many));
-    if scenario.is_whole() {
-        let same = if scenario.differences.is_empty() {
-            " · same"
-        } else {
-            ""
+    let [before, after] = scenario.seeds.map(|(first, many)| seeds(first, many));
+    let seeds = match before == after {
+        true => before.clone(),
+        false => format!("{before} → {after}"),
+    };
+    let is_same = scenario.is_whole() && scenario.differences.is_empty();
+    let same = if is_same { " · same" } else { "" };
+    let mut lines = vec![head.text(&format!(" · {seeds}{same}"))];
+    if !scenario.is_whole() {
+        let other = match (scenario.is_same_scenario, before == after) {
+            (true, _) => "other seeds",
+            (false, true) => "another scenario of this name",
+            (false, false) => "another scenario of this name, other seeds",
         };
-        lines.push(head.text(&format!(" · {}{same}", seeds[0])));
-    } else {
-        let (seeds, other) = match (scenario.is_same_scenario, seeds[0] == seeds[1]) {
-            (true, _) => (format!("{} → {}", seeds[0], seeds[1]), "other seeds"),
-            (false, true) => (seeds[0].clone(), "another scenario of this name"),
-            (false, false) => (
-                format!("{} → {}", seeds[0], seeds[1]),
-                "another scenario of this name, other seeds",
-            ),
-        };
-        lines.push(head.text(&format!(" · {seeds}")));
         let left = "only verdicts, properties, thresholds and speed are compared";
         lines.extend(paragraph("", &format!("{other}: {left}"), 0));
     }
     let (shown, rest): (Vec<_>, Vec<_>) =
         scenario.differences.iter().partition(|one| is_shown(one));
     if !shown.is_empty() {
-        lines.push(
-            Line::new()
-                .with(Style::Faint, "figure")
-                .right(Style::Faint, "before", BEFORE)
-                .right(Style::Faint, "after", AFTER),
-        );
+        let heading = Line::new().with(Style::Faint, "figure");
+        lines.push(heading.cells(Style::Faint, ["before", "after"], [BEFORE, AFTER]));
     }
     lines.extend(shown.into_iter().map(difference));
     if !rest.is_empty() {
-        let counted = plural(rest.len() as u64, "count", "counts");
+        let counted = plural(rest.len() as u64, "count");
         let words = format!("{counted} of checks and reached points, neither better nor worse");
         lines.push(Line::new().with(Style::Faint, &words));
     }
@@ -102,7 +95,7 @@ fn seeds(first: u64, many: u64) -> String {
     if many == 1 {
         format!("seed {first}")
     } else {
-        format!("{} from {first}", plural(many, "seed", "seeds"))
+        format!("{} from {first}", plural(many, "seed"))
     }
 }
 
@@ -112,14 +105,12 @@ fn difference(one: &Difference) -> Line {
         fit(text.as_deref().unwrap_or("–"), AMOUNT)
     });
     let direction = match (&one.before, &one.after) {
-        (Some(Amount::Number(old)), Some(Amount::Number(new))) if new > old => Some(Trend::Up),
-        (Some(Amount::Number(_)), Some(Amount::Number(_))) => Some(Trend::Down),
-        (_, _) => None,
+        (Some(Amount::Number(old)), Some(Amount::Number(new))) => new.total_cmp(old),
+        (_, _) => Ordering::Equal,
     };
     let (style, mark) = reached(one).unwrap_or_else(|| mark(one.change, direction));
     Line::plain(&fit(&one.figure, NAME))
-        .right(Style::Plain, &amounts[0], BEFORE)
-        .right(Style::Plain, &amounts[1], AFTER)
+        .cells(Style::Plain, amounts, [BEFORE, AFTER])
         .pad(MARK)
         .with(style, mark)
 }
@@ -136,24 +127,19 @@ fn reached(one: &Difference) -> Option<(Style, &'static str)> {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Trend {
-    Up,
-    Down,
-}
-
-/// A sign and a word, so that the meaning does not depend on colour or shape alone.
-const fn mark(change: Change, trend: Option<Trend>) -> (Style, &'static str) {
-    match (change, trend) {
-        (Change::Worse, Some(Trend::Up)) => (Style::Bad, "▲ worse"),
-        (Change::Worse, Some(Trend::Down)) => (Style::Bad, "▼ worse"),
-        (Change::Worse, None) => (Style::Bad, "✗ worse"),
-        (Change::Better, Some(Trend::Up)) => (Style::Good, "▲ better"),
-        (Change::Better, Some(Trend::Down)) => (Style::Good, "▼ better"),
-        (Change::Better, None) => (Style::Good, "✓ better"),
-        (Change::Different, Some(Trend::Up)) => (Style::Plain, "▲ more"),
-        (Change::Different, Some(Trend::Down)) => (Style::Plain, "▼ less"),
-        (Change::Different, None) => (Style::Plain, "≠ other"),
+/// A sign and a word, so that the meaning does not depend on colour or shape alone. Not all amounts are more
+/// or less than others.
+const fn mark(change: Change, direction: Ordering) -> (Style, &'static str) {
+    match (change, direction) {
+        (Change::Worse, Ordering::Greater) => (Style::Bad, "▲ worse"),
+        (Change::Worse, Ordering::Less) => (Style::Bad, "▼ worse"),
+        (Change::Worse, Ordering::Equal) => (Style::Bad, "✗ worse"),
+        (Change::Better, Ordering::Greater) => (Style::Good, "▲ better"),
+        (Change::Better, Ordering::Less) => (Style::Good, "▼ better"),
+        (Change::Better, Ordering::Equal) => (Style::Good, "✓ better"),
+        (Change::Different, Ordering::Greater) => (Style::Plain, "▲ more"),
+        (Change::Different, Ordering::Less) => (Style::Plain, "▼ less"),
+        (Change::Different, Ordering::Equal) => (Style::Plain, "≠ other"),
     }
 }
 
@@ -173,46 +159,34 @@ fn shown(amount: &Amount, figure: &str) -> String {
 fn speed(wall: Wall, noise: f64) -> Line {
     let percent = (wall.after / wall.before - 1.0) * 100.0;
     let band = numbers::figure(noise * 100.0);
-    let trend = if wall.after > wall.before {
-        Trend::Up
-    } else {
-        Trend::Down
+    let (before, after) = (short(wall.before), short(wall.after));
+    let speed = format!("wall clock: {before} → {after} steps/s ({percent:+.0}%), ");
+    let line = Line::plain(&speed);
+    let Some(change) = wall.change else {
+        return line.text(&format!("within the noise of {band}%"));
     };
-    let line = Line::plain(&format!(
-        "wall clock: {} → {} steps/s ({percent:+.0}%), ",
-        short(wall.before),
-        short(wall.after)
-    ));
-    match wall.change {
-        None => line.text(&format!("within the noise of {band}%")),
-        Some(change) => {
-            let (style, mark) = mark(change, Some(trend));
-            line.with(style, mark)
-                .text(&format!(", beyond the noise of {band}%"))
-        }
-    }
+    let (style, mark) = mark(change, wall.after.total_cmp(&wall.before));
+    let line = line.with(style, mark);
+    line.text(&format!(", beyond the noise of {band}%"))
 }
 
 fn closing(found: &Comparison, exit_code: u8) -> Line {
+    let end = format!(" · exit {exit_code}");
     if found.is_same() {
-        let scenarios = plural(found.scenarios.len() as u64, "scenario", "scenarios");
-        return Line::new()
-            .with(Style::Good, "same")
-            .text(&format!(" · {scenarios} · exit {exit_code}"));
+        let scenarios = plural(found.scenarios.len() as u64, "scenario");
+        let words = format!(" · {scenarios}{end}");
+        return Line::new().with(Style::Good, "same").text(&words);
     }
-    let worse = found.count(Change::Worse);
+    let [worse, better, neither] =
+        [Change::Worse, Change::Better, Change::Different].map(|change| found.count(change));
     let style = if worse > 0 { Style::Bad } else { Style::Good };
-    let words = format!(
-        " · {} better · {} neither",
-        count(found.count(Change::Better)),
-        count(found.count(Change::Different))
-    );
     let lacking = (found.only_before.len() + found.only_after.len()) as u64;
-    let lacking = match lacking {
-        0 => String::new(),
-        n => format!(" · {} in one only", plural(n, "scenario", "scenarios")),
-    };
+    let lacking = (lacking > 0).then(|| plural(lacking, "scenario"));
+    let lacking = told(" · ", lacking, " in one only");
+    let (better, neither) = (count(better), count(neither));
     Line::new()
         .with(style, &format!("{} worse", count(worse)))
-        .text(&format!("{words}{lacking} · exit {exit_code}"))
+        .text(&format!(
+            " · {better} better · {neither} neither{lacking}{end}"
+        ))
 }

@@ -4,10 +4,8 @@
 //! The log of the run gives the participants (`lane_selection.rs`), and what is drawn of them
 //! (`drawing.rs`). The diagram then shows a period before the violation (`window.rs`).
 
-mod call_description;
-mod cluster_lanes;
+mod bands;
 mod drawing;
-mod fault_bands;
 mod lane_selection;
 mod window;
 
@@ -145,27 +143,19 @@ pub struct Event {
     /// The outcome.
     pub fate: Fate,
     /// Whether it is a duplicate made by the network.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub copy: bool,
     /// Whether it is a poll without a new event.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub idle: bool,
     /// Whether the violation was found here.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub blamed: bool,
     /// Whether the sentence is about it.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub named: bool,
     /// Further facts, each with a name.
     pub facts: Vec<(&'static str, String)>,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde calls it with a reference"
-)]
-const fn is_false(flag: &bool) -> bool {
-    !*flag
 }
 
 /// The kind of an event.

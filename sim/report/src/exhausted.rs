@@ -7,7 +7,7 @@ use super::checks::property_table;
 use super::line::{INDENT, Line, Style, flow, page, paragraph};
 use super::numbers::{count, milliseconds, plural, short};
 use super::shell::{command_lines, run_command};
-use super::verdict_lines::badge;
+use super::verdict_lines::verdict;
 use super::{Detail, View};
 use sim_model::outcome::{Counterexample, Exhausted, PropertyResult, Searched};
 
@@ -33,12 +33,12 @@ pub fn exhausted(found: &Exhausted, view: &View<'_>) -> String {
         });
         blocks.extend([worlds(found, view.detail), properties(found)]);
     }
-    blocks.push(vec![verdict(found)]);
+    blocks.push(vec![end(found)]);
     page(blocks, view.paint)
 }
 
 fn head(found: &Exhausted, view: &View<'_>) -> Line {
-    let faults = plural(found.faults.into(), "fault", "faults");
+    let faults = plural(found.faults.into(), "fault");
     Line::new().with(Style::Strong, "exhaust").text(&format!(
         " · {} users, depth {}, {faults} · sim {}",
         found.users, found.depth, view.version
@@ -47,7 +47,7 @@ fn head(found: &Exhausted, view: &View<'_>) -> Line {
 
 fn failure(world: &Searched, path: &Counterexample, view: &View<'_>) -> Vec<Line> {
     let property = path.property();
-    let steps = plural(path.steps.len() as u64, "step", "steps");
+    let steps = plural(path.steps.len() as u64, "step");
     let mut lines = vec![Line::new().with(Style::Bad, "FAIL ").text(&format!(
         "{property} · {} · {steps} · sim {}",
         world.world, view.version
@@ -55,14 +55,9 @@ fn failure(world: &Searched, path: &Counterexample, view: &View<'_>) -> Vec<Line
     lines.extend(paragraph("", path.sentence(), 0));
     lines.push(Line::new());
     let who = path.users.iter().flatten().zip('a'..);
-    let who: Vec<String> = who
-        .map(|(user, letter)| format!("{letter} is {user}"))
-        .collect();
-    lines.push(
-        Line::new()
-            .with(Style::Strong, "WHAT HAPPENS ")
-            .text(&format!("({})", who.join(", "))),
-    );
+    let who = who.map(|(user, letter)| format!("{letter} is {user}"));
+    let who = format!("({})", who.collect::<Vec<_>>().join(", "));
+    lines.push(Line::new().with(Style::Strong, "WHAT HAPPENS ").text(&who));
     for (number, step) in path.steps.iter().enumerate() {
         let line = Line::new()
             .right(Style::Faint, &(number + 1).to_string(), 3)
@@ -113,33 +108,24 @@ fn worlds(found: &Exhausted, detail: Detail) -> Vec<Line> {
 
 fn properties(found: &Exhausted) -> Vec<Line> {
     let mut all: BTreeMap<&'static str, PropertyResult> = BTreeMap::new();
-    for (name, result) in found
-        .worlds
-        .iter()
-        .flat_map(|world| world.tally.properties())
-    {
+    let worlds = found.worlds.iter();
+    for (name, result) in worlds.flat_map(|world| world.tally.properties()) {
         all.entry(name).or_default().add(result);
     }
     property_table(&all)
 }
 
-fn verdict(found: &Exhausted) -> Line {
+fn end(found: &Exhausted) -> Line {
     let states = found.worlds.iter().map(|world| world.states).sum();
     let steps: u64 = found.worlds.iter().map(|world| world.transitions).sum();
-    let (style, word) = badge(found.exit_code);
     let mut words = format!(
-        " · {} in {}",
-        plural(states, "state", "states"),
+        "{} in {}",
+        plural(states, "state"),
         milliseconds(found.wall_ms)
     );
     if found.wall_ms > 0.0 {
         let pace = short(steps as f64 * 1_000.0 / found.wall_ms);
-        words.push_str(&format!(
-            " · {} tried, {pace}/s",
-            plural(steps, "step", "steps")
-        ));
+        words += &format!(" · {} tried, {pace}/s", plural(steps, "step"));
     }
-    Line::new()
-        .with(style, word)
-        .text(&format!("{words} · exit {}", found.exit_code))
+    verdict(found.exit_code, &words)
 }

@@ -1,20 +1,17 @@
 //! The output of an exploration: each failure once, with its drawn configuration and the command to
 //! repeat it; points that were never reached; and the speed. As a terminal page, and as JSON.
 
-use sim_model::outcome::FLAT;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::ShrunkRun;
 use super::line::{INDENT, Line, Style, flow, page, paragraph};
-use super::numbers::{count, milliseconds, plural, short};
+use super::numbers::{count, milliseconds, plural, short, told};
 use super::shell::{command_lines, explore_command, run_command};
-use super::shrunk;
-use super::verdict_lines::badge;
-use super::{Detail, View};
+use super::verdict_lines::{hash, verdict};
+use super::{Detail, ShrunkRun, View, shrunk};
 use sim_model::outcome::{
-    Class, Effort, ExplorationCoverage, ExplorationResult, FailureResult, HuntResult, Seek,
+    Class, Effort, ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Seek,
     ShrunkResult, Trial, Worst, WorstTrial,
 };
 
@@ -47,13 +44,11 @@ pub struct Kept {
 #[must_use]
 pub fn exploring_line(tried: u64, steps: u64, failures: u64, wall: Duration) -> String {
     let seconds = wall.as_secs_f64().max(0.001);
-    let failures = match failures {
-        0 => String::new(),
-        n => format!(" · {}", plural(n, "failure", "failures")),
-    };
+    let failures = (failures > 0).then(|| plural(failures, "failure"));
+    let failures = told(" · ", failures, "");
     format!(
         "explore · {} · {} seeds/s · {} steps/s{failures}",
-        plural(tried, "seed", "seeds"),
+        plural(tried, "seed"),
         short(tried as f64 / seconds),
         short(steps as f64 / seconds),
     )
@@ -72,7 +67,7 @@ pub fn exploration(run: &ExplorationReport<'_>, view: &View<'_>) -> String {
         last.extend(covered.flat_map(|covered| coverage(run.found, covered)));
         last.extend(unreached(run.found));
     }
-    last.push(verdict(run));
+    last.push(end(run));
     blocks.push(last);
     page(blocks, view.paint)
 }
@@ -83,10 +78,10 @@ fn again(run: &ExplorationReport<'_>, trial: &Trial) -> String {
 }
 
 fn title(run: &ExplorationReport<'_>, view: &View<'_>) -> Line {
-    let scenarios = plural(run.files.len() as u64, "scenario", "scenarios");
+    let scenarios = plural(run.files.len() as u64, "scenario");
     Line::new().with(Style::Strong, "explore").text(&format!(
         " · {scenarios} · {} from {} · sim {}",
-        plural(run.found.tried, "seed", "seeds"),
+        plural(run.found.tried, "seed"),
         run.found.first,
         view.version
     ))
@@ -98,17 +93,12 @@ fn scenario<'a>(run: &'a ExplorationReport<'_>, trial: &Trial) -> &'a str {
 
 fn failed(run: &ExplorationReport<'_>, failure: &FailureResult, kept: &Kept) -> Vec<Line> {
     let trial = &failure.trial;
-    let mut lines = vec![
-        Line::new()
-            .with(Style::Bad, "FAIL")
-            .with(Style::Strong, &format!(" {}", failure.property))
-            .text(&format!(
-                " · {} · seed {} · number {} tried",
-                scenario(run, trial),
-                trial.seed,
-                count(trial.index + 1)
-            )),
-    ];
+    let (name, seed, tried) = (scenario(run, trial), trial.seed, count(trial.index + 1));
+    let head = Line::new()
+        .with(Style::Bad, "FAIL")
+        .with(Style::Strong, &format!(" {}", failure.property))
+        .text(&format!(" · {name} · seed {seed} · number {tried} tried"));
+    let mut lines = vec![head];
     lines.extend(paragraph("", &failure.detail, 0));
     if !trial.recipe.is_plain() {
         lines.extend(paragraph("recipe", &trial.recipe.to_string(), INDENT));
@@ -129,22 +119,16 @@ fn failed(run: &ExplorationReport<'_>, failure: &FailureResult, kept: &Kept) -> 
     if let Some(shrunk) = &kept.shrunk {
         lines.extend(command_lines("repeat", &run_command(&shrunk.file), INDENT));
     }
-    let label = if kept.shrunk.is_some() {
-        "whole"
-    } else {
-        "repeat"
-    };
+    let label = kept.shrunk.as_ref().map_or("repeat", |_| "whole");
     lines.extend(command_lines(label, &again(run, trial), INDENT));
-    if let Some(hash) = failure.trace_hash {
-        lines.push(Line::plain("trace hash ").with(Style::Faint, &format!("{hash:016x}")));
-    }
+    lines.extend(failure.trace_hash.map(|it| hash(&format!("{it:016x}"))));
     lines
 }
 
 fn figure(seek: Seek, worst: &Worst) -> String {
     match seek {
         Seek::QueueWait | Seek::StickWait => milliseconds(worst.figure as f64 / 1_000.0),
-        Seek::Overtaking => plural(worst.figure, "time", "times"),
+        Seek::Overtaking => plural(worst.figure, "time"),
     }
 }
 
@@ -155,19 +139,11 @@ fn worst(run: &ExplorationReport<'_>, hunted: &HuntResult) -> Vec<Line> {
         lines.push(Line::plain("none: nobody waited, or nobody was overtaken"));
     }
     for WorstTrial { trial, drew, worst } in hunted.worst.iter().take(WORST) {
-        let user = worst
-            .user
-            .map_or_else(String::new, |user| format!(" · user_{}", user.0));
+        let user = told(" · ", worst.user, "");
         lines.push(Line::new());
-        lines.push(
-            Line::new()
-                .with(Style::Strong, &figure(hunted.seek, worst))
-                .text(&format!(
-                    " · {} · seed {}{user}",
-                    scenario(run, trial),
-                    trial.seed
-                )),
-        );
+        let whose = format!(" · {} · seed {}{user}", scenario(run, trial), trial.seed);
+        let line = Line::new().with(Style::Strong, &figure(hunted.seek, worst));
+        lines.push(line.text(&whose));
         lines.extend(flow("drew", drew, " · ", INDENT));
         let again = format!("{} --seek {}", again(run, trial), hunted.seek.name());
         lines.extend(command_lines("repeat", &again, INDENT));
@@ -177,9 +153,9 @@ fn worst(run: &ExplorationReport<'_>, hunted: &HuntResult) -> Vec<Line> {
 
 /// The coverage of a guided exploration, and whether it ended because nothing new was reached.
 fn coverage(found: &ExplorationResult, covered: &ExplorationCoverage) -> Vec<Line> {
-    let facets = plural(covered.facets as u64, "facet", "facets");
-    let recipes = plural(covered.recipes as u64, "recipe", "recipes");
-    let runs = plural(found.runs, "run", "runs");
+    let facets = plural(covered.facets as u64, "facet");
+    let recipes = plural(covered.recipes as u64, "recipe");
+    let runs = plural(found.runs, "run");
     let mut parts = vec![facets, recipes, runs];
     if covered.flat {
         parts.push(format!("flat: nothing new in {} families", count(FLAT)));
@@ -188,37 +164,35 @@ fn coverage(found: &ExplorationResult, covered: &ExplorationCoverage) -> Vec<Lin
 }
 
 fn unreached(found: &ExplorationResult) -> Vec<Line> {
-    let never = found.unreached.iter();
-    let never: Vec<String> = never.map(|name| (*name).to_owned()).collect();
-    match &never[..] {
-        [] => vec![Line::plain("reached   every sometimes point")],
-        never => flow("unreached", never, ", ", INDENT),
+    if found.unreached.is_empty() {
+        return vec![Line::plain("reached   every sometimes point")];
     }
+    let never: Vec<String> = found.unreached.iter().copied().map(str::to_owned).collect();
+    flow("unreached", &never, ", ", INDENT)
 }
 
-fn verdict(run: &ExplorationReport<'_>) -> Line {
-    let (found, code) = (run.found, run.found.exit_code);
+fn end(run: &ExplorationReport<'_>) -> Line {
+    let found = run.found;
     let seconds = run.wall.as_secs_f64().max(0.001);
-    let (one, many) = match found.covered {
-        Some(_) => ("family", "families"),
-        None => ("seed", "seeds"),
+    let one = match found.covered {
+        Some(_) => "family",
+        None => "seed",
     };
     let speed = format!(
         "{} in {}, {}/s · {} steps/s",
-        plural(found.tried, one, many),
+        plural(found.tried, one),
         milliseconds(seconds * 1_000.0),
         short(found.tried as f64 / seconds),
         short(found.steps as f64 / seconds),
     );
-    let ((style, word), failures) = match found.failures.len() as u64 {
-        0 => (badge(code), String::new()),
+    match found.failures.len() as u64 {
+        0 => verdict(found.exit_code, &speed),
         n => {
-            let failures = plural(n, "failure", "failures");
-            ((Style::Bad, "FAIL"), format!(" · {failures}"))
+            let words = format!("{} · {speed}", plural(n, "failure"));
+            let end = format!(" · {words} · exit {}", found.exit_code);
+            Line::new().with(Style::Bad, "FAIL").text(&end)
         }
-    };
-    let words = format!("{failures} · {speed} · exit {code}");
-    Line::new().with(style, word).text(&words)
+    }
 }
 
 /// The exploration as JSON.
@@ -291,6 +265,7 @@ struct WorstTrialJson {
 pub fn exploration_json(run: &ExplorationReport<'_>) -> serde_json::Result<String> {
     let found = run.found;
     let seconds = run.wall.as_secs_f64().max(0.001);
+    let seek = found.hunt.as_ref();
     let told = ExplorationJson {
         scenarios: run.files,
         seed: run.found.first,
@@ -302,10 +277,7 @@ pub fn exploration_json(run: &ExplorationReport<'_>) -> serde_json::Result<Strin
         exit_code: found.exit_code,
         failures: failures_json(run),
         unreached: found.unreached.clone(),
-        seek: found
-            .hunt
-            .as_ref()
-            .map(|hunted| worst_search_json(run, hunted)),
+        seek: seek.map(|hunted| worst_search_json(run, hunted)),
         runs: found.runs,
         first_failure: found.first_failure,
         guided: found.covered,
@@ -348,7 +320,7 @@ fn worst_search_json(run: &ExplorationReport<'_>, hunted: &HuntResult) -> WorstS
                 Seek::QueueWait | Seek::StickWait => worst.figure as f64 / 1_000.0,
                 Seek::Overtaking => worst.figure as f64,
             },
-            user: worst.user.map(|user| format!("user_{}", user.0)),
+            user: worst.user.map(|user| user.to_string()),
             scenario: scenario(run, trial).to_owned(),
             file: file.clone(),
             seed: trial.seed,

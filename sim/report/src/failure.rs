@@ -1,16 +1,16 @@
-//! The first lines about a run that did not pass: the failure, and the sentence about it.
+//! The sentences about a run: what failed, and of a pass how much was checked.
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::checked::{claims, rest};
+use super::checks::{Standing, in_order, of_standing};
 use super::header::{name, range, seeds};
 use super::line::{Line, PAGE, Style, fit, paragraph};
-use super::numbers::{count, milliseconds};
+use super::numbers::{count, milliseconds, plural, told};
 use super::run_counts::left_out_words;
 use super::{FinishedRun, View, figures};
 use chat_types::Span;
 use sim_model::outcome::{
-    Class, NemesisFailure, RunResult, ThresholdResult, Verdict, is_judged, is_silent,
+    Class, LostTarget, NemesisFailure, RunResult, ThresholdResult, Verdict, is_judged, is_silent,
 };
 
 /// `FAIL stick_exclusion · stick_contention · seed 1337 · sim 0.1.0 (3f9c1ab)`, and the reason.
@@ -39,20 +39,17 @@ pub(super) fn what_failed(run: &FinishedRun) -> String {
     let result = run.result();
     let broken = || {
         let is_threshold = result.verdict == Verdict::Threshold;
-        let mut broken = super::checks::in_order(result)
-            .into_iter()
-            .filter(|(name, property)| {
-                property.held == Some(false)
-                    && (Class::of(name) == Class::Threshold) == is_threshold
-            });
-        broken.next().map(|(name, _)| name.to_owned())
+        let mut broken = in_order(result).into_iter();
+        let broken = broken.find(|(name, property)| {
+            property.held == Some(false) && (Class::of(name) == Class::Threshold) == is_threshold
+        });
+        broken.map(|(name, _)| name.to_owned())
     };
     match result.verdict {
         Verdict::Pass | Verdict::Interrupted => "nothing".to_owned(),
-        Verdict::Unjudged => match early_end(result) {
-            Some(end) => end.what.to_owned(),
-            None => "unjudged".to_owned(),
-        },
+        Verdict::Unjudged => early_end(result)
+            .map_or("unjudged", |(what, ..)| what)
+            .to_owned(),
         Verdict::Threshold => {
             let first = crossed(result).next().map(ThresholdResult::limited);
             first.or_else(broken).unwrap_or_default()
@@ -97,52 +94,33 @@ pub(super) fn sentences(run: &FinishedRun) -> Vec<String> {
     }
 }
 
-/// Why a live run ended before it could be judged.
-pub(super) struct EarlyEnd {
-    /// In a few words.
-    pub(super) what: &'static str,
-    /// What it is about, as the name of a test case.
-    pub(super) case: &'static str,
-    pub(super) sentence: String,
-}
-
-/// The loss of the target or the failure of the nemesis that ended the run.
-pub(super) fn early_end(result: &RunResult) -> Option<EarlyEnd> {
+/// The loss of the target or the failure of the nemesis that ended a live run before it could be judged:
+/// in a few words, by the name of a test case, and as a sentence.
+pub(super) fn early_end(result: &RunResult) -> Option<(&'static str, &'static str, String)> {
     let live = result.live.as_ref()?;
     let at = |at: Span| milliseconds(at.0 as f64 / 1e3);
-    let failed = live
-        .nemesis
-        .as_ref()
-        .and_then(|nemesis| nemesis.failed.as_ref());
-    let (what, case, said) = if let Some(lost) = &live.lost {
-        let said = format!(
-            "The target stopped answering at {}: {}",
-            at(lost.at),
-            lost.why
-        );
+    let (what, case, said) = if let Some(LostTarget { at: when, why }) = &live.lost {
+        let said = format!("The target stopped answering at {}: {why}", at(*when));
         ("target lost", "target", said)
     } else {
-        let NemesisFailure { at: when, why } = failed?;
+        let NemesisFailure { at: when, why } = live.nemesis.as_ref()?.failed.as_ref()?;
         let said = format!("The nemesis failed at {}: it {why}", at(*when));
         ("nemesis failed", "nemesis", said)
     };
-    Some(EarlyEnd {
-        what,
-        case,
-        sentence: format!("{said}. The run ended, and its results are those up to then."),
-    })
+    let sentence = format!("{said}. The run ended, and its results are those up to then.");
+    Some((what, case, sentence))
 }
 
 fn unjudged(run: &FinishedRun) -> Vec<String> {
     let result = run.result();
-    if let Some(end) = early_end(result) {
-        return vec![end.sentence];
+    if let Some((.., sentence)) = early_end(result) {
+        return vec![sentence];
     }
     let never = run.unreached();
     let mut sentences = Vec::new();
     if !is_judged(&result.properties) {
-        sentences
-            .push("Nothing was judged: no property was exercised by a single check.".to_owned());
+        let nothing = "Nothing was judged: no property was exercised by a single check.";
+        sentences.push(nothing.to_owned());
     }
     if is_silent(&run.plan, &result.counts) {
         sentences.push(format!(
@@ -152,8 +130,7 @@ fn unjudged(run: &FinishedRun) -> Vec<String> {
         ));
     }
     if !result.left_out.held {
-        let seed = result.left_out.seed;
-        let seed = seed.map_or_else(String::new, |seed| format!(", the most in seed {seed}"));
+        let seed = told(", the most in seed ", result.left_out.seed, "");
         sentences.push(format!("{}{seed}.", left_out_words(result)));
     }
     if !never.is_empty() {
@@ -168,13 +145,11 @@ fn unjudged(run: &FinishedRun) -> Vec<String> {
         .thresholds
         .iter()
         .filter(|threshold| threshold.met.is_none())
-        .map(|threshold| format!("{} {}", threshold.limited(), threshold.expression))
+        .map(ThresholdResult::whole)
         .collect();
     if !unmeasured.is_empty() {
-        sentences.push(format!(
-            "Nothing was measured for: {}.",
-            unmeasured.join(", ")
-        ));
+        let all = unmeasured.join(", ");
+        sentences.push(format!("Nothing was measured for: {all}."));
     }
     sentences
 }
@@ -187,13 +162,59 @@ pub(super) fn crossed(result: &RunResult) -> impl Iterator<Item = &ThresholdResu
 
 /// `message_latency p(90)<1s was crossed: 3.21s`
 pub(super) fn crossing(threshold: &ThresholdResult) -> String {
-    let seed = threshold
-        .seed
-        .map_or_else(String::new, |seed| format!(" (seed {seed})"));
-    format!(
-        "{} {} was crossed: {}{seed}",
-        threshold.limited(),
-        threshold.expression,
-        figures::measured(threshold)
-    )
+    let seed = told(" (seed ", threshold.seed, ")");
+    let measured = figures::measured(threshold);
+    format!("{} was crossed: {measured}{seed}", threshold.whole())
+}
+
+/// The claims of a pass, as sentences: only what was checked.
+fn claims(run: &FinishedRun) -> Vec<String> {
+    let result = run.result();
+    let held = of_standing(result, Standing::Held);
+    let checks = held.iter().map(|(_, property)| property.checks).sum();
+    let checks = plural(checks, "check");
+    let held = plural(held.len() as u64, "property");
+    let mut properties = format!("{held} held in {checks}");
+    for standing in [Standing::NotExercised, Standing::Unjudged] {
+        let n = of_standing(result, standing).len() as u64;
+        if n > 0 {
+            properties.push_str(&format!(", {} {}", count(n), standing.name()));
+        }
+    }
+    let mut claims = vec![properties + "."];
+    for (number, what, how) in [
+        (result.thresholds.len() as u64, "threshold", "met"),
+        (
+            run.plan.expect_sometimes.len() as u64,
+            "expected point",
+            "reached",
+        ),
+    ] {
+        if number > 0 {
+            let was = if number == 1 { "was" } else { "were" };
+            claims.push(format!("{} {was} {how}.", plural(number, what)));
+        }
+    }
+    if result.rest.stuck > 0 {
+        claims.push(rest(result));
+    }
+    claims
+}
+
+/// `12 of 267 users were stuck when the run ended, and the scenario allows none.`
+pub(super) fn rest(result: &RunResult) -> String {
+    let rest = &result.rest;
+    let users = plural(result.users, "user");
+    let were = if rest.stuck == 1 { "was" } else { "were" };
+    if rest.stuck == 0 {
+        return format!("None of {users} was stuck when the run ended.");
+    }
+    let stuck = count(rest.stuck);
+    let stuck = format!("{stuck} of {users} {were} stuck when the run ended");
+    let which = told(", the most in seed ", rest.seed, "");
+    match (&rest.allowed, rest.held) {
+        (Some(allowed), true) => format!("{stuck}; the scenario allows {allowed} of them."),
+        (Some(allowed), false) => format!("{stuck}{which}; the scenario allows {allowed} of them."),
+        (None, _) => format!("{stuck}{which}; the scenario allows none."),
+    }
 }

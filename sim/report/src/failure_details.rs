@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::checked::rest;
 use super::checks::{Standing, of_standing};
-use super::failure::{STUCK, crossed, crossing, what_failed};
-use super::hints::{hint, refusal_hint};
+use super::failure::{STUCK, crossed, crossing, rest, what_failed};
 use super::line::{INDENT, Line, Style, paragraph, paragraphs};
 use super::numbers::{count, plural};
 use super::shell::{command_lines, more_seeds_command};
@@ -41,20 +39,15 @@ pub(super) fn also(run: &FinishedRun) -> Vec<Line> {
     let mut sentences = Vec::new();
     for (name, n) in violations_by_property(run) {
         let is_headline = run.headline().is_some_and(|first| first.property == name);
-        sentences.push(if is_headline {
-            format!(
-                "{} of {name}",
-                plural(n, "more violation", "more violations")
-            )
-        } else {
-            format!("{} of {name}", plural(n, "violation", "violations"))
-        });
+        let one = match is_headline {
+            true => "more violation",
+            false => "violation",
+        };
+        sentences.push(format!("{} of {name}", plural(n, one)));
     }
     if result.violations_left_out > 0 {
-        sentences.push(format!(
-            "{} not listed",
-            plural(result.violations_left_out, "violation", "violations")
-        ));
+        let others = plural(result.violations_left_out, "violation");
+        sentences.push(format!("{others} not listed"));
     }
     if result.seeds > 1 && !run.summary.failing.is_empty() {
         sentences.push(failing_seeds(&run.summary.failing, result));
@@ -86,18 +79,12 @@ fn violations_by_property(run: &FinishedRun) -> BTreeMap<&str, u64> {
 }
 
 fn failing_seeds(failing: &[FailingSeed], result: &RunResult) -> String {
-    let named: Vec<String> = failing
-        .iter()
-        .take(SEEDS)
-        .map(|failing| failing.seed.to_string())
-        .collect();
+    let named = failing.iter().take(SEEDS);
+    let named: Vec<String> = named.map(|failing| failing.seed.to_string()).collect();
     let dots = if failing.len() > SEEDS { ", …" } else { "" };
-    format!(
-        "violations in {} of {} seeds: {}{dots}",
-        count(failing.len() as u64),
-        count(result.seeds),
-        named.join(", ")
-    )
+    let (some, all) = (count(failing.len() as u64), count(result.seeds));
+    let named = named.join(", ");
+    format!("violations in {some} of {all} seeds: {named}{dots}")
 }
 
 /// `held      10 · not exercised 5: durability, breaks_rules, …`
@@ -107,11 +94,38 @@ pub(super) fn held(result: &RunResult) -> Vec<Line> {
         let idle = of_standing(result, standing);
         let names: Vec<&str> = idle.iter().map(|(name, _)| *name).collect();
         if !names.is_empty() {
-            let (title, names, n) = (standing.words(), names.join(", "), names.len());
+            let (title, names, n) = (standing.name(), names.join(", "), names.len());
             words.push_str(&format!(" · {title} {n}: {names}"));
         }
     }
     paragraph("held", &words, INDENT)
+}
+
+/// The limit that refuses calls by this code, or what the scenario lacks; none where a refusal is part
+/// of any conversation.
+fn refusal_hint(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "rate_limited" => {
+            "rate_limit, address_rate_limit and registration_rate_limit under server: higher, or none"
+        }
+        "address_full" => "a higher max_per_address under server",
+        "server_full" => "a higher max_participants or max_rooms under server",
+        "queue_full" => "a higher max_queue under server",
+        "room_full" => "a higher max_members or max_rooms_each under server",
+        "message_too_long" | "draft_full" => "a higher max_message under server, or shorter texts",
+        "overloaded" => "a larger queue or a faster service under capacity, or fewer users",
+        "storage_unavailable" => "a shorter fail_disk under faults",
+        "stick_required" => {
+            "talking_stick and await: stick.granted before a send, or stick: optional under server"
+        }
+        "not_in_room" | "room_ambiguous" | "room_not_found" => {
+            "login, or enter_queue and a match, before the call"
+        }
+        "handle_required" | "unknown_handle" => "login or enter_queue before the call",
+        "name_taken" | "user_id_taken" | "name_not_allowed" => "other names for the users",
+        "muted" | "blocked" => "fewer acts of the operator under faults",
+        _ => return None,
+    })
 }
 
 /// The most refusals with advice.
@@ -132,15 +146,13 @@ fn refusals_to_avoid(run: &FinishedRun) -> Vec<String> {
         .map(|(code, times, hint)| format!("{code} ({}): {hint}", count(*times)))
         .collect();
     if !result.left_out.held {
-        words.push(
-            "expect_sometimes: [turned_away], if refusals at the door are the purpose".to_owned(),
-        );
+        let purpose = "expect_sometimes: [turned_away], if refusals at the door are the purpose";
+        words.push(purpose.to_owned());
     }
     if result.live.is_some() && !words.is_empty() {
-        words.push(
-            "a limit of a live server is set where it starts: talking-stick --limit KEY=VALUE"
-                .to_owned(),
-        );
+        let limit =
+            "a limit of a live server is set where it starts: talking-stick --limit KEY=VALUE";
+        words.push(limit.to_owned());
     }
     words
 }
@@ -154,16 +166,11 @@ pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
         let words = "a flow whose users reach a room: by `login`, or by `enter_queue` and a match";
         all.push(words.to_owned());
     }
-    let unreached: Vec<Point> = run
-        .unreached()
-        .iter()
-        .filter_map(|name| Point::from_name(name))
-        .collect();
-    all.extend(
-        unreached
-            .iter()
-            .map(|point| format!("{}: {}", point.name(), hint(*point))),
-    );
+    let unreached = run.unreached();
+    let unreached = unreached.iter().filter_map(|name| Point::named(name));
+    let unreached: Vec<Point> = unreached.collect();
+    let hint = |point: &Point| format!("{}: {}", point.name(), point.hint());
+    all.extend(unreached.iter().map(hint));
     if result.live.is_some() && all.is_empty() {
         all.push("more users: a higher --rate-scale".to_owned());
     }
@@ -179,12 +186,8 @@ pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
         false => ("", "or more seeds:"),
     };
     let command = more_seeds_command(&run.file, run.result());
-    lines.push(
-        Line::new()
-            .with(Style::Faint, label)
-            .pad(INDENT)
-            .text(words),
-    );
+    let line = Line::new().with(Style::Faint, label);
+    lines.push(line.pad(INDENT).text(words));
     lines.extend(command_lines("", &command, INDENT));
     lines
 }

@@ -1,11 +1,16 @@
 //! Metrics of the virtual world, with their thresholds.
 
+use std::collections::BTreeMap;
+
 use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style, fit};
 use super::numbers::{count, figure, milliseconds, plural, short};
 use super::{Detail, FinishedRun};
-use sim_model::outcome::{FairnessResult, LeastServed, MetricResult, RunResult, ThresholdResult};
+use sim_model::outcome::{
+    BriefResult, FairnessResult, GroupResult, LeastServed, MetricResult, RoomResult, RunResult,
+    ThresholdResult,
+};
 use sim_model::plan::Metric;
 
 /// Metrics shown even without a threshold.
@@ -69,94 +74,67 @@ pub(super) fn of_metric(name: &str, metric: &MetricResult) -> [String; 7] {
 pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     let result = run.result();
     let names = Metric::ALL.iter().map(|metric| metric.name());
-    let rows: Vec<Line> = names
-        .flat_map(|name| all_rows(result, name, detail))
-        .collect();
-    if rows.is_empty() {
-        return rows;
+    let mut lines: Vec<Line> = names.flat_map(|name| rows(result, name, detail)).collect();
+    if lines.is_empty() {
+        return lines;
     }
-    let mut heading = Line::new()
-        .with(Style::Strong, "FIGURES")
-        .text(match result.live {
-            None => " (virtual)",
-            Some(_) => " (live)",
-        });
-    heading = heading.cells(Style::Faint, ["p50", "p95", "p99", "max"], COLUMNS);
+    let world = result.live.as_ref().map_or(" (virtual)", |_| " (live)");
+    let heading = Line::new().with(Style::Strong, "FIGURES").text(world);
+    let mut heading = heading.cells(Style::Faint, ["p50", "p95", "p99", "max"], COLUMNS);
     if !result.thresholds.is_empty() {
         heading = heading.pad(THRESHOLDS).with(Style::Faint, "threshold");
     }
-    let mut lines = vec![heading];
-    lines.extend(rows);
+    lines.insert(0, heading);
     lines
 }
 
-/// The rows of a metric, and of those personas that have thresholds on it.
-fn all_rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
-    let mut lines = rows(result, name, detail);
-    let of_metric = |threshold: &&ThresholdResult| threshold.metric == name;
-    let mut personas: Vec<&str> = Vec::new();
-    for threshold in result.thresholds.iter().filter(of_metric) {
-        if let Some(persona) = threshold.persona.as_deref()
-            && !personas.contains(&persona)
-        {
-            personas.push(persona);
-        }
-    }
-    if lines.is_empty() && !personas.is_empty() {
-        lines.push(Line::plain(&title(name)));
-    }
-    for persona in personas {
-        lines.extend(row_of_persona(result, name, persona));
-    }
-    lines
-}
-
-/// The row of one persona, with its thresholds on this metric.
-fn row_of_persona(result: &RunResult, name: &str, persona: &str) -> Vec<Line> {
-    let thresholds: Vec<&ThresholdResult> = result
-        .thresholds
-        .iter()
-        .filter(|one| one.metric == name && one.persona.as_deref() == Some(persona))
-        .collect();
-    let mut groups = result.groups.personas.iter();
-    let group = groups.find(|group| group.name == persona);
-    let metric = group.and_then(|group| group.metrics.get(name));
-    let line = Line::plain(&format!("  {}", fit(persona, 15)));
-    match metric {
-        Some(metric) => with_thresholds(metric_columns(line, name, metric), &thresholds, true),
-        None => with_thresholds(line, &thresholds, false),
-    }
-}
-
-/// The rows of a metric: one, or more if its thresholds need them.
+/// The rows of a metric, and of those personas that have thresholds on it. Thresholds may need further
+/// lines.
 fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
-    let thresholds: Vec<&ThresholdResult> = result
-        .thresholds
-        .iter()
-        .filter(|threshold| threshold.metric == name && threshold.persona.is_none())
-        .collect();
-    let metric = result.metrics.get(name);
+    let of_metric = || result.thresholds.iter().filter(|one| one.metric == name);
+    let of = |persona: Option<&str>| -> Vec<&ThresholdResult> {
+        let limits = |one: &&ThresholdResult| one.persona.as_deref() == persona;
+        of_metric().filter(limits).collect()
+    };
+    let (thresholds, metric) = (of(None), result.metrics.get(name));
     let fairness = result.fairness.get(name);
     let seen = metric.is_some_and(|metric| metric.count + metric.unfinished + metric.unserved > 0)
         || fairness.is_some_and(|fairness| fairness.max > 0.0);
     let wanted = ALWAYS.contains(&name) || detail == Detail::Verbose;
-    if thresholds.is_empty() && !(wanted && seen) {
-        return Vec::new();
+    let mut lines = Vec::new();
+    if !thresholds.is_empty() || wanted && seen {
+        let line = Line::plain(&fit(&title(name), 17));
+        lines = match (metric, fairness) {
+            (Some(metric), _) => {
+                with_thresholds(metric_columns(line, name, metric), &thresholds, true)
+            }
+            (None, Some(fairness)) => {
+                let line = line.right(Style::Plain, &shares(fairness), COLUMNS[3]);
+                with_thresholds(line, &thresholds, true)
+            }
+            (None, None) => with_thresholds(line, &thresholds, false),
+        };
+        let remarks = remarks(metric, fairness).join(" · ");
+        if !remarks.is_empty() {
+            let words = fit(&remarks, PAGE - 2);
+            lines.push(Line::new().text("  ").with(Style::Warn, &words));
+        }
     }
-    let mut line = Line::plain(&fit(&title(name), 17));
-    let mut shown = true;
-    if let Some(metric) = metric {
-        line = metric_columns(line, name, metric);
-    } else if let Some(fairness) = fairness {
-        line = line.right(Style::Plain, &shares(fairness), COLUMNS[3]);
-    } else {
-        shown = false;
+    // The thresholds of one persona follow one another.
+    let mut personas: Vec<&str> = of_metric()
+        .filter_map(|one| one.persona.as_deref())
+        .collect();
+    personas.dedup();
+    if lines.is_empty() && !personas.is_empty() {
+        lines.push(Line::plain(&title(name)));
     }
-    let mut lines = with_thresholds(line, &thresholds, shown);
-    let remarks = remarks(metric, fairness);
-    if !remarks.is_empty() {
-        let words = fit(&remarks.join(" · "), PAGE - 2);
-        lines.push(Line::new().text("  ").with(Style::Warn, &words));
+    for persona in personas {
+        let mut groups = result.groups.personas.iter();
+        let group = groups.find(|group| group.name == persona);
+        let metric = group.and_then(|group| group.metrics.get(name));
+        let line = Line::plain(&format!("  {}", fit(persona, 15)));
+        let line = metric.map_or(line.clone(), |metric| metric_columns(line, name, metric));
+        lines.extend(with_thresholds(line, &of(Some(persona)), metric.is_some()));
     }
     lines
 }
@@ -193,21 +171,19 @@ const NAMED: f64 = 0.9;
 fn remarks(metric: Option<&MetricResult>, fairness: Option<&FairnessResult>) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(metric) = metric {
-        if let Some((name, few)) = thin_quantile(metric.count) {
-            remarks.push(format!(
-                "{name} stands on {}",
-                plural(few, "value", "values")
-            ));
+        // The first of the shown quantiles that is just the largest of so few values.
+        let thin = [("p95", 1..20), ("p99", 20..100)].into_iter();
+        for (name, _) in thin.filter(|(_, few)| few.contains(&metric.count)) {
+            let values = plural(metric.count, "value");
+            remarks.push(format!("{name} stands on {values}"));
         }
         if metric.unfinished > 0 {
-            let open = count(metric.unfinished);
-            remarks.push(format!(
-                "{open} without an end, counted with the length reached"
-            ));
+            let end = "without an end, counted with the length reached";
+            remarks.push(format!("{} {end}", count(metric.unfinished)));
         }
         if metric.unserved > 0 {
             let longest = milliseconds(metric.longest_unserved);
-            let ended = plural(metric.unserved, "wait", "waits");
+            let ended = plural(metric.unserved, "wait");
             remarks.push(format!("{ended} ended otherwise, after at most {longest}"));
         }
     }
@@ -216,14 +192,6 @@ fn remarks(metric: Option<&MetricResult>, fairness: Option<&FairnessResult>) -> 
         remarks.push(least_served(least));
     }
     remarks
-}
-
-/// The first of the shown quantiles that is just the largest of so few values.
-fn thin_quantile(values: u64) -> Option<(&'static str, u64)> {
-    let first = [("p95", 20), ("p99", 100)]
-        .into_iter()
-        .find(|(_, needed)| values < *needed)?;
-    (values > 0).then_some((first.0, values))
 }
 
 /// Adds the thresholds to a row. The measured value is shown beside a missed threshold, and beside
@@ -286,4 +254,78 @@ fn short_count(n: u64) -> String {
     } else {
         short(n as f64)
     }
+}
+
+/// The beginning of a metric's name in the tables of groups, and the ends of their columns of figures.
+const METRIC: usize = 22;
+const OF_GROUP: [usize; 5] = [41, 49, 57, 65, 73];
+
+/// A row: the metric's name, and its figures.
+type Row = (String, Vec<String>);
+
+/// The tables of all groups.
+pub(super) fn grouped(result: &RunResult, detail: Detail) -> Vec<Line> {
+    if detail != Detail::Verbose {
+        return Vec::new();
+    }
+    let group = |group: &GroupResult| {
+        let rows = rows_of(&group.metrics, group.refused, of_group);
+        (group.name.clone(), rows)
+    };
+    let room = |room: &RoomResult| {
+        let rows = rows_of(&room.metrics, room.refused, brief);
+        (room.name.clone(), rows)
+    };
+    let groups = &result.groups;
+    let quantiles = ["count", "p50", "p95", "p99", "max"];
+    let (personas, phases) = (&groups.personas, &groups.phases);
+    let rooms = groups.rooms.iter().map(room);
+    [
+        table("BY PERSONA", &quantiles, personas.iter().map(group)),
+        table("BY PHASE", &quantiles, phases.iter().map(group)),
+        table("BY ROOM", &["count", "mean", "max"], rooms),
+    ]
+    .concat()
+}
+
+fn rows_of<M>(
+    metrics: &BTreeMap<String, M>,
+    refused: u64,
+    values: fn(&str, &M) -> Vec<String>,
+) -> Vec<Row> {
+    let metrics = metrics.iter();
+    let metrics = metrics.map(|(name, metric)| (title(name), values(name, metric)));
+    let refused = (refused > 0).then(|| ("refused".to_owned(), vec![count(refused)]));
+    metrics.chain(refused).collect()
+}
+
+fn of_group(name: &str, metric: &MetricResult) -> Vec<String> {
+    let values = [metric.p50, metric.p95, metric.p99, metric.max];
+    let values = values.map(|value| amount(name, value));
+    [count(metric.count)].into_iter().chain(values).collect()
+}
+
+fn brief(name: &str, metric: &BriefResult) -> Vec<String> {
+    let (mean, max) = (amount(name, metric.mean), amount(name, metric.max));
+    vec![count(metric.count), mean, max]
+}
+
+fn table(
+    name: &str,
+    heads: &[&str],
+    groups: impl Iterator<Item = (String, Vec<Row>)>,
+) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (group, rows) in groups {
+        for (index, (metric, values)) in rows.iter().enumerate() {
+            let first = if index == 0 { group.as_str() } else { "" };
+            let line = Line::plain(&fit(first, METRIC - 2)).pad(METRIC);
+            lines.push(line.text(metric).cells(Style::Plain, values, OF_GROUP));
+        }
+    }
+    if !lines.is_empty() {
+        let heading = Line::new().with(Style::Strong, name);
+        lines.insert(0, heading.cells(Style::Faint, heads, OF_GROUP));
+    }
+    lines
 }

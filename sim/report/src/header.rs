@@ -56,29 +56,30 @@ pub(super) fn about(run: &FinishedRun) -> Vec<Line> {
 
 fn agents(run: &FinishedRun) -> Vec<Line> {
     let result = run.result();
-    let mut who = plural(result.users, "agent", "agents");
+    let mut who = plural(result.users, "agent");
     if result.seeds > 1 {
         who = format!("{who} over {} seeds", count(result.seeds));
     }
-    let names = personas(run).into_iter();
-    let names: Vec<String> = names
-        .map(|(name, n)| format!("{n} {}", fit(&name, 40)).trim_start().to_owned())
-        .collect();
-    let mut items: Vec<String> = names.iter().map(|name| format!("{name},")).collect();
-    if let Some(last) = items.last_mut() {
-        last.pop();
+    let names = personas(run);
+    let last = names.len().saturating_sub(1);
+    let mut items: Vec<String> = Vec::new();
+    for (index, (name, n)) in names.into_iter().enumerate() {
+        let first = if index == 0 {
+            format!("{who}: ")
+        } else {
+            String::new()
+        };
+        let comma = if index == last { "" } else { "," };
+        let words = format!("{n} {}", fit(&name, 40));
+        items.push(format!("{first}{}{comma}", words.trim_start()));
     }
-    match items.first_mut() {
-        Some(first) => *first = format!("{who}: {first}"),
-        None => items.push(who),
+    if items.is_empty() {
+        items.push(who);
     }
-    if result.live.is_some() {
-        return flow("", &items, " ", 0);
-    }
-    if let Some(last) = items.last_mut() {
+    if let (None, Some(last)) = (&result.live, items.last_mut()) {
         last.push_str(" ·");
+        items.extend(server(&run.plan));
     }
-    items.extend(server(&run.plan));
     flow("", &items, " ", 0)
 }
 
@@ -135,7 +136,7 @@ pub(super) fn network(plan: &Plan) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::passed;
+    use crate::tests::samples::passed;
 
     #[test]
     fn several_servers_are_named_with_their_reads() {

@@ -4,15 +4,12 @@
 //! in a separate element. The programs show it only as text nodes, so that no name of a scenario
 //! and no text of a virtual user is ever parsed as HTML.
 
-mod calibration_page;
-mod fault_marks;
-mod running;
 mod view;
 
 use super::failure::what_failed;
 use super::junit::escape;
 use super::line::visible;
-pub use running::{RunningView, running_data};
+pub use view::{RunningView, running_data};
 
 use super::{CalibrationReport, FinishedRun};
 use sim_model::outcome::Verdict;
@@ -70,12 +67,9 @@ const FOLLOW: &str = include_str!("html/served.js");
 /// # Errors
 /// Only if serialisation fails, which no result causes.
 pub fn calibrated_html(done: &CalibrationReport, version: &str) -> serde_json::Result<String> {
-    let data = serde_json::to_string(&calibration_page::page(done, version))?;
-    Ok(page(
-        &calibration_page::title(done),
-        &data,
-        &PROGRAMS_FOR_BOTH,
-    ))
+    let data = serde_json::to_string(&view::calibration(done, version))?;
+    let title = view::calibration_title(done);
+    Ok(page(&title, &data, &PROGRAMS_FOR_BOTH))
 }
 
 fn page(title: &str, data: &str, programs: &[&str]) -> String {
@@ -109,14 +103,10 @@ fn title(runs: &[FinishedRun]) -> String {
             format!("FAIL {} · {}", what_failed(run), run.plan.name)
         }
     };
-    match runs {
-        [run] => one(run),
-        runs => {
-            let failed = runs
-                .iter()
-                .find(|run| run.result().verdict != Verdict::Pass);
-            failed.map_or_else(|| format!("PASS · {} scenarios", runs.len()), one)
-        }
+    let mut all = runs.iter();
+    match (runs, all.find(|run| run.result().verdict != Verdict::Pass)) {
+        ([run], _) | (_, Some(run)) => one(run),
+        (_, None) => format!("PASS · {} scenarios", runs.len()),
     }
 }
 
@@ -131,7 +121,7 @@ fn within_script(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use crate::tests::samples;
 
     fn data(page: &str) -> serde_json::Value {
         let (_, rest) = page.split_once("id=\"data\">").unwrap();
@@ -154,14 +144,7 @@ mod tests {
             assert_eq!(data(&page)["runs"][0]["name"], name.as_str());
             assert!(page.contains("default-src 'none'"));
             assert!(!page.contains("{{"), "a mark was left");
-            for word in [
-                "https://",
-                "//cdn",
-                "fetch(",
-                "XMLHttpRequest",
-                "import(",
-                "innerHTML",
-            ] {
+            for word in "https:// //cdn fetch( XMLHttpRequest import( innerHTML".split(' ') {
                 assert!(!page.contains(word), "{word}");
             }
             // The only URL is SVG's namespace, which is never loaded.
@@ -181,12 +164,8 @@ mod tests {
         assert!(!page.contains("<!--"));
         let run = &data(&page)["runs"][0];
         assert_eq!(run["sentences"][0], "</script><!-- {{programs}}");
-        assert!(
-            run["name"]
-                .as_str()
-                .unwrap()
-                .ends_with("{{data}}<!--\u{2028}")
-        );
+        let name = run["name"].as_str().unwrap();
+        assert!(name.ends_with("{{data}}<!--\u{2028}"), "{name}");
     }
 
     #[test]

@@ -2,17 +2,14 @@
 //! are the thresholds, the expected points, and the properties that no threshold breaks; one more is
 //! about stuck users, one about a run that judged nothing, and one about a run that ended early.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::FinishedRun;
-use super::checked::{held_by, rest, waits};
 use super::checks::{Standing, in_order, standing};
-use super::failure::{STUCK, crossing, early_end};
-use super::run_counts::left_out_words;
-use sim_model::outcome::{Class, PropertyResult, RunResult, is_judged};
-
-/// The case about users that never got in.
-const LEFT_OUT: &str = "left out";
+use super::failure::{STUCK, crossing, early_end, rest};
+use super::run_counts::{held_by, left_out_words, waits};
+use sim_model::outcome::{Class, RunResult, is_judged};
 
 enum Outcome {
     Passed,
@@ -20,10 +17,8 @@ enum Outcome {
     Failed { message: String, body: String },
 }
 
-struct Case {
-    name: String,
-    outcome: Outcome,
-}
+/// The name of a test case, and what came of it.
+type Case = (String, Outcome);
 
 /// The whole document.
 #[must_use]
@@ -40,8 +35,7 @@ pub fn junit(runs: &[FinishedRun]) -> String {
 fn suite(run: &FinishedRun, out: &mut String) {
     let result = run.result();
     let cases = cases(run);
-    let of =
-        |wanted: fn(&Outcome) -> bool| cases.iter().filter(|case| wanted(&case.outcome)).count();
+    let of = |wanted: fn(&Outcome) -> bool| cases.iter().filter(|case| wanted(&case.1)).count();
     // Writing to a String cannot fail, here and below.
     let _ = writeln!(
         out,
@@ -73,11 +67,8 @@ fn facts(result: &RunResult, out: &mut String) {
         ("left_out", result.left_out.users.to_string()),
         ("stuck", result.rest.stuck.to_string()),
     ] {
-        let _ = writeln!(
-            out,
-            "      <property name=\"{name}\" value=\"{}\"/>",
-            escape(&value)
-        );
+        let value = escape(&value);
+        let _ = writeln!(out, "      <property name=\"{name}\" value=\"{value}\"/>");
     }
     out.push_str("    </properties>\n");
 }
@@ -85,38 +76,24 @@ fn facts(result: &RunResult, out: &mut String) {
 fn cases(run: &FinishedRun) -> Vec<Case> {
     let result = run.result();
     // `fairness` and `latency` are broken by thresholds, which are cases of their own.
-    let by_itself = |(name, _): &(&str, PropertyResult)| Class::of(name) != Class::Threshold;
-    let mut cases: Vec<Case> = in_order(result)
-        .into_iter()
-        .filter(by_itself)
-        .map(|(name, property)| Case {
-            name: name.to_owned(),
-            outcome: match standing(property) {
-                Standing::Held => Outcome::Passed,
-                Standing::Broken => broken(run, name),
-                idle @ (Standing::NotExercised | Standing::Unjudged) => {
-                    Outcome::Skipped(idle.words())
-                }
-            },
-        })
-        .collect();
+    let all = in_order(result).into_iter();
+    let all = all.filter(|(name, _)| Class::of(name) != Class::Threshold);
+    let mut cases: Vec<Case> = Vec::new();
+    for (name, property) in all {
+        let outcome = match standing(property) {
+            Standing::Held => Outcome::Passed,
+            Standing::Broken => broken(run, name),
+            idle @ (Standing::NotExercised | Standing::Unjudged) => Outcome::Skipped(idle.name()),
+        };
+        cases.push((name.to_owned(), outcome));
+    }
     // A violation that belongs to no property (a panic) is a separate case.
-    let mut others: Vec<&str> = result
-        .violations
-        .iter()
-        .map(|v| v.property.as_str())
-        .collect();
-    others.sort_unstable();
-    others.dedup();
-    for name in others {
-        let known = cases.iter_mut().find(|case| case.name == name);
-        match known {
-            Some(case) if matches!(case.outcome, Outcome::Failed { .. }) => {}
-            Some(case) => case.outcome = broken(run, name),
-            None => cases.push(Case {
-                name: name.to_owned(),
-                outcome: broken(run, name),
-            }),
+    let violations = result.violations.iter();
+    for name in violations.map(|one| &one.property).collect::<BTreeSet<_>>() {
+        match cases.iter_mut().find(|(known, _)| known == name) {
+            Some((_, Outcome::Failed { .. })) => {}
+            Some((_, outcome)) => *outcome = broken(run, name),
+            None => cases.push((name.clone(), broken(run, name))),
         }
     }
     cases.extend(figures(run));
@@ -132,11 +109,8 @@ fn broken(run: &FinishedRun, name: &str) -> Outcome {
     let mut body = String::new();
     for violation in all.iter().take(20) {
         let at = violation.at.0 as f64 / 1e6;
-        let _ = writeln!(
-            body,
-            "seed {}, {at:.3}s: {}",
-            violation.seed, violation.detail
-        );
+        let (seed, detail) = (violation.seed, &violation.detail);
+        let _ = writeln!(body, "seed {seed}, {at:.3}s: {detail}");
     }
     if all.len() > 20 {
         let _ = writeln!(body, "… and {} more", all.len() - 20);
@@ -152,21 +126,18 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
     let result = run.result();
     let repro = result.repro.as_ref();
     let again = repro.map_or("", |repro| repro.command.as_str());
-    let case = |name: String, failure: Option<String>| Case {
-        name,
-        outcome: failure.map_or(Outcome::Passed, |message| Outcome::Failed {
-            message,
-            body: again.to_owned(),
-        }),
+    let case = |name: String, failure: Option<String>| {
+        let body = again.to_owned();
+        let failed = |message| Outcome::Failed { message, body };
+        (name, failure.map_or(Outcome::Passed, failed))
     };
     let thresholds = result.thresholds.iter().map(|threshold| {
-        let name = format!("{} {}", threshold.limited(), threshold.expression);
         let failure = match threshold.met {
             Some(true) => None,
             Some(false) => Some(crossing(threshold)),
             None => Some("nothing was measured".to_owned()),
         };
-        case(name, failure)
+        case(threshold.whole(), failure)
     });
     let never = run.unreached();
     let points = run.plan.expect_sometimes.iter().map(|point| {
@@ -175,16 +146,17 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
         case(format!("sometimes {point}"), failure)
     });
     let mut stuck = case(STUCK.to_owned(), (!result.rest.held).then(|| rest(result)));
-    if let Outcome::Failed { body, .. } = &mut stuck.outcome {
+    if let Outcome::Failed { body, .. } = &mut stuck.1 {
         body.insert_str(0, &who_is_stuck(result));
     }
     let left_out = (!result.left_out.held).then(|| left_out_words(result));
-    let left_out = case(LEFT_OUT.to_owned(), left_out);
+    let left_out = case("left out".to_owned(), left_out);
     let judged = (!is_judged(&result.properties)).then(|| {
         let failure = "no property was exercised by a single check".to_owned();
         case("judged".to_owned(), Some(failure))
     });
-    let early = early_end(result).map(|end| case(end.case.to_owned(), Some(end.sentence)));
+    let early = early_end(result);
+    let early = early.map(|(_, name, sentence)| case(name.to_owned(), Some(sentence)));
     let rest = [stuck, left_out].into_iter().chain(judged).chain(early);
     thresholds.chain(points).chain(rest).collect()
 }
@@ -199,27 +171,21 @@ fn who_is_stuck(result: &RunResult) -> String {
     body
 }
 
-fn write_case(scenario: &str, case: &Case, out: &mut String) {
-    let head = format!(
-        "    <testcase classname=\"{}\" name=\"{}\"",
-        escape(scenario),
-        escape(&case.name)
-    );
-    let _ = match &case.outcome {
-        Outcome::Passed => writeln!(out, "{head}/>"),
-        Outcome::Skipped(why) => {
-            writeln!(
-                out,
-                "{head}>\n      <skipped message=\"{why}\"/>\n    </testcase>"
-            )
+fn write_case(scenario: &str, (name, outcome): &Case, out: &mut String) {
+    let (class, name) = (escape(scenario), escape(name));
+    let head = format!("    <testcase classname=\"{class}\" name=\"{name}\"");
+    let within = match outcome {
+        Outcome::Passed => {
+            *out += &format!("{head}/>\n");
+            return;
         }
-        Outcome::Failed { message, body } => writeln!(
-            out,
-            "{head}>\n      <failure message=\"{}\">{}</failure>\n    </testcase>",
-            escape(message),
-            escape(body.trim_end())
-        ),
+        Outcome::Skipped(why) => format!("<skipped message=\"{why}\"/>"),
+        Outcome::Failed { message, body } => {
+            let (message, body) = (escape(message), escape(body.trim_end()));
+            format!("<failure message=\"{message}\">{body}</failure>")
+        }
     };
+    *out += &format!("{head}>\n      {within}\n    </testcase>\n");
 }
 
 /// For attribute values and text alike. Line breaks survive in attributes only as references; what

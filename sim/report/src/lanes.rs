@@ -14,41 +14,35 @@ const FIRST: usize = 13;
 
 /// The excerpt; empty if there is none.
 pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
-    let Some(excerpt) = run
-        .excerpt
-        .as_ref()
-        .filter(|excerpt| !excerpt.lines.is_empty())
-    else {
+    let excerpt = run.excerpt.as_ref();
+    let Some(excerpt) = excerpt.filter(|excerpt| !excerpt.lines.is_empty()) else {
         return Vec::new();
     };
     let users = &excerpt.users[..excerpt.users.len().min(LANES)];
-    let longest = excerpt
+    let times = excerpt
         .lines
         .iter()
-        .map(|observed| time(observed.at).width() + 3)
-        .max()
-        .unwrap_or(0);
-    let first = longest.clamp(FIRST, 24);
+        .map(|observed| time(observed.at).width());
+    let first = (times.max().unwrap_or(0) + 3).clamp(FIRST, 24);
     let width = (PAGE - first) / users.len().max(1);
     let heading = Line::new()
         .with(Style::Strong, "WHAT THE CLIENTS SAW")
         .text(" (virtual time)");
     let mut names = Line::new();
     for (i, user) in users.iter().enumerate() {
-        names = names
-            .pad(first + i * width)
-            .with(Style::Strong, &fit(user, width - 1));
+        let name = fit(user, width - 1);
+        names = names.pad(first + i * width).with(Style::Strong, &name);
     }
     let mut lines = vec![heading, names];
     let mut before = None;
     for observed in &excerpt.lines {
-        let shown = if before == Some(observed.at) {
-            String::new()
-        } else {
+        let is_new = before.replace(observed.at) != Some(observed.at);
+        let shown = if is_new {
             time(observed.at)
+        } else {
+            String::new()
         };
         let lane = users.iter().position(|user| *user == observed.user);
-        before = Some(observed.at);
         lines.push(row(observed, &shown, lane, first, width));
     }
     lines

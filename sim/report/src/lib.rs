@@ -2,7 +2,6 @@
 
 mod calibrated;
 mod calibration_yaml;
-mod checked;
 mod checks;
 pub mod compare;
 mod compared;
@@ -12,9 +11,7 @@ mod exploration;
 mod failure;
 mod failure_details;
 mod figures;
-mod grouped;
 mod header;
-mod hints;
 mod html;
 mod json;
 mod junit;
@@ -25,8 +22,6 @@ mod live_line;
 mod numbers;
 mod replayed;
 mod run_counts;
-#[cfg(test)]
-pub(crate) mod samples;
 pub mod server_comparison;
 mod shell;
 mod shrunk;
@@ -226,7 +221,7 @@ fn middle(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
         checks::checks(run.result(), view.detail),
         figures::figures(run, view.detail),
         figures::all_metrics(run.result(), view.detail),
-        grouped::grouped(run.result(), view.detail),
+        figures::grouped(run.result(), view.detail),
         run_counts::run_counts(run, view.detail),
         live::figures(run),
         live::stages(run),

@@ -43,20 +43,18 @@ pub(super) fn about(live: &LiveResult) -> Vec<Line> {
 
 /// The facts and the load of a live run, as names and values for the HTML page.
 pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
+    let [load, starts, driver] = measured(live).map(|(_, words)| words.join(", "));
     let mut facts = vec![
         ("Server", format!("{} by {}", live.target, live.protocol)),
-        ("Load", load(live).join(", ")),
-        ("Starts", starts(live).join(", ")),
-        ("Driver", driver(live).join(", ")),
+        ("Load", load),
+        ("Starts", starts),
+        ("Driver", driver),
+        ("Ignored", live.ignored.join(", ")),
+        ("Lacks", live.lacking.join(", ")),
     ];
-    for (name, items) in [("Ignored", &live.ignored), ("Lacks", &live.lacking)] {
-        facts.push((name, items.join(", ")));
-    }
     if let Some(entries) = live.journal_entries {
-        facts.push((
-            "Journal",
-            format!("judged by its {} entries", count(entries)),
-        ));
+        let words = format!("judged by its {} entries", count(entries));
+        facts.push(("Journal", words));
     }
     if let Some(nemesis) = &live.nemesis {
         facts.push(("Nemesis", made(nemesis).join(", ")));
@@ -68,13 +66,11 @@ pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
 /// The faults of the nemesis: how often each was made.
 fn made(nemesis: &NemesisResult) -> Vec<String> {
     let each = nemesis.times().into_iter();
-    let mut made: Vec<_> = each
-        .map(|(fault, times)| format!("{fault} {}×", count(times)))
-        .collect();
-    if made.is_empty() {
-        made.push("no fault".to_owned());
+    let made = each.map(|(fault, times)| format!("{fault} {}×", count(times)));
+    match nemesis.faults.is_empty() {
+        true => vec!["no fault".to_owned()],
+        false => made.collect(),
     }
-    made
 }
 
 /// By what a live run was judged, and what that leaves out.
@@ -89,32 +85,27 @@ pub(super) const fn judged(live: &LiveResult) -> &'static str {
     }
 }
 
-fn load(live: &LiveResult) -> [String; 4] {
-    [
+/// What was asked for and done: the load, the starts of users, and the driver's own delay.
+fn measured(live: &LiveResult) -> [(&'static str, Vec<String>); 3] {
+    let (starts, delay) = (live.starts, &live.scheduling_delay);
+    let (on_time, planned) = (count(starts.started - starts.late), count(starts.planned));
+    let load = vec![
         format!("{} calls/s offered", short(live.offered_per_second)),
         format!("{} achieved", short(live.achieved_per_second)),
         format!("{} requests", count(live.requests.sent)),
         format!("{} failed", count(live.requests.failed)),
-    ]
-}
-
-fn starts(live: &LiveResult) -> [String; 3] {
-    let starts = live.starts;
-    let (on_time, planned) = (count(starts.started - starts.late), count(starts.planned));
-    [
+    ];
+    let starts = vec![
         format!("{on_time} of {planned} on time"),
         format!("{} late", count(starts.late)),
         format!("{} dropped", count(starts.dropped)),
-    ]
-}
-
-fn driver(live: &LiveResult) -> [String; 3] {
-    let delay = &live.scheduling_delay;
-    [
+    ];
+    let driver = vec![
         format!("p50 {} late", milliseconds(delay.p50)),
         format!("p99 {}", milliseconds(delay.p99)),
         format!("max {}", milliseconds(delay.max)),
-    ]
+    ];
+    [("load", load), ("starts", starts), ("driver", driver)]
 }
 
 /// The offered and achieved rates, the driver's own delay, and the stages.
@@ -126,9 +117,8 @@ pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
     if let Some(nemesis) = &live.nemesis {
         lines.extend(listed("nemesis", &made(nemesis)));
     }
-    lines.extend(listed("load", &load(live)));
-    lines.extend(listed("starts", &starts(live)));
-    lines.extend(listed("driver", &driver(live)));
+    let measured = measured(live).into_iter();
+    lines.extend(measured.flat_map(|(name, words)| listed(name, &words)));
     for (name, metric) in &live.uncorrected {
         if metric.count > 0 {
             let words = [
@@ -160,9 +150,9 @@ fn unjudged(result: &RunResult) -> Vec<Line> {
 
 /// The table of stages.
 pub(super) fn stages(run: &FinishedRun) -> Vec<Line> {
-    let stages = match &run.result().live {
-        Some(live) if !live.stages.is_empty() => &live.stages,
-        Some(_) | None => return Vec::new(),
+    let live = run.result().live.as_ref();
+    let Some(stages) = live.map(|live| &live.stages).filter(|all| !all.is_empty()) else {
+        return Vec::new();
     };
     let heading = Line::new().with(Style::Strong, "STAGES").text(" (p99)");
     let columns = Line::new().cells(Style::Faint, HEADS, COLUMNS);
@@ -173,7 +163,7 @@ pub(super) fn stages(run: &FinishedRun) -> Vec<Line> {
             "highest that passed {}: × {}, {}, {} calls/s",
             if times > 1 { "twice" } else { "once" },
             figure(best.rate_scale),
-            plural(best.users, "user", "users"),
+            plural(best.users, "user"),
             short(best.achieved_per_second)
         ),
         None => "none passed".to_owned(),
@@ -183,11 +173,8 @@ pub(super) fn stages(run: &FinishedRun) -> Vec<Line> {
 
 /// The stage with the highest rate at which all runs passed, and their number.
 fn border(stages: &[StageResult]) -> Option<(&StageResult, usize)> {
-    let at = |rate: f64| {
-        stages
-            .iter()
-            .filter(move |one| one.rate_scale.total_cmp(&rate).is_eq())
-    };
+    let is_at = |rate: f64| move |one: &&StageResult| one.rate_scale.total_cmp(&rate).is_eq();
+    let at = |rate: f64| stages.iter().filter(is_at(rate));
     let passed =
         |stage: &&StageResult| at(stage.rate_scale).all(|one| one.verdict == Verdict::Pass);
     let best = stages.iter().filter(passed);
@@ -207,12 +194,11 @@ fn row(stage: &StageResult) -> Line {
     ];
     let line = Line::new().cells(Style::Plain, cells, COLUMNS);
     let (style, word) = match stage.verdict {
-        Verdict::Pass => (Style::Good, "✓"),
-        Verdict::Safety => (Style::Bad, "✗ safety"),
-        Verdict::Liveness => (Style::Bad, "✗ liveness"),
-        Verdict::Unjudged => (Style::Bad, "✗ unjudged"),
-        Verdict::Threshold => (Style::Bad, "✗ threshold"),
-        Verdict::Interrupted => (Style::Warn, "– interrupted"),
+        Verdict::Pass => (Style::Good, "✓".to_owned()),
+        Verdict::Interrupted => (Style::Warn, "– interrupted".to_owned()),
+        Verdict::Safety | Verdict::Liveness | Verdict::Unjudged | Verdict::Threshold => {
+            (Style::Bad, format!("✗ {}", stage.verdict.name()))
+        }
     };
-    line.pad(68).with(style, word)
+    line.pad(68).with(style, &word)
 }

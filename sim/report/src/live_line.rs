@@ -2,19 +2,18 @@
 
 use std::time::Duration;
 
-use super::line::{Line, Paint, Style};
+use super::line::{Line, Paint, page};
 use super::numbers::{count, instant, milliseconds, plural, short};
 use sim_model::outcome::{ProgressNow, SearchProgress};
 
 /// One line: the scenario, its progress, and its speed. `wall` is the elapsed real time.
 #[must_use]
 pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> String {
-    let far = if seeds == 1 {
-        instant(now.virtual_time)
-    } else {
-        format!("{} of {} seeds", count(now.seeds_done), count(seeds))
+    let far = match seeds {
+        1 => instant(now.virtual_time),
+        _ => format!("{} of {} seeds", count(now.seeds_done), count(seeds)),
     };
-    let mut words = format!(" · {far} · {}", plural(now.users, "user", "users"));
+    let mut words = format!(" · {far} · {}", plural(now.users, "user"));
     let seconds = wall.as_secs_f64();
     if let Some(live) = &now.live {
         words.push_str(&format!(
@@ -27,20 +26,16 @@ pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> S
     } else if seconds > 0.0 && now.steps > 0 {
         words.push_str(&format!(" · {} steps/s", short(now.steps as f64 / seconds)));
     }
-    let mut out = String::new();
-    let name = super::line::fit(name, 30);
-    Line::new()
-        .with(Style::Strong, &name)
-        .text(&words)
-        .render(Paint::Plain, &mut out);
-    out.truncate(out.trim_end().len());
-    out
+    let words = format!("{}{words}", super::line::fit(name, 30));
+    page([vec![Line::plain(&words)]], Paint::Plain)
+        .trim_end()
+        .to_owned()
 }
 
 /// One line: the world that is searched, the depth, and the number of known states.
 #[must_use]
 pub fn exhausting(now: &SearchProgress) -> String {
-    let states = plural(now.states, "state", "states");
+    let states = plural(now.states, "state");
     format!("exhaust · {} · depth {} · {states}", now.world, now.depth)
 }
 

@@ -109,9 +109,19 @@ pub(super) fn figure(value: f64) -> String {
     }
 }
 
-/// `1 user`, `2 users`.
-pub(super) fn plural(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(n), if n == 1 { one } else { many })
+/// `1 user`, `2 users`, `3 entries`.
+pub(super) fn plural(n: u64, one: &str) -> String {
+    let shown = count(n);
+    match one.strip_suffix('y') {
+        _ if n == 1 => format!("{shown} {one}"),
+        Some(stem) => format!("{shown} {stem}ies"),
+        None => format!("{shown} {one}s"),
+    }
+}
+
+/// A value between these words; nothing without one.
+pub(super) fn told<T: Display>(before: &str, value: Option<T>, after: &str) -> String {
+    value.map_or_else(String::new, |value| format!("{before}{value}{after}"))
 }
 
 #[cfg(test)]
@@ -121,23 +131,8 @@ mod tests {
     #[test]
     fn durations_have_three_figures_and_never_round_into_the_wrong_unit() {
         let shown: Vec<String> = [
-            0.0,
-            0.48,
-            0.9996,
-            1.04,
-            9.96,
-            58.0,
-            310.4,
-            999.6,
-            1_200.0,
-            9_996.0,
-            33_400.0,
-            99_960.0,
-            211_000.0,
-            599_600.0,
-            750_000.0,
-            8_280_000.0,
-            363_000_000.0,
+            0.0, 0.48, 0.9996, 1.04, 9.96, 58.0, 310.4, 999.6, 1.2e3, 9.996e3, 33.4e3, 99.96e3,
+            211e3, 599.6e3, 750e3, 8.28e6, 363e6,
         ]
         .into_iter()
         .map(milliseconds)
@@ -161,16 +156,8 @@ mod tests {
 
     #[test]
     fn instants_are_short() {
-        let shown = [
-            0,
-            10_000_000,
-            33_412_000,
-            125_000_000,
-            5_400_000_000,
-            9_000_000_000,
-            200_000_000_000,
-        ]
-        .map(|us| instant(Span(us)));
+        let seconds = [0.0, 10.0, 33.412, 125.0, 5_400.0, 9_000.0, 2e5];
+        let shown = seconds.map(|seconds| instant(span(seconds * 1e3)));
         assert_eq!(
             shown,
             ["0s", "10s", "33.4s", "2m05s", "90m00s", "2h30m", "2d07h"]
@@ -188,7 +175,7 @@ mod tests {
             ["1.4×", "668×", "12.3k×"]
         );
         assert_eq!(
-            [plural(1, "user", "users"), plural(2, "user", "users")],
+            [plural(1, "user"), plural(2, "user")],
             ["1 user", "2 users"]
         );
     }

@@ -19,36 +19,29 @@ const BESIDE: usize = 14;
 pub fn replayed(file: &str, found: &Replayed, view: &View<'_>) -> String {
     let mut blocks = Vec::new();
     if view.detail != Detail::Quiet {
-        let mut first = vec![head(file, view)];
-        first.extend(span(found));
+        let title = Line::new().with(Style::Strong, "replay");
+        let mut first = vec![title.text(&format!(" · {file} · sim {}", view.version))];
+        let length = (found.ended_unix_us - found.began_unix_us) as f64 / 1_000.0;
+        let (began, ended) = (wall(found.began_unix_us), wall(found.ended_unix_us));
+        for (label, text) in [
+            ("realm", found.realm.clone()),
+            (
+                "positions",
+                format!("{} to {}", count(found.first), count(found.last)),
+            ),
+            (
+                "time",
+                format!("{began} to {ended}, {}", milliseconds(length)),
+            ),
+        ] {
+            first.extend(flow(label, &[text], "", BESIDE));
+        }
         let mut second = entries(found);
         second.extend(restarts(&found.restarts));
         blocks.extend([first, second, checked(found), failures(found)]);
     }
     blocks.push(vec![verdict(found)]);
     page(blocks, view.paint)
-}
-
-fn head(file: &str, view: &View<'_>) -> Line {
-    Line::new()
-        .with(Style::Strong, "replay")
-        .text(&format!(" · {file} · sim {}", view.version))
-}
-
-fn span(found: &Replayed) -> Vec<Line> {
-    let length = (found.ended_unix_us - found.began_unix_us) as f64 / 1_000.0;
-    let (began, ended) = (wall(found.began_unix_us), wall(found.ended_unix_us));
-    let (first, last) = (count(found.first), count(found.last));
-    let length = milliseconds(length);
-    let lines = [
-        ("realm", found.realm.clone()),
-        ("positions", format!("{first} to {last}")),
-        ("time", format!("{began} to {ended}, {length}")),
-    ];
-    let lines = lines.iter();
-    lines
-        .flat_map(|(label, text)| flow(label, std::slice::from_ref(text), "", BESIDE))
-        .collect()
 }
 
 /// An instant of the wall clock, in UTC.
@@ -67,23 +60,20 @@ fn entries(found: &Replayed) -> Vec<Line> {
         lines.extend(flow("refused", &refused, " · ", BESIDE));
     }
     let at_end = [
-        plural(found.participants, "participant", "participants"),
-        plural(found.rooms, "room", "rooms"),
+        plural(found.participants, "participant"),
+        plural(found.rooms, "room"),
     ];
     lines.extend(flow("at the end", &at_end, " · ", BESIDE));
     lines
 }
 
 fn restarts(restarts: &[JournalRestart]) -> Vec<Line> {
-    let mut items: Vec<String> = restarts
-        .iter()
-        .take(RESTARTS)
-        .map(|restart| {
-            let down = milliseconds(restart.down_us as f64 / 1_000.0);
-            let (position, at) = (count(restart.position), wall(restart.unix_us));
-            format!("position {position} at {at}, {down} after the entry before")
-        })
-        .collect();
+    let item = |restart: &JournalRestart| {
+        let down = milliseconds(restart.down_us as f64 / 1_000.0);
+        let (position, at) = (count(restart.position), wall(restart.unix_us));
+        format!("position {position} at {at}, {down} after the entry before")
+    };
+    let mut items: Vec<String> = restarts.iter().take(RESTARTS).map(item).collect();
     if restarts.len() > RESTARTS {
         items.push(format!("and {} more", restarts.len() - RESTARTS));
     }
@@ -95,17 +85,13 @@ fn checked(found: &Replayed) -> Vec<Line> {
         Some(why) => paragraph("not judged", why, BESIDE),
         None => property_table(&found.properties),
     };
-    let positions = plural(found.validated, "position", "positions");
-    let digests = plural(found.digests, "snapshot", "snapshots");
-    lines.extend(flow(
-        "also checked",
-        &[
-            format!("the invariants of the state at {positions}"),
-            format!("the digests of {digests}"),
-        ],
-        " · ",
-        BESIDE,
-    ));
+    let positions = plural(found.validated, "position");
+    let digests = plural(found.digests, "snapshot");
+    let also = [
+        format!("the invariants of the state at {positions}"),
+        format!("the digests of {digests}"),
+    ];
+    lines.extend(flow("also checked", &also, " · ", BESIDE));
     for warning in &found.warnings {
         lines.extend(paragraph("note", warning, BESIDE));
     }
@@ -113,34 +99,34 @@ fn checked(found: &Replayed) -> Vec<Line> {
 }
 
 fn failures(found: &Replayed) -> Vec<Line> {
+    let wrong = |words: &str| Line::new().with(Style::Bad, "✗ ").text(words);
     let mut lines = Vec::new();
     if let Some(found) = &found.violation {
         let (position, violation) = (count(found.position), &found.violation);
         let at = milliseconds(violation.at.0 as f64 / 1_000.0);
-        lines.push(Line::new().with(Style::Bad, "✗ ").text(&format!(
-            "{} at position {position}, {at} after the first entry",
-            violation.property
-        )));
+        let property = &violation.property;
+        let words = format!("{property} at position {position}, {at} after the first entry");
+        lines.push(wrong(&words));
         lines.extend(paragraph("", &violation.detail, 2));
     }
     if let Some(broken) = &found.broken {
         let position = count(broken.position);
-        lines.push(Line::new().with(Style::Bad, "✗ ").text(&format!(
-            "an invariant of the state is broken at position {position}"
-        )));
+        let words = format!("an invariant of the state is broken at position {position}");
+        lines.push(wrong(&words));
         lines.extend(paragraph("", &broken.why, 2));
     }
     for position in &found.other_digests {
-        lines.push(Line::new().with(Style::Bad, "✗ ").text(&format!(
-            "the state at position {} is not the one of the server's snapshot",
-            count(*position)
-        )));
+        let (before, after) = (
+            "the state at position",
+            "is not the one of the server's snapshot",
+        );
+        lines.push(wrong(&format!("{before} {} {after}", count(*position))));
     }
     lines
 }
 
 fn verdict(found: &Replayed) -> Line {
-    let entries = plural(found.entries.values().sum(), "entry", "entries");
+    let entries = plural(found.entries.values().sum(), "entry");
     let (style, word, words) = match found.exit_code {
         0 => (Style::Good, "PASS", "every decision is the protocol's"),
         1 => (Style::Bad, "FAIL", "the journal shows a bug of the server"),

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::checked::{held_by, waits};
 use super::line::{INDENT, Line, fit, flow, listed, paragraph};
-use super::numbers::{count, counted, plural};
+use super::numbers::{count, counted, milliseconds, plural, told};
 use super::{Detail, FinishedRun};
-use sim_model::outcome::{Point, RunResult, Stuck};
+use sim_model::outcome::{DisconnectedHolder, Point, RunResult, Stuck};
 
 /// The most stuck users that are listed, and the most with `--verbose`.
 const STUCK: usize = 5;
@@ -67,7 +66,7 @@ fn let_off(result: &RunResult) -> Vec<String> {
         (let_off.cut_short, "were cut short by the heal"),
     ];
     let some = all.into_iter().filter(|(n, _)| *n > 0);
-    some.map(|(n, what)| format!("{} {what}", plural(n, "user", "users")))
+    some.map(|(n, what)| format!("{} {what}", plural(n, "user")))
         .collect()
 }
 
@@ -77,7 +76,7 @@ pub(super) fn left_out_words(result: &RunResult) -> String {
     format!(
         "{} of {} never got in ({})",
         count(left_out.users),
-        plural(result.users, "user", "users"),
+        plural(result.users, "user"),
         counted(&left_out.why).join(", ")
     )
 }
@@ -139,7 +138,7 @@ pub(super) fn stuck(result: &RunResult, detail: Detail) -> Vec<Line> {
         Detail::Verbose => STUCK_VERBOSE,
         Detail::Quiet | Detail::Normal => STUCK,
     };
-    let mut lines = paragraph("stuck", &plural(all, "user", "users"), INDENT);
+    let mut lines = paragraph("stuck", &plural(all, "user"), INDENT);
     for stuck in result.stuck.iter().take(shown) {
         lines.push(Line::new().pad(INDENT).text(&stuck_words(stuck, result)));
         let holder = held_by(stuck).map(|words| fit(&words, 68));
@@ -147,22 +146,15 @@ pub(super) fn stuck(result: &RunResult, detail: Detail) -> Vec<Line> {
     }
     let left = all - result.stuck.len().min(shown) as u64;
     if left > 0 {
-        lines.push(
-            Line::new()
-                .pad(INDENT)
-                .text(&format!("… and {} more", count(left))),
-        );
+        let more = format!("… and {} more", count(left));
+        lines.push(Line::new().pad(INDENT).text(&more));
     }
     lines
 }
 
 /// `user_7 (penpal#12) waits for a partner in the queue since 12.0s (seed 3)`
 fn stuck_words(stuck: &Stuck, result: &RunResult) -> String {
-    let seed = if result.seeds > 1 {
-        format!(" (seed {})", stuck.seed)
-    } else {
-        String::new()
-    };
+    let seed = told(" (seed ", (result.seeds > 1).then_some(stuck.seed), ")");
     let end = format!(" {}{seed}", waits(stuck));
     let room = 70_usize.saturating_sub(end.chars().count()).max(10);
     let whole = stuck.who.to_string();
@@ -171,4 +163,18 @@ fn stuck_words(stuck: &Stuck, result: &RunResult) -> String {
         Some(_) | None => whole,
     };
     fit(&format!("{}{end}", fit(&who, room)), 70)
+}
+
+/// `held by user_2 (vanisher#0), gone since 880ms: see reconnect_grace`
+pub(super) fn held_by(stuck: &Stuck) -> Option<String> {
+    let DisconnectedHolder { who, since_ms } = stuck.holder.as_ref()?;
+    let since = milliseconds(*since_ms as f64);
+    let words = format!("held by {who}, gone since {since}: see reconnect_grace");
+    Some(words)
+}
+
+/// `waits for a partner in the queue since 12.0s`
+pub(super) fn waits(stuck: &Stuck) -> String {
+    let since = milliseconds(stuck.since_ms as f64);
+    format!("waits for {} since {since}", stuck.waiting_for)
 }

@@ -207,7 +207,7 @@ fn apart(ratio: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use crate::tests::samples;
 
     fn side(p50: f64, p99: f64) -> ServerRun {
         let mut result = samples::passed().summary.result;

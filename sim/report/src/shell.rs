@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style};
+use super::numbers::told;
 use sim_model::outcome::{Mix, RunResult, Trial};
 use sim_model::recipe::Recipe;
 
@@ -28,22 +29,14 @@ fn program() -> &'static str {
 /// The command that repeats a scenario with these seeds and this recipe.
 #[must_use]
 pub fn repeat_command(file: &str, seed: u64, seeds: u64, recipe: &Recipe) -> String {
-    let many = if seeds > 1 {
-        format!(" --seeds {seeds}")
-    } else {
-        String::new()
-    };
+    let many = told(" --seeds ", (seeds > 1).then_some(seeds), "");
     let recipe = by_recipe(recipe);
     run_command(file) + &format!(" --seed {seed}{many}{recipe}")
 }
 
 /// The option for a recipe; empty for the plain run.
 fn by_recipe(recipe: &Recipe) -> String {
-    if recipe.is_plain() {
-        String::new()
-    } else {
-        format!(" --recipe {recipe}")
-    }
+    told(" --recipe ", (!recipe.is_plain()).then_some(recipe), "")
 }
 
 /// The command that runs a scenario with its own seed.
@@ -55,16 +48,10 @@ pub fn run_command(file: &str) -> String {
 /// The command that tries one seed again: with its own drawn configuration, or with that of `draw`.
 #[must_use]
 pub(super) fn explore_command(file: &str, trial: &Trial, mix: Mix) -> String {
-    let draw = if trial.draw == trial.seed {
-        String::new()
-    } else {
-        format!(" --draw {}", trial.draw)
-    };
-    let schedule = match mix {
-        Mix::Plain => " --schedule plain",
-        Mix::Race => " --schedule race",
-        Mix::Mixed => "",
-    };
+    let draw = (trial.draw != trial.seed).then_some(trial.draw);
+    let draw = told(" --draw ", draw, "");
+    let mix = (mix != Mix::Mixed).then_some(mix.name());
+    let schedule = told(" --schedule ", mix, "");
     let (file, seed) = (quote(file), trial.seed);
     let recipe = by_recipe(&trial.recipe);
     let program = program();
@@ -212,11 +199,8 @@ mod tests {
             format!("{}.yaml", "ab cd".repeat(60)),
             "long".repeat(80),
         ] {
-            let lines = command_lines(
-                "repeat",
-                &repeat_command(&name, 1337, 1, &Recipe::default()),
-                10,
-            );
+            let command = repeat_command(&name, 1337, 1, &Recipe::default());
+            let lines = command_lines("repeat", &command, 10);
             let words = as_shell(&lines);
             let expected: Vec<&str> = FROM_SOURCE
                 .split(' ')
@@ -229,11 +213,8 @@ mod tests {
 
     #[test]
     fn a_short_command_is_one_line() {
-        let lines = command_lines(
-            "repeat",
-            &repeat_command("scenarios/burst.yaml", 7, 20, &Recipe::default()),
-            10,
-        );
+        let command = repeat_command("scenarios/burst.yaml", 7, 20, &Recipe::default());
+        let lines = command_lines("repeat", &command, 10);
         let mut text = String::new();
         lines[0].render(Paint::Plain, &mut text);
         assert_eq!(lines.len(), 1);

@@ -11,7 +11,7 @@ use super::shell::{command_lines, run_command};
 use super::{FinishedRun, Rerun, View};
 use sim_model::outcome::{Shrunk, ShrunkResult, Size};
 use sim_model::plan::{
-    Delivery, Grant, Net, Plan, ScriptUser, Step, Text, Verb, Workload, user_name,
+    Delivery, Fault, Grant, Net, Plan, ScriptUser, Step, Text, Verb, Workload, user_name,
 };
 
 /// The most steps that are shown; the file has all.
@@ -46,12 +46,7 @@ impl ShrunkRun {
 }
 
 /// One row: time, user, action, and a note.
-struct Row {
-    at: Span,
-    who: String,
-    what: String,
-    note: String,
-}
+type Row = (Span, String, String, String);
 
 /// The section of a page; empty if nothing was shrunk.
 pub(super) fn section(run: &FinishedRun) -> Vec<Line> {
@@ -71,39 +66,30 @@ pub(super) fn lines(run: &ShrunkRun) -> Vec<Line> {
     ];
     let rows = rows(shrunk);
     let width = |of: &dyn Fn(&Row) -> usize| rows.iter().take(MOST).map(of).max().unwrap_or(0);
-    let (time, who) = (
-        width(&|row| row.at.to_string().width()),
-        width(&|row| row.who.width()),
-    );
+    let time = width(&|(at, ..)| at.to_string().width());
+    let who = width(&|(_, who, ..)| who.width());
     let first = 3 + 2 + time + 2 + who.min(12) + 2;
     // Rows without a note may be as wide as the page.
-    let noted = |row: &Row| {
-        if row.note.is_empty() {
-            0
-        } else {
-            row.what.width()
-        }
-    };
-    let what = width(&noted).min(PAGE.saturating_sub(first + 24));
-    for (number, row) in (1..).zip(rows.iter().take(MOST)) {
-        let at = row.at.to_string();
+    let noted = width(&|(_, _, what, note)| if note.is_empty() { 0 } else { what.width() });
+    let noted = noted.min(PAGE.saturating_sub(first + 24));
+    for (number, (at, who, what, note)) in (1..).zip(rows.iter().take(MOST)) {
+        let at = at.to_string();
         let line = Line::new()
             .text(&format!("{number:>3}  "))
             .with(Style::Faint, &format!("{at:>time$}"))
             .text("  ")
-            .text(&fit(&row.who, 12))
+            .text(&fit(who, 12))
             .pad(first);
-        let line = if row.note.is_empty() {
-            line.text(&fit(&row.what, PAGE - first))
+        lines.push(if note.is_empty() {
+            line.text(&fit(what, PAGE - first))
         } else {
-            let line = line.text(&fit(&row.what, what)).pad(first + what + 2);
+            let line = line.text(&fit(what, noted)).pad(first + noted + 2);
             let left = PAGE.saturating_sub(line.width());
-            line.with(Style::Faint, &fit(&format!("# {}", row.note), left))
-        };
-        lines.push(line);
+            line.with(Style::Faint, &fit(&format!("# {note}"), left))
+        });
     }
     if rows.len() > MOST {
-        let more = plural((rows.len() - MOST) as u64, "more step", "more steps");
+        let more = plural((rows.len() - MOST) as u64, "more step");
         lines.push(Line::plain(&format!("     … {more} in the file")));
     }
     lines.push(again(run));
@@ -123,9 +109,9 @@ fn again(run: &ShrunkRun) -> Line {
 fn size(size: Size) -> String {
     format!(
         "{}, {}, {}",
-        plural(size.users, "agent", "agents"),
-        plural(size.steps, "step", "steps"),
-        plural(size.faults, "fault", "faults")
+        plural(size.users, "agent"),
+        plural(size.steps, "step"),
+        plural(size.faults, "fault")
     )
 }
 
@@ -135,29 +121,18 @@ fn rows(shrunk: &Shrunk) -> Vec<Row> {
     let Workload::Steps { users, steps } = &plan.workload else {
         return Vec::new();
     };
-    let mut rows: Vec<Row> = plan
-        .faults
-        .iter()
-        .map(|fault| Row {
-            at: fault.at,
-            who: "-".to_owned(),
-            what: fault.words(users),
-            note: String::new(),
-        })
-        .collect();
+    let fault = |fault: &Fault| (fault.at, "-".to_owned(), fault.words(users), String::new());
+    let mut rows: Vec<Row> = plan.faults.iter().map(fault).collect();
     for (index, step) in steps.iter().enumerate() {
         let mut what = step_words(&step.what);
         for word in net_words(&step.net, users) {
             what.push_str(&format!(" · {word}"));
         }
-        rows.push(Row {
-            at: step.at,
-            who: user_name(users, step.user).to_owned(),
-            what,
-            note: shrunk.notes.steps.get(index).cloned().unwrap_or_default(),
-        });
+        let note = shrunk.notes.steps.get(index).cloned().unwrap_or_default();
+        let who = user_name(users, step.user).to_owned();
+        rows.push((step.at, who, what, note));
     }
-    rows.sort_by_key(|row| row.at);
+    rows.sort_by_key(|(at, ..)| *at);
     rows
 }
 
@@ -178,11 +153,11 @@ fn verb_words(verb: &Verb) -> String {
         Verb::EnterQueue { interests, .. } if !interests.is_empty() => with(&interests.join(", ")),
         Verb::Login { room, .. } => with(room),
         Verb::Send(Text::Words(words)) | Verb::Append(Text::Words(words)) => {
-            format!("{name} {words:?}")
+            with(&format!("{words:?}"))
         }
         Verb::Send(Text::Length(length) | Text::Letters(_, length))
         | Verb::Append(Text::Length(length) | Text::Letters(_, length)) => {
-            with(&plural(length.max(), "character", "characters"))
+            with(&plural(length.max(), "character"))
         }
         Verb::Check { wait, .. } if *wait > Span::ZERO => format!("{name}, waits {wait}"),
         Verb::TalkingStick(Grant::Latest)

@@ -8,9 +8,11 @@ use std::io::{self, Write};
 
 use chat_types::Time;
 
+use crate::numbers::told;
 use line::TraceLine;
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::protocol::{Agent, Room, User};
+use sim_model::user_name::is_numbered;
 
 pub use excerpt::{ObservedLine, excerpt};
 
@@ -81,12 +83,11 @@ impl<W: Write> TraceWriter<W> {
             true => "none at all".to_owned(),
             false => format!("the last was {last}"),
         };
-        let guess = self.same_number.as_ref();
-        let guess = guess.map_or_else(String::new, |guess| format!("; did you mean `{guess}`?"));
+        let guess = told("; did you mean `", self.same_number.as_ref(), "`?");
         (!self.is_found).then(|| format!("the run had no {subject}: {last}{guess}"))
     }
 
-    fn keeps(&self, record: &Record<'_>, line: &TraceLine<'_>) -> bool {
+    fn keeps(&self, record: &Record<'_>, line: &TraceLine) -> bool {
         match &self.follow {
             None => true,
             Some(Follow::User(user)) => record.user == Some(*user),
@@ -108,12 +109,8 @@ impl<W: Write> TraceWriter<W> {
             }
         }
         let (user, room) = &mut self.last;
-        if let Some(known) = record
-            .user
-            .filter(|user| sim_model::user_name::is_numbered(*user))
-        {
-            *user = (*user).max(known);
-        }
+        let known = record.user.filter(|user| is_numbered(*user));
+        *user = (*user).max(known.unwrap_or_default());
         if let ClientEvent::Received { event, .. } = record.what
             && let Some((known, _)) = event.place()
         {
@@ -121,7 +118,7 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    fn write(&mut self, line: &TraceLine<'_>) {
+    fn write(&mut self, line: &TraceLine) {
         if self.failed.is_some() {
             return;
         }

@@ -69,10 +69,8 @@ fn choose(series: &Series, result: &RunResult, charts: &Charts) -> Vec<u32> {
     let stuck = result.stuck.iter().filter(|stuck| of_seed(stuck.seed));
     let waits = charts.queue.worst.iter().take(LANES / 4);
     let waits = waits.filter(|wait| of_seed(wait.seed));
-    let slowest = series
-        .slowest
-        .values()
-        .flat_map(|all| all.iter().take(LANES / 16));
+    let slowest = series.slowest.values();
+    let slowest = slowest.flat_map(|all| all.iter().take(LANES / 16));
     let named = stuck
         .map(|stuck| stuck.who.name.as_str())
         .chain(slowest.map(|slow| slow.user.name.as_str()))
@@ -98,15 +96,12 @@ fn packed(mut users: Vec<u32>, all: Vec<Event>, mut bands: Vec<Band>) -> UserLan
             lane.push(event);
         }
     }
-    let mut room = EVENTS;
-    let kept = by_lane
-        .iter()
-        .take_while(|events| {
-            let fits = events.len().min(EACH) <= room;
-            room -= events.len().min(EACH).min(room);
-            fits
-        })
-        .count();
+    let mut taken = 0;
+    let fits = |events: &&Vec<Event>| {
+        taken += events.len().min(EACH);
+        taken <= EVENTS
+    };
+    let kept = by_lane.iter().take_while(fits).count();
     let server = users.len();
     users.truncate(kept);
     bands.retain(|band| band.lane < kept || band.lane == server);
@@ -123,11 +118,8 @@ fn packed(mut users: Vec<u32>, all: Vec<Event>, mut bands: Vec<Band>) -> UserLan
         ..UserLanes::default()
     };
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
-    for event in by_lane
-        .into_iter()
-        .take(kept)
-        .flat_map(|lane| lane.into_iter().take(EACH))
-    {
+    let by_lane = by_lane.into_iter().take(kept);
+    for event in by_lane.flat_map(|lane| lane.into_iter().take(EACH)) {
         let next = known.len();
         let label = *known.entry(event.label.clone()).or_insert(next);
         if label == next {

@@ -18,12 +18,7 @@ use sim_model::outcome::{INTERRUPTED, RunResult, Verdict};
 pub(super) fn passed(run: &FinishedRun) -> Vec<Line> {
     let result = run.result();
     let mut lines = paragraph("checked", &sentences(run).join(" "), INDENT);
-    let (style, word) = badge(result.exit_code);
-    lines.push(Line::new().with(style, word).text(&format!(
-        " · {} · exit {}",
-        speed(result),
-        result.exit_code
-    )));
+    lines.push(verdict(result.exit_code, &speed(result)));
     let next = match (&result.live, &result.repro) {
         (Some(live), Some(repro)) if live.stages.is_empty() && live.nemesis.is_none() => {
             format!("{} --stages", repro.command)
@@ -32,17 +27,17 @@ pub(super) fn passed(run: &FinishedRun) -> Vec<Line> {
         (None, _) => further_command(&run.file, result),
     };
     lines.extend(command_lines("next:", &next, 6));
-    lines.extend(hash(result));
+    lines.push(hash(&result.trace_hash));
     lines
 }
 
 /// `33.4s in 50ms (668×) · 61,204 steps, 1.2M/s`
 pub(super) fn speed(result: &RunResult) -> String {
     if let Some(live) = &result.live {
-        let requests = plural(live.requests.answered, "answer", "answers");
+        let requests = plural(live.requests.answered, "answer");
         return format!("{} · {requests}", pace(result));
     }
-    let steps = plural(result.steps, "step", "steps");
+    let steps = plural(result.steps, "step");
     if result.wall_ms <= 0.0 {
         return format!("{} · {steps}", pace(result));
     }
@@ -60,10 +55,9 @@ fn pace(result: &RunResult) -> String {
     format!("{took} in {} ({ratio})", milliseconds(result.wall_ms))
 }
 
-/// The hash, which is the same in every run with this seed; a live server has none.
-fn hash(result: &RunResult) -> Option<Line> {
-    let line = Line::plain("trace hash ").with(Style::Faint, &result.trace_hash);
-    result.live.is_none().then_some(line)
+/// The hash, which is the same in every run with this seed.
+pub(super) fn hash(hash: &str) -> Line {
+    Line::plain("trace hash ").with(Style::Faint, hash)
 }
 
 /// Further failures, what held, the command that repeats the run, and the verdict.
@@ -90,13 +84,11 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     // The path of the report.
     let look = run.look.iter();
     lines.extend(look.flat_map(|path| command_lines("look", path, INDENT)));
-    let verdict = verdict_word(result.verdict);
-    lines.push(
-        Line::new()
-            .with(Style::Bad, "FAIL")
-            .text(&format!(" {verdict} · exit {}", result.exit_code)),
-    );
-    lines.extend(hash(result));
+    let end = format!(" {} · exit {}", result.verdict.name(), result.exit_code);
+    lines.push(Line::new().with(Style::Bad, "FAIL").text(&end));
+    if result.live.is_none() {
+        lines.push(hash(&result.trace_hash));
+    }
     lines
 }
 
@@ -109,38 +101,24 @@ pub(super) const fn badge(exit_code: u8) -> (Style, &'static str) {
     }
 }
 
-pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Safety => "safety",
-        Verdict::Liveness => "liveness",
-        Verdict::Unjudged => "unjudged",
-        Verdict::Threshold => "threshold",
-        Verdict::Interrupted => "interrupted",
-    }
+/// `PASS · 2 scenarios: 2 passed · exit 0`
+pub(super) fn verdict(exit_code: u8, words: &str) -> Line {
+    let (style, word) = badge(exit_code);
+    let rest = format!(" · {words} · exit {exit_code}");
+    Line::new().with(style, word).text(&rest)
 }
 
 /// The one line of a quiet run, which includes the scenario's name.
 pub(super) fn quiet_line(run: &FinishedRun) -> Line {
     let result = run.result();
-    let missing = missing(result);
     let (style, verdict) = badge(result.exit_code);
+    let end = format!("exit {}{}", result.exit_code, missing(result));
     let (what, rest) = if matches!(result.verdict, Verdict::Pass | Verdict::Interrupted) {
-        let rest = format!(
-            " · {} · {} · exit {}{missing}",
-            seeds(result),
-            pace(result),
-            result.exit_code
-        );
+        let rest = format!(" · {} · {} · {end}", seeds(result), pace(result));
         (String::new(), rest)
     } else {
         let what = format!("{} · ", fit(&what_failed(run), 30));
-        let rest = format!(
-            " · {} · exit {}{missing}",
-            failing_seed(run),
-            result.exit_code
-        );
-        (what, rest)
+        (what, format!(" · {} · {end}", failing_seed(run)))
     };
     let taken = verdict.width() + 1 + what.width() + rest.width();
     Line::new()
@@ -158,14 +136,13 @@ const NOTABLE: f64 = 0.01;
 pub(super) fn missing(result: &RunResult) -> String {
     let share = |n: u64, of: u64| n as f64 / of.max(1) as f64;
     let mut words = String::new();
-    let left_out = share(result.left_out.users, result.users);
-    if left_out > NOTABLE {
-        let (few, all) = (count(result.left_out.users), count(result.users));
-        words.push_str(&format!(" · {few}/{all} left out"));
-    }
-    if result.verdict != Verdict::Liveness && share(result.rest.stuck, result.users) > NOTABLE {
-        let (few, all) = (count(result.rest.stuck), count(result.users));
-        words.push_str(&format!(" · {few}/{all} stuck"));
+    let is_told = result.verdict == Verdict::Liveness;
+    let stuck = if is_told { 0 } else { result.rest.stuck };
+    for (few, what) in [(result.left_out.users, "left out"), (stuck, "stuck")] {
+        if share(few, result.users) > NOTABLE {
+            let (few, all) = (count(few), count(result.users));
+            words.push_str(&format!(" · {few}/{all} {what}"));
+        }
     }
     for (n, what) in [
         (result.refusals.values().sum(), "refused"),
@@ -188,28 +165,21 @@ pub fn verdict_line(run: &FinishedRun, view: &View<'_>) -> String {
 /// After several scenarios: how many passed, and the exit code.
 #[must_use]
 pub fn closing(runs: &[&RunResult], exit_code: u8, view: &View<'_>) -> String {
-    let mut failures: BTreeMap<u8, (u64, &str)> = BTreeMap::new();
-    let mut passes = 0;
+    let mut counts: BTreeMap<u8, (u64, Verdict)> = BTreeMap::new();
     for result in runs {
-        if result.verdict == Verdict::Pass {
-            passes += 1;
-        } else {
-            let word = verdict_word(result.verdict);
-            failures.entry(result.exit_code).or_insert((0, word)).0 += 1;
-        }
+        let first = (0, result.verdict);
+        counts.entry(result.exit_code).or_insert(first).0 += 1;
     }
-    let total = plural(runs.len() as u64, "scenario", "scenarios");
+    let passes = counts.remove(&0).map_or(0, |(n, _)| n);
+    let total = plural(runs.len() as u64, "scenario");
     let mut words = format!("{total}: {} passed", count(passes));
-    for (n, word) in failures.values() {
-        let failed = match *word {
-            "interrupted" => "interrupted".to_owned(),
-            word => format!("failed ({word})"),
+    for (n, verdict) in counts.values() {
+        let failed = if *verdict == Verdict::Interrupted {
+            "interrupted".to_owned()
+        } else {
+            format!("failed ({})", verdict.name())
         };
         words.push_str(&format!(", {} {failed}", count(*n)));
     }
-    let (style, verdict) = badge(exit_code);
-    let line = Line::new()
-        .with(style, verdict)
-        .text(&format!(" · {words} · exit {exit_code}"));
-    page([vec![line]], view.paint)
+    page([vec![verdict(exit_code, &words)]], view.paint)
 }

@@ -12,7 +12,7 @@ use super::tables::DrawnTime;
 use super::text::Text;
 use sim_model::draw::Ratio;
 use sim_model::plan::{self, USUAL_CLIENT, usual_capacity, usual_network};
-use sim_model::recipe::{EXAMPLE, Recipe, RecipeError};
+use sim_model::recipe::{EXAMPLE, Recipe};
 
 form! {
     /// The times of the server's work, so that load causes latency.
@@ -118,8 +118,7 @@ impl Form for Recipe {
 
     fn read(node: &Node, _: &mut Context) -> Read<Self> {
         let recipe = text(node, Self::WHAT)?.parse();
-        recipe
-            .map_err(|problem: RecipeError| Problem::new(node.place, problem.to_string(), EXAMPLE))
+        recipe.map_err(|problem| Problem::new(node.place, problem, EXAMPLE))
     }
 
     fn write(recipe: &Self, _: &Context) -> Option<Text> {

@@ -5,27 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::live::{ServerLimit, check_authorities, config};
+use super::refuse;
 use sim_live::{Options, Protocol, RateScale, Target, Token};
-
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  sim calibrate --target http://127.0.0.1:8894
-  sim calibrate --target http://127.0.0.1:8894 --protocol http --out here.yaml
-  sim calibrate scenarios/brief.yaml --target http://127.0.0.1:8894 \\
-      --limit rate_limit=none --scales 1,2,4,8 --report sides.html
-
-Measures the server and prints its times as `capacity` and `network`, which a
-scenario takes as they are. With FILE, the scenario then runs live and virtually
-with these times, with one seed and at each load. The quantiles of both stand
-side by side; their differences do not fail the command.
-
-Use a server of its own, without limits on rates, as with `talking-stick
---limit rate_limit=none`, and give its limits to --limit, too. All users are
-unregistered at the end.
-
-Exit codes: 0 it was measured, 1 a run violated a safety property, 3 a liveness
-property, 2 the command line or the scenario is wrong, 4 no server was there or
-it could not be measured.";
 
 /// The server to measure, and the outputs.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
@@ -105,11 +86,12 @@ const MOST_LOADS: usize = 16;
 pub(super) fn check(arguments: &CalibrateArgs) -> Result<(), String> {
     config(&arguments.limits)?;
     check_authorities(&arguments.target, arguments.authorities.as_deref())?;
-    if arguments.target.doors().len() > 1 {
-        return Err("--target: one server is measured at a time".to_owned());
-    }
-    if arguments.scales.len() > MOST_LOADS {
-        return Err(format!("--scales takes at most {MOST_LOADS} loads"));
-    }
-    Ok(())
+    let loads = format!("--scales takes at most {MOST_LOADS} loads");
+    refuse([
+        (
+            arguments.target.doors().len() > 1,
+            "--target: one server is measured at a time",
+        ),
+        (arguments.scales.len() > MOST_LOADS, &loads),
+    ])
 }

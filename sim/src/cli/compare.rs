@@ -4,25 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  sim scenarios/*.yaml --quiet --json before.json    then change something, and
-  sim scenarios/*.yaml --quiet --json after.json
-  sim compare before.json after.json
-  sim compare before.json after.json --fail-on-regression
-  sim compare before.json after.json --fail-on-regression --noise 30%
-
-What virtual time decides is compared exactly: with the same seeds, each
-difference is one of the code. Speed on the wall clock is shown; it fails only
-if --noise says by how much it may differ.
-
-Exit codes: 0 whatever differs, 2 a file is no result, or lacks a scenario of
-the other. With --fail-on-regression also, the first that applies:
-  1   a safety property that held is violated
-  3   a liveness property that held is violated
-  4   the verdict can no longer be given
-  99  another figure is worse";
-
 /// The results to compare.
 #[derive(Args, Clone, Debug, PartialEq)]
 pub struct CompareArgs {
@@ -60,10 +41,8 @@ impl CompareArgs {
 const NOISE: Percent = Percent(20.0);
 
 fn percent(text: &str) -> Result<Percent, String> {
-    let number: Result<f64, _> = text.trim_end_matches('%').parse();
-    number
-        .ok()
-        .filter(|percent| (0.0..100.0).contains(percent))
-        .map(Percent)
-        .ok_or_else(|| "a percentage from 0% to below 100%, such as 20%".to_owned())
+    let number = text.trim_end_matches('%').parse().ok();
+    let percent = number.filter(|percent| (0.0..100.0).contains(percent));
+    let percent = percent.ok_or("a percentage from 0% to below 100%, such as 20%")?;
+    Ok(Percent(percent))
 }

@@ -8,23 +8,6 @@ use clap::{Args, ValueEnum};
 use super::whole;
 use sim_model::outcome::TinyWorld;
 
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  sim exhaust                                 line and room, as below by default
-  sim exhaust --world room --depth 8          one of them, one step further
-  sim exhaust --users 2 --depth 9 --faults 3  fewer users, more goes wrong
-  sim exhaust --world cluster --depth 8       two members of a cluster
-
-Every interleaving is tried: calls, lost answers and their retries, streams
-that close, deadlines, crashes. States that are the same are merged; each step
-is judged by the auditor. The counts are the same with any --jobs.
-
-A path that violates something is written under target/sim/ as a scenario, and
-run: if that shows the same, the command that repeats it is printed.
-
-Exit codes: 0 nothing is violated, 1 something is (the shortest path is shown),
-2 the command line is wrong.";
-
 /// The worlds to search.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct ExhaustArgs {
@@ -75,7 +58,7 @@ impl WorldChoice {
             Self::Line => &[TinyWorld::Line],
             Self::Room => &[TinyWorld::Room],
             Self::Cluster => &[],
-            Self::All => &TinyWorld::ALL,
+            Self::All => TinyWorld::ALL,
         }
     }
 }

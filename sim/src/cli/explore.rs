@@ -12,35 +12,6 @@ use sim_model::recipe::Recipe;
 
 use super::{count, seed};
 
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  sim explore scenarios/*.yaml --seeds 2000
-  sim explore scenarios/*.yaml --for 10m --keep-going --json explored.json
-  sim explore scenarios/*.yaml --guided --corpus target/corpus --for 10m
-  sim explore --flows --seeds 2000
-  sim explore scenarios/churn.yaml --seeds 1 --seed 1337 --verbose
-  sim explore scenarios/stick_contention.yaml --seeds 2000 --seek stick-wait
-
-Each seed draws a configuration of its own around a scenario: faults, limits,
-lengths of time, personas, habits, the network, the schedule. Thresholds and
-expect_sometimes are not judged, for they were made for the scenario as it is.
-Of N seeds over several files, each file has its turn; with --flows, seven
-seeds of eight draw flows.
-The same seeds find the same, with any --jobs; --for decides only how many.
-
---flows draws what users do as well: visits to rooms, partners, turns with the
-stick and breaks, in an order that can work, under defaults or drawn limits.
-
-With --guided, a run splits where it reaches a state of the chat that is new or
-rare: copies of its world go on with chance of their own, and half of them with
-a mishap: a user is muted, cut off or not answered right then. --seeds counts
-such families of runs; without it and --for, exploring ends when 1,000 families
-in a row reach nothing new. What a branch did is a recipe: run it again by
---recipe. --corpus keeps what was new, a small file each, and goes on from it.
-
-Exit codes: 0 nothing was violated, 1 a safety property (or a panic),
-3 a liveness property, 2 a wrong command line or scenario.";
-
 /// The scenarios to explore, and the duration.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExploreArgs {
@@ -85,10 +56,10 @@ pub struct ExploreArgs {
     #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = super::property(), hide_possible_values = true)]
     pub properties: Vec<String>,
     /// Which schedules: plain, race or mixed (mixed)
-    #[arg(long, value_parser = named(Mix::ALL, Mix::name), value_name = "WHICH", default_value = "mixed", hide_default_value = true, hide_possible_values = true)]
+    #[arg(long, value_parser = named(Mix::NAMES, Mix::named), value_name = "WHICH", default_value = "mixed", hide_default_value = true, hide_possible_values = true)]
     pub schedule: Mix,
     /// Search the worst: queue-wait, stick-wait, overtaking
-    #[arg(long, value_parser = named(Seek::ALL, Seek::name), value_name = "WHAT", hide_possible_values = true)]
+    #[arg(long, value_parser = named(Seek::NAMES, Seek::named), value_name = "WHAT", hide_possible_values = true)]
     pub seek: Option<Seek>,
     /// With --seek: only at random, not near the worst
     #[arg(long, requires = "seek")]
@@ -122,10 +93,9 @@ fn some_time(text: &str) -> Result<Span, String> {
 }
 
 /// Parses one of these by its name.
-fn named<T: Copy + Send + Sync + 'static, const N: usize>(
-    all: [T; N],
-    name: fn(T) -> &'static str,
+fn named<T: Copy + Send + Sync + 'static>(
+    all: &'static [&'static str],
+    named: fn(&str) -> Option<T>,
 ) -> impl TypedValueParser<Value = T> {
-    let named = move |text: String| all.into_iter().find(|one| name(*one) == text);
-    PossibleValuesParser::new(all.map(name)).try_map(move |text| named(text).ok_or("no such name"))
+    PossibleValuesParser::new(all).try_map(move |text| named(&text).ok_or("no such name"))
 }

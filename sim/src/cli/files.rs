@@ -1,88 +1,39 @@
 //! The files that a command reads, and those that it writes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use clap::CommandFactory as _;
+use clap::{ArgMatches, CommandFactory as _};
 use sim_scenario::did_you_mean;
 
-use super::{Cli, Invocation};
+use super::Cli;
 
-/// The files of a command line.
-#[derive(Debug, Default)]
-struct Files<'a> {
-    read: Vec<&'a Path>,
-    /// With the option that names each.
-    written: Vec<(&'static str, &'a Path)>,
-}
+/// The arguments that name files to read.
+const READ: [&str; 5] = ["files", "file", "before", "after", "bundle"];
 
-impl Invocation {
-    /// Where its result goes as JSON, if it was requested.
-    #[must_use]
-    pub fn json(&self) -> Option<&Path> {
-        let mut written = self.files().written.into_iter();
-        written
-            .find(|(option, _)| *option == "--json")
-            .map(|(_, path)| path)
-    }
-
-    fn files(&self) -> Files<'_> {
-        let (read, written) = match self {
-            Self::Run(run) | Self::Serve(run) => (
-                run.files.iter().collect(),
-                vec![
-                    ("--json", &run.json),
-                    ("--junit", &run.junit),
-                    ("--report", &run.report),
-                    ("--trace", &run.trace),
-                ],
-            ),
-            Self::Explore(explore) => (
-                explore.files.iter().collect(),
-                vec![("--json", &explore.json), ("--trace", &explore.trace)],
-            ),
-            Self::Shrink(shrink) => (vec![&shrink.file], vec![("--output", &shrink.output)]),
-            Self::Compare(compare) => (
-                vec![&compare.before, &compare.after],
-                vec![("--json", &compare.json)],
-            ),
-            Self::Replay(replay) => (
-                vec![&replay.journal],
-                vec![
-                    ("--json", &replay.json),
-                    ("--to-scenario", &replay.to_scenario),
-                ],
-            ),
-            Self::Calibrate(calibrate) => (
-                calibrate.file.iter().collect(),
-                vec![
-                    ("--out", &calibrate.out),
-                    ("--json", &calibrate.json),
-                    ("--report", &calibrate.report),
-                ],
-            ),
-            Self::Exhaust(exhaust) => (Vec::new(), vec![("--json", &exhaust.json)]),
-            Self::Validate(_)
-            | Self::Schema
-            | Self::Explain(_)
-            | Self::Completions { .. }
-            | Self::Man { .. } => return Files::default(),
-        };
-        let named = written.into_iter();
-        Files {
-            read: read.into_iter().map(AsRef::as_ref).collect(),
-            written: named
-                .filter_map(|(option, path)| Some((option, path.as_deref()?)))
-                .collect(),
-        }
-    }
-}
+/// The options that name files to write.
+const WRITTEN: [&str; 7] = [
+    "out",
+    "json",
+    "junit",
+    "report",
+    "trace",
+    "output",
+    "to_scenario",
+];
 
 /// Checks that output files differ from one another and from what is read, and that at most one
 /// output goes to the standard output.
-pub(super) fn check(invocation: &Invocation) -> Result<(), String> {
-    let Files { read, written } = invocation.files();
-    for (i, &(option, path)) in written.iter().enumerate() {
-        if option != "--json" && path == Path::new("-") {
+pub(super) fn check(matches: &ArgMatches) -> Result<(), String> {
+    let matches = matches.subcommand().map_or(matches, |(_, own)| own);
+    let all = |name| matches.try_get_many::<PathBuf>(name).ok().flatten();
+    let read: Vec<&PathBuf> = READ.into_iter().filter_map(all).flatten().collect();
+    let written = WRITTEN.into_iter().filter_map(|name| {
+        let option = format!("--{}", name.replace('_', "-"));
+        Some((option, all(name)?.next()?))
+    });
+    let written: Vec<(String, &PathBuf)> = written.collect();
+    for (i, (option, path)) in written.iter().enumerate() {
+        if option != "--json" && *path == Path::new("-") {
             return Err(format!(
                 "only --json can write to the standard output, not {option}"
             ));

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use chat_types::Config;
 use clap::Args;
 
-use super::RunArgs;
+use super::{RunArgs, refuse};
 use sim_live::{NemesisCommand, Options, Protocol, RateScale, Target, Token};
 use sim_report::quote;
 
@@ -111,12 +111,8 @@ impl LiveArgs {
 
 /// Checks that authorities are named only where a certificate is checked.
 pub(super) fn check_authorities(target: &Target, file: Option<&Path>) -> Result<(), String> {
-    match file {
-        Some(_) if !target.is_secure() => {
-            Err("--ca is for a target with https, and this one has http".to_owned())
-        }
-        Some(_) | None => Ok(()),
-    }
+    let sentence = "--ca is for a target with https, and this one has http";
+    refuse([(file.is_some() && !target.is_secure(), sentence)])
 }
 
 /// Checks rules that clap cannot express.
@@ -128,18 +124,25 @@ pub(super) fn check(run: &RunArgs) -> Result<(), String> {
         return Ok(());
     };
     check_authorities(target, run.live.authorities.as_deref())?;
-    if run.seeds.is_some_and(|seeds| seeds.get() > 1) {
-        return Err("--target runs one seed: leave --seeds (or SIM_SEEDS) at 1".to_owned());
-    }
-    if run.recipe.is_some() {
-        return Err("--recipe replays a virtual world, and --target has none".to_owned());
-    }
+    refuse([
+        (
+            run.seeds.is_some_and(|seeds| seeds.get() > 1),
+            "--target runs one seed: leave --seeds (or SIM_SEEDS) at 1",
+        ),
+        (
+            run.recipe.is_some(),
+            "--recipe replays a virtual world, and --target has none",
+        ),
+    ])?;
     config(&run.live.limits)?;
-    if run.live.stages && run.trace.is_some() {
-        return Err("--trace follows one run: leave --stages out".to_owned());
-    }
-    if run.live.stages && run.files.len() > 1 {
-        return Err("--stages runs one scenario many times: name one file".to_owned());
-    }
-    Ok(())
+    refuse([
+        (
+            run.live.stages && run.trace.is_some(),
+            "--trace follows one run: leave --stages out",
+        ),
+        (
+            run.live.stages && run.files.len() > 1,
+            "--stages runs one scenario many times: name one file",
+        ),
+    ])
 }

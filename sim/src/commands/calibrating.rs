@@ -1,69 +1,50 @@
 //! `sim calibrate`: measures a live server, and runs a scenario on it and on an equivalent virtual
 //! one.
 
-use sim_model::outcome::START;
-use sim_search::runner::RunSeed;
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::Mutex;
 
-use super::live_run::{Problem, unjudged, watched};
-use super::{Console, WRONG, load, one_can_be_live, prepare_files};
+use super::live_run::watched;
+use super::{Console, Problem, check_live, load, prepare_files};
 use crate::VERSION;
 use crate::cli::CalibrateArgs;
+use crate::report_server::lock;
 use sim_judge::metrics::throughput::Throughput;
 use sim_live::{LiveOutcome, Options};
 use sim_model::outcome::{
-    CalibrationBlock, INTERRUPTED, Interrupt, LiveResult, Progress, RunResult, worst,
+    CalibrationBlock, INTERRUPTED, Interrupt, LiveResult, Progress, RunResult, START, worst,
 };
 use sim_model::plan::Plan;
 use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
 use sim_report::{CalibrationReport, Detail};
-use sim_search::runner::{Seeds, of_one_seed, run_seeds};
+use sim_search::runner::{RunSeed, Seeds, of_one_seed, run_seeds};
 
 /// Measures, and returns the exit code.
-pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> u8 {
-    let mut plan = None;
-    if let Some(path) = &arguments.file {
-        let Some(read) = load(path, console) else {
-            return WRONG;
-        };
-        plan = Some((path.as_path(), read));
-    }
+pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
+    let file = arguments.file.as_ref();
+    let plan = file.map(|path| load(path, console).map(|plan| (path, plan)));
+    let plan = plan.transpose()?;
     let files = [&arguments.out, &arguments.json, &arguments.report];
-    let can_be_live = |console: &mut Console<'_>| {
-        let plan = plan.as_ref();
-        plan.is_none_or(|(path, plan)| one_can_be_live(path, plan, console))
-    };
-    if !prepare_files(&files, console) || !can_be_live(console) {
-        return WRONG;
-    }
+    prepare_files(&files, console)?;
+    check_live(plan.iter().map(|(path, plan)| (*path, plan)), console)?;
     let done = all(arguments, plan.as_ref(), console);
     (console.live)(None);
-    match done {
-        Ok(calibrated) => write_all(arguments, &calibrated, console),
-        Err((code, problem)) => {
-            console.complain(&format!("error: {problem}\n"));
-            code
-        }
-    }
+    Ok(write_all(arguments, &done?, console))
 }
 
 /// Measures the server, prints its times, and compares both worlds.
 fn all(
     arguments: &CalibrateArgs,
-    plan: Option<&(&Path, Plan)>,
+    plan: Option<&(&PathBuf, Plan)>,
     console: &mut Console<'_>,
 ) -> Result<CalibrationReport, Problem> {
     let options = arguments.options();
     let tell = &mut *console.live;
-    let measured = sim_live::calibrate(&options, &mut |line| tell(Some(line)));
-    let measured = measured.map_err(|error| unjudged(&error))?;
+    let measured = sim_live::calibrate(&options, &mut |line| tell(Some(line)))?;
     (console.live)(None);
-    console.show(
-        arguments.json.as_deref(),
-        &sim_report::calibration_yaml(&measured, VERSION),
-    );
+    let yaml = sim_report::calibration_yaml(&measured, VERSION);
+    console.show(arguments.json.as_deref(), &yaml);
     let sides = match plan {
         None => None,
         Some((path, plan)) => {
@@ -81,14 +62,11 @@ fn all(
         }
     };
     let runs = sides.iter().flat_map(|sides| &sides.scales);
-    let code = runs.fold(0, |code, scale| {
-        let sides = worst(scale.simulated.exit_code(), scale.live.exit_code());
-        worst(code, sides)
-    });
+    let codes = runs.flat_map(|scale| [&scale.simulated, &scale.live].map(ServerRun::exit_code));
     Ok(CalibrationReport {
+        exit_code: codes.fold(0, worst),
         measured,
         sides,
-        exit_code: code,
     })
 }
 
@@ -100,12 +78,13 @@ fn both(
     block: &CalibrationBlock,
     console: &mut Console<'_>,
 ) -> Result<LoadStage, Problem> {
-    let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
+    let ready = sim_live::ready(plan, options)?;
     let began = (console.clock)();
-    let outcome = watched(&ready, seed, (None, None, None), began, console);
-    let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
+    let done = watched(&ready, seed, (None, None, None), began, console)?;
+    let LiveOutcome { outcome, live } = done;
     if console.interrupt.is_requested() {
-        return Err((INTERRUPTED, "interrupted: no comparison".to_owned()));
+        let (code, said) = (INTERRUPTED, "interrupted: no comparison".to_owned());
+        return Err(Problem { code, said });
     }
     let wall = (console.clock)().saturating_sub(began);
     let result = of_one_seed(outcome).finish(ready.plan(), wall).result;
@@ -138,15 +117,15 @@ fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)
     };
     let pace = Mutex::new((Throughput::default(), START));
     let run_one = |seed: u64, progress: &Progress| {
-        let mut pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pace = lock(&pace);
         let outcome = run(plan, seed, progress, Some(&mut pace.0));
         pace.1 = START + outcome.virtual_span;
         outcome
     };
     let merged = run_seeds(seeds, &Interrupt::default(), &run_one, &mut |_| {});
     let summary = merged.finish(plan, std::time::Duration::ZERO);
-    let (pace, ended) = pace.into_inner().unwrap_or_else(PoisonError::into_inner);
-    (summary.result, pace.each_second(ended))
+    let (pace, ended) = &*lock(&pace);
+    (summary.result, pace.each_second(*ended))
 }
 
 /// Prints both worlds, and writes the requested files. Returns the exit code, which reports a

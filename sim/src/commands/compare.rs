@@ -3,22 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Console, WRONG, prepare_files};
+use super::{Console, Problem, TOLD, prepare_files};
 use crate::cli::CompareArgs;
 use sim_report::Detail;
 use sim_report::compare::{self, Regressions, Results};
 
 /// Compares the two files, and returns the exit code.
-pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> u8 {
-    let (Some(before), Some(after)) = (
-        read(&arguments.before, console),
-        read(&arguments.after, console),
-    ) else {
-        return WRONG;
-    };
-    if !prepare_files(&[&arguments.json], console) {
-        return WRONG;
-    }
+pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
+    let files = [&arguments.before, &arguments.after];
+    let [before, after] = files.map(|path| read(path, console));
+    let (before, after) = (before?, after?);
+    prepare_files(&[&arguments.json], console)?;
     let found = compare::compare(&before, &after, arguments.tolerance());
     let regressions = match (arguments.fail_on_regression, arguments.noise) {
         (false, _) => Regressions::Pass,
@@ -26,18 +21,19 @@ pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> u8 
         (true, Some(_)) => Regressions::FailOnSpeed,
     };
     let code = found.exit_code(regressions);
-    let names = [&arguments.before, &arguments.after].map(|path| path.display().to_string());
+    let names = files.map(|path| path.display().to_string());
     let view = console.view(Detail::Normal);
     let page = sim_report::compared(&found, (&names[0], &names[1]), code, &view);
     let json = arguments.json.as_deref();
     console.show(json, &page);
-    console.write_json(json, &found, code)
+    Ok(console.write_json(json, &found, code))
 }
 
-fn read(path: &Path, console: &mut Console<'_>) -> Option<Results> {
+fn read(path: &Path, console: &mut Console<'_>) -> Result<Results, Problem> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string());
-    let results = text.and_then(|text| compare::read(&text).map_err(|error| error.to_string()));
-    results
-        .map_err(|problem| console.complain(&format!("error: {}: {problem}\n", path.display())))
-        .ok()
+    let results = text.and_then(|text| compare::read(&text));
+    results.map_err(|problem| {
+        console.complain(&format!("error: {}: {problem}\n", path.display()));
+        TOLD
+    })
 }

@@ -1,26 +1,22 @@
 //! `sim exhaust`: every interleaving of the tiny worlds.
 
 use serde_json::json;
-use sim_model::outcome::TinyWorld;
-use sim_scenario::annotated;
-use sim_scenario::load;
+use sim_scenario::{annotated, load};
 
-use super::{Console, WRONG, detail, prepare_files, run_once};
+use super::{Console, Problem, detail, prepare_files, run_once};
 use crate::cli::{ExhaustArgs, WorldChoice};
 use crate::output;
-use sim_model::outcome::{Counterexample, PANIC};
+use sim_model::outcome::{Counterexample, PANIC, TinyWorld};
 use sim_search::exhaust::{self, Options};
 use sim_search::panics::catch_panic;
 
 /// Searches the requested worlds, and returns the exit code.
-pub(super) fn run(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
-    if !prepare_files(&[&arguments.json], console) {
-        return WRONG;
-    }
-    match arguments.world {
+pub(super) fn run(arguments: &ExhaustArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
+    prepare_files(&[&arguments.json], console)?;
+    Ok(match arguments.world {
         WorldChoice::Cluster => cluster(arguments, console),
         WorldChoice::Line | WorldChoice::Room | WorldChoice::All => exhaust(arguments, console),
-    }
+    })
 }
 
 /// Searches worlds with a single server.
@@ -67,16 +63,13 @@ fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
 /// Searches the world of two members and their log, and returns the exit code.
 fn cluster(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
     let found = catch_panic(|| exhaust::cluster(arguments.depth));
-    let (counts, broken) = match &found {
-        Ok(found) => ([found.states, found.steps], found.broken.clone()),
-        Err(panic) => ([0, 0], Some((Vec::new(), PANIC, panic.clone()))),
+    let (states, steps, broken) = match found {
+        Ok(found) => (found.states, found.steps, found.broken),
+        Err(panic) => (0, 0, Some((Vec::new(), PANIC, panic))),
     };
-    let [states, steps] = counts;
-    let page = match &broken {
-        Some((path, property, what)) => {
-            format!("{states} states, {steps} steps\nFAIL {property}: {what}\n  {path:?}\n")
-        }
-        None => format!("{states} states, {steps} steps\npass\n"),
+    let verdict = match &broken {
+        Some((path, property, what)) => format!("FAIL {property}: {what}\n  {path:?}"),
+        None => "pass".to_owned(),
     };
     let failures = broken.iter().map(|(path, property, what)| {
         let path: Vec<_> = path.iter().map(|step| format!("{step:?}")).collect();
@@ -85,6 +78,7 @@ fn cluster(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
     let failures: Vec<_> = failures.collect();
     let code = u8::from(broken.is_some());
     let found = json!({ "states": states, "steps": steps, "failures": failures });
+    let page = format!("{states} states, {steps} steps\n{verdict}\n");
     console.show(arguments.json.as_deref(), &page);
     console.write_json(arguments.json.as_deref(), &found, code)
 }

@@ -2,13 +2,13 @@
 
 use serde_json::Value as Json;
 
-use super::{Console, WRONG};
+use super::{Console, Problem};
 use crate::cli::ExplainArgs;
 use crate::terms::{Found, Term, all, as_json, find};
 use sim_report::wrapped;
 
 /// Explains a term, or lists all.
-pub(super) fn explain(arguments: &ExplainArgs, console: &mut Console<'_>) -> u8 {
+pub(super) fn explain(arguments: &ExplainArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
     let terms = all();
     let those: Vec<&Term> = if arguments.term.is_empty() {
         terms.iter().collect()
@@ -19,10 +19,7 @@ pub(super) fn explain(arguments: &ExplainArgs, console: &mut Console<'_>) -> u8 
             Found::Nothing(meant) => {
                 let meant = meant.map(|name| format!("; did you mean `{name}`?"));
                 let meant = meant.unwrap_or_default();
-                console.complain(&format!(
-                    "error: no term `{word}`{meant}\n  `sim explain` lists all\n"
-                ));
-                return WRONG;
+                return Err(format!("no term `{word}`{meant}\n  `sim explain` lists all").into());
             }
         }
     };
@@ -36,7 +33,7 @@ pub(super) fn explain(arguments: &ExplainArgs, console: &mut Console<'_>) -> u8 
         those.join("\n")
     };
     console.say(&text);
-    0
+    Ok(0)
 }
 
 /// The name of a term, and what is said of it.

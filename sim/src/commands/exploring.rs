@@ -1,19 +1,19 @@
 //! `sim explore`: tries seeds until one fails, or their number or the time is reached.
 
-use sim_model::outcome::START;
 use sim_search::runner::RunSeed;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::scenario_run::unreached_turn;
-use super::{Console, WRONG, detail, load_all, prepare_files, run_once, shrinking};
+use super::{Console, Problem, cannot_write, detail, load_all, prepare_files, run_once, shrinking};
 use crate::cli::ExploreArgs;
 use crate::output;
-use sim_model::outcome::{FailureResult, INTERRUPTED, Interrupt, Trial, worst};
+use sim_model::outcome::{FailureResult, INTERRUPTED, Interrupt, START, Trial, worst};
 use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
 use sim_report::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
@@ -33,27 +33,13 @@ const SAVE: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Explores, and returns the exit code.
-pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
-    let Some(mut plans) = load_all(&arguments.files, console) else {
-        return WRONG;
-    };
+pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
+    let mut plans = load_all(&arguments.files, console)?;
     if arguments.flows {
         plans.push(blank());
     }
-    if !prepare_files(&[&arguments.json, &arguments.trace], console) {
-        return WRONG;
-    }
-    let guided = match arguments.guided.then(|| corpus(arguments)).transpose() {
-        Ok(guided) => guided,
-        Err(problem) => {
-            let folder = arguments.corpus.as_deref().unwrap_or(Path::new(""));
-            console.complain(&format!(
-                "error: cannot read the corpus {}: {problem}\n",
-                folder.display()
-            ));
-            return WRONG;
-        }
-    };
+    prepare_files(&[&arguments.json, &arguments.trace], console)?;
+    let guided = arguments.guided.then(|| corpus(arguments)).transpose()?;
     let mut what = asked(arguments, &plans, console.cores, guided);
     what.also_judge = console.also_judge;
     what.interrupt = console.interrupt.clone();
@@ -72,19 +58,13 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     (console.live)(None);
     let of_one = what.count == 1 && found.failures.is_empty();
     if let Some(problem) = unreached_turn(&what.recipe, found.steps).filter(|_| of_one) {
-        console.complain(&format!("error: {problem}\n"));
-        return WRONG;
+        return Err(problem.into());
     }
-    if !are_written(arguments, &what, &found, console) {
-        return WRONG;
-    }
+    write_requested(arguments, &what, &found, console.run)?;
     let kept = keep_all(arguments, &what, &found, console);
-    let named = arguments
-        .files
-        .iter()
-        .map(|file| file.display().to_string());
-    let flows = arguments.flows.then(|| FLOWS.to_owned());
-    let files: Vec<String> = named.chain(flows).collect();
+    let flows = arguments.flows.then_some(Path::new(FLOWS));
+    let files = arguments.files.iter().map(PathBuf::as_path).chain(flows);
+    let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
     let mut result = found.result(&what);
     if console.interrupt.is_requested() {
         result.exit_code = worst(result.exit_code, INTERRUPTED);
@@ -99,27 +79,25 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     let view = console.view(detail(arguments.quiet, arguments.verbose));
     let json = arguments.json.as_deref();
     console.show(json, &exploration(&run, &view));
-    console.write(json, || exploration_json(&run), result.exit_code)
+    Ok(console.write(json, || exploration_json(&run), result.exit_code))
 }
 
-/// Writes the corpus and the trace of the first failure, where they are wanted. Returns whether that worked.
-fn are_written(
+/// Writes the corpus and the trace of the first failure, where they are wanted.
+fn write_requested(
     arguments: &ExploreArgs,
     what: &ExploreOptions<'_>,
     found: &Exploration,
-    console: &mut Console<'_>,
-) -> bool {
-    if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided)
-        && console.after(folder, corpus.save(folder), 0) != 0
-    {
-        return false;
+    run: RunSeed<'_>,
+) -> Result<(), String> {
+    if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided) {
+        let saved = corpus.save(folder);
+        saved.map_err(|error| cannot_write(folder, &error))?;
     }
-    if let Some(path) = &arguments.trace
-        && let Some(failure) = found.failures.first()
-    {
-        return console.after(path, trace(path, what, failure, console.run), 0) == 0;
+    if let (Some(path), Some(failure)) = (&arguments.trace, found.failures.first()) {
+        let traced = trace(path, what, failure, run);
+        traced.map_err(|error| cannot_write(path, &error))?;
     }
-    true
+    Ok(())
 }
 
 /// The parameters of the requested exploration.
@@ -129,15 +107,13 @@ fn asked<'p>(
     cores: NonZeroUsize,
     guided: Option<Corpus>,
 ) -> ExploreOptions<'p> {
-    let guide = if arguments.unguided {
-        Guide::Nowhere
-    } else {
-        Guide::NearWorst
+    let guide = match arguments.unguided {
+        true => Guide::Nowhere,
+        false => Guide::NearWorst,
     };
-    let on_failure = if arguments.keep_going || arguments.seek.is_some() {
-        OnFailure::Continue
-    } else {
-        OnFailure::Stop
+    let on_failure = match arguments.keep_going || arguments.seek.is_some() {
+        true => OnFailure::Continue,
+        false => OnFailure::Stop,
     };
     ExploreOptions {
         plans,
@@ -156,55 +132,39 @@ fn asked<'p>(
     }
 }
 
-/// Writes the files of all failures.
+/// Writes the files of all failures: `stick_exclusion-1337`, or `stick_exclusion-1337-2` if another run
+/// of the same seed, a branch or one of another scenario, failed before it.
 fn keep_all(
     arguments: &ExploreArgs,
     what: &ExploreOptions<'_>,
     found: &Exploration,
     console: &mut Console<'_>,
 ) -> Vec<Kept> {
-    let mut kept: Vec<Kept> = Vec::new();
-    for failure in found.failures.iter() {
+    let mut known: BTreeMap<(&str, u64), Vec<(&Trial, Kept)>> = BTreeMap::new();
+    let failures = found.failures.iter().map(|failure| {
+        let (trial, property) = (&failure.trial, failure.property.as_str());
+        let others = known.entry((property, trial.seed)).or_default();
         // One seed may violate a property in several ways, for which one scenario is enough.
-        let same = |other: &FailureResult| {
-            other.property == failure.property && other.trial == failure.trial
-        };
-        let before = found.failures.iter().take(kept.len()).position(same);
-        kept.push(match before {
-            Some(before) => kept[before].clone(),
-            None => {
-                let name = name_of(failure, found.failures.iter().take(kept.len()));
-                keep((arguments, what), (failure, &name), console)
-            }
-        });
-    }
-    kept
-}
-
-/// The name of a failure's files: `stick_exclusion-1337`, or `stick_exclusion-1337-2` if another
-/// run of the same seed, a branch or one of another scenario, failed before it.
-fn name_of<'f>(
-    failure: &'f FailureResult,
-    before: impl Iterator<Item = &'f FailureResult>,
-) -> String {
-    let (property, seed) = (&failure.property, failure.trial.seed);
-    let mut others: Vec<&Trial> = Vec::new();
-    for one in before {
-        let same = one.property == *property && one.trial.seed == seed;
-        if same && !others.contains(&&one.trial) {
-            others.push(&one.trial);
+        if let Some((_, kept)) = others.iter().find(|(other, _)| *other == trial) {
+            return kept.clone();
         }
-    }
-    match others.len() {
-        0 => format!("{property}-{seed}"),
-        others => format!("{property}-{seed}-{}", others + 1),
-    }
+        let number = (!others.is_empty()).then_some(others.len() + 1);
+        let number = number.map_or_else(String::new, |number| format!("-{number}"));
+        let name = format!("{property}-{}{number}", trial.seed);
+        let kept = keep((arguments, what), (failure, &name), console);
+        others.push((trial, kept.clone()));
+        kept
+    });
+    failures.collect()
 }
 
 /// Loads the corpus.
-fn corpus(arguments: &ExploreArgs) -> std::io::Result<Corpus> {
-    let folder = arguments.corpus.as_deref();
-    folder.map_or_else(|| Ok(Corpus::default()), Corpus::load)
+fn corpus(arguments: &ExploreArgs) -> Result<Corpus, String> {
+    let Some(folder) = &arguments.corpus else {
+        return Ok(Corpus::default());
+    };
+    let name = folder.display();
+    Corpus::load(folder).map_err(|problem| format!("cannot read the corpus {name}: {problem}"))
 }
 
 /// Writes the drawn scenario of a failure, and its shrunk form.
@@ -223,13 +183,12 @@ fn keep(
         seed: plan.seed,
         property: &failure.property,
     };
-    let shrunk = (!arguments.no_shrink)
-        .then(|| shrinking::unasked(&failed, name, console))
-        .flatten();
-    Kept {
-        drawn: is_written.then(|| drawn.display().to_string()),
-        shrunk,
-    }
+    let shrunk = match arguments.no_shrink {
+        true => None,
+        false => shrinking::unasked(&failed, name, console),
+    };
+    let drawn = is_written.then(|| drawn.display().to_string());
+    Kept { drawn, shrunk }
 }
 
 /// Repeats the failing run, and writes its trace.
@@ -272,12 +231,9 @@ impl Listener for ProgressListener<'_, '_> {
         let wall = now.saturating_sub(self.began);
         if now.saturating_sub(self.looked) >= LOOK {
             self.looked = now;
-            (self.console.live)(Some(&exploring_line(
-                so_far.tried,
-                so_far.steps,
-                so_far.failures.len() as u64,
-                wall,
-            )));
+            let failures = so_far.failures.len() as u64;
+            let line = exploring_line(so_far.tried, so_far.steps, failures, wall);
+            (self.console.live)(Some(&line));
         }
         if let (Some(folder), Some(corpus)) = (&self.arguments.corpus, &so_far.guided)
             && now.saturating_sub(self.saved) >= SAVE

@@ -30,13 +30,9 @@ fn subject(text: &str, plan: &Plan) -> Result<Follow, String> {
         return Ok(Follow::Room(Room(n)));
     }
     let (names, is_numbered): (Vec<&str>, bool) = match &plan.workload {
-        Workload::Steps { users, .. } => {
-            let names = users.iter().map(|user| user.name.as_str());
-            (names.collect(), false)
-        }
+        Workload::Steps { users, .. } => (users.iter().map(|user| &*user.name).collect(), false),
         Workload::Phases { personas, .. } => {
-            let names = personas.iter().map(|one| one.name.as_str());
-            (names.collect(), true)
+            (personas.iter().map(|one| &*one.name).collect(), true)
         }
     };
     let numbered = text.rsplit_once('#').filter(|_| is_numbered);
@@ -66,8 +62,7 @@ pub(super) fn missing(follow: &Follow, series: &Series) -> Option<String> {
         Follow::Room(_) => None,
         Follow::User(user) => Some(format!("the run had no {user}")),
         Follow::Name(name) => {
-            let names = series.users.iter().map(|row| row.who.name.as_str());
-            let names: Vec<&str> = names.collect();
+            let names: Vec<&str> = series.users.iter().map(|row| &*row.who.name).collect();
             let is_missing = series.users_left_out == 0 && !names.contains(&name.as_str());
             is_missing.then(|| format!("the run had no {name}{}", did_you_mean(name, &names)))
         }

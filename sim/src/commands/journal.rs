@@ -34,12 +34,11 @@ pub(super) fn read(path: &Path, program: Option<&Path>) -> Result<Vec<u8>, Strin
             path.display()
         )
     })?;
+    let (program, path) = (program.display(), path.display());
     match output.status.success() {
         true => Ok(output.stdout),
         false => Err(format!(
-            "{} could not read the journal in {}: what it says is above",
-            program.display(),
-            path.display()
+            "{program} could not read the journal in {path}: what it says is above"
         )),
     }
 }
@@ -70,13 +69,12 @@ pub(super) fn observe(
     program: Option<&Path>,
     observer: &mut dyn Observer,
 ) -> Result<u64, String> {
-    let bytes = read(path, program)?;
-    let said = |why: String| format!("{}: {why}", path.display());
-    let mut bundle = Bundle::read(&bytes).map_err(|error| said(error.to_string()))?;
-    let entries =
-        replay::observe(&mut bundle, observer).map_err(|error| said(error.to_string()))?;
+    let (bytes, name) = (read(path, program)?, path.display());
+    let mut bundle = Bundle::read(&bytes).map_err(|error| format!("{name}: {error}"))?;
+    let entries = replay::observe(&mut bundle, observer);
+    let entries = entries.map_err(|error| format!("{name}: {error}"))?;
     entries.ok_or_else(|| {
-        said("its first records are gone, and the reference model needs all of them".to_owned())
+        format!("{name}: its first records are gone, and the reference model needs all of them")
     })
 }
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::scenario_run::{Also, close_trace, look, open_trace};
-use super::{Console, UNJUDGED, WRONG, follow, journal};
+use super::{Console, Problem, UNJUDGED, WRONG, follow, journal};
 use crate::cli::{LiveArgs, RunArgs};
 use crate::report_server::{ReportServer, lock};
 use sim_judge::SeriesRecorder;
@@ -26,22 +26,28 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 const MOST_STAGES: usize = 16;
 const BISECTIONS: usize = 3;
 
-/// An exit code with its reason.
-pub(super) type Problem = (u8, String);
+impl From<LiveError> for Problem {
+    fn from(error: LiveError) -> Self {
+        let code = match error {
+            LiveError::Authorities(_) | LiveError::Nemesis { .. } => WRONG,
+            LiveError::Unreachable { .. }
+            | LiveError::NoTls { .. }
+            | LiveError::ProtocolMismatch { .. }
+            | LiveError::Refused { .. }
+            | LiveError::Unmeasured { .. }
+            | LiveError::Lacking { .. }
+            | LiveError::Journal(_)
+            | LiveError::Machine(_) => UNJUDGED,
+        };
+        let said = error.to_string();
+        Self { code, said }
+    }
+}
 
-pub(super) fn unjudged(error: &LiveError) -> Problem {
-    let code = match error {
-        LiveError::Authorities(_) | LiveError::Nemesis { .. } => WRONG,
-        LiveError::Unreachable { .. }
-        | LiveError::NoTls { .. }
-        | LiveError::ProtocolMismatch { .. }
-        | LiveError::Refused { .. }
-        | LiveError::Unmeasured { .. }
-        | LiveError::Lacking { .. }
-        | LiveError::Journal(_)
-        | LiveError::Machine(_) => UNJUDGED,
-    };
-    (code, error.to_string())
+/// What could not be judged, and why.
+pub(super) const fn unjudged(said: String) -> Problem {
+    let code = UNJUDGED;
+    Problem { code, said }
 }
 
 /// Runs the scenario; with `--stages`, at several rates.
@@ -53,8 +59,8 @@ pub(super) fn run(
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     // A journal that cannot be read is found before the first run.
-    observe_journal(&arguments.live, &mut None::<&mut dyn Observer>)
-        .map_err(|why| (UNJUDGED, why))?;
+    let read = observe_journal(&arguments.live, &mut None::<&mut dyn Observer>);
+    read.map_err(unjudged)?;
     let mut run = if arguments.live.stages {
         staged(arguments, (path, plan), options, server, console)?
     } else {
@@ -80,10 +86,9 @@ fn once(
     server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
-    let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
-    let follow = follow::subject_of(arguments, plan).map_err(|problem| (WRONG, problem))?;
-    let trace = open_trace(arguments, follow).map_err(|problem| (WRONG, problem))?;
-    let trace = trace.map(Mutex::new);
+    let ready = sim_live::ready(plan, options)?;
+    let follow = follow::subject_of(arguments, plan)?;
+    let trace = open_trace(arguments, follow)?;
     let seed = arguments.seed.unwrap_or(plan.seed);
     let began = (console.clock)();
     let entries = |observer: &mut dyn Observer| observe_journal(&arguments.live, observer);
@@ -95,10 +100,10 @@ fn once(
         None => Arc::new(Mutex::new(SeriesRecorder::new(seed, &plan.thresholds))),
     };
     let also = (trace.as_ref(), Some(&*series));
-    let outcome = watched(&ready, seed, (journal, Some(also), server), began, console);
-    let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
+    let done = watched(&ready, seed, (journal, Some(also), server), began, console)?;
+    let LiveOutcome { outcome, live } = done;
     let wall = (console.clock)().saturating_sub(began);
-    close_trace(arguments, trace).map_err(|problem| (WRONG, problem))?;
+    close_trace(arguments, trace)?;
     let plan = ready.plan().clone();
     let mut summary = of_one_seed(outcome).finish(&plan, wall);
     let is_violated = matches!(summary.result.verdict, Verdict::Safety | Verdict::Liveness);
@@ -203,7 +208,7 @@ fn staged(
             None => break,
         }
     }
-    let mut run = best.ok_or_else(|| (UNJUDGED, "no stage was run".to_owned()))?;
+    let mut run = best.ok_or_else(|| unjudged("no stage was run".to_owned()))?;
     if let Some(live) = &mut run.summary.result.live {
         live.stages = stages;
     }

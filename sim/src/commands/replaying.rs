@@ -4,25 +4,13 @@ use chat_journal::Bundle;
 use sim_scenario::did_you_mean;
 use sim_search::replay::{FollowTarget, ReplayOptions, replay, to_scenario};
 
-use super::{Console, WRONG, cannot_write, detail, is_stdout, journal, prepare_files};
+use super::{Console, Problem, WRONG, cannot_write, detail, is_stdout, journal, prepare_files};
 use crate::cli::ReplayArgs;
 use crate::output;
 
 /// Replays a journal, and returns the exit code.
-pub(super) fn run(arguments: &ReplayArgs, console: &mut Console<'_>) -> u8 {
-    if !prepare_files(&[&arguments.json, &arguments.to_scenario], console) {
-        return WRONG;
-    }
-    match judged(arguments, console) {
-        Ok(code) => code,
-        Err(problem) => {
-            console.complain(&format!("error: {problem}\n"));
-            WRONG
-        }
-    }
-}
-
-fn judged(arguments: &ReplayArgs, console: &mut Console<'_>) -> Result<u8, String> {
+pub(super) fn run(arguments: &ReplayArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
+    prepare_files(&[&arguments.json, &arguments.to_scenario], console)?;
     let name = arguments.journal.display();
     let bytes = journal::read(&arguments.journal, arguments.server.as_deref())?;
     let mut bundle = Bundle::read(&bytes).map_err(|error| format!("{name}: {error}"))?;
@@ -56,7 +44,7 @@ fn judged(arguments: &ReplayArgs, console: &mut Console<'_>) -> Result<u8, Strin
         }
     }
     match (&found.other_names, &arguments.follow) {
-        (Some(names), Some(whom)) => Err(missing(whom, names)),
+        (Some(names), Some(whom)) => Err(missing(whom, names).into()),
         (Some(_) | None, _) => Ok(found.exit_code),
     }
 }

@@ -1,8 +1,6 @@
 //! Runs one scenario file over its seeds, and repeats the run of the first violation for its
 //! details.
 
-use sim_model::outcome::START;
-use sim_search::runner::RunSeed;
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::NonZeroU64;
@@ -10,14 +8,12 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::live_run::Problem;
-use super::{Console, WRONG, cannot_write, follow, run_once, shrinking};
-use crate::VERSION;
+use super::{Console, Problem, cannot_write, follow, run_once, shrinking};
 use crate::cli::RunArgs;
-use crate::output;
 use crate::report_server::ReportServer;
+use crate::{VERSION, output};
 use sim_judge::SeriesRecorder;
-use sim_model::outcome::{INTERRUPTED, Progress, Repro};
+use sim_model::outcome::{INTERRUPTED, Progress, Repro, START};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 use sim_model::run_log::RunLog;
@@ -27,7 +23,7 @@ use sim_report::{
     FailureExcerpt, FinishedRun, LANES, Rerun, html, live_line, repeat_command, run_command,
     user_lanes,
 };
-use sim_search::runner::{Merged, Seeds, run_seeds};
+use sim_search::runner::{Merged, RunSeed, Seeds, run_seeds};
 
 /// The number of lines of a failure excerpt.
 const STORY: usize = 12;
@@ -48,30 +44,26 @@ pub(super) fn run(
         count: arguments.seeds.unwrap_or(NonZeroU64::MIN),
         jobs: arguments.jobs.unwrap_or(console.cores),
     };
-    let follow = follow::subject_of(arguments, &plan).map_err(|problem| (WRONG, problem))?;
-    let trace = open_trace(arguments, follow.clone()).map_err(|problem| (WRONG, problem))?;
-    let trace = trace.map(Mutex::new);
+    let follow = follow::subject_of(arguments, &plan)?;
+    let trace = open_trace(arguments, follow.clone())?;
     let began = (console.clock)();
     let file = path.display().to_string();
-    let watched = server.map(|server| {
-        let seeds = (seeds.first, seeds.count.get());
-        (server, server.begin(file.clone(), &plan, seeds))
-    });
-    let watched = watched
-        .as_ref()
-        .map(|(server, series)| (*server, &**series));
+    let first = (seeds.first, seeds.count.get());
+    let series = server.map(|server| server.begin(file.clone(), &plan, first));
+    let watched = server.zip(series.as_deref());
     let merged = run_all(seeds, &plan, (trace.as_ref(), watched), began, console);
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
-    close_trace(arguments, trace).map_err(|problem| (WRONG, problem))?;
+    close_trace(arguments, trace)?;
     let done = merged.seeds();
     if done < seeds.count.get() {
         let (file, asked) = (path.display(), seeds.count);
-        let told = format!("interrupted after {done} of {asked} seeds of {file}");
+        let said = format!("interrupted after {done} of {asked} seeds of {file}");
         if done == 0 {
-            return Err((INTERRUPTED, told));
+            let code = INTERRUPTED;
+            return Err(Problem { code, said });
         }
-        console.complain(&format!("{told}: the result is that of these\n"));
+        console.complain(&format!("{said}: the result is that of these\n"));
     }
     let summary = merged.finish(&plan, wall);
     let mut run = FinishedRun::new(file, plan, summary);
@@ -80,7 +72,7 @@ pub(super) fn run(
         && run.headline().is_none()
         && let Some(problem) = unreached_turn(&run.plan.recipe, run.result().steps)
     {
-        return Err((WRONG, problem));
+        return Err(problem.into());
     }
     run.summary.result.repro = Some(repro(&run, seeds));
     run.excerpt = excerpt(&run, console.run);
@@ -140,12 +132,8 @@ fn run_all(
         if let Some((server, _)) = watched {
             server.advance(progress.now());
         }
-        live(Some(&live_line(
-            &plan.name,
-            seeds.count.get(),
-            &progress.now(),
-            wall,
-        )));
+        let now = progress.now();
+        live(Some(&live_line(&plan.name, seeds.count.get(), &now, wall)));
     })
 }
 
@@ -156,13 +144,13 @@ fn run_all(
 pub(super) fn open_trace(
     arguments: &RunArgs,
     follow: Option<Follow>,
-) -> Result<Option<TraceFile>, String> {
+) -> Result<Option<Mutex<TraceFile>>, String> {
     let Some(path) = &arguments.trace else {
         return Ok(None);
     };
     let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
     let writer = TraceWriter::new(BufWriter::new(file), START, follow);
-    Ok(Some(writer))
+    Ok(Some(Mutex::new(writer)))
 }
 
 pub(super) fn close_trace(
@@ -208,11 +196,8 @@ fn tell_shrunk(run: &mut FinishedRun) {
 /// Repeats the run of the first violation, and returns an excerpt of its records.
 fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
     let violation = run.headline()?;
-    let failing = run
-        .summary
-        .failing
-        .iter()
-        .find(|failing| failing.seed == violation.seed)?;
+    let mut failing = run.summary.failing.iter();
+    let failing = failing.find(|failing| failing.seed == violation.seed)?;
     let first_hash = failing.trace_hash?;
     let users = &violation.users[..violation.users.len().min(LANES)];
     if users.is_empty() {
@@ -241,13 +226,11 @@ fn record_for_report(
     run: &mut FinishedRun,
     follow: Option<&Follow>,
     run_seed: RunSeed<'_>,
-) -> Result<(), Problem> {
+) -> Result<(), String> {
     let result = run.result();
     let crossed = result.thresholds.iter();
-    let crossed = crossed
-        .filter(|one| one.met == Some(false))
-        .cloned()
-        .collect::<Vec<_>>();
+    let crossed = crossed.filter(|one| one.met == Some(false)).cloned();
+    let crossed = crossed.collect::<Vec<_>>();
     let seed = match (run.headline(), crossed.first()) {
         (Some(violation), _) => violation.seed,
         (None, crossed) => crossed.and_then(|one| one.seed).unwrap_or(result.seed),
@@ -270,7 +253,7 @@ fn record_for_report(
         if drawn.is_none()
             && let Some(missing) = follow::missing(follow, &series)
         {
-            return Err((WRONG, format!("--follow: {missing}")));
+            return Err(format!("--follow: {missing}"));
         }
         run.diagrams.extend(drawn);
     }
@@ -299,15 +282,11 @@ pub(super) fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<Strin
     let name = format!("{}-{}.html", violation.property, violation.seed);
     let path = console.unasked.join(name);
     let runs = std::slice::from_ref(run);
-    let written = html(runs, VERSION)
-        .map_err(std::io::Error::from)
-        .and_then(|page| output::create(&path, &page));
-    match written {
-        Ok(()) => Some(path.display().to_string()),
-        Err(problem) => {
-            // The report was not requested, so an error here does not affect the run.
-            console.complain(&format!("warning: {}\n", cannot_write(&path, &problem)));
-            None
-        }
-    }
+    let page = html(runs, VERSION).map_err(std::io::Error::from);
+    let written = page.and_then(|page| output::create(&path, &page));
+    // The report was not requested, so an error here does not affect the run.
+    let written = written.inspect_err(|problem| {
+        console.complain(&format!("warning: {}\n", cannot_write(&path, problem)));
+    });
+    written.is_ok().then(|| path.display().to_string())
 }

@@ -1,12 +1,12 @@
 //! Shrinks a failure, writes the result as a scenario, and runs that from its file.
 
-use sim_scenario::annotated;
-use sim_scenario::load;
+use sim_scenario::{annotated, load};
 use sim_search::runner::RunSeed;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Console, UNJUDGED, WRONG, cannot_write, run_once};
+use super::live_run::unjudged;
+use super::{Console, Problem, cannot_write, run_once};
 use crate::cli::ShrinkArgs;
 use crate::output;
 use sim_judge::SeedOutcome;
@@ -38,11 +38,10 @@ pub(super) fn unasked(
 ) -> Option<ShrunkRun> {
     let file = unasked_file(console, name);
     let shrunk = shrink_into(failure, &file, UNASKED, console);
-    let told = shrunk.map_err(|problem| {
+    let told = shrunk.inspect_err(|problem| {
         let FailedRun { property, seed, .. } = failure;
-        console.complain(&format!(
-            "{property} of seed {seed} is not shrunk: {problem}\n"
-        ));
+        let words = format!("{property} of seed {seed} is not shrunk: {problem}\n");
+        console.complain(&words);
     });
     told.ok()
 }
@@ -58,55 +57,38 @@ fn unasked_file(console: &Console<'_>, name: &str) -> PathBuf {
 }
 
 /// `sim shrink`.
-pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> u8 {
-    let Some(mut plan) = super::load(&arguments.file, console) else {
-        return WRONG;
-    };
+pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
+    let mut plan = super::load(&arguments.file, console)?;
     if let Some(recipe) = &arguments.recipe {
         plan.recipe = recipe.clone();
     }
     let seed = arguments.seed.unwrap_or(plan.seed);
-    let found = arguments
-        .property
-        .clone()
-        .or_else(|| first_violation(&plan, seed, console.run));
-    let Some(property) = found else {
-        console.complain(&format!(
-            "error: nothing to shrink: seed {seed} of {} violates no property\n",
-            arguments.file.display()
-        ));
-        return UNJUDGED;
-    };
+    let asked = arguments.property.clone();
+    let found = asked.or_else(|| first_violation(&plan, seed, console.run));
+    let property = found.ok_or_else(|| {
+        let file = arguments.file.display();
+        unjudged(format!(
+            "nothing to shrink: seed {seed} of {file} violates no property"
+        ))
+    })?;
     let failure = FailedRun {
         plan: &plan,
         seed,
         property: &property,
     };
-    let file = match &arguments.output {
-        Some(file) => file.clone(),
-        None => unasked_file(console, &usual_name(&failure)),
-    };
-    match shrink_into(&failure, &file, arguments.time, console) {
-        Ok(run) => {
-            let view = console.view(Detail::Normal);
-            console.say(&shrunk_page(&run, &plan, &view));
-            0
-        }
-        Err(problem) => {
-            console.complain(&format!("error: {property} of seed {seed}: {problem}\n"));
-            UNJUDGED
-        }
-    }
+    let file = arguments.output.clone();
+    let file = file.unwrap_or_else(|| unasked_file(console, &usual_name(&failure)));
+    let shrunk = shrink_into(&failure, &file, arguments.time, console);
+    let run =
+        shrunk.map_err(|problem| unjudged(format!("{property} of seed {seed}: {problem}")))?;
+    console.say(&shrunk_page(&run, &plan, &console.view(Detail::Normal)));
+    Ok(0)
 }
 
 /// The first property that a seed violates.
 fn first_violation(plan: &Plan, seed: u64, run: RunSeed<'_>) -> Option<String> {
     match run_once(run, (plan, seed), None) {
-        Ok(outcome) => outcome
-            .violations
-            .into_iter()
-            .next()
-            .map(|one| one.property),
+        Ok(outcome) => Some(outcome.violations.first()?.property.clone()),
         Err(_) => Some(PANIC.to_owned()),
     }
 }

@@ -1,5 +1,4 @@
 use sim_judge::metrics::Metrics;
-use sim_model::outcome::START;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +14,9 @@ use super::*;
 use crate::cli;
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent};
-use sim_model::outcome::{Counts, Point, Progress, PropertyResult, Tally, Timeline, Violation};
+use sim_model::outcome::{
+    Counts, Point, Progress, PropertyResult, START, Tally, Timeline, Violation,
+};
 use sim_model::protocol::{Agent, User};
 
 mod outputs;
@@ -55,7 +56,7 @@ fn run_seed(
     let broken = plan.name == "unsafe" && seed == 44;
     let mut tally = Tally::default();
     for point in &plan.expect_sometimes {
-        tally.reach(Point::from_name(point).unwrap());
+        tally.reach(Point::named(point).unwrap());
     }
     let property = PropertyResult {
         held: Some(!broken),
@@ -184,20 +185,27 @@ impl TestFolder {
     }
 }
 
+#[track_caller]
+fn has(text: &str, words: &str) {
+    assert!(text.contains(words), "no {words:?}: {text}");
+}
+
+#[track_caller]
+fn begins(text: &str, words: &str) {
+    assert!(text.starts_with(words), "not {words:?}: {text}");
+}
+
+#[track_caller]
+fn ends(text: &str, words: &str) {
+    assert!(text.ends_with(words), "not {words:?}: {text}");
+}
+
 #[test]
 fn a_run_prints_its_page_and_exits_0() {
     let printed = TestFolder::new().sim("sim burst.yaml");
     assert_eq!((printed.code, printed.err.as_str()), (0, ""));
-    assert!(
-        printed.out.starts_with("burst · seed 42 · sim "),
-        "{}",
-        printed.out
-    );
-    assert!(
-        printed.out.contains("trace hash 000000000000002a\n"),
-        "{}",
-        printed.out
-    );
+    begins(&printed.out, "burst · seed 42 · sim ");
+    has(&printed.out, "trace hash 000000000000002a\n");
 }
 
 #[test]
@@ -215,7 +223,7 @@ fn an_interrupted_run_has_the_result_of_its_seeds_so_far() {
         (&true.into(), &130.into())
     );
     let told = format!("interrupted after {done} of 9 seeds of ");
-    assert!(printed.err.starts_with(&told), "{}", printed.err);
+    begins(&printed.err, &told);
     let verdict = printed
         .out
         .lines()
@@ -232,13 +240,7 @@ fn an_interrupt_before_the_first_result_leaves_none() {
     let folder = TestFolder::new();
     let printed = folder.sim_interrupted_at("sim burst.yaml unsafe.yaml --json out.json", 42);
     assert_eq!((printed.code, printed.out.as_str()), (130, ""));
-    assert!(
-        printed
-            .err
-            .starts_with("interrupted after 0 of 1 seeds of "),
-        "{}",
-        printed.err
-    );
+    begins(&printed.err, "interrupted after 0 of 1 seeds of ");
 }
 
 #[test]
@@ -257,39 +259,21 @@ fn a_violation_is_run_again_and_its_seed_shown() {
     let printed = TestFolder::new().sim("sim unsafe.yaml --seeds 5 --jobs 2");
     assert_eq!(printed.code, 1);
     let out = printed.out;
-    assert!(
-        out.starts_with("FAIL room_order · unsafe · seed 44 of 42–46 · sim "),
-        "{out}"
-    );
-    assert!(
-        out.contains("user_7 saw message 2 before message 1.\n"),
-        "{out}"
-    );
-    assert!(out.contains(" 0.009s      · stream open ◀\n"), "{out}");
+    begins(&out, "FAIL room_order · unsafe · seed 44 of 42–46 · sim ");
+    has(&out, "user_7 saw message 2 before message 1.\n");
+    has(&out, " 0.009s      · stream open ◀\n");
     assert!(!out.contains("0.010s"), "{out}");
-    assert!(out.contains("run again: same hash\n"), "{out}");
-    assert!(out.contains("--seed 44\n"), "{out}");
-    assert!(out.contains("violations in 1 of 5 seeds: 44\n"), "{out}");
+    has(&out, "run again: same hash\n");
+    has(&out, "--seed 44\n");
+    has(&out, "violations in 1 of 5 seeds: 44\n");
 }
 
 #[test]
 fn a_panic_is_a_failure_with_a_seed() {
     let printed = TestFolder::new().sim("sim panics.yaml --seed 9");
     assert_eq!(printed.code, 1);
-    assert!(
-        printed
-            .out
-            .starts_with("FAIL panic · panics · seed 9 · sim "),
-        "{}",
-        printed.out
-    );
-    assert!(
-        printed
-            .out
-            .contains("The run panicked: the line is broken\n"),
-        "{}",
-        printed.out
-    );
+    begins(&printed.out, "FAIL panic · panics · seed 9 · sim ");
+    has(&printed.out, "The run panicked: the line is broken\n");
 }
 
 #[test]
@@ -298,14 +282,10 @@ fn several_files_run_one_after_another() {
     let printed = folder.sim("sim burst.yaml unsafe.yaml burst.yaml --seed 44 --json r.json");
     assert_eq!(printed.code, 1);
     let end = "FAIL · 3 scenarios: 2 passed, 1 failed (safety) · exit 1\n";
-    assert!(printed.out.ends_with(end), "{}", printed.out);
+    ends(&printed.out, end);
     let value: serde_json::Value = serde_json::from_str(&folder.read("r.json")).unwrap();
-    let verdicts: Vec<&str> = value["runs"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|run| run["verdict"].as_str().unwrap())
-        .collect();
+    let runs = value["runs"].as_array().unwrap().iter();
+    let verdicts: Vec<_> = runs.map(|run| &run["verdict"]).collect();
     assert_eq!(verdicts, ["pass", "safety", "pass"]);
     let quiet = folder.sim("sim burst.yaml unsafe.yaml --seed 44 --quiet");
     assert_eq!(quiet.out.lines().count(), 2, "{}", quiet.out);
@@ -317,15 +297,11 @@ fn one_invalid_file_prevents_all_runs() {
     let printed = folder.sim("sim burst.yaml wrong.yaml missing.yaml");
     assert_eq!((printed.code, printed.out.as_str()), (2, ""));
     let said: String = printed.err.split_whitespace().collect();
-    assert!(said.contains("nonsense"), "{}", printed.err);
-    assert!(said.contains("missing.yaml"), "{}", printed.err);
+    has(&said, "nonsense");
+    has(&said, "missing.yaml");
     let printed = folder.sim("sim burst.yaml --json burst.yaml/below.json");
     assert_eq!((printed.code, printed.out.as_str()), (2, ""));
-    assert!(
-        printed.err.starts_with("error: cannot write "),
-        "{}",
-        printed.err
-    );
+    begins(&printed.err, "error: cannot write ");
 }
 
 #[test]
@@ -336,11 +312,7 @@ fn json_is_the_only_text_on_the_standard_output() {
         (value["scenario"].as_str(), value["exit_code"].as_u64()),
         (Some("burst"), Some(0))
     );
-    assert!(
-        printed.err.starts_with("burst · seed 42"),
-        "{}",
-        printed.err
-    );
+    begins(&printed.err, "burst · seed 42");
 }
 
 #[test]
@@ -351,21 +323,14 @@ fn explain_explains_a_term_or_names_the_closest() {
     let page = "99 · exit codes · docs/running.md\n  only a threshold was missed\n";
     assert_eq!(printed.out, page);
     let all = folder.sim("sim explain").out;
-    assert!(
-        all.contains("\nPROPERTIES\n  no_lost_messages no_duplicates"),
-        "{all}"
-    );
+    has(&all, "\nPROPERTIES\n  no_lost_messages no_duplicates");
     assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
     let json = folder.sim("sim explain --json jain").out;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json[0]["group"], "figures");
     let wrong = folder.sim("sim explain stick_wiat");
     assert_eq!((wrong.code, wrong.out.as_str()), (2, ""));
-    assert!(
-        wrong.err.contains("did you mean `stick_wait`?"),
-        "{}",
-        wrong.err
-    );
+    has(&wrong.err, "did you mean `stick_wait`?");
 }
 
 #[test]
@@ -380,8 +345,8 @@ fn validate_shows_the_faults_that_repeat() {
     let (_, faults) = printed.out.split_once('\n').unwrap();
     let first = "  faults of seed 1, 30 in all:\n    2s clock jumps by 1s\n    2s operator mutes one user\n    \
                  3s clock jumps by 1s\n";
-    assert!(faults.starts_with(first), "{faults}");
-    assert!(faults.ends_with("    … 10 more\n"), "{faults}");
+    begins(faults, first);
+    ends(faults, "    … 10 more\n");
 }
 
 #[test]
@@ -389,16 +354,8 @@ fn validate_checks_every_file() {
     let folder = TestFolder::new();
     let printed = folder.sim("sim validate burst.yaml wrong.yaml unsafe.yaml");
     assert_eq!(printed.code, 2);
-    assert!(
-        printed.out.contains("burst.yaml: ok (burst)\n"),
-        "{}",
-        printed.out
-    );
-    assert!(
-        printed.out.contains("unsafe.yaml: ok (unsafe)\n"),
-        "{}",
-        printed.out
-    );
+    has(&printed.out, "burst.yaml: ok (burst)\n");
+    has(&printed.out, "unsafe.yaml: ok (unsafe)\n");
     assert!(!printed.err.is_empty());
     assert_eq!(folder.sim("sim validate burst.yaml").code, 0);
 }
@@ -414,10 +371,9 @@ fn schema_prints_the_schema() {
 fn explore_prints_the_first_failure_and_its_command() {
     let folder = TestFolder::new();
     // The files are taken in turn: the fifth seed runs on the first one.
-    let both = |files| {
-        folder
-            .sim(&format!("sim explore {files} --seed 40 --seeds 20"))
-            .code
+    let both = |files: &str| {
+        let line = format!("sim explore {files} --seed 40 --seeds 20");
+        folder.sim(&line).code
     };
     assert_eq!(both("burst.yaml unsafe.yaml"), 0);
     assert_eq!(both("unsafe.yaml burst.yaml"), 1);
@@ -430,7 +386,7 @@ fn explore_prints_the_first_failure_and_its_command() {
         "unreached ",
         "FAIL · 1 failure · 5 seeds in ",
     ] {
-        assert!(alone.out.contains(words), "{words}: {}", alone.out);
+        has(&alone.out, words);
     }
     let columns = |line: &str| unicode_width::UnicodeWidthStr::width(line);
     assert!(
@@ -448,17 +404,9 @@ fn explore_prints_the_first_failure_and_its_command() {
         (&44.into(), &5.into())
     );
     assert_eq!(failure["trace_hash"], "000000000000002c");
-    assert!(
-        failure["drew"]
-            .as_str()
-            .is_some_and(|drew| !drew.is_empty())
-    );
+    assert!(!failure["drew"].as_str().unwrap().is_empty());
     assert!(failure["shrunk"].is_null() && json["seek"].is_null());
-    assert!(
-        json["unreached"]
-            .as_array()
-            .is_some_and(|points| !points.is_empty())
-    );
+    assert!(!json["unreached"].as_array().unwrap().is_empty());
 }
 
 #[test]
@@ -466,18 +414,14 @@ fn explore_runs_to_its_end_with_keep_going() {
     let folder = TestFolder::new();
     let found = folder.sim("sim explore panics.yaml --seeds 7 --keep-going");
     assert_eq!(found.code, 1);
-    assert!(
-        found.out.contains("FAIL panic · panics · seed 1"),
-        "{}",
-        found.out
-    );
-    assert!(found.out.contains("in 7 seeds"), "{}", found.out);
+    has(&found.out, "FAIL panic · panics · seed 1");
+    has(&found.out, "in 7 seeds");
     let clean = folder.sim("sim explore burst.yaml --seeds 7 --quiet");
     assert_eq!(clean.code, 0);
-    assert!(clean.out.starts_with("PASS · 7 seeds in "), "{}", clean.out);
+    begins(&clean.out, "PASS · 7 seeds in ");
     // The clock of the tests advances by 10 ms at each reading.
     let timed = folder.sim("sim explore burst.yaml --for 100ms --quiet");
-    assert!(timed.out.starts_with("PASS · "), "{}", timed.out);
+    begins(&timed.out, "PASS · ");
     assert_eq!(folder.sim("sim explore wrong.yaml --seeds 7").code, 2);
 }
 

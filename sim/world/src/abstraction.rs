@@ -238,7 +238,7 @@ fn wrong(world: &World<'_, '_>) -> u64 {
 
 /// The facets of what the core did since `before`, which is updated.
 pub(super) fn activity(before: &mut Vec<u64>, now: &Tally, into: &mut Vec<Facet>) {
-    let groups = (0..).zip(now.coverage().groups());
+    let groups = (0..).zip(now.coverage.groups());
     let counts = groups.flat_map(|(group, (_, counts))| {
         let places = (0..).zip(counts.values());
         places.map(move |(place, count)| (Facet::did(group, place), *count))

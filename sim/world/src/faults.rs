@@ -119,12 +119,10 @@ impl World<'_, '_> {
 
     /// The number of times that the run has reached the milestone.
     fn reached(&self, what: Reached) -> u64 {
-        let tally = self.observers.points.tally();
-        let coverage = tally.coverage();
+        let tally = &self.observers.points.tally;
+        let coverage = &tally.coverage;
         match what {
-            Reached::Sometimes(name) => {
-                Point::from_name(name).map_or(0, |point| tally.count(point))
-            }
+            Reached::Sometimes(name) => Point::named(name).map_or(0, |point| tally.count(point)),
             Reached::Stick(name) => coverage.stick.get(name).copied().unwrap_or(0),
             Reached::Timer(name) => coverage.timers.get(name).copied().unwrap_or(0),
         }

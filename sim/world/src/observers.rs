@@ -32,19 +32,19 @@ pub(crate) struct Observers<'o> {
 impl<'o> Observers<'o> {
     pub(crate) fn new(observer: Option<SharedObserver<'o>>) -> Self {
         Self {
-            points: PointCounter::new(),
+            points: PointCounter::default(),
             observer,
             is_paused: false,
         }
     }
 
     pub(crate) fn reach(&mut self, point: Point) {
-        self.points.tally_mut().reach(point);
+        self.points.tally.reach(point);
     }
 
     /// The coverage of the core's behaviour, for counting.
     pub(crate) fn coverage(&mut self) -> &mut Coverage {
-        self.points.tally_mut().coverage_mut()
+        &mut self.points.tally.coverage
     }
 
     /// The tally of the whole run.

@@ -70,10 +70,10 @@ impl<'a, O: Observer + Clone + 'static> Split<'a, O> {
         }
         let node = self.world.server.node();
         let position = node.map(|node| node.hub().position());
-        let tally = self.world.observers.points.tally();
-        if *tally.points() != self.points {
+        let tally = &self.world.observers.points.tally;
+        if tally.points != self.points {
             points(&self.points, tally, entered);
-            self.points = *tally.points();
+            self.points = tally.points;
         }
         if position == self.position {
             return;

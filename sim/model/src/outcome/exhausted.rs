@@ -23,27 +23,15 @@ pub struct SearchProgress {
     pub states: u64,
 }
 
-/// A tiny world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TinyWorld {
-    /// All users are registered and idle: they enter the queue, are matched, talk and part.
-    Line,
-    /// All users are in one named room: they claim its stick, speak under it, and lose it.
-    Room,
-}
-
-impl TinyWorld {
-    /// All tiny worlds.
-    pub const ALL: [Self; 2] = [Self::Line, Self::Room];
-
-    /// Its name in options and results.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Line => "line",
-            Self::Room => "room",
-        }
+chat_types::listed! {
+    /// A tiny world.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    TinyWorld {
+        /// All users are registered and idle: they enter the queue, are matched, talk and part.
+        Line "line",
+        /// All users are in one named room: they claim its stick, speak under it, and lose it.
+        Room "room",
     }
 }
 

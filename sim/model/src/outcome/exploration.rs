@@ -1,36 +1,26 @@
-//! The result of an exploration: each failure once, the worst trials, and the coverage.
+//! The results of an exploration, each failure once, with the worst trials and the coverage; and of
+//! shrinking.
 
 use chat_types::Span;
 use serde::{Deserialize, Serialize};
 
-use super::{Class, Seek, Worst};
+use super::{Class, Violation};
+use crate::plan::Plan;
+use crate::protocol::User;
 use crate::recipe::Recipe;
 
-/// The schedules to explore.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mix {
-    /// The plain one.
-    Plain,
-    /// Race schedules.
-    Race,
-    /// Both in turn.
-    #[default]
-    Mixed,
-}
-
-impl Mix {
-    /// All mixes.
-    pub const ALL: [Self; 3] = [Self::Plain, Self::Race, Self::Mixed];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Race => "race",
-            Self::Mixed => "mixed",
-        }
+chat_types::listed! {
+    /// The schedules to explore.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    Mix {
+        /// The plain one.
+        Plain "plain",
+        /// Race schedules.
+        Race "race",
+        /// Both in turn.
+        #[default]
+        Mixed "mixed",
     }
 }
 
@@ -147,3 +137,76 @@ pub struct ExplorationCoverage {
 
 /// Coverage is flat after this many consecutive families without anything new.
 pub const FLAT: u64 = 1_000;
+
+chat_types::listed! {
+    /// A kind of starvation.
+    Seek {
+        /// A wait for a match, from the request to its answer or event.
+        QueueWait "queue-wait",
+        /// A wait for a stick, from the request to its answer or event.
+        StickWait "stick-wait",
+        /// Being bypassed in the queue or in the line of a stick.
+        Overtaking "overtaking",
+    }
+}
+
+/// The worst case of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Worst {
+    /// The wait in microseconds until it ended well, or the number of times bypassed.
+    pub figure: u64,
+    /// The user, if it is known.
+    pub user: Option<User>,
+}
+
+impl Worst {
+    /// Keeps the worse of the two; of equal ones, the earlier.
+    pub fn take(&mut self, other: Self) {
+        if other.figure > self.figure {
+            *self = other;
+        }
+    }
+}
+
+/// The size of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Users who came.
+    pub users: u64,
+    /// Steps of the steps form, or of flows; of a run with phases, events of the virtual world.
+    pub steps: u64,
+    /// Faults of the plan.
+    pub faults: u64,
+}
+
+/// The result of shrinking.
+#[derive(Clone, Debug)]
+pub struct Shrunk {
+    /// The smallest plan, in the steps form, which runs with its own seed.
+    pub plan: Plan,
+    /// The comments in its file.
+    pub notes: Notes,
+    /// Its violation.
+    pub violation: Violation,
+    /// Its trace hash; none if its run panics.
+    pub trace_hash: Option<u64>,
+    /// The size before shrinking.
+    pub before: Size,
+    /// The size after shrinking.
+    pub after: Size,
+    /// The number of candidates that were run.
+    pub runs: u64,
+    /// Whether the time was up before all passes were done.
+    pub cut_short: bool,
+}
+
+/// The comments in a scenario's file.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    /// Sentences at the top.
+    pub head: Vec<String>,
+    /// The comment for each step; empty if there is none.
+    pub steps: Vec<String>,
+    /// The comment for each fault.
+    pub faults: Vec<String>,
+}

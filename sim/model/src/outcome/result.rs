@@ -284,24 +284,26 @@ pub struct ShrunkResult {
     pub wall_ms: f64,
 }
 
-/// The verdict of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// A property was exercised and all held, all thresholds were met, and all expected points were
-    /// reached: exit 0.
-    Pass,
-    /// A safety property was violated: exit 1.
-    Safety,
-    /// A liveness property was violated, or more users were stuck than allowed: exit 3.
-    Liveness,
-    /// The run could not be judged: no property was exercised, an `expect_sometimes` point was not
-    /// reached, a threshold had no values, or users never got in. Exit 4.
-    Unjudged,
-    /// Only a threshold was crossed: exit 99.
-    Threshold,
-    /// The run was interrupted, and what was done of it held: exit 130.
-    Interrupted,
+chat_types::listed! {
+    /// The verdict of a run.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    Verdict {
+        /// A property was exercised and all held, all thresholds were met, and all expected points were
+        /// reached: exit 0.
+        Pass "pass",
+        /// A safety property was violated: exit 1.
+        Safety "safety",
+        /// A liveness property was violated, or more users were stuck than allowed: exit 3.
+        Liveness "liveness",
+        /// The run could not be judged: no property was exercised, an `expect_sometimes` point was not
+        /// reached, a threshold had no values, or users never got in. Exit 4.
+        Unjudged "unjudged",
+        /// Only a threshold was crossed: exit 99.
+        Threshold "threshold",
+        /// The run was interrupted, and what was done of it held: exit 130.
+        Interrupted "interrupted",
+    }
 }
 
 /// One metric, in milliseconds (`bytes_per_message`: in bytes).
@@ -450,6 +452,12 @@ impl ThresholdResult {
     #[must_use]
     pub fn limited(&self) -> String {
         limited(&self.metric, self.persona.as_deref())
+    }
+
+    /// What it limits, and how.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        format!("{} {}", self.limited(), self.expression)
     }
 }
 

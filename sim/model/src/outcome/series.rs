@@ -58,7 +58,7 @@ pub struct Series {
 }
 
 /// A fault that the recorder observed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ObservedFault {
     /// Its beginning, in milliseconds of the run.
     pub at_ms: f64,

@@ -9,8 +9,8 @@ use super::{
 use crate::plan::{Plan, Step, Verb, Workload};
 use crate::protocol::Plain;
 
-/// Exit codes, the gravest first.
-const GRAVEST_FIRST: [u8; 6] = [2, 1, 3, 4, 99, INTERRUPTED];
+/// Exit codes, the gravest first; 0 is not among them.
+pub const GRAVEST_FIRST: [u8; 6] = [2, 1, 3, 4, 99, INTERRUPTED];
 
 /// The exit code of a run that was interrupted, as shells have it.
 pub const INTERRUPTED: u8 = 130;
@@ -76,11 +76,9 @@ pub fn is_judged(properties: &BTreeMap<String, PropertyResult>) -> bool {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     let violated = |class: Class| {
-        let broken = evidence
-            .properties
-            .iter()
-            .filter(|(_, property)| property.held == Some(false))
-            .map(|(name, _)| name);
+        let broken = evidence.properties.iter();
+        let broken = broken.filter(|(_, property)| property.held == Some(false));
+        let broken = broken.map(|(name, _)| name);
         let violated = evidence.violations.iter().map(|one| &one.property);
         broken.chain(violated).any(|name| Class::of(name) == class)
     };
@@ -141,11 +139,8 @@ fn says(step: &Step) -> bool {
 #[must_use]
 pub fn unreached(plan: &Plan, sometimes: &BTreeMap<String, u64>) -> Vec<&'static str> {
     let never = |name: &&'static str| sometimes.get(*name).copied().unwrap_or(0) == 0;
-    plan.expect_sometimes
-        .iter()
-        .copied()
-        .filter(never)
-        .collect()
+    let expected = plan.expect_sometimes.iter().copied();
+    expected.filter(never).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! The metrics. A row says all that is known of one but how it is measured, which
-//! `sim_judge::metrics` does.
+//! `sim_judge::metrics` does. And the thresholds on them.
 
 /// What a metric measures, which decides its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +32,14 @@ macro_rules! metrics {
     ($($variant:ident $name:literal $title:literal $quantity:ident $of:ident,)*) => {
         chat_types::listed! {
             /// A metric, in the order of tables; `docs/scenario-reference.md` says what it measures.
-            Metric { $(#[doc = concat!("`", $name, "`")] $variant $name,)* }
+            Metric { $(#[doc = concat!("`", $name, "`")] $variant $name $title,)* }
         }
 
         impl Metric {
             /// Its name in a table.
             #[must_use]
             pub const fn title(self) -> &'static str {
-                match self { $(Self::$variant => $title,)* }
+                self.word(1)
             }
 
             /// What it measures.
@@ -80,12 +80,6 @@ metrics! {
 }
 
 impl Metric {
-    /// The metric of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|known| known.name() == name)
-    }
-
     /// Whether its values are durations.
     #[must_use]
     pub const fn is_duration(self) -> bool {
@@ -156,4 +150,45 @@ pub enum Figure {
     Count,
     /// The share of attempts that succeeded, from 0 to 1.
     Rate,
+}
+
+/// A threshold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threshold {
+    /// The metric.
+    pub metric: Metric,
+    /// The persona whose users alone are measured; all users without one.
+    pub persona: Option<String>,
+    /// The expression as written, such as `p(95)<2s`.
+    pub expression: String,
+    /// The figure of the metric.
+    pub figure: Figure,
+    /// The comparison.
+    pub compare: Compare,
+    /// The bound: in milliseconds for durations, otherwise a plain number.
+    pub bound: f64,
+}
+
+/// What a threshold limits, as a scenario names it: `queue_wait`, or `queue_wait{persona:penpal}`.
+#[must_use]
+pub fn limited(metric: &str, persona: Option<&str>) -> String {
+    match persona {
+        None => metric.to_owned(),
+        Some(persona) => format!("{metric}{{persona:{persona}}}"),
+    }
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+    /// `==`
+    Equal,
 }

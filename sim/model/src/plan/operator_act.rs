@@ -32,7 +32,7 @@ impl OperatorAct {
     /// The act in words: `operator mutes alice`.
     pub(super) fn words(&self, users: &[ScriptUser]) -> String {
         let whom = self.user.map_or("one user", |user| user_name(users, user));
-        format!("operator {} {whom}", self.verb.words())
+        format!("operator {} {whom}", self.verb.word(1))
     }
 }
 
@@ -48,43 +48,28 @@ impl OperatorVerb {
     pub const fn has_reason(self) -> bool {
         !matches!(self, Self::Unmute | Self::Unban | Self::UnbanAddress)
     }
-
-    /// What an operator does, before the user's name.
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Mute => "mutes",
-            Self::Unmute => "unmutes",
-            Self::Kick => "kicks",
-            Self::Close => "closes the room of",
-            Self::Ban => "bans",
-            Self::Unban => "lifts the ban or the mute of",
-            Self::MuteAddress => "mutes the address of",
-            Self::BanAddress => "bans the address of",
-            Self::UnbanAddress => "lifts the mute or the ban of the address of",
-        }
-    }
 }
 
 chat_types::listed! {
-    /// The kinds of operators' acts.
+    /// The kinds of operators' acts, each with what an operator does, before the user's name.
     OperatorVerb {
         /// Mutes the user.
-        Mute "mute",
+        Mute "mute" "mutes",
         /// Unmutes the user; without one, the user that was muted last.
-        Unmute "unmute",
+        Unmute "unmute" "unmutes",
         /// Removes the user from a room.
-        Kick "kick",
+        Kick "kick" "kicks",
         /// Closes a room of the user.
-        Close "close",
+        Close "close" "closes the room of",
         /// Bans the user.
-        Ban "ban",
+        Ban "ban" "bans",
         /// Lifts the ban or the mute of a user by its name; without a user, the latest.
-        Unban "unban",
+        Unban "unban" "lifts the ban or the mute of",
         /// Mutes the user's address.
-        MuteAddress "mute_address",
+        MuteAddress "mute_address" "mutes the address of",
         /// Bans the user's address.
-        BanAddress "ban_address",
+        BanAddress "ban_address" "bans the address of",
         /// Lifts the mute or the ban of an address; without a user, the latest.
-        UnbanAddress "unban_address",
+        UnbanAddress "unban_address" "lifts the mute or the ban of the address of",
     }
 }

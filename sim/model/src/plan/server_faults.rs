@@ -29,23 +29,23 @@ chat_types::listed! {
     /// What happens to one of several servers.
     MemberHarm {
         /// It crashes, and starts again.
-        Crash "crash",
+        Crash "crash" "server crash",
         /// It shuts down: it hands over, and starts again.
-        Stop "stop",
+        Stop "stop" "server stop",
         /// Its process is suspended.
-        Pause "pause",
+        Pause "pause" "server pause",
         /// Its machine stands still, and its clock with it.
-        Freeze "freeze",
+        Freeze "freeze" "server freeze",
         /// Its clock runs too fast.
-        Fast "fast",
+        Fast "fast" "clock too fast",
         /// Its clock runs too slow.
-        Slow "slow",
+        Slow "slow" "clock too slow",
         /// It is cut off from the log and from the other servers.
-        Cut "cut",
+        Cut "cut" "server cut",
         /// It sends nothing to the log and to the other servers, and hears all.
-        Mute "mute",
+        Mute "mute" "server mute",
         /// It hears nothing of the log and of the other servers, and sends.
-        Deaf "deaf",
+        Deaf "deaf" "server deaf",
     }
 }
 
@@ -86,17 +86,7 @@ impl MemberHarm {
     /// Its label on a timeline.
     #[must_use]
     pub const fn label(self) -> &'static str {
-        match self {
-            Self::Crash => "server crash",
-            Self::Stop => "server stop",
-            Self::Pause => "server pause",
-            Self::Freeze => "server freeze",
-            Self::Fast => "clock too fast",
-            Self::Slow => "clock too slow",
-            Self::Cut => "server cut",
-            Self::Mute => "server mute",
-            Self::Deaf => "server deaf",
-        }
+        self.word(1)
     }
 }
 
@@ -104,9 +94,9 @@ chat_types::listed! {
     /// Which of several servers.
     Which {
         /// The one that owns the chat.
-        Owner "owner",
+        Owner "owner" "the owner",
         /// One that does not, drawn.
-        Standby "standby",
+        Standby "standby" "a standby",
     }
 }
 
@@ -114,16 +104,16 @@ chat_types::listed! {
     /// What happens to a shared log.
     LogHarm {
         /// It has no leader.
-        NoLeader "no_leader",
+        NoLeader "no_leader" "no leader",
         /// One replica is behind.
-        Lag "lag",
+        Lag "lag" "replica behind",
         /// One replica has lost one of the next records.
-        Lose "lose",
+        Lose "lose" "record lost",
         /// A bit of one of the next records flips in one replica.
-        Flip "flip",
+        Flip "flip" "bit flipped",
         /// Reports of appends, and records for servers that follow the log, come a second time,
         /// late.
-        Double "double",
+        Double "double" "reports doubled",
     }
 }
 
@@ -131,10 +121,7 @@ impl Which {
     /// The server in words.
     #[must_use]
     pub const fn words(self) -> &'static str {
-        match self {
-            Self::Owner => "the owner",
-            Self::Standby => "a standby",
-        }
+        self.word(1)
     }
 }
 
@@ -148,12 +135,6 @@ impl LogHarm {
     /// Its label on a timeline.
     #[must_use]
     pub const fn label(self) -> &'static str {
-        match self {
-            Self::NoLeader => "no leader",
-            Self::Lag => "replica behind",
-            Self::Lose => "record lost",
-            Self::Flip => "bit flipped",
-            Self::Double => "reports doubled",
-        }
+        self.word(1)
     }
 }

@@ -3,9 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::verdict_lines::verdict_word;
-use sim_model::outcome::{Class, RunResult};
-use sim_model::plan::{Metric, limited};
+use sim_model::outcome::{Class, GRAVEST_FIRST, RunResult, Verdict};
+use sim_model::plan::Metric;
 
 /// The amount of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,28 +41,11 @@ pub(super) struct Figure {
     pub(super) direction: Direction,
 }
 
-impl Figure {
-    /// Whether it can be compared between runs with different seeds.
-    pub(super) const fn is_of_verdict(&self) -> bool {
-        matches!(self.direction, Direction::Held(_) | Direction::Verdict)
-    }
-}
-
 /// The beginning of the figures that count how often a point was reached.
 pub(crate) const REACHED: &str = "reached ";
 
 /// The beginning of the figures that count how often a property was checked.
 pub(crate) const CHECKS: &str = "checks ";
-
-/// Verdicts from the best to the worst.
-const VERDICTS: [&str; 6] = [
-    "pass",
-    "interrupted",
-    "threshold",
-    "unjudged",
-    "liveness",
-    "safety",
-];
 
 /// Messages that must not occur, and unanswered calls.
 const BAD_COUNTS: [&str; 7] = [
@@ -89,8 +71,9 @@ impl Direction {
                 Some(false) => 1.0,
             }),
             (Self::Verdict, Amount::Word(word)) => {
-                let place = VERDICTS.iter().position(|verdict| verdict == word)?;
-                Some(place as f64)
+                let code = Verdict::named(word)?.exit_code();
+                let place = GRAVEST_FIRST.iter().position(|graver| *graver == code);
+                Some(-place.map_or(f64::INFINITY, |place| place as f64))
             }
             (_, _) => None,
         }
@@ -99,96 +82,76 @@ impl Direction {
 
 /// All figures of a run that virtual time decides, in the order of the result's fields.
 pub(super) fn figures(run: &RunResult) -> Vec<Figure> {
-    let mut all = heads(run);
+    use Amount::Number;
+    use Direction::{Held, LessIsWorse, MoreIsWorse, Neutral, NoneIsWorse};
+    let mut all = Vec::new();
+    let mut add = |name: String, amount, direction| {
+        all.push(Figure {
+            name,
+            amount,
+            direction,
+        });
+    };
+    let word = |word: &str| Amount::Word(word.to_owned());
+    let count = |n: u64| Number(n as f64);
+    add(
+        "verdict".into(),
+        word(run.verdict.name()),
+        Direction::Verdict,
+    );
+    add("trace_hash".into(), word(&run.trace_hash), Neutral);
+    add("virtual_ms".into(), Number(run.virtual_ms), Neutral);
+    add("users".into(), count(run.users), Neutral);
+    add("steps".into(), count(run.steps), Neutral);
     for (name, n) in numbers(run.counts) {
-        let direction = if BAD_COUNTS.contains(&name.as_str()) {
-            Direction::MoreIsWorse
-        } else {
-            Direction::Neutral
-        };
-        all.push(number(format!("counts {name}"), n, direction));
+        let is_bad = BAD_COUNTS.contains(&name.as_str());
+        let direction = if is_bad { MoreIsWorse } else { Neutral };
+        add(format!("counts {name}"), Number(n), direction);
     }
     for (name, property) in &run.properties {
-        let held = Amount::Held(property.held);
-        let class = Direction::Held(Class::of(name));
-        all.push(figure(format!("property {name}"), held, class));
-        let checks = property.checks as f64;
-        all.push(number(
-            format!("{CHECKS}{name}"),
-            checks,
-            Direction::Neutral,
-        ));
+        let class = Held(Class::of(name));
+        add(
+            format!("property {name}"),
+            Amount::Held(property.held),
+            class,
+        );
+        add(format!("{CHECKS}{name}"), count(property.checks), Neutral);
     }
     for (name, n) in &run.sometimes {
-        let reached = format!("{REACHED}{name}");
-        all.push(number(reached, *n as f64, Direction::NoneIsWorse));
+        add(format!("{REACHED}{name}"), count(*n), NoneIsWorse);
     }
     for (name, metric) in &run.metrics {
         for (part, n) in numbers(metric) {
-            let direction = if part == "count" {
-                Direction::Neutral
-            } else {
-                Direction::MoreIsWorse
-            };
-            all.push(number(format!("{name} {part}"), n, direction));
+            let is_count = part == "count";
+            let direction = if is_count { Neutral } else { MoreIsWorse };
+            add(format!("{name} {part}"), Number(n), direction);
         }
     }
     for (name, fairness) in &run.fairness {
         // Shares of waits are figures of the metric, too.
         let is_wait = run.metrics.contains_key(name);
         for (part, n) in numbers(fairness) {
-            if is_wait && ["max", "mean"].contains(&part.as_str()) {
-                continue;
-            }
             let direction = match part.as_str() {
-                "jain" => Direction::LessIsWorse,
-                "overtaken" => Direction::MoreIsWorse,
-                _ => Direction::Neutral,
+                "max" | "mean" if is_wait => continue,
+                "jain" => LessIsWorse,
+                "overtaken" => MoreIsWorse,
+                _ => Neutral,
             };
-            all.push(number(format!("{name} {part}"), n, direction));
+            add(format!("{name} {part}"), Number(n), direction);
         }
     }
-    all.extend(tails(run));
-    all
-}
-
-/// The verdict, and the figures about the length of the run.
-fn heads(run: &RunResult) -> Vec<Figure> {
-    let word = |name: &str, word: &str, direction| {
-        figure(name.to_owned(), Amount::Word(word.to_owned()), direction)
-    };
-    let neutral = |name: &str, n| number(name.to_owned(), n, Direction::Neutral);
-    vec![
-        word("verdict", verdict_word(run.verdict), Direction::Verdict),
-        word("trace_hash", &run.trace_hash, Direction::Neutral),
-        neutral("virtual_ms", run.virtual_ms),
-        neutral("users", run.users as f64),
-        neutral("steps", run.steps as f64),
-    ]
-}
-
-/// Thresholds, refusals, and the numbers of stuck users and violations.
-fn tails(run: &RunResult) -> Vec<Figure> {
-    let mut all = Vec::new();
     for threshold in &run.thresholds {
-        let limited = limited(&threshold.metric, threshold.persona.as_deref());
-        let name = format!("threshold {limited} {}", threshold.expression);
-        let class = Direction::Held(Class::Threshold);
-        all.push(figure(name, Amount::Held(threshold.met), class));
+        let (name, met) = (threshold.whole(), Amount::Held(threshold.met));
+        add(format!("threshold {name}"), met, Held(Class::Threshold));
     }
     for (code, n) in &run.refusals {
-        let name = format!("refused {code}");
-        all.push(number(name, *n as f64, Direction::Neutral));
+        add(format!("refused {code}"), count(*n), Neutral);
     }
     let stuck = run.stuck.len() as u64 + run.stuck_left_out;
     let violations = run.violations.len() as u64 + run.violations_left_out;
-    for (name, n) in [
-        ("stuck", stuck),
-        ("left_out", run.left_out.users),
-        ("violations", violations),
-    ] {
-        all.push(number(name.to_owned(), n as f64, Direction::MoreIsWorse));
-    }
+    add("stuck".into(), count(stuck), MoreIsWorse);
+    add("left_out".into(), count(run.left_out.users), MoreIsWorse);
+    add("violations".into(), count(violations), MoreIsWorse);
     all
 }
 
@@ -198,18 +161,6 @@ fn numbers(part: impl Serialize) -> Vec<(String, f64)> {
     let fields = fields.as_object().into_iter().flatten();
     let number = |(name, value): (&String, &Value)| Some((name.clone(), value.as_f64()?));
     fields.filter_map(number).collect()
-}
-
-const fn figure(name: String, amount: Amount, direction: Direction) -> Figure {
-    Figure {
-        name,
-        amount,
-        direction,
-    }
-}
-
-const fn number(name: String, n: f64, direction: Direction) -> Figure {
-    figure(name, Amount::Number(n), direction)
 }
 
 /// Whether a figure is in milliseconds: quantiles of durations, and virtual time.

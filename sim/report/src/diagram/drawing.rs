@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use chat_types::Span;
 use rustc_hash::FxHashMap;
 
-use super::call_description::{call_facts, several};
 use super::lane_selection::LaneSelection;
-use super::window;
-use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, VIOLATION};
-use sim_model::history::{FaultRecord, NetworkRecord};
+use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, VIOLATION, window};
+use sim_model::history::{FaultRecord, NetworkRecord, RequestKey};
 use sim_model::outcome::START;
 use sim_model::plan::{Delivery, Plan};
-use sim_model::protocol::{Agent, CallId};
+use sim_model::protocol::{Agent, CallId, Op, Read};
 use sim_model::run_log::{Entry, Logged, RunLog};
 use sim_model::words;
 
@@ -50,9 +48,8 @@ impl<'a> LaneDrawing<'a> {
             _ => server + 1 + index / 2,
         };
         let all = selection.lanes.iter().enumerate();
-        let concerned = all
-            .clone()
-            .filter(|(_, (_, who))| who.role == Role::Concerned);
+        let concerned = all.clone();
+        let concerned = concerned.filter(|(_, (_, who))| who.role == Role::Concerned);
         let mut drawing = Self {
             plan,
             log,
@@ -103,9 +100,11 @@ impl<'a> LaneDrawing<'a> {
     /// The diagram of the finished run.
     pub(super) fn into_diagram(mut self) -> Diagram {
         let selection = self.selection;
-        let owner = match self.plan.servers {
-            1 => "",
-            _ => "the owner of the chat",
+        let is_alone = self.plan.servers == 1;
+        let owner = if is_alone {
+            ""
+        } else {
+            "the owner of the chat"
         };
         let server = Lane::new("server".to_owned(), owner.to_owned(), Role::Server);
         let mut lanes = vec![server; selection.lanes.len() + 1];
@@ -135,10 +134,8 @@ impl<'a> LaneDrawing<'a> {
             diagram.left_out.push(words.to_owned());
         }
         if selection.left_out > 0 {
-            let words = format!(
-                "{} others of the same rooms have no lane.",
-                selection.left_out
-            );
+            let others = selection.left_out;
+            let words = format!("{others} others of the same rooms have no lane.");
             diagram.left_out.push(words);
         }
         diagram
@@ -200,7 +197,7 @@ impl<'a> LaneDrawing<'a> {
             }
             Logged::Down(how) => {
                 self.down_since = Some(at);
-                self.point(server, at, how.words().to_owned(), Fate::Broken);
+                self.point(server, at, how.name().to_owned(), Fate::Broken);
             }
             Logged::Restarted => {
                 if let Some(since) = self.down_since.take() {
@@ -254,15 +251,12 @@ impl<'a> LaneDrawing<'a> {
             } => self.push_of(lane, entry, (first_seq, events), fate),
             NetworkRecord::Opening { fate, .. } => {
                 let label = "open stream".to_owned();
-                let drawn = event(Kind::Opening, lane, arrival(at, fate), label);
+                let mut drawn = event(Kind::Opening, lane, arrival(at, fate), label);
                 // The answer is known when the stream is open.
-                match self.log.then(entry).any(Entry::is_of_client) {
-                    true => Event {
-                        fate: Fate::Fine,
-                        ..drawn
-                    },
-                    false => drawn,
+                if self.log.then(entry).any(Entry::is_of_client) {
+                    drawn.fate = Fate::Fine;
                 }
+                drawn
             }
             NetworkRecord::StreamBroke => {
                 return self.point(lane, at, "stream breaks".to_owned(), Fate::Broken);
@@ -385,14 +379,10 @@ impl<'a> LaneDrawing<'a> {
             n => format!("{n} events"),
         };
         let facts = vec![("inbox", format!("from {first_seq}, {label}"))];
+        let arrival = arrival(entry.at.since(START), fate);
         let mut drawn = Event {
             facts,
-            ..event(
-                Kind::Push,
-                lane,
-                arrival(entry.at.since(START), fate),
-                label,
-            )
+            ..event(Kind::Push, lane, arrival, label)
         };
         for received in self.log.then(entry) {
             self.arrive(&mut drawn, received);
@@ -451,5 +441,41 @@ fn arrival(at: Span, fate: Delivery) -> (Span, Option<Span>) {
     match fate {
         Delivery::After(latency) => (at, Some(at + latency)),
         Delivery::Lost => (at, None),
+    }
+}
+
+/// What a call asks for besides its words, each with a name.
+fn call_facts(op: &Op, key: RequestKey) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if let Some(room) = op.room().flatten() {
+        facts.push(("room", format!("room_{}", room.0)));
+    }
+    if let Some(epoch) = op.epoch() {
+        facts.push(("epoch", epoch.to_string()));
+    }
+    if let Op::Read { read, .. } = op
+        && let Read::Check { after, wait, .. } = read
+    {
+        let after = after.map_or_else(
+            || "the server's own cursor".to_owned(),
+            |after| after.to_string(),
+        );
+        facts.push(("after", after));
+        facts.push(("wait", wait.to_string()));
+    }
+    match key {
+        RequestKey::None if !op.is_read() => facts.push(("request key", "none".to_owned())),
+        RequestKey::Previous => facts.push(("request key", "that of the previous call".to_owned())),
+        RequestKey::None | RequestKey::Own => {}
+    }
+    facts
+}
+
+/// The first of several items, and the number of the others.
+fn several(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} +{}", rest.len()),
     }
 }

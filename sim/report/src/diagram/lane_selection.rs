@@ -1,7 +1,7 @@
 //! The choice of a diagram's participants: those the violation is about, those its sentence names,
 //! and others of their rooms, as far as lanes allow.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chat_types::Span;
 
@@ -106,28 +106,26 @@ impl<'l> LaneSelector<'l> {
         add(of(&self.violation.users), Role::Concerned, LANES);
         let main = add(of(&self.violation.subject.others), Role::Named, LANES);
         let roommates = self.roommates();
-        let seats = if main == 0 {
-            LANES
-        } else {
-            LANES.min(main + OTHERS)
+        let seats = match main {
+            0 => LANES,
+            main => LANES.min(main + OTHERS),
         };
         let (others, role) = if roommates.is_empty() && main == 0 {
-            (self.latest(), Role::Bystander)
+            let mut latest = by_time(self.active.clone());
+            latest.truncate(LANES);
+            (latest, Role::Bystander)
         } else {
             (roommates, Role::Roommate)
         };
-        let all = others.iter().copied().collect::<BTreeSet<Agent>>();
-        add(
-            others.into_iter().map(|agent| (agent, None)).collect(),
-            role,
-            seats,
-        );
-        let shown = chosen.iter().filter(|one| all.contains(&one.0)).count();
+        let those = others.iter().map(|agent| (*agent, None)).collect();
+        add(those, role, seats);
+        let has_no_lane = |agent: &&Agent| chosen.iter().all(|one| one.0 != **agent);
+        let left_out = others.iter().filter(has_no_lane).count() as u64;
         let lane = |(agent, user, role): (Agent, Option<User>, Role)| {
             (agent, self.lane(agent, user, role))
         };
         (!chosen.is_empty()).then(|| LaneSelection {
-            left_out: (all.len() - shown) as u64,
+            left_out,
             violation: self.until(),
             subject: self.subject,
             place: self.violation.subject.place,
@@ -179,19 +177,9 @@ impl<'l> LaneSelector<'l> {
 
     /// The room in which the participant was last active.
     fn room_of(&self, agent: Agent) -> Option<Room> {
-        let seen =
-            |(room, members): (&Room, &BTreeMap<Agent, Span>)| Some((*members.get(&agent)?, *room));
-        self.roommates
-            .iter()
-            .filter_map(seen)
-            .max()
-            .map(|(_, room)| room)
-    }
-
-    fn latest(&self) -> Vec<Agent> {
-        let mut latest = by_time(self.active.clone());
-        latest.truncate(LANES);
-        latest
+        let all = self.roommates.iter();
+        let seen = all.filter_map(|(room, members)| Some((*members.get(&agent)?, *room)));
+        seen.max().map(|(_, room)| room)
     }
 
     fn lane(&self, agent: Agent, user: Option<User>, role: Role) -> Lane {

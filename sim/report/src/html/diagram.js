@@ -19,21 +19,10 @@ function timeScale(diagram, events, mode, zoom) {
     const height = 720 * zoom;
     return { height, y: (us) => ((clamp(us, diagram.from_us, diagram.to_us) - diagram.from_us) / whole) * height, gaps: [] };
   }
-  const instants = new Set([diagram.from_us, diagram.to_us]);
-  const add = (us) => {
-    if (us > diagram.from_us && us < diagram.to_us) instants.add(us);
-  };
-  for (const event of events) {
-    add(event.from_us);
-    if (event.to_us !== undefined) add(event.to_us);
-  }
-  for (const band of diagram.bands) {
-    add(band.from_us);
-    add(band.to_us);
-  }
-  for (const rule of diagram.rules) add(rule.at_us);
-  for (const mark of diagram.marks || []) add(mark.at_us);
-  const known = [...instants].sort((a, b) => a - b);
+  const instants = [diagram.from_us, diagram.to_us, ...events.flatMap((event) => [event.from_us, event.to_us]), ...diagram.bands.flatMap((band) => [band.from_us, band.to_us]),
+    ...diagram.rules.map((rule) => rule.at_us), ...(diagram.marks || []).map((mark) => mark.at_us)];
+  const shown = instants.filter((us) => us >= diagram.from_us && us <= diagram.to_us);
+  const known = [...new Set(shown)].sort((a, b) => a - b);
   const places = [0];
   const gaps = [];
   for (let i = 1; i < known.length; i++) {

@@ -103,16 +103,14 @@ function command(text) {
   const code = h('code', {}, text);
   const said = h('span', { class: 'copied', role: 'status' });
   const copy = async () => {
-    let done;
     try {
       await navigator.clipboard.writeText(text);
-      done = true;
+      said.textContent = '✓ copied';
     } catch {
       // A browser without access to the clipboard: the command is selected for its own copy.
       getSelection().selectAllChildren(code);
-      done = false;
+      said.textContent = 'selected: copy it with the keyboard';
     }
-    said.textContent = done ? '✓ copied' : 'selected: copy it with the keyboard';
   };
   return h('span', { class: 'command' }, code, h('button', { type: 'button', class: 'copy', 'aria-label': `Copy: ${text}`, on: { click: copy } }, 'Copy'), said);
 }

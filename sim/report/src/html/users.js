@@ -1,8 +1,5 @@
 // The users of a run: a search over all of them, and the lane of a chosen one.
 
-const USERS_SHOWN = 10;
-const LANE_KINDS = Object.keys(KINDS);
-
 // The diagram of one user, from the packed lanes; none if they do not hold it.
 function laneOf(run, row, index) {
   const lanes = run.lanes;

@@ -5,23 +5,24 @@ use chat_types::Span;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fault_marks::fault_marks;
-use crate::checked::rest;
+use crate::calibrated::apart;
 use crate::checks::{in_order, standing};
 use crate::diagram::Diagram;
-use crate::failure::{failing_seed, sentences, what_failed};
+use crate::failure::{failing_seed, rest, sentences, what_failed};
 use crate::failure_details::rerun_words;
 use crate::figures::{least_served, measured, of_metric, title};
 use crate::header::{network, personas, server};
 use crate::numbers::{count, figure, milliseconds};
+use crate::server_comparison::{METRICS, NOT_IN_IT, QUANTILES};
 use crate::shell::repeat_command;
 use crate::verdict_lines::speed;
-use crate::{FinishedRun, UserLanes, live};
+use crate::{CalibrationReport, FinishedRun, UserLanes, calibration_yaml, live};
 use sim_model::names::Property;
 use sim_model::outcome::{
-    Charts, Class, MetricResult, Point, RunResult, Series, ThresholdResult, Verdict,
+    Charts, Class, Mark, MetricResult, ObservedFault, Point, ProgressNow, RunResult, Series,
+    ThresholdResult, Verdict,
 };
-use sim_model::plan::{Figure, Metric};
+use sim_model::plan::{Fault, Figure, Metric, Plan, ScriptUser};
 
 /// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
@@ -72,10 +73,8 @@ fn head(run: &FinishedRun) -> Value {
             "stages": live.stages,
         })
     });
-    let rerun = run
-        .excerpt
-        .as_ref()
-        .map(|excerpt| rerun_words(excerpt.rerun));
+    let rerun = run.excerpt.as_ref();
+    let rerun = rerun.map(|excerpt| rerun_words(excerpt.rerun));
     json!({
         "name": run.plan.name,
         "file": run.file,
@@ -134,20 +133,21 @@ fn tables(run: &FinishedRun) -> Value {
 
 /// Commands to paste, each with its purpose.
 fn commands(result: &RunResult) -> Vec<(&'static str, &str)> {
-    let Some(repro) = &result.repro else {
-        return Vec::new();
-    };
     let purpose = match (result.verdict, &result.live) {
         (_, Some(_)) => "Run it once more",
         (Verdict::Pass, None) => "Repeat",
         (_, None) => "See it again",
     };
-    let whole = repro.whole.as_deref();
+    let again = result
+        .repro
+        .as_ref()
+        .map(|repro| (purpose, &*repro.command));
+    let whole = result
+        .repro
+        .as_ref()
+        .and_then(|repro| repro.whole.as_deref());
     let whole = whole.map(|command| ("See the whole run again", command));
-    [(purpose, repro.command.as_str())]
-        .into_iter()
-        .chain(whole)
-        .collect()
+    again.into_iter().chain(whole).collect()
 }
 
 fn follow_command(run: &FinishedRun, series: &Series) -> String {
@@ -168,7 +168,7 @@ fn properties(result: &RunResult) -> Value {
             "name": name,
             "meaning": Property::named(name).map_or("", Property::meaning),
             "class": Class::of(name),
-            "standing": standing(property).words(),
+            "standing": standing(property).name(),
             "checks": count(property.checks),
             "unjudged": count(property.unjudged),
         })
@@ -180,14 +180,10 @@ fn thresholds(run: &FinishedRun) -> Value {
     let both = run.result().thresholds.iter().zip(&run.plan.thresholds);
     both.map(|(threshold, planned)| {
         // The percentage and the milliseconds of a threshold on a quantile.
-        let place = match planned.figure {
-            Figure::Percentile(percent) => Some((percent, planned.bound)),
-            Figure::Max
-            | Figure::Mean
-            | Figure::Overtaken
-            | Figure::Jain
-            | Figure::Count
-            | Figure::Rate => None,
+        let place = if let Figure::Percentile(percent) = planned.figure {
+            Some((percent, planned.bound))
+        } else {
+            None
         };
         json!({
             "place": place,
@@ -297,4 +293,151 @@ fn reached(run: &FinishedRun) -> Value {
         })
     };
     Point::ALL.iter().map(row).collect()
+}
+
+/// The faults of the plan, and those that were observed beside them, by time. A fault that waits for
+/// a milestone is where `marks` say that it began, or nowhere.
+fn fault_marks(
+    faults: &[Fault],
+    users: &[ScriptUser],
+    marks: &[Mark],
+    series: Option<&Series>,
+) -> Vec<ObservedFault> {
+    let began = |index| marks.iter().find(|mark| mark.fault == Some(index));
+    let planned = faults.iter().enumerate().filter_map(|(index, fault)| {
+        let at = match fault.milestone {
+            None => fault.at,
+            Some(_) => began(index)?.at,
+        };
+        Some(ObservedFault {
+            at_ms: at.0 as f64 / 1_000.0,
+            for_ms: fault.kind.length().0 as f64 / 1_000.0,
+            kind: fault.kind.row().label.to_owned(),
+            words: fault.words(users),
+        })
+    });
+    let observed = series.iter().flat_map(|series| &series.faults);
+    let mut all: Vec<ObservedFault> = planned.chain(observed.cloned()).collect();
+    all.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
+    all
+}
+
+/// A run that goes on.
+#[derive(Clone, Debug)]
+pub struct RunningView {
+    /// The scenario file as the command line names it.
+    pub file: String,
+    /// The scenario.
+    pub plan: Plan,
+    /// The number of seeds.
+    pub seeds: u64,
+    /// How far the run is.
+    pub progress: ProgressNow,
+}
+
+/// The data of the page, with the figures of the first seed until now.
+///
+/// # Errors
+/// Only if serialisation fails, which no run causes.
+pub fn running_data(
+    view: &RunningView,
+    series: &Series,
+    version: &str,
+) -> serde_json::Result<String> {
+    let plan = &view.plan;
+    let duration = plan.duration.0 as f64 / 1_000.0;
+    let (faults, users) = (plan.faults_of(series.seed), plan.workload.users());
+    let timeline = json!({
+        "bucket_ms": series.bucket_ms,
+        "arrivals": series.arrived,
+        "faults": fault_marks(&faults, users, &[], Some(series)),
+        "violations_ms": [],
+        "healed_ms": (series.ended_ms >= duration).then_some(duration),
+        "quiet_ms": null,
+        "ended_ms": series.ended_ms,
+    });
+    let running = json!({
+        "name": plan.name,
+        "about": plan.about,
+        "facts": running_facts(view, series),
+        "several_seeds": view.seeds > 1,
+        "series": series,
+        "timeline": timeline,
+    });
+    serde_json::to_string(&json!({ "version": version, "running": running }))
+}
+
+/// How far it is, as names and values.
+fn running_facts(view: &RunningView, series: &Series) -> Vec<(&'static str, String)> {
+    let now = &view.progress;
+    let mut facts = vec![
+        ("Scenario", view.file.clone()),
+        ("Time of the run", milliseconds(series.ended_ms)),
+        ("Users", count(now.users)),
+    ];
+    if view.seeds > 1 {
+        let done = format!("{} of {}", count(now.seeds_done), count(view.seeds));
+        facts.push(("Seeds done", done));
+    }
+    match now.live {
+        None => facts.push(("Steps", count(now.steps))),
+        Some(live) => facts.extend([
+            ("Calls offered", format!("{}/s", count(live.offered))),
+            ("Calls answered", format!("{}/s", count(live.answered))),
+            ("p99 of all calls", milliseconds(live.p99_us / 1_000.0)),
+            ("Failed requests", count(live.failed)),
+        ]),
+    }
+    facts
+}
+
+/// The data that the page's programs read, its lists in the order of display.
+pub(super) fn calibration(done: &CalibrationReport, version: &str) -> Value {
+    let titles = METRICS.map(|name| (name.to_owned(), json!(title(name))));
+    let parts = done.sides.iter().flat_map(|sides| &sides.parts);
+    json!({
+        "version": version,
+        "done": done,
+        "yaml": calibration_yaml(&done.measured, version),
+        "metrics": METRICS,
+        "quantiles": QUANTILES,
+        "titles": titles.into_iter().collect::<Value>(),
+        "parts": parts.map(|part| json!(apart(part))).collect::<Value>(),
+        "not_in_it": NOT_IN_IT,
+    })
+}
+
+/// `Virtual and live · brief`
+pub(super) fn calibration_title(done: &CalibrationReport) -> String {
+    match &done.sides {
+        Some(sides) => format!("Virtual and live · {}", sides.scenario),
+        None => format!("Measured · {}", done.measured.target),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sim_model::outcome::Timeline;
+    use sim_model::plan::{FaultKind, Milestone, Reached};
+
+    use super::*;
+
+    #[test]
+    fn a_fault_that_waits_is_where_it_began_or_nowhere() {
+        let planned = |seconds, milestone| Fault {
+            milestone,
+            ..Fault::once(Span::secs(seconds), FaultKind::LoseReplies)
+        };
+        let waits = Some(Milestone {
+            reached: Reached::Stick("queued"),
+            count: 1,
+        });
+        let faults = [planned(1, waits), planned(2, waits), planned(3, None)];
+        let mut timeline = Timeline::new(Span::secs(1));
+        timeline.mark(Span::secs(3), "replies lost", Some(2));
+        timeline.mark(Span::secs(7), "replies lost", Some(0));
+        let marks = fault_marks(&faults, &[], &timeline.marks, None);
+        let times: Vec<f64> = marks.iter().map(|mark| mark.at_ms).collect();
+        assert_eq!(times, [3_000.0, 7_000.0]);
+    }
 }

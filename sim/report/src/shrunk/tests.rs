@@ -3,7 +3,7 @@ use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::*;
-use crate::samples::unsafe_run;
+use crate::tests::samples::unsafe_run;
 use crate::{Detail, Paint, View};
 use sim_model::outcome::Notes;
 

@@ -44,32 +44,22 @@ pub fn excerpt(
         let Some((mark, words)) = entry.said.as_ref().filter(|_| at <= until) else {
             continue;
         };
-        let mut line = ObservedLine {
+        let line = |user: &str, text: String| ObservedLine {
             at,
-            user: String::new(),
-            text: words.clone(),
+            user: user.to_owned(),
+            text,
             blamed: false,
         };
-        if let Logged::Received {
-            is_first: false, ..
-        } = entry.what
-        {
+        if matches!(entry.what, Logged::Received { is_first, .. } if !is_first) {
             continue;
         }
+        let is_again = matches!(entry.what, Logged::Answered { is_first, .. } if !is_first);
+        let again = if is_again { " (again)" } else { "" };
         if !entry.is_of_client() {
-            world.push((order, line));
+            world.push((order, line("", words.clone())));
         } else if let Some(lane) = users.iter().position(|user| Some(*user) == entry.user) {
-            let is_again = matches!(
-                entry.what,
-                Logged::Answered {
-                    is_first: false,
-                    ..
-                }
-            );
-            let again = if is_again { " (again)" } else { "" };
-            line.text = format!("{mark} {words}{again}");
-            line.user.clone_from(&names[lane]);
-            lanes[lane].push((order, line));
+            let text = format!("{mark} {words}{again}");
+            lanes[lane].push((order, line(&names[lane], text)));
         }
     }
     let shares = shares(keep, &lanes);
@@ -81,11 +71,10 @@ pub fn excerpt(
     kept.sort_by_key(|(order, _)| *order);
     // Of the lines at the time of the violation, marks the first named user's last one; without
     // any, the last of all.
-    let shows = |entry: &&mut (usize, ObservedLine)| entry.1.at == until;
-    let mine = |entry: &&mut (usize, ObservedLine)| Some(&entry.1.user) == names.first();
-    if let Some((_, line)) = kept.iter_mut().rev().filter(shows).find(mine) {
-        line.blamed = true;
-    } else if let Some((_, line)) = kept.iter_mut().rev().find(shows) {
+    let of_first = |line: &ObservedLine| Some(&line.user) == names.first();
+    let shown = kept.iter_mut().map(|(_, line)| line);
+    let shown = shown.filter(|line| line.at == until);
+    if let Some(line) = shown.max_by_key(|line| of_first(line)) {
         line.blamed = true;
     }
     if let Some(first) = kept.first().map(|(order, _)| *order) {

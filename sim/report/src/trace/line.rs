@@ -1,13 +1,12 @@
-//! One line of a trace. The order of the fields is the order in the file.
+//! One line of a trace.
 
 use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use sim_model::history::{
-    ClientEvent, ClusterEvent, DeliveryPath, Record, WorldRecord, server_name,
-};
+use sim_model::history::{ClientEvent, ClusterEvent, Record, WorldRecord, server_name};
 use sim_model::plan::Outage;
 use sim_model::protocol::{
     Answer, Body, CallId, Command, InboxEvent, Op, Outcome, Read, Reply, Response, Room, User,
@@ -16,63 +15,45 @@ use sim_model::protocol::{
 /// The most characters of a text in a trace.
 const TEXT_LIMIT: usize = 80;
 
-/// The fields of a line; fields that do not apply are omitted.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct TraceLine<'a> {
-    t_ms: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<u32>,
+/// The fields of a line, in the order in which they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Field {
+    TMs,
+    Agent,
     /// The user's name in the scenario.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user: Option<String>,
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verb: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    event: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    room: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    room_seq: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seq: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    call: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outcome: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'static str>,
+    Name,
+    User,
+    Kind,
+    Verb,
+    Event,
+    Room,
+    RoomSeq,
+    Seq,
+    Call,
+    Outcome,
+    Code,
     /// The participant it is about: the sender, the partner, the holder, or the new name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    who: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    epoch: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stress: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    boss_alert: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<&'static str>,
+    Who,
+    Epoch,
+    Place,
+    Stress,
+    BossAlert,
+    Reason,
+    Text,
+    Path,
     /// Written only if false: the client already had this event.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lost: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by_ms: Option<f64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    rooms: Vec<String>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    sizes: BTreeMap<&'static str, [u64; 2]>,
+    First,
+    Lost,
+    ByMs,
+    Rooms,
+    Sizes,
 }
+
+/// A line. Fields that do not apply are omitted.
+#[derive(Debug, Default, Serialize)]
+#[serde(transparent)]
+pub(super) struct TraceLine(BTreeMap<Field, Value>);
 
 fn milliseconds(span: Span) -> f64 {
     span.0 as f64 / 1_000.0
@@ -85,17 +66,23 @@ fn cut(text: &str) -> String {
     }
 }
 
-impl<'a> TraceLine<'a> {
+impl TraceLine {
+    /// Sets a field, unless there is nothing to write.
+    fn set(&mut self, field: Field, value: impl Into<Value>) {
+        let value = value.into();
+        if ![Value::Null, json!([]), json!({})].contains(&value) {
+            self.0.insert(field, value);
+        }
+    }
+
     /// What a client did or observed.
-    pub(super) fn of(record: &Record<'a>, start: Time) -> Self {
-        let mut line = Self {
-            t_ms: milliseconds(record.at.since(start)),
-            agent: Some(record.agent.0),
-            name: Some(record.name),
-            user: record.user.map(|user| user.to_string()),
-            kind: kind_of(&record.what),
-            ..Self::default()
-        };
+    pub(super) fn of(record: &Record<'_>, start: Time) -> Self {
+        let mut line = Self::default();
+        line.set(Field::TMs, milliseconds(record.at.since(start)));
+        line.set(Field::Agent, record.agent.0);
+        line.set(Field::Name, record.name);
+        line.set(Field::User, record.user.map(|user| user.to_string()));
+        line.set(Field::Kind, kind_of(&record.what));
         match record.what {
             ClientEvent::Called { call, op, .. } | ClientEvent::Abandoned { call, op } => {
                 line.add_op(call, op)
@@ -115,15 +102,12 @@ impl<'a> TraceLine<'a> {
                 first,
                 ..
             } => {
-                line.seq = Some(seq);
-                line.path = Some(match path {
-                    DeliveryPath::Stream => "stream",
-                    DeliveryPath::Check => "check",
-                });
-                line.first = (!first).then_some(false);
+                line.set(Field::Seq, seq);
+                line.set(Field::Path, path.name());
+                line.set(Field::First, (!first).then_some(false));
                 line.add_event(event, record.user);
             }
-            ClientEvent::Stuck { waiting_for } => line.reason = Some(waiting_for),
+            ClientEvent::Stuck { waiting_for } => line.set(Field::Reason, waiting_for),
             ClientEvent::StreamOpened
             | ClientEvent::StreamClosed
             | ClientEvent::Forgot { .. }
@@ -135,101 +119,88 @@ impl<'a> TraceLine<'a> {
     }
 
     /// What the world did.
-    pub(super) fn of_world(record: &WorldRecord<'a>, start: Time) -> Self {
-        let mut line = Self {
-            kind: "world",
-            ..Self::default()
-        };
-        let (at, event) = match *record {
-            WorldRecord::Down { at, how } => {
-                let lost = how == Outage::CrashUnsynced;
-                line.reason = lost.then_some("unsynced entries are lost");
-                let stopped = how == Outage::Stop;
-                (at, if stopped { "stopped" } else { "crashed" })
-            }
-            WorldRecord::Restarted { at } => (at, "restarted"),
+    pub(super) fn of_world(record: &WorldRecord<'_>, start: Time) -> Self {
+        let mut line = Self::default();
+        let (at, event, reason) = match *record {
+            WorldRecord::Down { at, how } => match how {
+                Outage::Stop => (at, "stopped", None),
+                Outage::Crash => (at, "crashed", None),
+                Outage::CrashUnsynced => (at, "crashed", Some("unsynced entries are lost")),
+            },
+            WorldRecord::Restarted { at } => (at, "restarted", None),
             WorldRecord::Cluster { at, server, what } => {
-                line.who = Some(server_name(server));
+                line.set(Field::Who, server_name(server));
                 if let ClusterEvent::BecameOwner { epoch } = what {
-                    line.epoch = Some(epoch);
+                    line.set(Field::Epoch, epoch);
                 }
-                (at, what.name())
+                (at, what.name(), None)
             }
             WorldRecord::ClockJumped { at, by } => {
-                line.by_ms = Some(milliseconds(by));
-                (at, "clock_jumped")
+                line.set(Field::ByMs, milliseconds(by));
+                (at, "clock_jumped", None)
             }
-            WorldRecord::DiskDamaged { at, damage } => {
-                line.reason = Some(damage);
-                (at, "disk_damaged")
-            }
-            WorldRecord::StartRefused { at, why } => {
-                line.reason = Some(why);
-                (at, "start_refused")
-            }
+            WorldRecord::DiskDamaged { at, damage } => (at, "disk_damaged", Some(damage)),
+            WorldRecord::StartRefused { at, why } => (at, "start_refused", Some(why)),
             WorldRecord::Operated {
                 at,
                 verb,
                 user,
                 room,
             } => {
-                line.verb = Some(verb);
-                line.who = user.map(|user| user.to_string());
-                line.room = room.map(|room| room.to_string());
-                (at, "operated")
+                line.set(Field::Verb, verb);
+                line.set(Field::Who, user.map(|user| user.to_string()));
+                line.set(Field::Room, room.map(|room| room.to_string()));
+                (at, "operated", None)
             }
-            WorldRecord::FaultMade { at, name } => {
-                line.reason = Some(name);
-                (at, "fault_made")
-            }
-            WorldRecord::FaultMended { at, name } => {
-                line.reason = Some(name);
-                (at, "fault_mended")
-            }
-            WorldRecord::Healed { at } => (at, "healed"),
+            WorldRecord::FaultMade { at, name } => (at, "fault_made", Some(name)),
+            WorldRecord::FaultMended { at, name } => (at, "fault_mended", Some(name)),
+            WorldRecord::Healed { at } => (at, "healed", None),
             WorldRecord::Sizes { at, sizes, .. } => {
-                line.sizes = sizes
-                    .iter()
-                    .map(|&(name, size, limit)| (name, [size, limit]))
-                    .collect();
-                (at, "sizes")
+                let sizes = sizes.iter();
+                let sizes = sizes.map(|(name, size, limit)| (*name, json!([size, limit])));
+                line.set(Field::Sizes, sizes.collect::<Value>());
+                (at, "sizes", None)
             }
-            WorldRecord::Ended { at } => (at, "ended"),
+            WorldRecord::Ended { at } => (at, "ended", None),
         };
-        line.t_ms = milliseconds(at.since(start));
-        line.event = Some(event);
+        line.set(Field::TMs, milliseconds(at.since(start)));
+        line.set(Field::Kind, "world");
+        line.set(Field::Event, event);
+        line.set(Field::Reason, reason);
         line
     }
 
     /// Whether it happened in this room.
     pub(super) fn is_in(&self, room: Room) -> bool {
-        let room = room.to_string();
-        self.room.as_ref() == Some(&room) || self.rooms.contains(&room)
+        let room = Value::from(room.to_string());
+        let rooms = self.0.get(&Field::Rooms).and_then(Value::as_array);
+        self.0.get(&Field::Room) == Some(&room) || rooms.is_some_and(|all| all.contains(&room))
     }
 
     fn add_call(&mut self, call: CallId, op: &Op) {
-        self.call = Some(call.0);
-        self.verb = Some(op.verb());
-        self.room = op.room().flatten().map(|room| room.to_string());
+        self.set(Field::Call, call.0);
+        self.set(Field::Verb, op.verb());
+        let room = op.room().flatten();
+        self.set(Field::Room, room.map(|room| room.to_string()));
     }
 
-    fn add_op(&mut self, call: CallId, op: &'a Op) {
+    fn add_op(&mut self, call: CallId, op: &Op) {
         self.add_call(call, op);
-        self.epoch = op.epoch().map(|epoch| epoch.0);
-        self.who = op.about().map(|user| user.to_string());
-        self.text = op.text().map(|text| cut(text));
+        self.set(Field::Epoch, op.epoch().map(|epoch| epoch.0));
+        self.set(Field::Who, op.about().map(|user| user.to_string()));
+        self.set(Field::Text, op.text().map(|text| cut(text)));
         if let Op::Command(Command::ReportUser { reason, .. }) = op {
-            self.reason = Some(reason);
+            self.set(Field::Reason, &**reason);
         } else if let Op::Command(Command::Login { username, room }) = op {
-            self.who = Some(username.to_string());
-            self.text = Some(cut(room));
+            self.set(Field::Who, &**username);
+            self.set(Field::Text, cut(room));
         } else if let Op::Command(Command::TakeBreak { kind, excuse }) = op {
-            self.reason = Some(kind.name());
-            self.text = excuse.as_deref().map(cut);
+            self.set(Field::Reason, kind.name());
+            self.set(Field::Text, excuse.as_deref().map(cut));
         } else if let Op::Read { read, .. } = op
             && let Read::Check { after, .. } = read
         {
-            self.seq = after.map(|after| after.0);
+            self.set(Field::Seq, after.map(|after| after.0));
         }
     }
 
@@ -237,57 +208,47 @@ impl<'a> TraceLine<'a> {
         let answer = match outcome {
             Ok(answer) => answer,
             Err(refusal) => {
-                self.outcome = Some("refused");
-                self.code = Some(refusal.code);
-                return;
+                self.set(Field::Outcome, "refused");
+                return self.set(Field::Code, refusal.code);
             }
         };
-        self.outcome = Some("accepted");
+        self.set(Field::Outcome, "accepted");
         match answer {
             Response::Done(reply) => self.add_reply(reply),
-            Response::Read(Answer::Page { page, .. }) => self.seq = Some(page.cursor.0),
+            Response::Read(Answer::Page { page, .. }) => self.set(Field::Seq, page.cursor.0),
             Response::Read(Answer::Mood { stress, boss_alert }) => {
                 self.add_mood(*stress, *boss_alert);
             }
             Response::Read(Answer::History { room, .. } | Answer::Members { room, .. }) => {
-                self.room = Some(room.to_string());
+                self.set(Field::Room, room.to_string());
             }
             Response::Streaming => {}
         }
     }
 
     fn add_mood(&mut self, stress: u8, boss_alert: u8) {
-        self.stress = Some(stress);
-        self.boss_alert = Some(boss_alert);
+        self.set(Field::Stress, stress);
+        self.set(Field::BossAlert, boss_alert);
     }
 
     fn add_reply(&mut self, reply: &Reply) {
-        match reply {
-            Reply::Waiting { position, .. } => self.place = Some(*position),
-            Reply::Matched { room, partner, .. } => {
-                self.room = Some(room.to_string());
-                self.who = Some(partner.id.to_string());
-            }
-            Reply::LoggedIn { room, .. } => self.room = Some(room.to_string()),
-            Reply::Sent { room, room_seq, .. } => {
-                self.room = Some(room.to_string());
-                self.room_seq = Some(room_seq.0);
-            }
-            Reply::Stick {
-                room, place, epoch, ..
-            } => {
-                self.room = Some(room.to_string());
-                self.place = Some(*place);
-                self.epoch = Some(epoch.0);
-            }
-            Reply::OnBreak {
-                stress, boss_alert, ..
-            } => self.add_mood(*stress, *boss_alert),
-            Reply::LeftQueue { .. }
-            | Reply::LeftChat
-            | Reply::Draft { .. }
-            | Reply::Done
-            | Reply::Lifted { .. } => {}
+        if let Some(room) = reply.room() {
+            self.set(Field::Room, room.to_string());
+        }
+        if let Reply::Waiting { position, .. } = reply {
+            self.set(Field::Place, *position);
+        } else if let Reply::Matched { partner, .. } = reply {
+            self.set(Field::Who, partner.id.to_string());
+        } else if let Reply::Sent { room_seq, .. } = reply {
+            self.set(Field::RoomSeq, room_seq.0);
+        } else if let Reply::Stick { place, epoch, .. } = reply {
+            self.set(Field::Place, *place);
+            self.set(Field::Epoch, epoch.0);
+        } else if let Reply::OnBreak {
+            stress, boss_alert, ..
+        } = reply
+        {
+            self.add_mood(*stress, *boss_alert);
         }
     }
 
@@ -295,37 +256,33 @@ impl<'a> TraceLine<'a> {
         clippy::wildcard_enum_match_arm,
         reason = "all others say no more than whom they are about"
     )]
-    fn add_event(&mut self, event: InboxEvent<'a>, reader: Option<User>) {
-        self.event = Some(event.kind());
+    fn add_event(&mut self, event: InboxEvent<'_>, reader: Option<User>) {
+        self.set(Field::Event, event.kind());
         let event = match event {
             InboxEvent::Event(event) => event,
             InboxEvent::Gap(gap) => {
-                self.lost = Some(gap.lost());
-                self.rooms = gap
-                    .rooms
-                    .iter()
-                    .map(|range| range.room.to_string())
-                    .collect();
-                return;
+                self.set(Field::Lost, gap.lost());
+                let rooms = gap.rooms.iter().map(|range| range.room.to_string());
+                return self.set(Field::Rooms, rooms.collect::<Value>());
             }
         };
-        self.room = Some(event.room.to_string());
-        self.room_seq = Some(event.room_seq.0);
-        let who = event.about(reader.unwrap_or_default());
-        self.who = who.map(|who| who.id.to_string());
+        self.set(Field::Room, event.room.to_string());
+        self.set(Field::RoomSeq, event.room_seq.0);
+        let mut who = event.about(reader.unwrap_or_default());
         match &event.body {
             Body::Message { text, epoch, .. } => {
-                self.text = Some(cut(text));
-                self.epoch = epoch.map(|epoch| epoch.0);
+                self.set(Field::Text, cut(text));
+                self.set(Field::Epoch, epoch.map(|epoch| epoch.0));
             }
-            Body::PartnerDisconnected(reason) => self.reason = Some(reason.name()),
-            Body::PartnerAway(_) | Body::PartnerReconnected(_) => self.who = None,
-            Body::StickClaimed { place, .. } => self.place = Some(*place),
+            Body::PartnerDisconnected(reason) => self.set(Field::Reason, reason.name()),
+            Body::PartnerAway(_) | Body::PartnerReconnected(_) => who = None,
+            Body::StickClaimed { place, .. } => self.set(Field::Place, *place),
             Body::StickGranted { epoch, .. }
             | Body::StickReleased { epoch, .. }
-            | Body::StickExpired { epoch, .. } => self.epoch = Some(epoch.0),
+            | Body::StickExpired { epoch, .. } => self.set(Field::Epoch, epoch.0),
             _ => {}
         }
+        self.set(Field::Who, who.map(|who| who.id.to_string()));
     }
 }
 

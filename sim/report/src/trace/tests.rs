@@ -1,14 +1,13 @@
 use chat_types::{Epoch, RoomSeq, Seq, Span};
-use std::sync::Arc;
 
 use super::*;
 use sim_model::history::{DeliveryPath, RequestKey, Retry};
 use sim_model::outcome::START;
 use sim_model::plan::Outage;
 use sim_model::protocol::{
-    Body, Command, Event, Gap, InboxEvent, LostRange, Outcome, Refusal, Reply, Response, Who,
+    Body, CallId, Code, Command, Event, Gap, InboxEvent, LostRange, Op, Outcome, Refusal, Reply,
+    Response, Who,
 };
-use sim_model::protocol::{CallId, Code, Op};
 use sim_model::run_log::RunLog;
 
 fn at(ms: u64) -> Time {
@@ -16,11 +15,11 @@ fn at(ms: u64) -> Time {
 }
 
 /// Plays a small run to an observer: one user is granted the stick, the other speaks too late, with
-/// a crash and a gap in between.
+/// a crash and a gap in between. In the end the other user receives a long message.
 fn play(observer: &mut dyn Observer) {
     let login = Op::Command(Command::Login {
-        username: Arc::from("ann"),
-        room: Arc::from("lobby"),
+        username: "ann".into(),
+        room: "lobby".into(),
     });
     let push = Op::Command(Command::Push {
         room: Some(Room(3)),
@@ -31,26 +30,61 @@ fn play(observer: &mut dyn Observer) {
         room: Room(3),
     }));
     let refused = Err(Refusal::of(Code::StickRequired));
-    let mut ann = |ms, user: Option<u64>, what| tell(observer, ms, 0, user, what);
-    ann(0, None, called(0, &login));
-    ann(20, Some(7), answered(0, &login, &logged_in));
-    ann(22, Some(7), received(4, &granted()));
-    tell(observer, 23, 1, Some(9), received(5, &granted()));
-    let mut ann = |ms, what| tell(observer, ms, 0, Some(7), what);
-    ann(24, called(1, &push));
-    ann(
-        25,
-        ClientEvent::Retried {
-            call: CallId(1),
-            op: &push,
-            why: Retry::Silence,
-        },
-    );
-    crash(observer);
-    let mut ann = |ms, what| tell(observer, ms, 0, Some(7), what);
-    ann(27, answered(1, &push, &refused));
-    hear(observer);
-    tell(observer, 30, 0, Some(7), ClientEvent::StreamClosed);
+    let granted = Body::StickGranted {
+        user: Who::unnamed(User(9)),
+        epoch: Epoch(4),
+        lease: Span::secs(4),
+    };
+    let message = Body::Message {
+        sender: Who::unnamed(User(7)),
+        text: "x".repeat(100).into(),
+        epoch: Some(Epoch(3)),
+    };
+    let (granted, message) = (event(17, granted), event(18, message));
+    let gap = Gap {
+        from: Seq(1),
+        to: Seq(2),
+        rooms: vec![LostRange {
+            room: Room(3),
+            from: RoomSeq(1),
+            to: RoomSeq(2),
+            ..LostRange::default()
+        }],
+        rooms_omitted: false,
+    };
+    let retried = ClientEvent::Retried {
+        call: CallId(1),
+        op: &push,
+        why: Retry::Silence,
+    };
+    for (ms, user, what) in [
+        (0, None, called(0, &login)),
+        (20, Some(7), answered(0, &login, &logged_in)),
+        (22, Some(7), received(4, &granted)),
+        (23, Some(9), received(5, &granted)),
+        (24, Some(7), called(1, &push)),
+        (25, Some(7), retried),
+    ] {
+        tell(observer, ms, user, what);
+    }
+    observer.observe_world(&WorldRecord::Down {
+        at: at(26),
+        how: Outage::CrashUnsynced,
+    });
+    observer.observe_world(&WorldRecord::Sizes {
+        at: at(26),
+        sizes: &[("queue", 3, 100)],
+        lists: None,
+        archived: false,
+    });
+    for (ms, user, what) in [
+        (27, Some(7), answered(1, &push, &refused)),
+        (28, Some(9), received(6, &message)),
+        (29, Some(9), received(7, &gap)),
+        (30, Some(7), ClientEvent::StreamClosed),
+    ] {
+        tell(observer, ms, user, what);
+    }
     observer.observe_world(&WorldRecord::Ended { at: at(31) });
 }
 
@@ -63,60 +97,9 @@ fn event(room_seq: u64, body: Body) -> Event {
     }
 }
 
-fn granted() -> Event {
-    let body = Body::StickGranted {
-        user: Who::unnamed(User(9)),
-        epoch: Epoch(4),
-        lease: Span::secs(4),
-    };
-    event(17, body)
-}
-
-fn crash(observer: &mut dyn Observer) {
-    observer.observe_world(&WorldRecord::Down {
-        at: at(26),
-        how: Outage::CrashUnsynced,
-    });
-    observer.observe_world(&WorldRecord::Sizes {
-        at: at(26),
-        sizes: &[("queue", 3, 100)],
-        lists: None,
-        archived: false,
-    });
-}
-
-/// The other user receives a long message, and a gap.
-fn hear(observer: &mut dyn Observer) {
-    let message = event(
-        18,
-        Body::Message {
-            sender: Who::unnamed(User(7)),
-            text: "x".repeat(100).into(),
-            epoch: Some(Epoch(3)),
-        },
-    );
-    let gap = Gap {
-        from: Seq(1),
-        to: Seq(2),
-        rooms: vec![LostRange {
-            room: Room(3),
-            from: RoomSeq(1),
-            to: RoomSeq(2),
-            ..LostRange::default()
-        }],
-        rooms_omitted: false,
-    };
-    tell(observer, 28, 1, Some(9), received(6, &message));
-    tell(observer, 29, 1, Some(9), received(7, &gap));
-}
-
-fn tell(
-    observer: &mut dyn Observer,
-    ms: u64,
-    agent: u32,
-    user: Option<u64>,
-    what: ClientEvent<'_>,
-) {
+/// Reports what user 9, or else its partner, did or observed.
+fn tell(observer: &mut dyn Observer, ms: u64, user: Option<u64>, what: ClientEvent<'_>) {
+    let agent = u32::from(user == Some(9));
     observer.observe(RunEvent::Client(&Record {
         at: at(ms),
         agent: Agent(agent),
@@ -239,16 +222,11 @@ fn an_excerpt_ends_at_the_violation() {
 #[test]
 fn a_busy_user_does_not_displace_the_others() {
     let text = recorded(100, &[User(7), User(9)], 4);
-    let of = |user: &str| {
-        text.lines()
-            .filter(|line| line.contains(&format!(" {user} ")))
-            .count()
-    };
-    assert_eq!((of("user_7"), of("user_9")), (2, 2), "{text}");
-    let text = recorded(100, &[User(7)], 4);
     assert_eq!(
-        text.lines().filter(|line| line.contains("user_7 ")).count(),
-        4,
+        ["user_7 ", "user_9 "].map(|user| text.matches(user).count()),
+        [2, 2],
         "{text}"
     );
+    let text = recorded(100, &[User(7)], 4);
+    assert_eq!(text.matches("user_7 ").count(), 4, "{text}");
 }

@@ -224,7 +224,7 @@ fn can_be_said(here: &Tiny, action: Action) -> bool {
 
 #[test]
 fn a_path_s_scenario_gives_the_path_s_answers() {
-    for world in TinyWorld::ALL {
+    for &world in TinyWorld::ALL {
         let mut paths: Vec<Vec<Action>> = vec![Vec::new()];
         for depth in 1..=3_usize {
             let mut longer = Vec::new();

@@ -251,7 +251,7 @@ impl Merged {
             groups: measured.map(Metrics::by_group).unwrap_or_default(),
             fairness,
             thresholds,
-            coverage: self.tally.coverage().clone(),
+            coverage: self.tally.coverage.clone(),
             refusals: measured.map(Metrics::refusals).unwrap_or_default(),
             rest,
             left_out,

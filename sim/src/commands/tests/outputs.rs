@@ -15,9 +15,9 @@ fn junit_and_trace_are_written_to_their_paths() {
     );
     let trace = folder.read("new/t.jsonl");
     assert_eq!(trace.lines().count(), 20);
-    assert!(
-        trace.starts_with("{\"t_ms\":0.0,\"agent\":0,\"name\":\"penpal#0\",\"user\":\"user_7\""),
-        "{trace}"
+    begins(
+        &trace,
+        "{\"t_ms\":0.0,\"agent\":0,\"name\":\"penpal#0\",\"user\":\"user_7\"",
     );
     let printed = folder.sim("sim burst.yaml --trace t.jsonl --follow room_3");
     assert_eq!(
@@ -72,16 +72,10 @@ fn a_result_that_cannot_be_written_is_an_error_and_a_page_cut_short_is_none() {
     );
     let (exit, err) = code("sim burst.yaml", ErrorKind::StorageFull);
     assert_eq!(exit, 2);
-    assert!(
-        err.starts_with("error: cannot write the standard output: "),
-        "{err}"
-    );
+    begins(&err, "error: cannot write the standard output: ");
     let (exit, err) = code("sim burst.yaml --json -", ErrorKind::BrokenPipe);
     assert_eq!(exit, 2);
-    assert!(
-        err.contains("error: cannot write the standard output: "),
-        "{err}"
-    );
+    has(&err, "error: cannot write the standard output: ");
     assert_eq!(code("sim schema", ErrorKind::StorageFull).0, 2);
 }
 
@@ -93,7 +87,7 @@ fn a_turn_of_a_recipe_that_the_run_does_not_reach_is_refused() {
     let printed = folder.sim("sim burst.yaml --recipe s5:1,s11:2");
     assert_eq!((printed.code, printed.out.as_str()), (2, ""));
     let said = "error: --recipe: the run ended after step 10, before its turn s11:2\n";
-    assert!(printed.err.starts_with(said), "{}", printed.err);
+    begins(&printed.err, said);
     // What is violated is more important.
     let printed = folder.sim("sim unsafe.yaml --seed 44 --no-shrink --recipe s11:2");
     assert_eq!(printed.code, 1, "{}", printed.err);
@@ -111,7 +105,7 @@ fn a_file_that_cannot_be_written_is_found_before_the_run() {
     ] {
         let printed = folder.sim(line);
         assert_eq!((printed.code, printed.out.as_str()), (2, ""), "{line}");
-        assert!(printed.err.contains("cannot write "), "{}", printed.err);
+        has(&printed.err, "cannot write ");
     }
     assert_eq!(folder.read("kept.json"), "kept");
 }

@@ -74,7 +74,7 @@ fn the_room_holds_whatever_comes_between() {
 
 #[test]
 fn the_counts_are_the_same_with_any_number_of_jobs() {
-    for world in TinyWorld::ALL {
+    for &world in TinyWorld::ALL {
         let one = searched(world, 3, 1);
         let many = searched(world, 3, 3);
         assert_eq!(

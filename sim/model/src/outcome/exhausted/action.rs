@@ -32,50 +32,31 @@ impl Action {
     }
 }
 
-/// A client's call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TinyCall {
-    /// `enter_queue`
-    Enter,
-    /// `leave_queue`
-    LeaveQueue,
-    /// `login` to the one named room
-    Login,
-    /// `leave_chat`
-    Leave,
-    /// `talking_stick`
-    Claim,
-    /// `append` of one letter
-    Append,
-    /// `push`, under the newest grant that the client knows, current or past
-    Push,
-    /// `reset`
-    Reset,
-    /// `send`
-    Send,
-    /// `block` of the next user
-    Block,
-    /// `check`, which acknowledges all that came before it
-    Check,
-}
-
-impl TinyCall {
-    /// The verb in scenarios.
-    #[must_use]
-    pub const fn verb(self) -> &'static str {
-        match self {
-            Self::Enter => "enter_queue",
-            Self::LeaveQueue => "leave_queue",
-            Self::Login => "login",
-            Self::Leave => "leave_chat",
-            Self::Claim => "talking_stick",
-            Self::Append => "append",
-            Self::Push => "push",
-            Self::Reset => "reset",
-            Self::Send => "send",
-            Self::Block => "block",
-            Self::Check => "check",
-        }
+chat_types::listed! {
+    /// A client's call, by its verb in scenarios.
+    TinyCall {
+        /// Enters the line.
+        Enter "enter_queue",
+        /// Leaves the line.
+        LeaveQueue "leave_queue",
+        /// Enters the one named room.
+        Login "login",
+        /// Leaves the room.
+        Leave "leave_chat",
+        /// Claims the stick.
+        Claim "talking_stick",
+        /// Appends one letter.
+        Append "append",
+        /// Pushes under the newest grant that the client knows, current or past.
+        Push "push",
+        /// Gives the stick back.
+        Reset "reset",
+        /// Sends one letter.
+        Send "send",
+        /// Blocks the next user.
+        Block "block",
+        /// Acknowledges all that came before it.
+        Check "check",
     }
 }
 
@@ -87,27 +68,18 @@ pub fn user_letter(user: u8) -> char {
 
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Call(user, ask) => write!(f, "{}  {}", user_letter(user), ask.verb()),
+        let (who, what) = match *self {
+            Self::Call(user, ask) => (Some(user), ask.name()),
             Self::Lost(user, ask) => {
-                write!(
-                    f,
-                    "{}  {}, and the answer is lost",
-                    user_letter(user),
-                    ask.verb()
-                )
+                let (who, what) = (user_letter(user), ask.name());
+                return write!(f, "{who}  {what}, and the answer is lost");
             }
-            Self::Retry(user) => {
-                write!(
-                    f,
-                    "{}  the same call again, under the same key",
-                    user_letter(user)
-                )
-            }
-            Self::Disconnect(user) => write!(f, "{}  its stream closes", user_letter(user)),
-            Self::Reconnect(user) => write!(f, "{}  its stream opens again", user_letter(user)),
-            Self::Deadline => write!(f, "-  time passes until the next deadline"),
-            Self::Crash => write!(f, "-  the server crashes and comes back"),
-        }
+            Self::Retry(user) => (Some(user), "the same call again, under the same key"),
+            Self::Disconnect(user) => (Some(user), "its stream closes"),
+            Self::Reconnect(user) => (Some(user), "its stream opens again"),
+            Self::Deadline => (None, "time passes until the next deadline"),
+            Self::Crash => (None, "the server crashes and comes back"),
+        };
+        write!(f, "{}  {what}", who.map_or('-', user_letter))
     }
 }

@@ -19,17 +19,6 @@ fn threshold(met: Option<bool>) -> ThresholdResult {
     }
 }
 
-#[test]
-fn exit_codes_have_their_precedence() {
-    let order = [2, 1, 3, 4, 99, 0];
-    for (i, graver) in order.into_iter().enumerate() {
-        for lighter in &order[i..] {
-            assert_eq!(worst(graver, *lighter), graver);
-            assert_eq!(worst(*lighter, graver), graver);
-        }
-    }
-}
-
 fn left_out(held: bool) -> LeftOutResult {
     LeftOutResult {
         held,
@@ -40,9 +29,18 @@ fn left_out(held: bool) -> LeftOutResult {
 fn rest(held: bool) -> RestResult {
     RestResult {
         held,
-        stuck: 0,
-        allowed: None,
-        seed: None,
+        ..RestResult::default()
+    }
+}
+
+#[test]
+fn exit_codes_have_their_precedence() {
+    let order = [2, 1, 3, 4, 99, 0];
+    for (i, graver) in order.into_iter().enumerate() {
+        for lighter in &order[i..] {
+            assert_eq!(worst(graver, *lighter), graver);
+            assert_eq!(worst(*lighter, graver), graver);
+        }
     }
 }
 

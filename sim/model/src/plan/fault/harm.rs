@@ -37,11 +37,11 @@ chat_types::listed! {
     /// What happens to clients, in the simulator and in a live run alike.
     ClientHarm {
         /// No packet passes between them and the server.
-        Partition "partition",
+        Partition "partition" "partition" "link cut",
         /// They read nothing from their streams.
-        SlowReaders "slow_readers",
+        SlowReaders "slow_readers" "slow readers" "reads nothing",
         /// Their processes are suspended: they neither send nor read nor handle timeouts.
-        Suspend "suspend",
+        Suspend "suspend" "suspend" "suspended",
     }
 }
 
@@ -49,21 +49,13 @@ impl ClientHarm {
     /// Its label on a timeline.
     #[must_use]
     pub const fn label(self) -> &'static str {
-        match self {
-            Self::Partition => "partition",
-            Self::SlowReaders => "slow readers",
-            Self::Suspend => "suspend",
-        }
+        self.word(1)
     }
 
     /// The state of one victim in words.
     #[must_use]
     pub const fn state(self) -> &'static str {
-        match self {
-            Self::Partition => "link cut",
-            Self::SlowReaders => "reads nothing",
-            Self::Suspend => "suspended",
-        }
+        self.word(2)
     }
 }
 
@@ -83,12 +75,12 @@ chat_types::listed! {
     /// The kinds of stored files.
     Stored {
         /// A record of the journal.
-        Journal "journal",
+        Journal "journal" "journal damaged" "a record of the journal",
         /// A snapshot.
-        Snapshot "snapshot",
+        Snapshot "snapshot" "snapshot damaged" "a snapshot",
         /// The file of marks, which says up to where answers have left. Torn, it has one mark of
         /// two.
-        Mark "mark",
+        Mark "mark" "marks damaged" "the file of marks",
     }
 }
 
@@ -96,11 +88,7 @@ impl Stored {
     /// Its damage on a timeline.
     #[must_use]
     pub const fn damaged(self) -> &'static str {
-        match self {
-            Self::Journal => "journal damaged",
-            Self::Snapshot => "snapshot damaged",
-            Self::Mark => "marks damaged",
-        }
+        self.word(1)
     }
 }
 
@@ -108,11 +96,7 @@ impl Harm {
     /// The damage in words, such as `a bit of a snapshot flips`.
     #[must_use]
     pub fn of(self, stored: Stored) -> String {
-        let file = match stored {
-            Stored::Journal => "a record of the journal",
-            Stored::Snapshot => "a snapshot",
-            Stored::Mark => "the file of marks",
-        };
+        let file = stored.word(2);
         match self {
             Self::Flip => format!("a bit of {file} flips"),
             Self::Tear => format!("{file} is torn"),
@@ -121,25 +105,14 @@ impl Harm {
     }
 }
 
-/// The kinds of outages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outage {
-    /// A shutdown: the server refuses new calls, and finishes admitted ones first.
-    Stop,
-    /// A crash; an append in progress was written.
-    Crash,
-    /// A crash; an append in progress is lost.
-    CrashUnsynced,
-}
-
-impl Outage {
-    /// Its name in reports.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::Crash => "crash",
-            Self::CrashUnsynced => "crash, unsynced entries lost",
-        }
+chat_types::listed! {
+    /// The kinds of outages, by their names in reports.
+    Outage {
+        /// A shutdown: the server refuses new calls, and finishes admitted ones first.
+        Stop "stop",
+        /// A crash; an append in progress was written.
+        Crash "crash",
+        /// A crash; an append in progress is lost.
+        CrashUnsynced "crash, unsynced entries lost",
     }
 }

@@ -159,7 +159,7 @@ impl FaultKind {
 
     fn what(&self, users: &[ScriptUser]) -> String {
         match self {
-            Self::Down { how, .. } => format!("server down ({})", how.words()),
+            Self::Down { how, .. } => format!("server down ({})", how.name()),
             Self::Configure(_) => "another configuration from the next start on".to_owned(),
             Self::Clients { what, victims, .. } => {
                 format!("{} {}", what.label(), victims.words(users))

@@ -1,10 +1,13 @@
-//! The lanes of several servers and of their log: who owns the chat, and what goes wrong.
+//! What lasts on a lane, as bands: faults, and, of several servers and of their log, who owns the chat and
+//! what goes wrong.
 
 use chat_types::Span;
-use sim_model::history::{ClusterEvent, server_name};
 
 use super::drawing::LaneDrawing;
-use super::{Fate, Lane, Role};
+use super::{Band, Fate, Lane, Role};
+use sim_model::history::{ClusterEvent, server_name};
+use sim_model::plan::{Fault, Strikes};
+use sim_model::protocol::Agent;
 
 /// What lasts, on one lane: its kind, and its words.
 type Lasting = (&'static str, &'static str);
@@ -18,6 +21,50 @@ const DOUBLING: Lasting = ("slow_disk", "reports twice");
 const LEADERLESS: Lasting = ("fail_disk", "no leader");
 
 impl LaneDrawing<'_> {
+    pub(super) fn band(
+        &mut self,
+        lane: usize,
+        from: Span,
+        to: Span,
+        kind: &'static str,
+        label: &str,
+    ) {
+        self.bands.push(Band {
+            lane,
+            from_us: from.0,
+            to_us: to.0,
+            kind,
+            label: label.to_owned(),
+        });
+    }
+
+    /// A fault of the plan affects these users.
+    pub(super) fn fault_started(&mut self, at: Span, fault: usize, victims: &[u32]) {
+        let fault = self.plan.faults.get(fault);
+        let Some(fault) = fault.filter(|fault| strikes(fault, Strikes::Clients)) else {
+            return;
+        };
+        for victim in victims {
+            if let Some(&lane) = self.lanes.get(&Agent(*victim)) {
+                self.fault_band(lane, at, fault);
+            }
+        }
+    }
+
+    /// Disk faults are not observed; they are taken from the plan, if they start at a fixed time.
+    pub(super) fn disk_bands(&mut self) {
+        let at_times =
+            |fault: &&Fault| fault.milestone.is_none() && strikes(fault, Strikes::Appends);
+        for fault in self.plan.faults.iter().filter(at_times) {
+            self.fault_band(self.server, fault.at, fault);
+        }
+    }
+
+    fn fault_band(&mut self, lane: usize, at: Span, fault: &Fault) {
+        let (until, kind) = (at + fault.kind.length(), fault.kind.row().key);
+        self.band(lane, at, until, kind, &fault.kind.state());
+    }
+
     /// The lanes of the servers and of their log, if there are several.
     pub(super) fn cluster_lanes(&self) -> Vec<Lane> {
         if self.plan.servers == 1 {
@@ -38,12 +85,8 @@ impl LaneDrawing<'_> {
                 for other in self.first_member..self.first_member + self.plan.servers as usize {
                     self.ends(other, at, OWNS);
                 }
-                self.point(
-                    lane,
-                    at,
-                    format!("owns the chat, epoch {epoch}"),
-                    Fate::Fine,
-                );
+                let words = format!("owns the chat, epoch {epoch}");
+                self.point(lane, at, words, Fate::Fine);
                 self.lasting.insert((lane, OWNS), at);
             }
             ClusterEvent::LostOwnership => {
@@ -91,4 +134,8 @@ impl LaneDrawing<'_> {
             self.ends(lane, self.last, what);
         }
     }
+}
+
+fn strikes(fault: &Fault, what: Strikes) -> bool {
+    fault.kind.row().strikes == what
 }

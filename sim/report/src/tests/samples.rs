@@ -1,15 +1,15 @@
 //! Hand-made runs for tests: every form that a report can take.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use chat_types::Span;
+use serde_json::{Value, json};
 
-use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use crate::trace::ObservedLine;
+use crate::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use sim_model::outcome::{
-    Charts, Counts, DisconnectedHolder, FailingSeed, MetricResult, Point, Repro, RestResult,
-    RunResult, Stuck, Summary, Timeline, Verdict, Violation,
+    Charts, DisconnectedHolder, FailingSeed, MetricResult, Point, Repro, RunResult, Stuck, Summary,
+    Timeline, Verdict, Violation,
 };
 use sim_model::plan::{Persona, Workload};
 use sim_model::protocol::User;
@@ -70,24 +70,40 @@ pub(crate) fn passed() -> FinishedRun {
     FinishedRun::new(FILE.to_owned(), plan, summary)
 }
 
+/// A copy of the run of `burst` in whose result these fields are others.
+fn passed_but(fields: Value) -> FinishedRun {
+    let mut run = passed();
+    patch(&mut run.summary.result, fields);
+    run
+}
+
+fn patch(result: &mut RunResult, fields: Value) {
+    let mut value = serde_json::to_value(&*result).unwrap();
+    merge(&mut value, &fields);
+    *result = serde_json::from_value(value).unwrap();
+}
+
+fn merge(value: &mut Value, other: &Value) {
+    if let (Some(fields), Some(others)) = (value.as_object_mut(), other.as_object()) {
+        for (name, other) in others {
+            merge(fields.entry(name).or_insert(Value::Null), other);
+        }
+    } else {
+        *value = other.clone();
+    }
+}
+
 /// 200 seeds, which passed.
 pub(crate) fn many_passed() -> FinishedRun {
-    let mut run = passed();
+    let mut run = passed_but(json!({
+        "seeds": 200, "users": 52_000, "steps": 12_240_800, "wall_ms": 11_000.0,
+        "counts": {
+            "attempted": 226_200, "accepted": 218_400, "refused": 7_790, "unanswered": 10, "gapped": 3,
+        },
+        "refusals": { "name_taken": 12 },
+    }));
     let result = &mut run.summary.result;
-    result.seeds = 200;
-    result.users = 52_000;
-    result.steps = 12_240_800;
     result.virtual_ms *= 200.0;
-    result.wall_ms = Duration::from_secs(11).as_secs_f64() * 1_000.0;
-    result.counts = Counts {
-        attempted: 226_200,
-        accepted: 218_400,
-        refused: 7_790,
-        unanswered: 10,
-        gapped: 3,
-        ..result.counts
-    };
-    result.refusals.insert("name_taken".to_owned(), 12);
     for property in result.properties.values_mut() {
         property.checks *= 200;
     }
@@ -101,6 +117,14 @@ fn observed(at_ms: u64, user: &str, text: &str) -> ObservedLine {
         user: user.to_owned(),
         text: text.to_owned(),
         blamed: false,
+    }
+}
+
+fn repro(seed: u64) -> Repro {
+    Repro {
+        command: repeat_command(FILE, seed, 1, &Recipe::default()),
+        whole: None,
+        file: FILE.to_owned(),
     }
 }
 
@@ -119,11 +143,7 @@ fn fail(run: &mut FinishedRun, property: &str, verdict: Verdict, seed: u64, deta
         seed,
         ..Violation::default()
     });
-    result.repro = Some(Repro {
-        command: repeat_command(FILE, seed, 1, &Recipe::default()),
-        whole: None,
-        file: FILE.to_owned(),
-    });
+    result.repro = Some(repro(seed));
     run.summary.failing.push(FailingSeed {
         seed,
         trace_hash: Some(0x51c0_7be2_d90a_6f18),
@@ -169,22 +189,17 @@ pub(crate) fn stalled_run() -> FinishedRun {
         fail(&mut run, "queue_progress", Verdict::Liveness, seed, detail);
     }
     let result = &mut run.summary.result;
-    result.repro = Some(Repro {
-        command: repeat_command(FILE, 57, 1, &Recipe::default()),
-        whole: None,
-        file: FILE.to_owned(),
-    });
+    result.repro = Some(repro(57));
+    result.stuck = (0..7).map(stuck).collect();
+    patch(
+        result,
+        json!({
+            "sometimes": { "stick_expired": 0 }, "stuck_left_out": 1_000,
+            "rest": { "held": false, "stuck": 1_007, "allowed": null, "seed": 58 },
+        }),
+    );
     result.thresholds[1].met = Some(false);
     result.thresholds[1].measured = Some(6_200.0);
-    result.sometimes.insert("stick_expired".to_owned(), 0);
-    result.stuck = (0..7).map(stuck).collect();
-    result.stuck_left_out = 1_000;
-    result.rest = RestResult {
-        held: false,
-        stuck: 1_007,
-        allowed: None,
-        seed: Some(58),
-    };
     run.summary.timeline.quiet_at = None;
     run.summary.timeline.ended_at = Span::secs(90);
     run
@@ -203,43 +218,33 @@ pub(crate) fn stuck(n: u32) -> Stuck {
 
 /// Nothing is violated, and two users are stuck.
 pub(crate) fn stuck_run() -> FinishedRun {
-    let mut run = passed();
+    let mut run = passed_but(json!({
+        "verdict": "liveness", "exit_code": 3,
+        "rest": { "held": false, "stuck": 2, "allowed": "1/1000", "seed": null },
+    }));
     let result = &mut run.summary.result;
-    result.verdict = Verdict::Liveness;
-    result.exit_code = 3;
     result.stuck = (0..2).map(stuck).collect();
     result.stuck[1].waiting_for = "the stick of room_3".to_owned();
     result.stuck[1].holder = Some(DisconnectedHolder {
         who: UserName::new(Some(User(9)), "vanisher#4"),
         since_ms: 9_500,
     });
-    result.rest = RestResult {
-        held: false,
-        stuck: 2,
-        allowed: Some("1/1000".to_owned()),
-        seed: None,
-    };
     run.summary.timeline.quiet_at = None;
     run
 }
 
 /// No message was accepted, because of limits.
 pub(crate) fn refused() -> FinishedRun {
-    let mut run = passed();
+    let mut run = passed_but(json!({
+        "verdict": "unjudged", "exit_code": 4, "counts": { "accepted": 0 },
+    }));
     run.plan.expect_sometimes.clear();
     personas(&mut run).retain(|persona| persona.name == "speaker");
     run.summary.by_persona = vec![260];
     let result = &mut run.summary.result;
-    result.verdict = Verdict::Unjudged;
-    result.exit_code = 4;
-    result.counts.accepted = 0;
     result.counts.refused = result.counts.attempted;
-    let refusals = [
-        ("address_full", 203),
-        ("chat_ended", 400),
-        ("rate_limited", 1_131),
-    ];
-    result.refusals = refusals.map(|(code, n)| (code.to_owned(), n)).into();
+    let refusals = json!({ "address_full": 203, "chat_ended": 400, "rate_limited": 1_131 });
+    result.refusals = serde_json::from_value(refusals).unwrap();
     run
 }
 
@@ -253,12 +258,9 @@ fn personas(run: &mut FinishedRun) -> &mut Vec<Arc<Persona>> {
 
 /// No property was exercised.
 pub(crate) fn idle_run() -> FinishedRun {
-    let mut run = passed();
+    let mut run = passed_but(json!({ "verdict": "unjudged", "exit_code": 4, "thresholds": [] }));
     run.plan.expect_sometimes.clear();
     let result = &mut run.summary.result;
-    result.verdict = Verdict::Unjudged;
-    result.exit_code = 4;
-    result.thresholds.clear();
     for property in result.properties.values_mut() {
         property.checks = 0;
         property.held = None;
@@ -268,12 +270,11 @@ pub(crate) fn idle_run() -> FinishedRun {
 
 /// Two expected points were not reached, and one threshold measured nothing.
 pub(crate) fn unjudged() -> FinishedRun {
-    let mut run = passed();
+    let mut run = passed_but(json!({
+        "verdict": "unjudged", "exit_code": 4,
+        "sometimes": { "stick_expired": 0, "retry_deduplicated": 0 },
+    }));
     let result = &mut run.summary.result;
-    result.verdict = Verdict::Unjudged;
-    result.exit_code = 4;
-    result.sometimes.insert("stick_expired".to_owned(), 0);
-    result.sometimes.insert("retry_deduplicated".to_owned(), 0);
     result.fairness.clear();
     result.thresholds[3].met = None;
     result.thresholds[3].measured = None;
@@ -282,10 +283,8 @@ pub(crate) fn unjudged() -> FinishedRun {
 
 /// Two thresholds were crossed.
 pub(crate) fn crossed() -> FinishedRun {
-    let mut run = passed();
+    let mut run = passed_but(json!({ "verdict": "threshold", "exit_code": 99 }));
     let result = &mut run.summary.result;
-    result.verdict = Verdict::Threshold;
-    result.exit_code = 99;
     result.thresholds[0].met = Some(false);
     result.thresholds[0].measured = Some(1_240.0);
     result.thresholds[2].met = Some(false);

@@ -11,7 +11,6 @@
 mod probe_clients;
 mod saturation;
 
-use std::fmt;
 use std::thread;
 use std::time::Duration;
 
@@ -38,27 +37,12 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// The number of rounds between two updates of the progress.
 const TELL_EVERY: u64 = 100;
 
-/// Why a server could not be measured.
-#[derive(Debug)]
-pub(super) enum CalibrateError {
-    /// It refused a call with this code.
-    Refused(&'static str, &'static str),
-    /// There was no answer, or no valid one.
-    Failed(String),
-    /// Another participant waits in its queue.
-    Busy,
-}
+/// Why a server could not be measured: because it refused a call, because there was no valid answer,
+/// or because another participant waits in its queue.
+type Measured<T> = Result<T, String>;
 
-impl fmt::Display for CalibrateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(tool, code) => write!(f, "{tool} was refused: {code}{}", hint(code)),
-            Self::Failed(why) => f.write_str(why),
-            Self::Busy => f.write_str(
-                "another participant waits in its line; take a server of its own for this",
-            ),
-        }
-    }
+fn refused(tool: &str, code: &str) -> String {
+    format!("{tool} was refused: {code}{}", hint(code))
 }
 
 /// Advice for a refusal.
@@ -83,10 +67,7 @@ pub fn calibrate(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Calibr
     let mut clients = ProbeClients::new(&mut pool, tools);
     let measured = measure(&mut clients, clock, tell);
     clients.unregister();
-    let (samples, notes) = measured.map_err(|trouble| LiveError::Unmeasured {
-        target: target.clone(),
-        why: trouble.to_string(),
-    })?;
+    let (samples, notes) = measured.map_err(|why| LiveError::Unmeasured { target, why })?;
     Ok(result(&pool, options, &samples, notes))
 }
 
@@ -95,14 +76,14 @@ fn measure(
     clients: &mut ProbeClients<'_>,
     clock: Clock,
     tell: &mut dyn FnMut(&str),
-) -> Result<(Samples, Vec<String>), CalibrateError> {
-    let mut samples = Samples::new();
+) -> Measured<(Samples, Vec<String>)> {
+    let mut samples = Samples::default();
     clients.enter_room()?;
     let mut until = clock.now() + AT_MOST;
     for round in 0..WARM_UP + ROUNDS {
         if round == WARM_UP {
             // The first connections are not measured.
-            samples = Samples::new();
+            samples = Samples::default();
             until = clock.now() + AT_MOST;
         }
         // In turns, so that disturbances of the machine affect all kinds alike.

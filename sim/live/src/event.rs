@@ -1,7 +1,6 @@
 //! Events of an inbox: from servers' JSON to clients' words.
 
 use chat_types::{Epoch, RoomSeq, Seq, Span, Time};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -15,51 +14,39 @@ use sim_model::protocol::{
 /// An event in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct EventJson<'a> {
+pub(super) struct EventJson {
     seq: Option<u64>,
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    timestamp: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    room_id: Option<Cow<'a, str>>,
+    #[serde(rename = "type")]
+    kind: Box<str>,
+    timestamp: Option<Box<str>>,
+    room_id: Option<Box<str>>,
     room_seq: Option<u64>,
-    #[serde(borrow)]
-    partner: Option<WhoJson<'a>>,
-    #[serde(borrow)]
-    sender: Option<WhoJson<'a>>,
-    #[serde(borrow)]
-    user: Option<WhoJson<'a>>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
+    partner: Option<WhoJson>,
+    sender: Option<WhoJson>,
+    user: Option<WhoJson>,
+    message: Option<Box<str>>,
     epoch: Option<u64>,
-    #[serde(borrow)]
-    reason: Option<Cow<'a, str>>,
+    reason: Option<Box<str>>,
     place: Option<u32>,
     lease_seconds: Option<u64>,
     from_seq: Option<u64>,
     to_seq: Option<u64>,
-    #[serde(borrow)]
-    rooms: Vec<LostJson<'a>>,
+    rooms: Vec<LostJson>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct LostJson<'a> {
-    #[serde(borrow)]
-    room_id: Cow<'a, str>,
+struct LostJson {
+    room_id: Box<str>,
     from_room_seq: u64,
     to_room_seq: u64,
     messages: u64,
-    #[serde(borrow)]
-    you: Option<Cow<'a, str>>,
+    you: Option<Box<str>>,
     members_changed: bool,
-    #[serde(borrow)]
-    stick: Option<Cow<'a, str>>,
+    stick: Option<Box<str>>,
     epoch: u64,
     stick_changed: bool,
-    #[serde(borrow)]
-    ended: Option<Cow<'a, str>>,
+    ended: Option<Box<str>>,
 }
 
 /// What stands at a place of an inbox, for a client.
@@ -80,7 +67,7 @@ enum Item {
 
 impl Received {
     /// Parses an event. Notices have no place in the inbox, and give none.
-    pub(super) fn read(json: &EventJson<'_>, names: &Names, clock: &Clock) -> Option<Self> {
+    pub(super) fn read(json: &EventJson, names: &Names, clock: &Clock) -> Option<Self> {
         let seq = json.seq?;
         let at = json.timestamp.as_deref().and_then(timestamp);
         let sent_at = at.map(|at| clock.of_server(at));
@@ -144,8 +131,8 @@ pub(super) fn said(text: &str) -> String {
 }
 
 /// The event, at this instant; none for a gap, or if a part is missing.
-fn event(json: &EventJson<'_>, names: &Names, at: Time) -> Option<Event> {
-    let who = |who: &Option<WhoJson<'_>>| who.as_ref().map(|who| names.who(who));
+fn event(json: &EventJson, names: &Names, at: Time) -> Option<Event> {
+    let who = |who: &Option<WhoJson>| who.as_ref().map(|who| names.who(who));
     let (partner, user) = (|| who(&json.partner), || who(&json.user));
     let epoch = || json.epoch.map(Epoch);
     let why = || Arc::from(json.reason.as_deref().unwrap_or_default());
@@ -199,42 +186,33 @@ fn event(json: &EventJson<'_>, names: &Names, at: Time) -> Option<Event> {
     })
 }
 
-fn lost_range(lost: &LostJson<'_>, names: &Names) -> LostRange {
-    let you = |change: &str| match change {
-        "matched" => Some(Membership::Matched),
-        "joined" => Some(Membership::Joined),
-        "left" => Some(Membership::Left),
-        "kicked" => Some(Membership::Kicked),
-        _ => None,
-    };
-    let stick = |change: &str| match change {
-        "granted" => Some(StickLoss::Granted(Epoch(lost.epoch))),
-        "released" => Some(StickLoss::Released(Epoch(lost.epoch))),
-        "expired" => Some(StickLoss::Expired(Epoch(lost.epoch))),
-        _ => None,
-    };
+fn lost_range(lost: &LostJson, names: &Names) -> LostRange {
+    use Membership::{Joined, Kicked, Left, Matched};
+    let epoch = Epoch(lost.epoch);
+    let mine = [Matched, Joined, Left, Kicked].into_iter();
+    let sticks = [
+        StickLoss::Granted(epoch),
+        StickLoss::Released(epoch),
+        StickLoss::Expired(epoch),
+    ];
+    let is = |text: &Option<Box<str>>, name: &str| text.as_deref() == Some(name);
     LostRange {
         room: names.room(&lost.room_id),
         from: RoomSeq(lost.from_room_seq),
         to: RoomSeq(lost.to_room_seq),
         messages: lost.messages,
-        you: lost.you.as_deref().and_then(you),
+        you: { mine }.find(|you| is(&lost.you, you.as_str())),
         members_changed: lost.members_changed,
-        stick: lost.stick.as_deref().and_then(stick),
+        stick: { sticks.into_iter() }.find(|loss| is(&lost.stick, loss.as_str())),
         stick_changed: lost.stick_changed,
         ended: lost.ended.as_deref().and_then(reason),
     }
 }
 
 fn reason(text: &str) -> Option<EndReason> {
-    Some(match text {
-        "left" => EndReason::Left,
-        "timeout" => EndReason::Timeout,
-        "blocked" => EndReason::Blocked,
-        "turn_limit" => EndReason::TurnLimit,
-        "closed" => EndReason::Closed,
-        _ => return None,
-    })
+    use EndReason::{Blocked, Closed, Left, Timeout, TurnLimit};
+    let all = [Left, Timeout, Blocked, TurnLimit, Closed].into_iter();
+    { all }.find(|reason| reason.as_str() == text)
 }
 
 #[cfg(test)]
@@ -254,7 +232,7 @@ mod tests {
 
     fn read(value: &Value) -> Option<Received> {
         let text = value.to_string();
-        let json: EventJson<'_> = serde_json::from_str(&text).unwrap();
+        let json: EventJson = serde_json::from_str(&text).unwrap();
         Received::read(&json, &Names::new(0), &Clock::start())
     }
 

@@ -201,7 +201,7 @@ pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
         return Err(LiveError::Lacking { target, lacking });
     }
     let mut remarks = Vec::new();
-    if !tools.are_known() {
+    if tools.0.is_none() {
         remarks.push("the server does not say which tools it has".to_owned());
     }
     Ok(Ready {
@@ -238,9 +238,9 @@ pub fn run(
     };
     let also = also.map(|observer| observer as &mut dyn Observer);
     let metrics = DriverMetrics::new(RunJudge::by(judge, plan), also, clock.now());
-    let mut runner = LoadRunner::new(plan, seed, (pool, clock), metrics, progress);
     let most = files.saturating_sub(OTHER_FILES) / 2;
-    runner.limit_clients(usize::try_from(most).unwrap_or(usize::MAX));
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let mut runner = LoadRunner::new(plan, seed, (pool, clock), metrics, progress, most);
     runner.nemesis = nemesis(ready, &runner.pool)?;
     runner.run();
     let now = clock.now();
@@ -339,7 +339,7 @@ fn live_result(
         left_out: prepared.left_out.clone(),
         driver_busy: metrics.load.busy(runner.pool.threads()),
         lost: runner.lost.clone(),
-        nemesis: runner.nemesis.as_ref().map(|one| one.record.0.clone()),
+        nemesis: runner.nemesis.as_ref().map(|one| one.record.clone()),
         remarks: ready.remarks.clone(),
         stages: Vec::new(),
     };

@@ -31,7 +31,7 @@ use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer as _, RunEvent, WorldRecord};
 use sim_model::outcome::{LostTarget, Progress, START, Timeline};
 use sim_model::plan::{Fault, Plan, Workload};
-use sim_model::protocol::{Agent, CallId};
+use sim_model::protocol::Agent;
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
 
@@ -80,27 +80,11 @@ enum Phase {
     Over,
 }
 
-/// The purpose of a request.
+/// The purpose of a request: a call of this client, or a page for its stream of this number.
 #[derive(Clone, Copy, Debug)]
-enum RequestPurpose {
-    Call {
-        agent: u32,
-        call: CallId,
-        attempt: u32,
-        secret: u64,
-    },
-    Stream {
-        agent: u32,
-        stream: u32,
-    },
-}
-
-impl RequestPurpose {
-    const fn agent(self) -> u32 {
-        match self {
-            Self::Call { agent, .. } | Self::Stream { agent, .. } => agent,
-        }
-    }
+struct RequestPurpose {
+    agent: u32,
+    stream: Option<u32>,
 }
 
 /// All users of a run, and their requests.
@@ -115,6 +99,8 @@ pub(super) struct LoadRunner<'a, 'o> {
     arrivals: std::vec::IntoIter<Arrival>,
     next_arrival: Option<Arrival>,
     pub(super) clients: Vec<Client>,
+    /// The largest number of users. Each may have a stream and a request at once, and needs a
+    /// connection for each.
     most_clients: usize,
     pub(super) by_persona: Vec<u64>,
     /// The requests in flight.
@@ -145,6 +131,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         (pool, clock): (Pool, Clock),
         metrics: DriverMetrics<'o>,
         progress: &'a Progress,
+        most_clients: usize,
     ) -> Self {
         let arrivals = arrivals(&plan.workload, &mut Draw::new(seed, Actor::Arrivals));
         let mut hash = mix(0, seed);
@@ -166,7 +153,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             arrivals: arrivals.into_iter(),
             next_arrival: None,
             clients: Vec::new(),
-            most_clients: usize::MAX,
+            most_clients,
             by_persona: vec![0; personas],
             requests: FxHashMap::default(),
             timeline: Timeline::new(Span((plan.duration.0 / BUCKETS).max(1))),
@@ -183,12 +170,6 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             nemesis: None,
             lost: None,
         }
-    }
-
-    /// Sets the largest number of users. Each may have a stream and a request at once, and needs a
-    /// connection for each.
-    pub(super) fn limit_clients(&mut self, most: usize) {
-        self.most_clients = most;
     }
 
     /// Runs to the end.
@@ -281,12 +262,12 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             Some(Reverse((due, _))) => self.clock.until(*due).min(REST),
             None => REST,
         };
-        match self.pool.messages().recv_timeout(rest) {
+        match self.pool.messages.recv_timeout(rest) {
             Ok(received) => self.receive(received),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
         }
         for _ in 0..BATCH {
-            match self.pool.messages().try_recv() {
+            match self.pool.messages.try_recv() {
                 Ok(received) => self.receive(received),
                 Err(_) => return,
             }

@@ -3,7 +3,6 @@
 //! Users and rooms are numbers in a history. `user_7` is number 7. Ids in another form are numbered
 //! from 2^53, in the order of their first appearance.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,11 +18,9 @@ const MOST_CODES: usize = 256;
 /// A participant in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct WhoJson<'a> {
-    #[serde(borrow)]
-    pub(super) user_id: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) display_name: Cow<'a, str>,
+pub(super) struct WhoJson {
+    pub(super) user_id: Box<str>,
+    pub(super) display_name: Box<str>,
 }
 
 /// The names of one run.
@@ -50,13 +47,10 @@ struct Others {
 }
 
 impl Ids {
-    const fn new(prefix: &'static str) -> Self {
+    fn new(prefix: &'static str) -> Self {
         Self {
             prefix,
-            others: Mutex::new(Others {
-                numbers: BTreeMap::new(),
-                texts: Vec::new(),
-            }),
+            others: Mutex::default(),
         }
     }
 
@@ -110,11 +104,6 @@ impl Names {
         &self.suffix
     }
 
-    /// The room's name in this run.
-    pub(super) fn room_name(&self, name: &str) -> String {
-        self.of_run(name)
-    }
-
     /// An id or a name in this run.
     pub(super) fn of_run(&self, name: &str) -> String {
         format!("{name}{}", self.suffix)
@@ -130,7 +119,7 @@ impl Names {
     }
 
     /// A participant as the server shows it.
-    pub(super) fn who(&self, who: &WhoJson<'_>) -> Arc<Who> {
+    pub(super) fn who(&self, who: &WhoJson) -> Arc<Who> {
         let id = &*who.user_id;
         Arc::new(Who {
             id: self.user(id),
@@ -207,7 +196,7 @@ mod tests {
     #[test]
     fn runs_do_not_share_names_or_keys() {
         let (one, other) = (Names::new(1), Names::new(2));
-        assert_ne!(one.room_name("table"), other.room_name("table"));
+        assert_ne!(one.of_run("table"), other.of_run("table"));
         assert_ne!(one.key(7), other.key(7));
         assert_eq!((one.suffix().len(), one.key(7).len()), (6, 32));
     }

@@ -1,4 +1,4 @@
-//! The tasks of a live run: callers, as many as requests in flight, and streams.
+//! The tasks of a live run: requests and streams.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -8,35 +8,24 @@ use std::thread::available_parallelism;
 
 use rustc_hash::FxHashMap;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 
-use super::caller::{CallerContext, CallerRequest, Job, Message, Session, TimedMessage, serve};
+use super::caller::{CallerContext, CallerRequest, Message, Session, TimedMessage, serve};
 use super::clock::Clock;
 use super::connector::Connector;
 use super::listening::{Opening, listen};
 use super::request::Writer;
 use super::watch;
 
-/// A caller's channel and task.
-#[derive(Debug)]
-struct Caller {
-    jobs: UnboundedSender<Job>,
-    task: AbortHandle,
-}
-
 /// The tasks of a run. On drop all of them and their connections end.
 #[derive(Debug)]
 pub(super) struct Pool {
     runtime: Runtime,
     pub(super) net: Arc<CallerContext>,
-    messages: Receiver<TimedMessage>,
-    callers: Vec<Option<Caller>>,
-    /// Idle callers, and free places.
-    idle: Vec<usize>,
-    vacant: Vec<usize>,
-    /// The caller of each request in flight.
-    busy: FxHashMap<u64, usize>,
+    /// The channel of messages from the network.
+    pub(super) messages: Receiver<TimedMessage>,
+    /// The requests in flight.
+    busy: FxHashMap<u64, AbortHandle>,
     tickets: u64,
 }
 
@@ -61,69 +50,33 @@ impl Pool {
                 connector,
                 clock,
                 messages: tell,
+                idle: Vec::new().into(),
             }),
             messages,
-            callers: Vec::new(),
-            idle: Vec::new(),
-            vacant: Vec::new(),
             busy: FxHashMap::default(),
             tickets: 0,
         })
-    }
-
-    /// The channel of messages from the network.
-    pub(super) const fn messages(&self) -> &Receiver<TimedMessage> {
-        &self.messages
     }
 
     /// Starts a request, and returns its number.
     pub(super) fn send(&mut self, session: &Arc<Session>, want: CallerRequest) -> u64 {
         self.tickets += 1;
         let ticket = self.tickets;
-        let place = self.idle.pop().unwrap_or_else(|| self.spawn_caller());
-        self.busy.insert(ticket, place);
-        if let Some(caller) = &self.callers[place] {
-            let session = Arc::clone(session);
-            // The task receives until it is aborted here.
-            let _ = caller.jobs.send(Job {
-                ticket,
-                session,
-                want,
-            });
-        }
+        let request = serve(Arc::clone(&self.net), ticket, Arc::clone(session), want);
+        let task = self.runtime.spawn(request).abort_handle();
+        self.busy.insert(ticket, task);
         ticket
     }
 
-    fn spawn_caller(&mut self) -> usize {
-        let (jobs, todo) = unbounded_channel();
-        let task = self.runtime.spawn(serve(Arc::clone(&self.net), todo));
-        let caller = Some(Caller {
-            jobs,
-            task: task.abort_handle(),
-        });
-        if let Some(place) = self.vacant.pop() {
-            self.callers[place] = caller;
-            return place;
-        }
-        self.callers.push(caller);
-        self.callers.len() - 1
-    }
-
-    /// Handles the end of a request: its caller becomes idle. Returns whether the request was still
-    /// awaited.
+    /// Handles the end of a request. Returns whether it was still awaited.
     pub(super) fn finish(&mut self, ticket: u64) -> bool {
-        let place = self.busy.remove(&ticket);
-        self.idle.extend(place);
-        place.is_some()
+        self.busy.remove(&ticket).is_some()
     }
 
     /// Cancels a request and drops its connection.
     pub(super) fn cancel(&mut self, ticket: u64) {
-        if let Some(place) = self.busy.remove(&ticket)
-            && let Some(caller) = self.callers[place].take()
-        {
-            caller.task.abort();
-            self.vacant.push(place);
+        if let Some(task) = self.busy.remove(&ticket) {
+            task.abort();
         }
     }
 
@@ -146,13 +99,8 @@ impl Pool {
         F: Future<Output: Send> + Send + 'static,
     {
         let tasks: Vec<_> = tasks.into_iter().map(|t| self.runtime.spawn(t)).collect();
-        self.runtime.block_on(async {
-            let mut outputs = Vec::new();
-            for task in tasks {
-                outputs.push(task.await.ok());
-            }
-            outputs
-        })
+        let ended = tasks.into_iter().map(|task| self.wait(task).ok());
+        ended.collect()
     }
 
     /// The number of threads for tasks.

@@ -332,7 +332,7 @@ thresholds:
         let usual = "{ at: 1s, user: a, do: { login: { room: hall } } }";
         let ignored = |text: String| {
             let plan = plan(&text);
-            prepare(&plan, &options("1"), &Capabilities::unknown()).ignored
+            prepare(&plan, &options("1"), &Capabilities::default()).ignored
         };
         assert!(ignored(format!("users: [a]\nsteps: [{usual}]\n")).is_empty());
         let all = format!(
@@ -346,7 +346,7 @@ thresholds:
     fn simulator_keys_are_removed_and_listed() {
         let plan = plan(TWO);
         assert_eq!(needed_faults(&plan), ["crash"]);
-        let prepared = prepare(&plan, &options("1"), &Capabilities::unknown());
+        let prepared = prepare(&plan, &options("1"), &Capabilities::default());
         let named = [
             "server",
             "network",
@@ -373,7 +373,7 @@ thresholds:
 
     #[test]
     fn arrivals_are_scaled() {
-        let prepared = prepare(&plan(TWO), &options("2.5"), &Capabilities::unknown());
+        let prepared = prepare(&plan(TWO), &options("2.5"), &Capabilities::default());
         let Workload::Phases { phases, personas } = prepared.plan.workload else {
             panic!("it has phases")
         };

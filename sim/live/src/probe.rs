@@ -32,68 +32,42 @@ const SECURE: &str = "speaks TLS: write https://";
 /// The largest number of pages of a list that are read.
 const MOST_PAGES: usize = 100;
 
-/// The capabilities of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Capabilities {
-    /// None if the server does not list its tools.
-    names: Option<BTreeSet<String>>,
-    streams: Streams,
-}
+/// The route of event streams.
+const EVENTS: &str = "/events";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Streams {
-    There,
-    Lacking,
-}
+/// The capabilities of a server: its tools, and the route of event streams. None if it does not list
+/// them; then all are assumed to exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Capabilities(pub(super) Option<BTreeSet<String>>);
 
 impl Capabilities {
-    /// Unknown capabilities: every tool is assumed to exist.
-    pub(super) const fn unknown() -> Self {
-        Self {
-            names: None,
-            streams: Streams::There,
-        }
-    }
-
     /// These tools, and streams.
     #[cfg(test)]
     pub(super) fn these<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        Self {
-            names: Some(names.into_iter().map(str::to_owned).collect()),
-            streams: Streams::There,
-        }
+        let names = names.into_iter().chain([EVENTS]);
+        Self(Some(names.map(str::to_owned).collect()))
     }
 
     pub(super) fn has(&self, tool: &str) -> bool {
-        self.names.as_ref().is_none_or(|names| names.contains(tool))
+        self.0.as_ref().is_none_or(|names| names.contains(tool))
     }
 
     pub(super) fn has_streams(&self) -> bool {
-        self.streams == Streams::There
-    }
-
-    /// Whether the server listed its tools.
-    pub(super) const fn are_known(&self) -> bool {
-        self.names.is_some()
+        self.has(EVENTS)
     }
 }
 
 /// Why a live run against a server is impossible.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ProbeError {
-    #[error("nothing answers there: {0}")]
+enum ProbeError {
     NoAnswer(String),
-    #[error("{0}")]
     NoTls(String),
-    #[error("{0}")]
     ProtocolMismatch(String),
-    #[error("{0}")]
     Refused(&'static str),
 }
 
 impl ProbeError {
     /// The error for the server at this address.
-    pub(super) fn at(self, target: String) -> LiveError {
+    fn at(self, target: String) -> LiveError {
         match self {
             Self::NoAnswer(why) => LiveError::Unreachable { target, why },
             Self::NoTls(why) => LiveError::NoTls { target, why },
@@ -120,7 +94,7 @@ impl From<ConnectError> for ProbeError {
 
 /// Probes each server of the target, and returns the capabilities of the first. An error names the server.
 pub(super) fn probe_all(pool: &Pool, target: &Target) -> Result<Capabilities, LiveError> {
-    let mut first = Capabilities::unknown();
+    let mut first = Capabilities::default();
     for (index, door) in target.doors().iter().enumerate().rev() {
         let name = match target.doors() {
             [_] => target.to_string(),
@@ -136,10 +110,13 @@ pub(super) fn probe_all(pool: &Pool, target: &Target) -> Result<Capabilities, Li
 async fn probe(net: &CallerContext, door: usize) -> Result<Capabilities, ProbeError> {
     let asked = async {
         net.connector.connect(door).await?;
-        let probe_request = net.writer.probe_request();
-        let mut wire = Wire::new();
-        let reply = wire.exchange(&net.connector, door, probe_request);
-        let reply = reply.await.map_err(no_http)?;
+        let request = net.writer.probe_request();
+        let mut wire = Wire::default();
+        let reply = wire.exchange(&net.connector, door, request);
+        let reply = reply.await.map_err(|WireError(why)| {
+            let what = "something listens there, and does not answer HTTP";
+            ProbeError::ProtocolMismatch(format!("{what}: {why}"))
+        })?;
         match reply.status() {
             StatusCode::UNAUTHORIZED => return Err(locked(net)),
             StatusCode::FORBIDDEN => return Err(ProbeError::Refused(BARRED)),
@@ -156,7 +133,7 @@ async fn probe(net: &CallerContext, door: usize) -> Result<Capabilities, ProbeEr
             }
             Protocol::Mcp20260728 => of_mcp((net, door), None).await,
             Protocol::Mcp20251125 => {
-                let (session, mut wire) = (Session::default(), Wire::new());
+                let (session, mut wire) = (Session::default(), Wire::default());
                 let id = session.id(net, &mut wire).await;
                 let (_, id) = id.map_err(|why| strange(net, &why.0))?;
                 let tools = of_mcp((net, door), Some(&id)).await;
@@ -167,27 +144,18 @@ async fn probe(net: &CallerContext, door: usize) -> Result<Capabilities, ProbeEr
             }
         }
     };
-    match tokio::time::timeout(PATIENCE, asked).await {
-        Ok(tools) => tools,
-        Err(_) => Err(ProbeError::NoAnswer(format!(
-            "no answer within {}s",
-            PATIENCE.as_secs()
-        ))),
-    }
+    tokio::time::timeout(PATIENCE, asked)
+        .await
+        .unwrap_or_else(|_| {
+            let seconds = PATIENCE.as_secs();
+            Err(ProbeError::NoAnswer(format!("no answer within {seconds}s")))
+        })
 }
 
 /// Whether the answer is that of nginx or Caddy to plain HTTP on a port for TLS.
 fn asks_for_tls(body: &[u8]) -> bool {
     let text = String::from_utf8_lossy(body).to_lowercase();
     text.contains("http request") && text.contains("https")
-}
-
-/// The error of a program that accepts connections, and does not speak HTTP on them.
-fn no_http(why: WireError) -> ProbeError {
-    ProbeError::ProtocolMismatch(format!(
-        "something listens there, and does not answer HTTP: {}",
-        why.0
-    ))
 }
 
 /// Makes the check of a participant that is not registered. A chat server refuses it, and says
@@ -207,7 +175,9 @@ async fn try_check(
         room: None,
     };
     let request = net.writer.call(1, &ask, session);
-    let answer = Wire::new().exchange(&net.connector, door, request).await?;
+    let answer = Wire::default()
+        .exchange(&net.connector, door, request)
+        .await?;
     let reply = read(net, &ask, &answer).map_err(|why| strange(net, &why.0))?;
     match reply.outcome {
         Err(refusal) if refusal.is(Code::Blocked) => Err(ProbeError::Refused(BARRED)),
@@ -234,43 +204,29 @@ fn locked(net: &CallerContext) -> ProbeError {
 
 /// Reads the tools from the description of HTTP routes, if there is one.
 async fn of_http(net: &CallerContext, door: usize) -> Result<Capabilities, ProbeError> {
-    let mut wire = Wire::new();
     let request = net.writer.get("/openapi.json");
+    let mut wire = Wire::default();
     let reply = wire.exchange(&net.connector, door, request).await?;
-    if reply.status() != StatusCode::OK {
-        return Ok(Capabilities::unknown());
-    }
-    let Ok(document) = serde_json::from_slice::<Value>(&reply.body) else {
-        return Ok(Capabilities::unknown());
+    let document = match reply.status() {
+        StatusCode::OK => serde_json::from_slice::<Value>(&reply.body).unwrap_or_default(),
+        _ => Value::Null,
     };
     let Some(paths) = document["paths"].as_object() else {
-        return Ok(Capabilities::unknown());
+        return Ok(Capabilities::default());
     };
     if !paths.keys().any(|path| path == "/check_event") {
         let why = "its /openapi.json has no /check_event, so it is another program";
         return Err(strange(net, why));
     }
-    let mut names = BTreeSet::new();
-    for path in paths.keys() {
-        let name = match path.as_str() {
-            "/register" => "login",
-            "/send" => "send_message",
-            "/check_event" => "check",
-            "/talking_stick" => "talking_stick",
-            path => match path.strip_prefix("/tools/") {
-                Some(name) => name,
-                None => continue,
-            },
-        };
-        names.insert(name.to_owned());
-    }
-    Ok(Capabilities {
-        names: Some(names),
-        streams: match paths.contains_key("/events") {
-            true => Streams::There,
-            false => Streams::Lacking,
-        },
-    })
+    let name = |path: &'_ String| match path.as_str() {
+        "/register" => Some("login".to_owned()),
+        "/send" => Some("send_message".to_owned()),
+        "/check_event" => Some("check".to_owned()),
+        "/talking_stick" => Some("talking_stick".to_owned()),
+        EVENTS => Some(EVENTS.to_owned()),
+        path => path.strip_prefix("/tools/").map(str::to_owned),
+    };
+    Ok(Capabilities(Some(paths.keys().filter_map(name).collect())))
 }
 
 /// Reads the tools from `tools/list`, page by page.
@@ -278,37 +234,27 @@ async fn of_mcp(
     (net, door): (&CallerContext, usize),
     session: Option<&str>,
 ) -> Result<Capabilities, ProbeError> {
-    let (mut wire, mut names, mut cursor) = (Wire::new(), BTreeSet::new(), None::<String>);
+    let (mut wire, mut names) = (Wire::default(), BTreeSet::from([EVENTS.to_owned()]));
+    let mut params = json!({});
     for _ in 0..MOST_PAGES {
-        let params = match &cursor {
-            None => json!({}),
-            Some(cursor) => json!({ "cursor": cursor }),
-        };
         let request = net.writer.ask((1, "tools/list"), None, session, params);
         let reply = wire.exchange(&net.connector, door, request).await?;
         let answer: Option<Value> = reply.json().and_then(|j| serde_json::from_slice(j).ok());
         let answer = answer.unwrap_or_default();
         let Some(tools) = answer["result"]["tools"].as_array() else {
-            let why = match answer["error"]["message"].as_str() {
-                Some(why) => why.to_owned(),
-                None => {
-                    let (path, status) = (net.writer.target.mcp_path(), reply.status());
-                    format!("POST {path} is answered {status}")
-                }
-            };
-            return Err(strange(net, &why));
+            let (path, status) = (net.writer.target.mcp_path(), reply.status());
+            let usual = format!("POST {path} is answered {status}");
+            let why = answer["error"]["message"].as_str().unwrap_or(&usual);
+            return Err(strange(net, why));
         };
         let named = tools.iter().filter_map(|tool| tool["name"].as_str());
         names.extend(named.map(str::to_owned));
-        cursor = answer["result"]["nextCursor"].as_str().map(str::to_owned);
-        if cursor.is_none() {
+        let Some(cursor) = answer["result"]["nextCursor"].as_str() else {
             break;
-        }
+        };
+        params = json!({ "cursor": cursor });
     }
-    let tools = Capabilities {
-        names: Some(names),
-        streams: Streams::There,
-    };
+    let tools = Capabilities(Some(names));
     try_check((net, door), session, &tools).await?;
     Ok(tools)
 }

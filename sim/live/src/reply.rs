@@ -2,7 +2,6 @@
 
 mod lists;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use chat_types::{RoomSeq, Seq, Span, Time, mix_bytes};
@@ -21,63 +20,46 @@ use sim_model::protocol::{
 /// The union of all tools' results. Each has some of the fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ReplyJson<'a> {
-    #[serde(borrow)]
-    error: Option<ErrorJson<'a>>,
-    #[serde(borrow)]
-    handle: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    inbox_uri: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    status: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    user_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    room_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    partner: Option<WhoJson<'a>>,
+pub(super) struct ReplyJson {
+    error: Option<ErrorJson>,
+    handle: Option<Box<str>>,
+    inbox_uri: Option<Box<str>>,
+    status: Option<Box<str>>,
+    user_id: Option<Box<str>>,
+    room_id: Option<Box<str>>,
+    partner: Option<WhoJson>,
     position: Option<u32>,
     left: Option<bool>,
     room_seq: Option<u64>,
-    #[serde(borrow)]
-    timestamp: Option<Cow<'a, str>>,
+    timestamp: Option<Box<str>>,
     turns_left: Option<u32>,
     place: Option<u32>,
     epoch: Option<u64>,
     draft_length: Option<u32>,
     truncated: Option<u32>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
+    message: Option<Box<str>>,
     stress_level: Option<u8>,
     boss_alert_level: Option<u8>,
-    #[serde(borrow)]
-    events: Option<Vec<EventJson<'a>>>,
+    events: Option<Vec<EventJson>>,
     cursor: Option<u64>,
     more: Option<bool>,
     unread: Option<u64>,
     estimated_wait_seconds: Option<u64>,
-    #[serde(borrow)]
-    holder: Option<WhoJson<'a>>,
+    holder: Option<WhoJson>,
     lease_expires_in_seconds: Option<u64>,
-    #[serde(borrow)]
-    draft_suffix: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    notices: Option<Vec<NoticeJson<'a>>>,
-    #[serde(borrow)]
-    messages: Option<Vec<PastJson<'a>>>,
-    #[serde(borrow)]
-    users: Option<Vec<MemberJson<'a>>>,
+    draft_suffix: Option<Box<str>>,
+    notices: Option<Vec<NoticeJson>>,
+    messages: Option<Vec<PastJson>>,
+    users: Option<Vec<MemberJson>>,
 }
 
 /// A refusal in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ErrorJson<'a> {
-    #[serde(borrow)]
-    code: Cow<'a, str>,
+pub(super) struct ErrorJson {
+    code: Box<str>,
     retry_after_ms: Option<u64>,
-    #[serde(borrow)]
-    earlier_attempt: Option<Cow<'a, str>>,
+    earlier_attempt: Option<Box<str>>,
 }
 
 /// A client's credentials from its registration.
@@ -119,7 +101,7 @@ impl Reader<'_> {
     }
 
     /// Converts the answer to a call.
-    pub(super) fn reply_of(&self, op: &Op, json: &ReplyJson<'_>) -> Option<ParsedReply> {
+    pub(super) fn reply_of(&self, op: &Op, json: &ReplyJson) -> Option<ParsedReply> {
         if let Some(error) = &json.error {
             let retry_after = error.retry_after_ms.map(Span::millis);
             let mut reply = refused(code(&error.code), retry_after);
@@ -142,7 +124,7 @@ impl Reader<'_> {
 
     /// Parses a page of an inbox.
     pub(super) fn page(&self, body: &[u8]) -> Option<ParsedPage> {
-        let json: ReplyJson<'_> = serde_json::from_slice(body).ok()?;
+        let json: ReplyJson = serde_json::from_slice(body).ok()?;
         Some(ParsedPage {
             events: self.events(&json),
             cursor: json.cursor?,
@@ -152,11 +134,11 @@ impl Reader<'_> {
 
     /// Parses a pushed event.
     pub(super) fn event(&self, text: &str) -> Option<Received> {
-        let json: EventJson<'_> = serde_json::from_str(text).ok()?;
+        let json: EventJson = serde_json::from_str(text).ok()?;
         Received::read(&json, self.names, self.clock)
     }
 
-    fn events(&self, json: &ReplyJson<'_>) -> Vec<Received> {
+    fn events(&self, json: &ReplyJson) -> Vec<Received> {
         let events = json.events.iter().flatten();
         events
             .filter_map(|event| Received::read(event, self.names, self.clock))
@@ -164,7 +146,7 @@ impl Reader<'_> {
     }
 
     /// The answer of the call's kind; none if a part is missing.
-    fn response(&self, op: &Op, json: &ReplyJson<'_>) -> Option<Response> {
+    fn response(&self, op: &Op, json: &ReplyJson) -> Option<Response> {
         let read = match op {
             Op::Command(command) => return self.reply_to(command, json).map(Response::Done),
             Op::Read { read, .. } => read,
@@ -201,7 +183,7 @@ impl Reader<'_> {
         }))
     }
 
-    fn reply_to(&self, command: &Command, json: &ReplyJson<'_>) -> Option<Reply> {
+    fn reply_to(&self, command: &Command, json: &ReplyJson) -> Option<Reply> {
         let user = || json.user_id.as_deref().map(|id| self.names.user(id));
         let room = || json.room_id.as_deref().map(|id| self.names.room(id));
         Some(match command {

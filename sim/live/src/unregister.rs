@@ -25,7 +25,7 @@ pub(super) fn unregister(pool: &mut Pool, clients: &mut [Client]) -> usize {
             pool.cancel(one.ticket);
         }
     }
-    let identities: Vec<&Identity> = clients.iter().flat_map(Client::identities).collect();
+    let identities: Vec<&Identity> = clients.iter().flat_map(|one| &one.identities).collect();
     unregister_identities(pool, &identities)
 }
 
@@ -72,17 +72,14 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) -> usize {
         if under_way == 0 || left.is_zero() {
             return unfinished;
         }
-        let Ok(received) = pool.messages().recv_timeout(left) else {
+        let Ok(received) = pool.messages.recv_timeout(left) else {
             return unfinished;
         };
-        let succeeded = !matches!(received.message, Message::Failed { .. });
-        if let Message::Answered { ticket, .. }
-        | Message::Read { ticket, .. }
-        | Message::Failed { ticket, .. } = received.message
+        if let Message::Ended { ticket, result } = received.message
+            && pool.finish(ticket)
         {
-            let finished = usize::from(pool.finish(ticket));
-            under_way -= finished;
-            unfinished -= if succeeded { finished } else { 0 };
+            under_way -= 1;
+            unfinished -= usize::from(result.is_ok());
         }
     }
 }

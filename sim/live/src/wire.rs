@@ -75,17 +75,13 @@ pub(super) fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// A connection to each server, which is opened on demand.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Wire {
     /// Those that are open, with the numbers of their servers.
     lines: Vec<(usize, OpenConnection)>,
 }
 
 impl Wire {
-    pub(super) const fn new() -> Self {
-        Self { lines: Vec::new() }
-    }
-
     /// Sends a request to this server, and reads its whole answer.
     ///
     /// # Errors
@@ -105,9 +101,7 @@ impl Wire {
         self.lines.push((door, line));
         Ok(answered)
     }
-}
 
-impl Wire {
     /// The connection of the previous request to this server, if it is still open.
     async fn kept(&mut self, door: usize) -> Option<OpenConnection> {
         let place = self.lines.iter().position(|(to, _)| *to == door)?;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_types::Span;
+use chat_types::{Span, Time};
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
 use super::probe_clients::ProbeClients;
-use super::{CalibrateError, hint};
+use super::{Measured, hint};
 use crate::calibration::Samples;
-use crate::caller::{Repeated, repeat};
+use crate::caller::repeat;
 use crate::clock::Clock;
 use sim_model::outcome::Stage;
 
@@ -31,7 +31,7 @@ pub(super) fn saturate(
     clients: &mut ProbeClients<'_>,
     samples: &mut Samples,
     tell: &mut dyn FnMut(&str),
-) -> Result<Vec<String>, CalibrateError> {
+) -> Measured<Vec<String>> {
     let (mut best, mut in_vain) = (0.0_f64, 0);
     for connections in CONNECTIONS {
         tell(&format!("calibrate · reads from {connections} connections"));
@@ -61,7 +61,7 @@ pub(super) fn saturate(
     Ok(Vec::new())
 }
 
-fn read_all(clients: &ProbeClients<'_>, connections: u32) -> Result<Stage, CalibrateError> {
+fn read_all(clients: &ProbeClients<'_>, connections: u32) -> Measured<Stage> {
     let gate = Arc::new(Barrier::new(connections as usize));
     let pool = &clients.pool;
     let tasks = (0..connections as usize).map(|who| {
@@ -74,23 +74,16 @@ fn read_all(clients: &ProbeClients<'_>, connections: u32) -> Result<Stage, Calib
     let done = pool.together(tasks.collect());
     let worked = Clock::worked().saturating_sub(worked);
     let all = pool.net.clock.now().since(began).0.max(1) * pool.threads() as u64;
-    let silent = || CalibrateError::Failed(format!("no answer within {}s", PATIENCE.as_secs()));
-    let mut readers: Vec<Repeated> = Vec::new();
+    let silent = || format!("no answer within {}s", PATIENCE.as_secs());
+    let (mut answered, mut began_first, mut ended_last) = (0, Time::MAX, Time(0));
     for one in done {
-        let one = one.and_then(Result::ok).ok_or_else(silent)?;
-        if let Some(why) = one.ended {
-            let hint = hint(&why);
-            return Err(CalibrateError::Failed(why + hint));
-        }
-        readers.push(one);
+        let read = one.and_then(Result::ok).ok_or_else(silent)?;
+        let (answers, from, to) = read.map_err(|why| format!("{why}{}", hint(&why)))?;
+        answered += answers;
+        began_first = began_first.min(from);
+        ended_last = ended_last.max(to);
     }
-    let answered: u64 = readers.iter().map(|one| one.answered).sum();
-    let from = readers.iter().map(|one| one.from).min();
-    let to = readers.iter().map(|one| one.to).max();
-    let span = match (from, to) {
-        (Some(from), Some(to)) => to.since(from).0.max(1),
-        (_, _) => 1,
-    };
+    let span = ended_last.since(began_first).0.max(1);
     Ok(Stage {
         connections,
         per_second: answered as f64 * 1e6 / span as f64,

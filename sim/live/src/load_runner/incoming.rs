@@ -3,15 +3,15 @@
 use chat_types::Time;
 
 use super::{LoadRunner, Phase, RequestPurpose};
-use crate::caller::{CallerRequest, Message, TimedMessage};
-use crate::client::Reading;
+use crate::caller::{Answered, CallerRequest, Message, StreamNews, TimedMessage};
+use crate::client::{InFlight, Reading};
 use crate::event::Received;
-use crate::reply::ParsedPage;
+use crate::reply::{ParsedPage, ParsedReply};
 use crate::target::Protocol;
 use crate::wire::WireError;
 use sim_model::history::DeliveryPath;
 use sim_model::outcome::{LostTarget, START};
-use sim_model::protocol::{CallId, Refusal, Reply, Response};
+use sim_model::protocol::{Refusal, Reply, Response};
 
 impl LoadRunner<'_, '_> {
     pub(super) fn receive(&mut self, received: TimedMessage) {
@@ -30,69 +30,76 @@ impl LoadRunner<'_, '_> {
         match message {
             Message::Asked(found) => self.hear_of_target(found, now),
             Message::Nemesis(output) => self.hear_nemesis(output, now),
-            Message::Answered { ticket, mut reply } => {
-                if let Some((agent, call, attempt, secret)) = self.finish_call(ticket) {
-                    self.metrics.requests.answered += 1;
-                    let client = &mut self.clients[agent as usize];
-                    if let Some(credentials) = reply.credentials.take() {
-                        client.identity(secret).credentials = Some(credentials);
-                    }
-                    // The answer to a break of a registered participant does not contain its id.
-                    if let Ok(Response::Done(Reply::OnBreak { user, .. })) = &mut reply.outcome
-                        && let Some(me) = client.user.identity()
-                    {
-                        *user = me;
-                    }
-                    self.deliver(agent, reply.events, DeliveryPath::Check, now);
-                    let user = &mut self.clients[agent as usize].user;
-                    user.handle_answer(now, call, attempt, &reply.outcome, &mut self.metrics);
-                    self.settle(agent);
-                }
-            }
-            Message::Read { ticket, page } => self.read(ticket, page, now),
-            Message::Failed { ticket, why } => {
-                self.metrics.requests.failed += 1;
-                self.last_failure = Some(why.0);
-                if let Some(RequestPurpose::Stream { agent, stream }) =
-                    self.requests.get(&ticket).copied()
-                {
-                    self.requests.remove(&ticket);
-                    self.pool.finish(ticket);
-                    self.handle_stream_end(agent, stream, None, now);
-                } else {
-                    // To the client, a failed attempt looks like a slow one: it waits for its
-                    // timeout.
-                    self.finish_call(ticket);
-                }
-            }
-            Message::Opened { agent, stream } => {
-                if self.has_stream(agent, stream) {
-                    let user = &mut self.clients[agent as usize].user;
-                    user.handle_stream_opened(now, stream, &mut self.metrics);
-                    self.handle_growth(agent, stream);
-                    self.settle(agent);
-                }
-            }
-            Message::Pushed {
+            Message::Ended { ticket, result } => self.end_request(ticket, result, now),
+            Message::Stream {
                 agent,
                 stream,
-                event,
-            } => {
-                if self.has_stream(agent, stream) && !self.breaks(agent) {
+                news,
+            } if self.has_stream(agent, stream) => self.hear_of_stream(agent, stream, news, now),
+            Message::Stream { .. } => {}
+        }
+    }
+
+    /// Handles the end of a request, if it is still awaited.
+    fn end_request(&mut self, ticket: u64, result: Result<Answered, WireError>, now: Time) {
+        self.pool.finish(ticket);
+        let purpose = self.requests.remove(&ticket);
+        if let Err(why) = &result {
+            self.metrics.requests.failed += 1;
+            self.last_failure = Some(why.0.clone());
+        }
+        let Some(RequestPurpose { agent, stream }) = purpose else {
+            return;
+        };
+        let call = self.clients[agent as usize].take(|one| one.ticket == ticket);
+        self.metrics.requests.answered += u64::from(result.is_ok());
+        match (result, stream, call) {
+            (Ok(Answered::Call(reply)), _, Some(call)) => self.answer(agent, &call, *reply, now),
+            (Ok(Answered::Page(page)), Some(stream), _) => self.read(agent, stream, page, now),
+            (Err(_), Some(stream), _) => self.handle_stream_end(agent, stream, None, now),
+            // To the client, a failed attempt looks like a slow one: it waits for its timeout.
+            (_, _, _) => {}
+        }
+    }
+
+    fn answer(&mut self, agent: u32, call: &InFlight, mut reply: ParsedReply, now: Time) {
+        let client = &mut self.clients[agent as usize];
+        if let Some(credentials) = reply.credentials.take() {
+            client.identity(call.secret).credentials = Some(credentials);
+        }
+        // The answer to a break of a registered participant does not contain its id.
+        if let Ok(Response::Done(Reply::OnBreak { user, .. })) = &mut reply.outcome
+            && let Some(me) = client.user.identity()
+        {
+            *user = me;
+        }
+        self.deliver(agent, reply.events, DeliveryPath::Check, now);
+        let user = &mut self.clients[agent as usize].user;
+        let outcome = &reply.outcome;
+        user.handle_answer(now, call.call, call.attempt, outcome, &mut self.metrics);
+        self.settle(agent);
+    }
+
+    fn hear_of_stream(&mut self, agent: u32, stream: u32, news: StreamNews, now: Time) {
+        match news {
+            StreamNews::Opened => {
+                let user = &mut self.clients[agent as usize].user;
+                user.handle_stream_opened(now, stream, &mut self.metrics);
+                self.handle_growth(agent, stream);
+                self.settle(agent);
+            }
+            StreamNews::Pushed(event) => {
+                if !self.breaks(agent) {
                     self.deliver(agent, vec![event], DeliveryPath::Stream, now);
                     self.settle(agent);
                 }
             }
-            Message::Grew { agent, stream } => {
-                if self.has_stream(agent, stream) && !self.breaks(agent) {
+            StreamNews::Grew => {
+                if !self.breaks(agent) {
                     self.handle_growth(agent, stream);
                 }
             }
-            Message::Closed {
-                agent,
-                stream,
-                refusal,
-            } => self.handle_stream_end(agent, stream, refusal, now),
+            StreamNews::Closed(refusal) => self.handle_stream_end(agent, stream, refusal, now),
         }
     }
 
@@ -105,22 +112,6 @@ impl LoadRunner<'_, '_> {
             });
             self.end(now);
         }
-    }
-
-    /// Removes a finished request for a call. Returns its call; none if it is not awaited any more.
-    fn finish_call(&mut self, ticket: u64) -> Option<(u32, CallId, u32, u64)> {
-        self.pool.finish(ticket);
-        let Some(RequestPurpose::Call {
-            agent,
-            call,
-            attempt,
-            secret,
-        }) = self.requests.remove(&ticket)
-        else {
-            return None;
-        };
-        self.clients[agent as usize].take(call, attempt);
-        Some((agent, call, attempt, secret))
     }
 
     fn has_stream(&self, agent: u32, number: u32) -> bool {
@@ -167,13 +158,12 @@ impl LoadRunner<'_, '_> {
         stream.reading = match stream.reading {
             Reading::Idle => {
                 let after = stream.cursor;
-                let ticket = self
-                    .pool
-                    .send(&stream.session, CallerRequest::Inbox { inbox, after });
+                let want = CallerRequest::Inbox { inbox, after };
+                let ticket = self.pool.send(&stream.session, want);
                 self.metrics.requests.sent += 1;
-                let stream = number;
+                let stream = Some(number);
                 self.requests
-                    .insert(ticket, RequestPurpose::Stream { agent, stream });
+                    .insert(ticket, RequestPurpose { agent, stream });
                 Reading::Page { ticket }
             }
             Reading::Page { ticket } | Reading::PageAndMore { ticket } => {
@@ -183,12 +173,7 @@ impl LoadRunner<'_, '_> {
     }
 
     /// Handles a page of an inbox that was read for a stream.
-    fn read(&mut self, ticket: u64, page: Option<ParsedPage>, now: Time) {
-        self.pool.finish(ticket);
-        let Some(RequestPurpose::Stream { agent, stream }) = self.requests.remove(&ticket) else {
-            return;
-        };
-        self.metrics.requests.answered += 1;
+    fn read(&mut self, agent: u32, stream: u32, page: Option<ParsedPage>, now: Time) {
         if !self.has_stream(agent, stream) {
             return;
         }

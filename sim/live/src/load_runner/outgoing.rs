@@ -94,15 +94,12 @@ impl LoadRunner<'_, '_> {
                     call,
                     attempt,
                     ticket,
+                    secret,
                     moves,
                 });
-                let what = RequestPurpose::Call {
-                    agent,
-                    call,
-                    attempt,
-                    secret,
-                };
-                self.requests.insert(ticket, what);
+                let stream = None;
+                self.requests
+                    .insert(ticket, RequestPurpose { agent, stream });
             }
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             // All streams of a live server are opened by handle.
@@ -121,13 +118,14 @@ impl LoadRunner<'_, '_> {
     /// Cancels an attempt that had no answer in time. The client goes on to the next server.
     fn cancel(&mut self, agent: u32, call: CallId, attempt: u32) {
         let client = &mut self.clients[agent as usize];
-        let Some(InFlight { ticket, moves, .. }) = client.take(call, attempt) else {
+        let is_it = |one: &InFlight| (one.call, one.attempt) == (call, attempt);
+        let Some(one) = client.take(is_it) else {
             return;
         };
-        if let Some(RequestPurpose::Call { secret, .. }) = self.requests.get(&ticket) {
-            client.identity(*secret).session.leave(moves);
+        if self.requests.contains_key(&one.ticket) {
+            client.identity(one.secret).session.leave(one.moves);
         }
-        self.forget(Some(ticket));
+        self.forget(one.ticket);
     }
 
     /// Ends all connections of a client.
@@ -136,17 +134,15 @@ impl LoadRunner<'_, '_> {
         self.metrics.observe_network(now, Agent(agent), &dropped);
         let lost = std::mem::take(&mut self.clients[agent as usize].in_flight);
         for one in lost {
-            self.forget(Some(one.ticket));
+            self.forget(one.ticket);
         }
         self.close(agent);
     }
 
     /// Cancels a request that is not awaited any more.
-    pub(super) fn forget(&mut self, ticket: Option<u64>) {
-        if let Some(ticket) = ticket {
-            self.requests.remove(&ticket);
-            self.pool.cancel(ticket);
-        }
+    pub(super) fn forget(&mut self, ticket: u64) {
+        self.requests.remove(&ticket);
+        self.pool.cancel(ticket);
     }
 
     fn open(&mut self, agent: u32, number: u32, who: Credential, after: u64) {
@@ -184,9 +180,7 @@ impl LoadRunner<'_, '_> {
         if let Some(stream) = self.clients[agent as usize].stream.take() {
             match stream.reading {
                 Reading::Idle => {}
-                Reading::Page { ticket } | Reading::PageAndMore { ticket } => {
-                    self.forget(Some(ticket));
-                }
+                Reading::Page { ticket } | Reading::PageAndMore { ticket } => self.forget(ticket),
             }
         }
     }

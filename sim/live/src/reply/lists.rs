@@ -1,6 +1,5 @@
 //! Lists in answers: past messages, members, and notices.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use chat_types::{RoomSeq, Span};
@@ -14,50 +13,40 @@ use sim_model::protocol::{Attendance, Body, Epoch, Event, Member, Notice, Notice
 /// A message of a room's history in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct PastJson<'a> {
+pub(super) struct PastJson {
     room_seq: Option<u64>,
-    #[serde(borrow)]
-    timestamp: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    sender: Option<WhoJson<'a>>,
-    #[serde(borrow)]
-    message: Cow<'a, str>,
+    timestamp: Option<Box<str>>,
+    sender: Option<WhoJson>,
+    message: Box<str>,
     epoch: Option<u64>,
 }
 
 /// A member of a room in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct MemberJson<'a> {
-    #[serde(borrow)]
-    user_id: Cow<'a, str>,
-    #[serde(borrow)]
-    display_name: Cow<'a, str>,
-    #[serde(borrow)]
-    presence: Cow<'a, str>,
-    #[serde(borrow)]
-    since: Option<Cow<'a, str>>,
+pub(super) struct MemberJson {
+    #[serde(flatten)]
+    who: WhoJson,
+    presence: Box<str>,
+    since: Option<Box<str>>,
 }
 
 /// A notice in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct NoticeJson<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    timestamp: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    room_id: Cow<'a, str>,
-    #[serde(borrow)]
-    user: WhoJson<'a>,
+pub(super) struct NoticeJson {
+    #[serde(rename = "type")]
+    kind: Box<str>,
+    timestamp: Option<Box<str>>,
+    room_id: Box<str>,
+    user: WhoJson,
     waited_seconds: Option<u64>,
 }
 
 impl Reader<'_> {
     /// The messages of a history. Messages without a place or a sender are skipped.
-    pub(super) fn messages(&self, room: Room, json: &ReplyJson<'_>) -> Vec<Arc<Event>> {
-        let message = |past: &PastJson<'_>| {
+    pub(super) fn messages(&self, room: Room, json: &ReplyJson) -> Vec<Arc<Event>> {
+        let message = |past: &PastJson| {
             let sender = past.sender.as_ref()?;
             Some(Arc::new(Event {
                 room,
@@ -74,14 +63,10 @@ impl Reader<'_> {
     }
 
     /// The members of a room. Members with an unknown presence are skipped.
-    pub(super) fn members(&self, json: &ReplyJson<'_>) -> Vec<Member> {
-        let member = |member: &MemberJson<'_>| {
-            let who = WhoJson {
-                user_id: Cow::Borrowed(&*member.user_id),
-                display_name: Cow::Borrowed(&*member.display_name),
-            };
+    pub(super) fn members(&self, json: &ReplyJson) -> Vec<Member> {
+        let member = |member: &MemberJson| {
             Some(Member {
-                who: self.names.who(&who),
+                who: self.names.who(&member.who),
                 since: self.time(member.since.as_deref()),
                 presence: attendance(&member.presence)?,
             })
@@ -90,8 +75,8 @@ impl Reader<'_> {
     }
 
     /// The notices. Notices of an unknown kind are skipped.
-    pub(super) fn notices(&self, json: &ReplyJson<'_>) -> Vec<(Room, Notice)> {
-        let notice = |notice: &NoticeJson<'_>| {
+    pub(super) fn notices(&self, json: &ReplyJson) -> Vec<(Room, Notice)> {
+        let notice = |notice: &NoticeJson| {
             let room = self.names.room(&notice.room_id);
             let notice = Notice {
                 user: self.names.who(&notice.user),

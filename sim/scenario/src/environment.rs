@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::context::Context;
-use super::error::{Problem, Read};
+use super::error::Read;
 use super::form::{Form, form};
 use super::forms::{Count, SomeTime, Word, Words as _, text, words};
 use super::node::{Node, Value};
@@ -118,8 +118,7 @@ impl Form for Recipe {
 
     fn read(node: &Node, _: &mut Context) -> Read<Self> {
         let recipe = text(node, Self::WHAT)?.parse();
-        recipe
-            .map_err(|problem: RecipeError| Problem::new(node.place, problem.to_string(), EXAMPLE))
+        recipe.map_err(|problem: RecipeError| node.place.wrong(problem.to_string(), EXAMPLE))
     }
 
     fn write(recipe: &Self, _: &Context) -> Option<Text> {

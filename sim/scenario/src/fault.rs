@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_types::Span;
 
 use super::context::Context;
-use super::error::{Problem, Read};
+use super::error::Read;
 use super::fields::Fields;
 use super::form::{ByKeys, form, group};
 use super::forms::{Count, Share, SomeTime, Word, names, narrowed, words};
@@ -333,11 +333,10 @@ narrowed! {
         if value.what.is_drift() || value.percent == LEASE_DRIFT {
             return Ok(());
         }
-        Err(Problem::new(
-            node.place,
+        node.place.refuse(
             "`percent` is about a clock that runs too fast or too slow",
             "`what: fast`, `what: slow`, or no `percent`",
-        ))
+        )
     }
 }
 

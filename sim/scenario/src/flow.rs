@@ -180,11 +180,10 @@ impl<const LEAST: usize> Form for Steps<LEAST> {
 
     fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
         if context.depth > MAX_NESTING {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "loops and choices stand too deep in one another",
                 format!("at most {MAX_NESTING} deep"),
-            ));
+            );
         }
         context.depth += 1;
         let steps = List::<Step, 0, Self::Of>::read(node, context);
@@ -205,18 +204,16 @@ narrowed! {
     /// The flow of a persona: at least one step, a bounded length, and no impossible step.
     Flow, Steps<1>, Step::WHAT, |steps, node, _| {
         if steps.is_empty() {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "a flow without steps",
                 format!("at least one step; {}", accepted_verbs()),
-            ));
+            );
         }
         if steps.iter().map(expanded).fold(0, u64::saturating_add) > MAX_EXPANDED {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "with its loops written out, this flow is too long",
                 format!("at most {MAX_EXPANDED} steps, the loops' counts multiplied in"),
-            ));
+            );
         }
         refuse_impossible(node, steps)
     }
@@ -250,11 +247,10 @@ impl Form for Step {
         if let Some(plain) = plain(verb) {
             return match value {
                 None => Ok(Self::Call(Verb::Plain(plain))),
-                Some(node) => Err(Problem::new(
-                    node.place,
+                Some(node) => node.place.refuse(
                     format!("`{verb}` takes nothing, found {}", node.described()),
                     format!("write `- {verb}` alone"),
-                )),
+                ),
             };
         }
         let Some(row) = CALLS.iter().chain(OTHERS).find(|row| row.verb == verb) else {
@@ -265,8 +261,7 @@ impl Form for Step {
             value: Value::Map(Vec::new()),
         };
         let value = value.or((row.alone)().then_some(&nothing)).ok_or_else(|| {
-            Problem::new(
-                place,
+            place.wrong(
                 format!("`{verb}` needs a value"),
                 format!("write for example `{verb}: {}`", (row.example)()),
             )
@@ -311,14 +306,13 @@ impl Form for CallStep {
     fn read(node: &Node, context: &mut Context) -> Read<Step> {
         let (place, verb, _) = verb_at(node)?;
         if verbs().any(|known| known == verb) && !Self::verbs().contains(&verb) {
-            return Err(Problem::new(
-                place,
+            return place.refuse(
                 format!("`{verb}` does not belong into the steps form"),
                 format!(
                     "one call at a time, each with its own `at`: {}",
                     Self::verbs().join(", ")
                 ),
-            ));
+            );
         }
         Step::read(node, context)
     }
@@ -367,30 +361,25 @@ pub(crate) fn verb_at(node: &Node) -> Read<(Place, &str, Option<&Node>)> {
             let value = Some(&entry.node).filter(|node| !matches!(node.value, Value::Empty));
             Ok((entry.place, &entry.key, value))
         }
-        [first, second, ..] => Err(Problem::new(
-            second.place,
+        [first, second, ..] => second.place.refuse(
             "a step is one verb, and here is a second key",
             format!(
                 "what belongs to `{}` stands below it, indented further; another verb after a dash of its own",
                 shortened(&first.key)
             ),
-        )),
-        [] => Err(Problem::new(
-            node.place,
+        ),
+        [] => node.place.refuse(
             format!("expected a step, found {}", node.described()),
             accepted_verbs(),
-        )),
+        ),
     }
 }
 
 fn unknown_verb(place: Place, verb: &str) -> Box<Problem> {
     let guess = did_you_mean(verb, &verbs().collect::<Vec<_>>());
-    Problem::new(
-        place,
-        format!("unknown verb `{}`", shortened(verb)),
-        accepted_verbs(),
-    )
-    .labelled(format!("not a verb{guess}"))
+    let what = format!("unknown verb `{}`", shortened(verb));
+    let wrong = place.wrong(what, accepted_verbs());
+    wrong.labelled(format!("not a verb{guess}"))
 }
 
 fn steps_of(verbs: &[&str], schemas: &mut Schemas) -> Json {

@@ -22,8 +22,7 @@ const MAX_WORDS: usize = 100_000;
 
 /// The error about a value of the wrong kind.
 pub(crate) fn expected(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
-    Problem::new(
-        node.place,
+    node.place.wrong(
         format!("expected {what}, found {}", node.described()),
         format!("accepted here: {accepted}"),
     )
@@ -127,15 +126,13 @@ impl<W: Words> Form for Word<W> {
         let Value::Text(given) = &node.value else {
             return Err(expected(node, W::WHAT, &names.join(", ")));
         };
-        match words.iter().find(|(name, _)| name == given) {
-            Some((_, value)) => Ok(*value),
-            None => Err(Problem::new(
-                node.place,
-                format!("`{}` is not {}", shortened(given), W::WHAT),
-                format!("accepted here: {}", names.join(", ")),
-            )
-            .labelled(format!("not known{}", did_you_mean(given, &names)))),
-        }
+        let found = words.iter().find(|(name, _)| name == given);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let what = format!("`{}` is not {}", shortened(given), W::WHAT);
+            let accepted = format!("accepted here: {}", names.join(", "));
+            let wrong = node.place.wrong(what, accepted);
+            wrong.labelled(format!("not known{}", did_you_mean(given, &names)))
+        })
     }
 
     fn write(value: &W::Of, _: &Context) -> Option<Text> {
@@ -194,11 +191,10 @@ impl Form for Arc<str> {
     fn read(node: &Node, _: &mut Context) -> Read<Self> {
         let words = text(node, Self::WHAT)?;
         if words.chars().count() > MAX_WORDS {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "a text too long to write out",
                 format!("at most {MAX_WORDS} characters"),
-            ));
+            );
         }
         Ok(Self::from(words))
     }
@@ -256,8 +252,7 @@ fn wrong_number(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
     {
         plainly = format!("; write it in plain digits, as in {n}");
     }
-    Problem::new(
-        node.place,
+    node.place.wrong(
         format!("{} is not possible here", node.described()),
         format!("accepted here: {accepted}{plainly}"),
     )
@@ -369,7 +364,7 @@ impl Form for Span {
             // A duration beyond the bounds is still a duration: the parser's message about it is
             // better.
             if why.contains("more than") {
-                Problem::new(node.place, why, format!("accepted here: {DURATION}"))
+                node.place.wrong(why, format!("accepted here: {DURATION}"))
             } else {
                 wrong()
             }
@@ -395,11 +390,10 @@ narrowed! {
         if *value >= Span::millis(1) && *value <= Span::secs(365 * 86_400) {
             return Ok(());
         }
-        Err(Problem::new(
-            node.place,
+        node.place.refuse(
             format!("a duration of {value} is not possible here"),
             "accepted here: 1ms to 365d",
-        ))
+        )
     }
 }
 
@@ -447,8 +441,7 @@ impl Form for Ratio {
         };
         let (over, under) = read.ok_or_else(|| expected(node, Self::WHAT, ACCEPTED))?;
         Self::new(over, under).ok_or_else(|| {
-            Problem::new(
-                node.place,
+            node.place.wrong(
                 format!("{over}/{under} is not a probability"),
                 format!("accepted here: {ACCEPTED}"),
             )

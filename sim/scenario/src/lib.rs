@@ -41,7 +41,6 @@ pub use error::{ErrorStyle, Mistake, ScenarioError};
 pub use scenario::{annotated, schema};
 pub use server::limits;
 
-use error::Problem;
 use node::Place;
 
 /// Reads a scenario file.
@@ -86,16 +85,10 @@ pub fn parse_bytes(file_name: &str, bytes: &[u8]) -> Result<Plan, ScenarioError>
         Ok(text) => parse(file_name, text),
         Err(error) => {
             let byte = bytes.get(error.valid_up_to()).copied().unwrap_or(0);
-            let place = Place {
-                start: error.valid_up_to(),
-                length: 1,
-            };
-            Err(Problem::new(
-                place,
-                format!("the byte 0x{byte:02x} is not UTF-8"),
-                "a file in UTF-8",
-            )
-            .within(file_name, &String::from_utf8_lossy(bytes)))
+            let (start, length) = (error.valid_up_to(), 1);
+            let what = format!("the byte 0x{byte:02x} is not UTF-8");
+            let wrong = Place { start, length }.wrong(what, "a file in UTF-8");
+            Err(wrong.within(file_name, &String::from_utf8_lossy(bytes)))
         }
     }
 }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde_json::{Value as Json, json};
 
 use super::context::Context;
-use super::error::{Problem, Problems, Read};
+use super::error::{Problems, Read};
 use super::form::Form;
 use super::forms::expected;
 use super::node::{Node, Value};
@@ -83,8 +83,7 @@ impl<F: Form<Of: PartialEq>, const LEAST: usize> Form for Distinct<F, LEAST> {
             let before = list[..index].iter().filter(|other| **other == list[index]);
             // A value that is there many times is one mistake.
             if list[index].is_some() && before.count() == 1 {
-                problems.keep(Err::<(), _>(Problem::new(
-                    item.place,
+                problems.keep(Err::<(), _>(item.place.wrong(
                     format!("{} is there twice", item.described()),
                     "each at most once",
                 )));
@@ -116,11 +115,10 @@ pub(crate) fn distinct_names<'n, F: Form>(
         .find(|(_, name)| !seen.insert(*name))
     {
         None => Ok(()),
-        Some((item, name)) => Err(Problem::new(
-            item.place,
+        Some((item, name)) => item.place.refuse(
             format!("a second one named `{name}`"),
             "a name of its own for each",
-        )),
+        ),
     }
 }
 

@@ -4,7 +4,7 @@ use chat_types::Span;
 use serde_json::Value as Json;
 
 use super::context::{ArrivingUsers, Context};
-use super::error::{Problem, Read};
+use super::error::Read;
 use super::fields::Fields;
 use super::form::{ByKeys, Form, form};
 use super::forms::{Count, Name, SomeTime, Thousandths, Word, words};
@@ -68,13 +68,11 @@ form! {
 }
 
 /// A phase as it is written: alone or as a group, and repeated.
-#[derive(Clone)]
 pub(crate) struct Written {
     what: Played,
     repeat: u32,
 }
 
-#[derive(Clone)]
 enum Played {
     Alone(Phase),
     Group(Vec<Written>),
@@ -115,22 +113,19 @@ impl ByKeys for Written {
         };
         let written = Self { what, repeat };
         if written.length() > MAX_PHASES {
-            return Err(Problem::new(
-                fields.place_of("repeat"),
+            return fields.place_of("repeat").refuse(
                 format!("{} phases with all repetitions", written.length()),
                 format!("at most {MAX_PHASES} phases in all; a smaller `repeat`"),
-            ));
+            );
         }
         Ok(written)
     }
 
     fn to_keys(&self) -> PhaseKeys {
+        // Plans have no groups.
         let mut keys = match &self.what {
             Played::Alone(phase) => keys(phase),
-            Played::Group(phases) => PhaseKeys {
-                phases: Some(phases.clone()),
-                ..PhaseKeys::default()
-            },
+            Played::Group(_) => PhaseKeys::default(),
         };
         keys.repeat = self.repeat;
         keys
@@ -143,11 +138,10 @@ fn phase(keys: PhaseKeys, fields: &Fields<'_>, context: &mut Context) -> Read<Ph
         (Some(from_milli), _) => {
             let to_milli = keys.ramp_to.unwrap_or(from_milli);
             if from_milli == 0 && to_milli == 0 {
-                return Err(Problem::new(
-                    fields.place_of("arrival_rate"),
+                return fields.place_of("arrival_rate").refuse(
                     "at this rate nobody ever comes",
                     "a rate above 0, a `ramp_to` above 0, or a pause: { pause: 5s }",
-                ));
+                );
             }
             Arrivals::Rate {
                 from_milli,
@@ -216,7 +210,7 @@ impl Form for Phases {
         for (item, one) in items::<Written>(node)?.iter().zip(&written) {
             let first = phases.len();
             one.play(&mut phases);
-            let wrong = |what, accepted| Err(Problem::new(item.place, what, accepted));
+            let wrong = |what, accepted| item.place.refuse(what, accepted);
             if phases.len() as u64 > MAX_PHASES {
                 return wrong(
                     format!("with this one there are {} phases", phases.len()),

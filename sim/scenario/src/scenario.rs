@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::context::Context;
 use super::environment::{Capacity, Client, Network};
-use super::error::{Problem, Problems, Read};
+use super::error::{Problems, Read};
 use super::fault::Faults;
 use super::fields::Fields;
 use super::form::{Form, Keyed, form};
@@ -120,11 +120,10 @@ impl Form for About {
     fn read(node: &Node, _: &mut Context) -> Read<String> {
         let about = text(node, Self::WHAT)?;
         if about.chars().count() > MAX_ABOUT {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "`about` is too long",
                 format!("at most {MAX_ABOUT} characters"),
-            ));
+            );
         }
         Ok(about.trim().to_owned())
     }
@@ -149,11 +148,10 @@ macro_rules! alike {
 pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     if matches!(node.value, Value::Empty) {
         let keys: Vec<&str> = ScenarioKeys::KEYS.iter().map(|key| key.name).collect();
-        return Err(Problem::new(
-            node.place,
+        return node.place.refuse(
             "the file is empty",
             format!("a map with keys among: {}", keys.join(", ")),
-        ));
+        );
     }
     let (fields, map) = Fields::read(node, ScenarioKeys::WHAT, ScenarioKeys::KEYS)?;
     let has = |key| fields.get(key).is_some() || fields.may_be_misspelt(key);
@@ -173,8 +171,7 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     let duration = context.duration.or(usual);
     if let Some(duration) = duration {
         for (place, at) in context.ends.iter().filter(|(_, at)| *at > duration) {
-            let late = Problem::new(
-                *place,
+            let late = place.wrong(
                 format!("this ends at {at}, after the scenario's duration of {duration}"),
                 format!("an end by {duration}, or a longer `duration`"),
             );
@@ -188,11 +185,10 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
             problems.keep(check_servers(*place, *needed, keys));
         }
         if let (OwnerReads::Strict, 1) = (keys.reads, keys.servers) {
-            problems.keep::<()>(Err(Problem::new(
-                fields.place_of("reads"),
+            problems.keep::<()>(fields.place_of("reads").refuse(
                 "strict reads need several servers: a single one has no log to ask",
                 "`servers: 3`",
-            )));
+            ));
         }
     }
     let (keys, duration) = problems.finish(keys.zip(duration))?;
@@ -228,23 +224,20 @@ fn judged(properties: Vec<&'static str>, servers: u32) -> Vec<&'static str> {
 /// Refuses a fault that needs another number of servers.
 fn check_servers(place: Place, needed: ServersNeeded, keys: &ScenarioKeys) -> Read<()> {
     match (needed, keys.servers) {
-        (ServersNeeded::One, 2..) => Err(Problem::new(
-            place,
+        (ServersNeeded::One, 2..) => place.refuse(
             "several servers share a log, which has no files to damage and keeps what it acknowledged, and all have one configuration",
             "a fault of `member` or `log`, or one server",
-        )),
-        (ServersNeeded::Several | ServersNeeded::Strict, 1) => Err(Problem::new(
-            place,
+        ),
+        (ServersNeeded::Several | ServersNeeded::Strict, 1) => place.refuse(
             "this fault needs several servers",
             "`servers: 3`",
-        )),
-        (ServersNeeded::Strict, _) if keys.reads != OwnerReads::Strict => Err(Problem::new(
-            place,
+        ),
+        (ServersNeeded::Strict, _) if keys.reads != OwnerReads::Strict => place.refuse(
             format!(
                 "leases rely on clocks that run, and are wrong by at most {LEASE_DRIFT} percent"
             ),
             "`reads: strict`",
-        )),
+        ),
         _ => Ok(()),
     }
 }
@@ -255,11 +248,10 @@ fn refuse_frequent(repeated: &[(Place, Span)], duration: Span) -> Read<()> {
     for (place, gap) in repeated {
         times += duration.0 / gap.0.max(1);
         if times > MAX_REPEATS {
-            return Err(Problem::new(
-                *place,
+            return place.refuse(
                 format!("with this one, faults would repeat about {times} times in {duration}"),
                 format!("at most {MAX_REPEATS} times in all; a longer `every`"),
-            ));
+            );
         }
     }
     Ok(())

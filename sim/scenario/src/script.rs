@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::closest::did_you_mean;
 use super::context::Context;
-use super::error::{Problem, Problems, Read};
+use super::error::{Problems, Read};
 use super::fields::Fields;
 use super::flow::CallStep;
 use super::form::{Form, Keyed as _, form};
@@ -46,12 +46,10 @@ impl User {
             let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
             let shown = names[..names.len().min(20)].join(", ");
             let more = if names.len() > 20 { ", …" } else { "" };
-            Problem::new(
-                place,
-                format!("there is no user `{}`", shortened(name)),
-                format!("accepted here, as listed under `users`: {shown}{more}"),
-            )
-            .labelled(format!("not among `users`{}", did_you_mean(name, &names)))
+            let accepted = format!("accepted here, as listed under `users`: {shown}{more}");
+            let what = format!("there is no user `{}`", shortened(name));
+            let label = format!("not among `users`{}", did_you_mean(name, &names));
+            place.wrong(what, accepted).labelled(label)
         })
     }
 }
@@ -63,11 +61,10 @@ impl Form for User {
 
     fn read(node: &Node, context: &mut Context) -> Read<u32> {
         if context.users.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "only the steps form has users with names",
                 "no names: of those who are there, chance draws",
-            ));
+            );
         }
         Self::find(node.place, text(node, Self::WHAT)?, context)
     }
@@ -263,11 +260,10 @@ impl Form for Pushes {
             let again = entries[..index].iter().any(|other| other.key == entry.key);
             let user = problems.keep(user.and_then(|user| match again {
                 false => Ok(user),
-                true => Err(Problem::new(
-                    entry.place,
+                true => entry.place.refuse(
                     format!("the user `{}` is there twice", entry.key),
                     "each user at most once",
-                )),
+                ),
             }));
             let delivery = problems.keep(Delivery::read(&entry.node, context));
             pushes.extend(user.zip(delivery));

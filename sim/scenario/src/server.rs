@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::closest::did_you_mean;
 use super::context::Context;
-use super::error::{Problem, Read};
+use super::error::Read;
 use super::fields::Fields;
 use super::form::Form;
 use super::forms::DURATION;
@@ -108,8 +108,7 @@ pub fn limits<'t>(limits: impl IntoIterator<Item = &'t str>) -> Result<Config, S
 fn read(node: &Node, what: &'static str, over: &Config) -> Read<Config> {
     let (fields, config) = read_keys(node, what, over)?;
     config.check().map_err(|error| {
-        Problem::new(
-            fields.place_of(error.key),
+        fields.place_of(error.key).wrong(
             format!("`{}` cannot be {}", error.key, error.found),
             format!("accepted here: {}", error.accepted),
         )
@@ -129,8 +128,7 @@ fn read_keys<'n>(node: &'n Node, what: &'static str, over: &Config) -> Read<(Fie
         let mut all = entries(&config);
         all.insert(key.name.to_owned(), to_json(value));
         let read = serde_json::from_value(Json::Object(all)).map_err(|_| {
-            Problem::new(
-                value.place,
+            value.place.wrong(
                 format!("`{}` cannot be {}", key.name, value.described()),
                 format!("accepted here: {}", accepted(key.takes)),
             )

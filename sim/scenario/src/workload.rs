@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::context::{ArrivingUsers, Context};
-use super::error::{Problem, Read};
+use super::error::Read;
 use super::fields::Fields;
 use super::flow::{Flow, Weight};
 use super::form::{ByKeys, form};
@@ -101,11 +101,10 @@ impl ByKeys for Arc<Persona> {
 
     fn from_keys(keys: PersonaKeys, fields: &Fields<'_>, _: &mut Context) -> Read<Self> {
         if keys.reads == Reads::ByStream && keys.stream.is_none() {
-            return Err(Problem::new(
-                fields.place_of("reads"),
+            return fields.place_of("reads").refuse(
                 "a user without a stream cannot read by it",
                 "`reads: exactly`, or a `stream`",
-            ));
+            );
         }
         if keys.count.is_some() {
             fields.refuse(&["weight"], "`count` says how many of the users it is")?;
@@ -170,21 +169,19 @@ fn check_counts(personas: &[Arc<Persona>], node: &Node, arriving: ArrivingUsers)
                      of a random number of users; or smaller counts",
                 )
             };
-            return Err(Problem::new(
-                item.place,
+            return item.place.refuse(
                 format!("with this kind {counted} users are counted, and {certain} {come}"),
                 help,
-            ));
+            );
         }
     }
     let all_counted = personas.iter().all(|one| one.frequency.weight() == 0);
     if all_counted && (counted < certain || !all_are) {
         let more = if all_are { "" } else { " or more" };
-        return Err(Problem::new(
-            node.place,
+        return node.place.refuse(
             format!("{counted} users are counted, and {certain}{more} come"),
             "a kind of users with `weight` in place of `count`, for all others",
-        ));
+        );
     }
     Ok(())
 }

@@ -42,14 +42,13 @@ fn refuse_control_characters(text: &str) -> Read<()> {
     let wrong = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}');
     match text.char_indices().find(|(_, c)| wrong(*c)) {
         None => Ok(()),
-        Some((start, c)) => Err(Problem::new(
-            Place { start, length: 1 },
+        Some((start, c)) => Place { start, length: 1 }.refuse(
             format!(
                 "the control character U+{:04X} is in the file",
                 u32::from(c)
             ),
             "text without control characters, tabs and line ends apart",
-        )),
+        ),
     }
 }
 
@@ -66,7 +65,7 @@ fn explain(text: &str, error: &Error) -> Box<Problem> {
         Error::AliasError { error, .. } => error.as_ref(),
         _ => error.without_snippet(),
     };
-    let say = |message: &str, accepted: &str| Problem::new(place, message, accepted);
+    let say = |message: &str, accepted: &str| place.wrong(message, accepted);
     let too_much = || {
         let accepted = format!(
             "lists and maps at most {MAX_DEPTH} deep, and at most {MAX_NODES} keys and values, \

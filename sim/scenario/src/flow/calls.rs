@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_types::{BreakKind, Span};
 
 use crate::context::Context;
-use crate::error::{Problem, Read};
+use crate::error::Read;
 use crate::fields::Fields;
 use crate::form::{ByKeys, form};
 use crate::forms::{Count, Name, Whole, Word, narrowed, words};
@@ -98,11 +98,10 @@ narrowed! {
         if *wait <= most {
             return Ok(());
         }
-        Err(Problem::new(
-            node.place,
+        node.place.refuse(
             format!("a wait of {wait} is more than the server allows"),
             format!("at most server.max_wait, which is {most}"),
-        ))
+        )
     }
 }
 
@@ -186,11 +185,10 @@ impl ByKeys for Verb {
         if excuse.is_none() {
             return Ok(Self::Mood);
         }
-        Err(Problem::new(
-            fields.place_of("kind"),
+        fields.place_of("kind").refuse(
             format!("`{STATUS}` is no break, and needs no excuse"),
             "a break, or no `excuse`",
-        ))
+        )
     }
 
     fn to_keys(&self) -> BreakKeys {

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use sim_scenario::{ErrorStyle, ScenarioError, load, parse, parse_bytes};
 
-use crate::{bad_scenario, yaml_files};
+use crate::{BAD, BEYOND_A_SCHEMA, bad_scenario, yaml_files};
 
 /// Run with `UPDATE_ERRORS=1` to rewrite the errors.
 #[test]
 fn errors_of_bad_scenarios_name_the_place_and_the_accepted_values() {
-    let files = yaml_files("tests/bad_scenarios");
+    let files = [yaml_files(BAD), yaml_files(BEYOND_A_SCHEMA)].concat();
     assert!(files.len() > 150, "{} files", files.len());
     for file in files {
         let name = file.file_name().unwrap().to_str().unwrap();
@@ -51,7 +51,7 @@ fn a_file_in_another_encoding_or_with_a_control_character_is_refused() {
 }
 
 fn parsed(file: &str) -> ScenarioError {
-    let (scenario, _) = bad_scenario(&Path::new("tests/bad_scenarios").join(file));
+    let (scenario, _) = bad_scenario(&Path::new(BAD).join(file));
     parse_bytes(file, &scenario).expect_err(file)
 }
 

@@ -56,7 +56,7 @@ fn each_command(criterion: &mut Criterion, size: usize) {
     let mut group = criterion.benchmark_group(format!("core/{size}"));
     let mut populations: BTreeMap<bool, Population> = BTreeMap::new();
     for kind in commands::ALL {
-        let by_arrival = kind.matching() == Matching::Fifo;
+        let by_arrival = kind.matching == Matching::Fifo;
         group.bench_function(kind.name, |bencher| {
             let population = populations
                 .entry(by_arrival)

@@ -8,7 +8,7 @@ mod entries;
 use chat_core::Entry;
 use chat_core::config::Matching;
 
-use crate::population::{BLOCK, IDLE, Pace, Population, Tally};
+use crate::population::{BLOCK, Block, IDLE, Pace, Population, Tally};
 use entries::*;
 
 pub use entries::say;
@@ -17,14 +17,15 @@ pub use entries::say;
 pub const BLOCKS: usize = 100;
 
 /// Makes entries for one block.
-type Make = fn(&Population, usize) -> Vec<Entry>;
+type Make = fn(Block<'_>) -> Vec<Entry>;
 
 /// A kind of command.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
-    matching: Matching,
+    /// The matching that it needs.
+    pub matching: Matching,
     before: &'static [Make],
     measured: Make,
     after: &'static [Make],
@@ -49,22 +50,14 @@ impl Kind {
         Population::new(size, self.matching, Pace::Still)
     }
 
-    /// The matching that it needs.
-    #[must_use]
-    pub fn matching(&self) -> Matching {
-        self.matching
-    }
-
     /// Prepares a round, and returns the entries to measure.
     pub fn prepare(&self, population: &mut Population) -> Vec<Entry> {
         let chosen = chosen(population);
         for block in &chosen {
             carry_out(population, self.before, *block);
         }
-        chosen
-            .iter()
-            .flat_map(|block| (self.measured)(population, *block))
-            .collect()
+        let blocks = chosen.into_iter().map(|block| population.block(block));
+        blocks.flat_map(self.measured).collect()
     }
 
     /// Restores the state before the round.
@@ -79,7 +72,7 @@ impl Kind {
                 population.replace(block, *place);
             }
             for place in 0..BLOCK {
-                let read = population.read(block, place);
+                let read = population.block(block).read(place);
                 population.carry_out(&read);
             }
         }
@@ -95,7 +88,7 @@ fn chosen(population: &Population) -> Vec<usize> {
 /// Handles the entries of each, which may depend on those before them.
 fn carry_out(population: &mut Population, makes: &[Make], block: usize) {
     for make in makes {
-        for entry in make(population, block) {
+        for entry in make(population.block(block)) {
             population.carry_out(&entry);
         }
     }
@@ -183,7 +176,7 @@ const fn kind(
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, BLOCKS};
+    use super::{ALL, BLOCKS, Matching, Pace, Population};
 
     #[test]
     fn every_command_is_accepted_in_each_block_and_undone_after_it() {
@@ -218,13 +211,9 @@ mod tests {
 
     #[test]
     fn a_population_has_pairs_and_rooms_of_four() {
-        let population = crate::population::Population::new(
-            80,
-            chat_core::config::Matching::Fifo,
-            crate::population::Pace::Still,
-        );
-        let counts = population.hub().counts();
+        let population = Population::new(80, Matching::Fifo, Pace::Still);
+        let (hub, counts) = (population.hub(), population.hub().counts());
         assert_eq!((counts.participants, counts.rooms), (80, 20));
-        assert_eq!(population.hub().members_of(population.room(9)).count(), 4);
+        assert_eq!(hub.members_of(population.block(9).room()).count(), 4);
     }
 }

@@ -34,10 +34,9 @@ pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
     let mut people = Vec::new();
     for n in 0..args.streams + args.slow {
         // Streams that are never read belong to members of the first rooms.
-        let room = if n < args.streams {
-            n / args.members
-        } else {
-            n - args.streams
+        let room = match n.checked_sub(args.streams) {
+            None => n / args.members,
+            Some(slow) => slow,
         };
         let (name, room) = (format!("agent {n}"), format!("room {room}"));
         people.push(connection.register(&name, &room).await?);

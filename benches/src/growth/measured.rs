@@ -18,10 +18,11 @@ const DRAWN: usize = 1_000;
 /// Measures all operations with `size` participants.
 pub(super) fn all(size: usize, meter: &mut Meter) {
     for matching in [Matching::Fifo, Matching::Interests] {
-        let kinds = commands::ALL.iter();
-        let kinds: Vec<&Kind> = kinds.filter(|kind| kind.matching() == matching).collect();
         let mut population = Population::new(size, matching, Pace::Still);
-        for kind in kinds {
+        for kind in commands::ALL
+            .iter()
+            .filter(|kind| kind.matching == matching)
+        {
             command(kind, &mut population, meter);
         }
     }

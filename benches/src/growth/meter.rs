@@ -76,11 +76,10 @@ impl Meter {
 
     /// The results. The instructions are in the files that valgrind writes.
     pub(super) fn found(&self) -> Value {
-        let each = |measure: &dyn Fn(&Samples) -> f64| -> BTreeMap<&str, f64> {
+        let each = |measure: &dyn Fn(&Samples) -> f64| -> Value {
             let samples = self.samples.iter();
-            samples
-                .map(|(what, found)| (*what, measure(found)))
-                .collect()
+            let measured = samples.map(|(what, found)| (*what, measure(found)));
+            measured.collect()
         };
         json!({
             "times": each(&|found| found.times as f64),
@@ -104,9 +103,7 @@ impl Meter {
             .output();
         let told = told.expect("valgrind brings its control program along");
         let said = String::from_utf8_lossy(&told.stdout);
-        assert!(
-            told.status.success() && said.contains("OK"),
-            "{word}: {said}"
-        );
+        let is_heard = told.status.success() && said.contains("OK");
+        assert!(is_heard, "{word}: {said}");
     }
 }

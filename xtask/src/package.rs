@@ -64,26 +64,21 @@ pub(crate) fn make(sh: &Shell) -> Result<PathBuf> {
 /// Copies the workspace with its published names.
 fn stage(sh: &Shell) -> Result<PathBuf> {
     let stage = cargo::empty_scratch(sh, STAGE)?;
-    let folders = PARTS.map(|part| part.folder);
+    let folders = PARTS.map(|(_, folder)| folder);
     for path in sources(sh, &[&SHARED[..], &folders].concat())? {
-        match path.strip_suffix("Cargo.toml") {
-            Some(folder) => {
-                let manifest =
-                    manifest::renamed(folder.trim_end_matches('/'), &sh.read_file(&path)?)?;
-                sh.write_file(stage.join(&path), manifest)?;
-            }
-            None => {
-                let to = stage.join(&path);
-                sh.create_dir(to.parent().unwrap_or(&stage))?;
-                sh.copy_file(path, to)?;
-            }
+        let to = stage.join(&path);
+        if let Some(folder) = path.strip_suffix("Cargo.toml") {
+            let folder = folder.trim_end_matches('/');
+            sh.write_file(to, manifest::renamed(folder, &sh.read_file(&path)?)?)?;
+        } else {
+            sh.create_dir(to.parent().unwrap_or(&stage))?;
+            sh.copy_file(path, to)?;
         }
     }
-    for (folder, name) in folders
-        .iter()
-        .flat_map(|folder| LICENCES.map(|name| (folder, name)))
-    {
-        sh.copy_file(name, stage.join(folder))?;
+    for folder in folders {
+        for name in LICENCES {
+            sh.copy_file(name, stage.join(folder))?;
+        }
     }
     let pages = sh.create_dir(stage.join(PAGES_IN))?;
     for page in PAGES {
@@ -99,7 +94,7 @@ fn compile(sh: &Shell, stage: &Path) -> Result<()> {
     let target = cargo::target(sh);
     let workspace = sh.read_file(stage.join("Cargo.toml"))?;
     let version = manifest::version(&workspace)?;
-    for folder in PARTS.map(|part| part.folder).iter().chain(&UNPUBLISHED) {
+    for folder in PARTS.map(|(_, folder)| folder).iter().chain(&UNPUBLISHED) {
         let name = folder.replace('/', "-");
         let stand_in = manifest::stand_in(&name, &sh.read_file(format!("{folder}/Cargo.toml"))?);
         let to = unpacked.join("stand-ins").join(&name);
@@ -109,12 +104,13 @@ fn compile(sh: &Shell, stage: &Path) -> Result<()> {
     sh.copy_file(stage.join("Cargo.lock"), &unpacked)?;
     let _within = sh.push_dir(&unpacked);
     let mut members = Vec::new();
-    for part in &PARTS {
-        let name = format!("{}-{version}", published(part.name));
+    for (name, _) in PARTS {
+        let package = published(name);
+        let name = format!("{package}-{version}");
         let archive = target.join("package").join(format!("{name}.crate"));
         // All files of an archive have one old time, by which Cargo would take them for unchanged.
         cmd!(sh, "tar -xzmf {archive}").run()?;
-        members.push((published(part.name), name));
+        members.push((package, name));
     }
     sh.write_file("Cargo.toml", manifest::of_unpacked(&workspace, &members))?;
     cmd!(

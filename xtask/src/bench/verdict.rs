@@ -20,20 +20,12 @@ struct Line {
     now: Option<u64>,
 }
 
-/// The change of a count against its baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    /// Within the tolerance.
-    Same,
-    /// Above the tolerance.
-    More,
-    /// Below the tolerance.
-    Fewer,
-    /// It has no baseline.
-    New,
-    /// It is in the baseline and was not counted.
-    Gone,
-}
+/// The words for a count that changed by more than the tolerance, that has no baseline, or that is in the
+/// baseline and was not counted.
+const MORE: &str = "  more";
+const FEWER: &str = "  fewer";
+const NEW: &str = "  new";
+const GONE: &str = "  gone";
 
 /// All counts with their baseline.
 #[derive(Clone, Debug)]
@@ -46,19 +38,18 @@ pub(crate) struct CountVerdict {
 }
 
 impl Line {
-    fn change(&self) -> Change {
-        let (before, now) = match (self.before, self.now) {
-            (Some(before), Some(now)) => (before, now),
-            (None, _) => return Change::New,
-            (Some(_), None) => return Change::Gone,
+    /// The change of the count against its baseline; empty if it is the same.
+    fn change(&self) -> &'static str {
+        let (Some(before), Some(now)) = (self.before, self.now) else {
+            return if self.before.is_none() { NEW } else { GONE };
         };
         let tolerated = before * TOLERATED;
         if now * 1_000 > before * 1_000 + tolerated {
-            Change::More
+            MORE
         } else if now * 1_000 + tolerated < before * 1_000 {
-            Change::Fewer
+            FEWER
         } else {
-            Change::Same
+            ""
         }
     }
 
@@ -69,16 +60,8 @@ impl Line {
 
     fn told(&self) -> String {
         let number = |count: Option<u64>| count.map_or("–".to_owned(), thousands);
-        let ratio = self
-            .ratio()
-            .map_or("–".to_owned(), |ratio| format!("{ratio:.4}"));
-        let mark = match self.change() {
-            Change::Same => "",
-            Change::More => "  more",
-            Change::Fewer => "  fewer",
-            Change::New => "  new",
-            Change::Gone => "  gone",
-        };
+        let ratio = self.ratio().map(|ratio| format!("{ratio:.4}"));
+        let (ratio, mark) = (ratio.unwrap_or("–".to_owned()), self.change());
         let (name, before, now) = (&self.name, number(self.before), number(self.now));
         format!("{name:<34} {before:>14} {now:>14} {ratio:>8}{mark}")
     }
@@ -108,10 +91,9 @@ impl CountVerdict {
         }
     }
 
-    fn of(&self, change: Change) -> impl Iterator<Item = &Line> {
-        self.lines
-            .iter()
-            .filter(move |line| line.change() == change)
+    fn of(&self, change: &'static str) -> impl Iterator<Item = &Line> {
+        let lines = self.lines.iter();
+        lines.filter(move |line| line.change() == change)
     }
 
     /// The table, a line for each count.
@@ -145,7 +127,7 @@ impl CountVerdict {
 
     /// The counts that fell, which is no violation.
     pub(crate) fn fewer(&self) -> String {
-        let fewer: Vec<&str> = self.of(Change::Fewer).map(|line| &*line.name).collect();
+        let fewer: Vec<&str> = self.of(FEWER).map(|line| &*line.name).collect();
         match fewer.is_empty() {
             true => String::new(),
             false => format!(
@@ -160,19 +142,16 @@ impl CountVerdict {
         if let Some(why) = &self.other_build {
             return vec![format!("the baseline says nothing here: {why}; {ACCEPT}")];
         }
-        let more = self.of(Change::More).map(|line| {
+        let more = self.of(MORE).map(|line| {
             let percent = percent(line.ratio().unwrap_or(f64::NAN));
-            let [before, now] =
-                [line.before, line.now].map(|count| count.map_or(String::new(), thousands));
-            format!(
-                "{}: {percent:.1} % more instructions ({before} → {now})",
-                line.name
-            )
+            let counts = [line.before, line.now];
+            let [before, now] = counts.map(|count| count.map_or(String::new(), thousands));
+            let name = &line.name;
+            format!("{name}: {percent:.1} % more instructions ({before} → {now})")
         });
-        let new = self
-            .of(Change::New)
-            .map(|line| format!("{}: it has no baseline", line.name));
-        let gone = self.of(Change::Gone);
+        let new = self.of(NEW);
+        let new = new.map(|line| format!("{}: it has no baseline", line.name));
+        let gone = self.of(GONE);
         let gone = gone.map(|line| format!("{}: it is not counted any more", line.name));
         let mut findings: Vec<String> = more.chain(new).chain(gone).collect();
         if !findings.is_empty() {

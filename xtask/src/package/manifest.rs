@@ -4,39 +4,26 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
 
-/// A package of the workspace that is published.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    /// Its name in the workspace.
-    pub(super) name: &'static str,
-    /// Its folder.
-    pub(super) folder: &'static str,
-}
-
-const fn part(name: &'static str, folder: &'static str) -> Part {
-    Part { name, folder }
-}
-
-/// The published packages.
-pub(super) const PARTS: [Part; 18] = [
-    part("chat-types", "core/types"),
-    part("chat-core", "core"),
-    part("chat-journal", "core/journal"),
-    part("chat-cluster", "core/cluster"),
-    part("server-nats", "server/nats"),
-    part("server-settings", "server/settings"),
-    part("server-storage", "server/storage"),
-    part("server-chat", "server/chat"),
-    part("server", "server"),
-    part("sim-model", "sim/model"),
-    part("sim-user", "sim/user"),
-    part("sim-judge", "sim/judge"),
-    part("sim-scenario", "sim/scenario"),
-    part("sim-report", "sim/report"),
-    part("sim-world", "sim/world"),
-    part("sim-live", "sim/live"),
-    part("sim-search", "sim/search"),
-    part("sim", "sim"),
+/// The published packages: the name in the workspace, and the folder.
+pub(super) const PARTS: [(&str, &str); 18] = [
+    ("chat-types", "core/types"),
+    ("chat-core", "core"),
+    ("chat-journal", "core/journal"),
+    ("chat-cluster", "core/cluster"),
+    ("server-nats", "server/nats"),
+    ("server-settings", "server/settings"),
+    ("server-storage", "server/storage"),
+    ("server-chat", "server/chat"),
+    ("server", "server"),
+    ("sim-model", "sim/model"),
+    ("sim-user", "sim/user"),
+    ("sim-judge", "sim/judge"),
+    ("sim-scenario", "sim/scenario"),
+    ("sim-report", "sim/report"),
+    ("sim-world", "sim/world"),
+    ("sim-live", "sim/live"),
+    ("sim-search", "sim/search"),
+    ("sim", "sim"),
 ];
 
 /// The published name of a package.
@@ -53,8 +40,8 @@ pub(super) fn published(name: &str) -> String {
 /// # Errors
 /// The manifest has another form than this function expects.
 pub(super) fn renamed(folder: &str, text: &str) -> Result<String> {
-    match PARTS.iter().find(|part| part.folder == folder) {
-        Some(part) => of_part(part, text).with_context(|| format!("{folder}/Cargo.toml")),
+    match PARTS.iter().find(|(_, of)| *of == folder) {
+        Some((name, _)) => of_part(name, text).with_context(|| format!("{folder}/Cargo.toml")),
         None => of_root(text),
     }
 }
@@ -68,13 +55,13 @@ fn replaced(text: &str, from: &str, to: &str) -> Result<String> {
     Ok(text.replace(from, to))
 }
 
-fn of_part(part: &Part, text: &str) -> Result<String> {
+fn of_part(name: &str, text: &str) -> Result<String> {
     // The second such line of a program's manifest is that of its binary.
-    let name = format!("[package]\nname = \"{}\"\n", part.name);
-    let new = format!("[package]\nname = \"{}\"\n", published(part.name));
-    let text = replaced(text, &name, &new)?;
+    let [old, new] =
+        [name.to_owned(), published(name)].map(|name| format!("[package]\nname = \"{name}\"\n"));
+    let text = replaced(text, &old, &new)?;
     // Code names the library as before.
-    let library = part.name.replace('-', "_");
+    let library = name.replace('-', "_");
     let text = replaced(&text, "[lib]\n", &format!("[lib]\nname = \"{library}\"\n"))?;
     // `cargo install` reads the profile of the package alone.
     let profile = match text.contains("[[bin]]") {
@@ -85,7 +72,7 @@ fn of_part(part: &Part, text: &str) -> Result<String> {
 }
 
 fn of_root(text: &str) -> Result<String> {
-    let members = PARTS.map(|part| format!("{:?}", part.folder)).join(", ");
+    let members = PARTS.map(|(_, folder)| format!("{folder:?}")).join(", ");
     let version = version(text)?;
     let mut out = String::new();
     let mut in_profiles = false;
@@ -94,26 +81,24 @@ fn of_root(text: &str) -> Result<String> {
             in_profiles = line.starts_with("[profile.");
         }
         let key = line.split(['.', ' ']).next().unwrap_or_default();
-        let part = PARTS.iter().find(|part| part.name == key);
+        let part = PARTS.iter().find(|(name, _)| *name == key);
         let line = match part {
             _ if line.starts_with("members = ") => format!("members = [{members}]"),
             _ if line.starts_with("exclude = ") || line == "publish = false" => continue,
-            Some(part) if in_profiles => line.replacen(key, &published(part.name), 1),
-            Some(part) => format!(
-                "{key} = {{ path = {:?}, version = \"={version}\", package = {:?} }}",
-                part.folder,
-                published(part.name)
-            ),
+            Some(_) if in_profiles => line.replacen(key, &published(key), 1),
+            Some((_, folder)) => {
+                let package = published(key);
+                format!(
+                    "{key} = {{ path = {folder:?}, version = \"={version}\", package = {package:?} }}"
+                )
+            }
             None if ["book", "xtask"].contains(&key) => continue,
             None => line.into(),
         };
         let _ = writeln!(out, "{line}");
     }
-    replaced(
-        &out,
-        "[workspace.package]\n",
-        "[workspace.package]\npublish = true\n",
-    )
+    let head = "[workspace.package]\n";
+    replaced(&out, head, &format!("{head}publish = true\n"))
 }
 
 /// The version of the workspace.
@@ -121,10 +106,9 @@ fn of_root(text: &str) -> Result<String> {
 /// # Errors
 /// There is none.
 pub(super) fn version(root: &str) -> Result<&str> {
-    let line = root
-        .lines()
-        .find_map(|line| line.strip_prefix("version = "));
-    let version = line.context("the workspace's manifest has no version")?;
+    let mut lines = root.lines();
+    let version = lines.find_map(|line| line.strip_prefix("version = "));
+    let version = version.context("the workspace's manifest has no version")?;
     Ok(version.trim_matches('"'))
 }
 
@@ -134,7 +118,7 @@ pub(super) fn version(root: &str) -> Result<&str> {
 pub(super) fn stand_in(name: &str, of: &str) -> String {
     let mut out = format!("[package]\nname = {name:?}\nedition = \"2024\"\n\n[dependencies]\n");
     let mut known = vec!["book", "xtask"];
-    known.extend(PARTS.map(|part| part.name));
+    known.extend(PARTS.map(|(name, _)| name));
     let mut is_kept = false;
     for line in of.lines() {
         if line.starts_with('[') {

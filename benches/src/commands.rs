@@ -3,15 +3,13 @@
 //! A round does one or two commands in each of a hundred blocks. The blocks lie far apart, so that
 //! a large population affects the caches as it does in a server.
 
-mod entries;
-
-use chat_core::Entry;
 use chat_core::config::Matching;
+use chat_core::{Address, Command, Entry, Implied, Operate, RoomId, UserId};
 
-use crate::population::{BLOCK, Block, IDLE, Pace, Population, Tally};
-use entries::*;
-
-pub use entries::say;
+use crate::population::{
+    BLOCK, Block, IDLE, PAIR, Pace, Population, ROOM, Tally, a_break, agent_name, by_newcomer,
+    enter, login, newcomer, operate,
+};
 
 /// The number of blocks in a round.
 pub const BLOCKS: usize = 100;
@@ -172,6 +170,213 @@ const fn kind(
         after,
         renewed: &[],
     }
+}
+
+/// The length of messages: the usual `append` of a model.
+const LENGTH: usize = 154;
+
+/// A message to the caller's only room.
+#[must_use]
+pub fn say() -> Command {
+    Command::SendMessage {
+        room: None,
+        text: "x".repeat(LENGTH).into(),
+        epoch: None,
+    }
+}
+
+/// A command of each participant at these places.
+fn calls<const N: usize>(
+    at: Block<'_>,
+    places: [usize; N],
+    command: impl Fn(usize) -> Command,
+) -> Vec<Entry> {
+    places.map(|place| at.call(place, command(place))).to_vec()
+}
+
+fn enter_both(at: Block<'_>) -> Vec<Entry> {
+    calls(at, IDLE, |_| enter("anything"))
+}
+
+fn leave_pair(at: Block<'_>) -> Vec<Entry> {
+    vec![at.call(IDLE[0], Command::LeaveChat { room: None })]
+}
+
+fn enter_alone(at: Block<'_>) -> Vec<Entry> {
+    vec![at.call(IDLE[0], enter(&format!("lonely {}", at.number)))]
+}
+
+fn leave_queue(at: Block<'_>) -> Vec<Entry> {
+    vec![at.call(IDLE[0], Command::LeaveQueue)]
+}
+
+fn newcomer_comes(at: Block<'_>) -> Vec<Entry> {
+    vec![newcomer(2, at.number as u64, login(at.number, BLOCK))]
+}
+
+fn newcomer_leaves(at: Block<'_>) -> Vec<Entry> {
+    vec![by_newcomer(2, at.number as u64, Command::Unregister)]
+}
+
+fn idle_log_in(at: Block<'_>) -> Vec<Entry> {
+    calls(at, IDLE, |place| login(at.number, place))
+}
+
+fn leave_rooms(at: Block<'_>) -> Vec<Entry> {
+    let room = Some(at.room());
+    calls(at, IDLE, |_| Command::LeaveChat { room })
+}
+
+fn both_say(at: Block<'_>) -> Vec<Entry> {
+    calls(at, PAIR, |_| say())
+}
+
+fn both_read(at: Block<'_>) -> Vec<Entry> {
+    PAIR.map(|place| at.read(place)).to_vec()
+}
+
+fn says_with_key(at: Block<'_>) -> Vec<Entry> {
+    vec![at.keyed_call(PAIR[0], say())]
+}
+
+fn typing(at: Block<'_>) -> Vec<Entry> {
+    vec![at.call(PAIR[0], Command::Typing { room: None })]
+}
+
+fn talking_stick(_: usize) -> Command {
+    let (room, epoch) = (None, None);
+    Command::TalkingStick { room, epoch }
+}
+
+fn claim(at: Block<'_>) -> Vec<Entry> {
+    calls(at, [ROOM[0]], talking_stick)
+}
+
+fn two_claim(at: Block<'_>) -> Vec<Entry> {
+    calls(at, [ROOM[0], ROOM[1]], talking_stick)
+}
+
+fn append(at: Block<'_>) -> Vec<Entry> {
+    let (room, epoch, text) = (None, None, "x".repeat(LENGTH).into());
+    vec![at.call(ROOM[0], Command::Append { room, text, epoch })]
+}
+
+fn undo(at: Block<'_>) -> Vec<Entry> {
+    let (room, epoch) = (None, None);
+    vec![at.call(ROOM[0], Command::Undo { room, epoch })]
+}
+
+fn push(at: Block<'_>) -> Vec<Entry> {
+    let (room, epoch) = (None, None);
+    vec![at.call(ROOM[0], Command::Push { room, epoch })]
+}
+
+fn reset(at: Block<'_>) -> Vec<Entry> {
+    let (room, epoch) = (None, None);
+    vec![at.call(ROOM[0], Command::Reset { room, epoch })]
+}
+
+fn second_resets(at: Block<'_>) -> Vec<Entry> {
+    let (room, epoch) = (None, None);
+    vec![at.call(ROOM[1], Command::Reset { room, epoch })]
+}
+
+fn blocks(at: Block<'_>) -> Vec<Entry> {
+    let user = at.user(IDLE[1]);
+    vec![at.call(IDLE[0], Command::BlockUser { user })]
+}
+
+fn unblocks(at: Block<'_>) -> Vec<Entry> {
+    let user = at.user(IDLE[1]);
+    vec![at.call(IDLE[0], Command::UnblockUser { user })]
+}
+
+fn reports(at: Block<'_>) -> Vec<Entry> {
+    let (user, reason) = (at.user(IDLE[1]), "was rude".into());
+    vec![at.call(IDLE[0], Command::ReportUser { user, reason })]
+}
+
+fn takes_break(at: Block<'_>) -> Vec<Entry> {
+    vec![at.call(IDLE[0], a_break())]
+}
+
+fn opens_stream(at: Block<'_>) -> Vec<Entry> {
+    vec![at.imply(PAIR[0], Implied::OpenStream)]
+}
+
+fn closes_stream(at: Block<'_>) -> Vec<Entry> {
+    vec![at.imply(PAIR[0], Implied::CloseStream)]
+}
+
+fn seen(at: Block<'_>) -> Vec<Entry> {
+    vec![at.imply(PAIR[0], Implied::Seen { waiting: None })]
+}
+
+fn opens_room(at: Block<'_>) -> Vec<Entry> {
+    let [room, username] = ["closing", "idle"].map(|word| format!("{word} {}", at.number).into());
+    vec![at.call(IDLE[0], Command::Login { username, room })]
+}
+
+fn close_rooms(at: Block<'_>) -> Vec<Entry> {
+    let rooms = at.population.hub().rooms_of(at.user(IDLE[0]));
+    let close = |room: &RoomId| {
+        let (room, reason) = (*room, "enough".into());
+        operate(Operate::Close { room, reason })
+    };
+    rooms.iter().map(close).collect()
+}
+
+fn mute(at: Block<'_>) -> Vec<Entry> {
+    let (user, reason) = (at.user(PAIR[0]), "noise".into());
+    vec![operate(Operate::Mute { user, reason })]
+}
+
+fn unmute(at: Block<'_>) -> Vec<Entry> {
+    let user = at.user(PAIR[0]);
+    vec![operate(Operate::Unmute { user })]
+}
+
+fn kick(at: Block<'_>) -> Vec<Entry> {
+    let (user, room, reason) = (at.user(ROOM[3]), at.room(), "noise".into());
+    vec![operate(Operate::Kick { user, room, reason })]
+}
+
+fn kicked_log_in(at: Block<'_>) -> Vec<Entry> {
+    vec![at.call(ROOM[3], login(at.number, ROOM[3]))]
+}
+
+fn ban_newcomer(at: Block<'_>) -> Vec<Entry> {
+    let name = agent_name(at.number, BLOCK);
+    let user = at.population.hub().user_by_name(&name);
+    let ban = |user: UserId| {
+        let reason = "noise".into();
+        operate(Operate::BanUser { user, reason })
+    };
+    user.into_iter().map(ban).collect()
+}
+
+fn unban_newcomer(at: Block<'_>) -> Vec<Entry> {
+    let name = agent_name(at.number, BLOCK).into();
+    vec![operate(Operate::Unban { name })]
+}
+
+fn mute_address(at: Block<'_>) -> Vec<Entry> {
+    let (address, reason) = (Address(at.number as u64), "noise".into());
+    vec![operate(Operate::MuteAddress { address, reason })]
+}
+
+fn ban_address(at: Block<'_>) -> Vec<Entry> {
+    let (address, reason) = (Address(at.number as u64), "noise".into());
+    vec![operate(Operate::BanAddress { address, reason })]
+}
+
+fn unban_address(at: Block<'_>) -> Vec<Entry> {
+    let address = Address(at.number as u64);
+    vec![operate(Operate::UnbanAddress { address })]
+}
+
+fn tick(_: Block<'_>) -> Vec<Entry> {
+    vec![Entry::Tick]
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@
 //! lowest scheduling priority: over a network it would take no processor time from the server and
 //! the measuring clients.
 
-mod attack;
 mod attacker;
 
 use std::process::Stdio;
@@ -27,8 +26,7 @@ use crate::server::Server;
 use crate::turns::{ms, open, pace, senders};
 use crate::{Outcome, median};
 
-pub(crate) use attack::Attack;
-pub(crate) use attacker::{AttackArgs, run as attack};
+pub(crate) use attacker::{Attack, AttackArgs, run as attack};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HostileArgs {

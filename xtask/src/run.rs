@@ -3,13 +3,15 @@
 //! Most steps run one after another. Those of the lanes follow them, each lane beside the others: much
 //! of their time is spent on waiting, or on one core.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use xshell::{Shell, cmd};
 
 use crate::outcome::{Outcome, Strictness};
-use crate::steps::{Lane, Step};
+use crate::steps::{Lane, STEPS, Step};
 
 /// The outcome of each step with its duration, and the duration of all.
 #[derive(Debug)]
@@ -158,17 +160,45 @@ fn seconds(took: Duration) -> String {
     format!("{:.1}s", took.as_secs_f64())
 }
 
+/// What a whole check writes into an empty `target`, in KiB, and a reserve.
+const NEEDED: u64 = 8 << 20;
+
+/// A warning if all steps are to run, and the shell's disk has too little space for them.
+pub(crate) fn warning(steps: &[Step], sh: &Shell) -> Option<String> {
+    if steps.len() < STEPS.len() {
+        return None;
+    }
+    of_free(free(&cmd!(sh, "df -Pk .").read().ok()?)?)
+}
+
+fn of_free(free: u64) -> Option<String> {
+    let gib = |kib: u64| kib >> 20;
+    (free < NEEDED).then(|| {
+        format!(
+            "warning: less than {} GiB of the disk are free; a whole check needs about {} GiB, and steps fail without",
+            gib(free) + 1,
+            gib(NEEDED)
+        )
+    })
+}
+
+/// The free KiB, by the second line of `df -Pk`.
+fn free(said: &str) -> Option<u64> {
+    said.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Report, Strictness, all};
+    use std::sync::Barrier;
+    use std::time::Duration;
+
+    use super::*;
     use crate::outcome::Outcome;
     use crate::steps::Step;
 
     fn named(name: &str) -> Step {
         Step::named(name).expect("a step")
     }
-    use std::sync::Barrier;
-    use std::time::Duration;
 
     fn summary(outcomes: &[(Step, Outcome)], strictness: Strictness) -> (String, bool) {
         let took = Duration::from_millis(1_500);
@@ -297,5 +327,25 @@ mod tests {
     fn all_passed_is_good_even_in_ci() {
         let outcomes = [(named("fmt"), Outcome::Passed)];
         assert!(summary(&outcomes, Strictness::Strict).1);
+    }
+
+    const SAID: &str = "Filesystem 1024-blocks Used Available Capacity Mounted on\n\
+                        /dev/vda 264000000 93000000 2400000 98% /\n";
+
+    #[test]
+    fn too_little_space_is_said_in_time() {
+        let warning = of_free(free(SAID).expect("a number")).expect("a warning");
+        assert!(
+            warning.starts_with("warning: less than 3 GiB of the disk are free"),
+            "{warning}"
+        );
+        assert_eq!(of_free(NEEDED), None);
+        assert_eq!(free("df: no such folder"), None);
+    }
+
+    #[test]
+    fn some_steps_alone_need_less() {
+        let sh = crate::cargo::shell().expect("a folder");
+        assert_eq!(warning(&STEPS[..1], &sh), None);
     }
 }

@@ -11,11 +11,11 @@
 //!     └─────────┴───── answers, events ◄── one channel ◄──┘
 //! ```
 //!
-//! `load_runner.rs`, the load runner, owns the users and is the place to start reading. `pool.rs`
-//! has the tasks, `caller.rs` makes requests, and `listening.rs` reads streams. `ask.rs`,
+//! `load_runner.rs`, the load runner, owns the users and is the place to start reading. `caller.rs`
+//! has the tasks and makes requests, and `listening.rs` reads streams. `ask.rs`,
 //! `reply.rs` and `event.rs` translate between users' words and JSON, `request.rs` and `wire.rs`
 //! between JSON and HTTP, over connections of `connector.rs`. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
-//! scenario to them, `driver_metrics.rs` and `driver_load.rs` measure the driver itself, `watch.rs`
+//! scenario to them, `driver_metrics.rs` measures the driver itself, `watch.rs`
 //! notices that the server is gone, `nemesis.rs` runs a program that makes faults, and `unregister.rs` unregisters all users. `calibrate.rs`
 //! measures the server without users.
 
@@ -26,14 +26,12 @@ mod caller;
 mod client;
 mod clock;
 mod connector;
-mod driver_load;
 mod driver_metrics;
 mod event;
 mod listening;
 mod load_runner;
 mod names;
 mod nemesis;
-mod pool;
 mod prepare;
 mod probe;
 mod reply;
@@ -58,14 +56,13 @@ use sim_model::history::Observer;
 use sim_model::outcome::{LiveResult, Progress};
 use sim_model::plan::{Plan, Workload};
 
-use caller::Message;
+use caller::{Message, Pool};
 use clock::Clock;
 use connector::Connector;
 use driver_metrics::DriverMetrics;
 use load_runner::LoadRunner;
 use names::Names;
 use nemesis::Nemesis;
-use pool::Pool;
 use prepare::{Prepared, prepare};
 use probe::probe_all;
 use request::Writer;
@@ -231,7 +228,6 @@ pub fn run(
     let plan = &ready.prepared.plan;
     let files = most_files();
     let (pool, clock) = pool(&ready.options)?;
-    let suffix = pool.net.writer.names.suffix().to_owned();
     let judge = match journal {
         Some(_) => Judge::with_journal(plan, clock.began()),
         None => Judge::live(plan),
@@ -248,7 +244,7 @@ pub fn run(
         None => unregister::unregister(&mut runner.pool, &mut runner.clients),
         Some(_) => 0,
     };
-    let mut live = live_result(ready, &runner, suffix, now);
+    let mut live = live_result(ready, &runner, now);
     if stayed > 0 {
         live.remarks.push(format!(
             "{stayed} users may have stayed on the server, which did not unregister them: they keep \
@@ -278,7 +274,7 @@ fn wait_for(
 ) -> Result<(), LiveError> {
     let until = clock.now() + JOURNAL_FOLLOWS;
     loop {
-        let mut judge = metrics.judge();
+        let mut judge = metrics.judge.clone();
         journal(&mut judge).map_err(LiveError::Journal)?;
         if judge.is_complete() || clock.now() > until {
             return Ok(());
@@ -312,25 +308,20 @@ fn end_at(outcome: &mut SeedOutcome, at: Span) {
     }
 }
 
-fn live_result(
-    ready: &Ready,
-    runner: &LoadRunner<'_, '_>,
-    suffix: String,
-    now: Time,
-) -> LiveResult {
+fn live_result(ready: &Ready, runner: &LoadRunner<'_, '_>, now: Time) -> LiveResult {
     let (options, prepared, metrics) = (&ready.options, &ready.prepared, &runner.metrics);
     let (offered, achieved) = metrics.throughput.each_second(now);
     let mut live = LiveResult {
         target: options.target.to_string(),
         protocol: options.protocol.name().to_owned(),
         rate_scale: options.scale.as_f64(),
-        suffix,
+        suffix: runner.pool.net.writer.names.suffix().to_owned(),
         journal_entries: None,
         starts: metrics.starts,
         requests: metrics.requests,
         offered_per_second: offered,
         achieved_per_second: achieved,
-        scheduling_delay: metrics.delay(),
+        scheduling_delay: metrics.delay.result(1_000.0),
         uncorrected: ["message_latency", "request_latency"]
             .map(|name| (name.to_owned(), metrics.uncorrected(name)))
             .into(),
@@ -358,17 +349,15 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
              registered there"
         ));
     }
-    if let Some(failed) = live
-        .nemesis
-        .as_ref()
-        .and_then(|nemesis| nemesis.failed.as_ref())
+    if let Some(nemesis) = &live.nemesis
+        && let Some(failed) = &nemesis.failed
     {
         let (at, why) = (failed.at.0 as f64 / 1e6, &failed.why);
         remarks.push(format!("the nemesis failed at {at:.1}s: it {why}"));
     }
     if let Some(request) = live.uncorrected.get("request_latency") {
         let delay = &live.scheduling_delay;
-        remarks.extend(driver_load::remark(delay, request, live.driver_busy));
+        remarks.extend(driver_metrics::remark(delay, request, live.driver_busy));
     }
     if live.starts.dropped > 0 {
         remarks.push(format!(
@@ -393,7 +382,7 @@ fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> See
         waiting: client.user.stuck().or_else(|| client.user.pending()),
     });
     let users = users.collect();
-    let (judge, tally) = runner.metrics.finish();
+    let DriverMetrics { judge, points, .. } = runner.metrics;
     let ran = WorldOutcome {
         seed,
         trace_hash: runner.hash,
@@ -402,7 +391,7 @@ fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> See
         by_persona: runner.by_persona,
         skipped: 0,
         steps: runner.steps,
-        tally,
+        tally: points.into_tally(),
         timeline: runner.timeline,
     };
     judge.finish(plan, ran)

@@ -10,11 +10,10 @@ use chat_types::Span;
 
 use super::LiveError;
 use super::ask::Ask;
-use super::caller::{CallerContext, Session, read};
+use super::caller::{CallerContext, Pool, Session, read};
 use super::connector::ConnectError;
-use super::pool::Pool;
 use super::target::{Protocol, Target};
-use super::wire::{Wire, WireError};
+use super::wire::{Wire, WireError, json as body_json};
 use sim_model::protocol::{Code, Op, ReadBy};
 
 /// The time limit for each request.
@@ -120,7 +119,7 @@ async fn probe(net: &CallerContext, door: usize) -> Result<Capabilities, ProbeEr
         match reply.status() {
             StatusCode::UNAUTHORIZED => return Err(locked(net)),
             StatusCode::FORBIDDEN => return Err(ProbeError::Refused(BARRED)),
-            StatusCode::BAD_REQUEST if asks_for_tls(&reply.body) => {
+            StatusCode::BAD_REQUEST if asks_for_tls(reply.body()) => {
                 return Err(ProbeError::Refused(SECURE));
             }
             _ => {}
@@ -208,7 +207,7 @@ async fn of_http(net: &CallerContext, door: usize) -> Result<Capabilities, Probe
     let mut wire = Wire::default();
     let reply = wire.exchange(&net.connector, door, request).await?;
     let document = match reply.status() {
-        StatusCode::OK => serde_json::from_slice::<Value>(&reply.body).unwrap_or_default(),
+        StatusCode::OK => serde_json::from_slice::<Value>(reply.body()).unwrap_or_default(),
         _ => Value::Null,
     };
     let Some(paths) = document["paths"].as_object() else {
@@ -239,7 +238,7 @@ async fn of_mcp(
     for _ in 0..MOST_PAGES {
         let request = net.writer.ask((1, "tools/list"), None, session, params);
         let reply = wire.exchange(&net.connector, door, request).await?;
-        let answer: Option<Value> = reply.json().and_then(|j| serde_json::from_slice(j).ok());
+        let answer: Option<Value> = body_json(&reply).and_then(|j| serde_json::from_slice(j).ok());
         let answer = answer.unwrap_or_default();
         let Some(tools) = answer["result"]["tools"].as_array() else {
             let (path, status) = (net.writer.target.mcp_path(), reply.status());

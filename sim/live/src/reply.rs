@@ -1,20 +1,16 @@
 //! Answers: from servers' JSON to clients' words.
 
-mod lists;
-
 use std::sync::Arc;
 
 use chat_types::{RoomSeq, Seq, Span, Time, mix_bytes};
 use serde::Deserialize;
 
 use super::clock::{Clock, timestamp};
-use lists::{MemberJson, NoticeJson, PastJson};
-
-use super::event::{EventJson, Received};
+use super::event::{EventJson, Received, said};
 use super::names::{Names, WhoJson, code};
 use sim_model::protocol::{
-    Answer, Command, Earlier, Epoch, Op, Outcome, Page, Read, Refusal, Reply, Response, User,
-    WasWaiting,
+    Answer, Attendance, Body, Command, Earlier, Epoch, Event, Member, Notice, NoticeKind, Op,
+    Outcome, Page, Read, Refusal, Reply, Response, Room, User, WasWaiting,
 };
 
 /// The union of all tools' results. Each has some of the fields.
@@ -288,6 +284,98 @@ pub(super) fn refused(code: &'static str, retry_after: Option<Span>) -> ParsedRe
         events: Vec::new(),
         credentials: None,
     }
+}
+
+/// A message of a room's history in JSON.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PastJson {
+    room_seq: Option<u64>,
+    timestamp: Option<Box<str>>,
+    sender: Option<WhoJson>,
+    message: Box<str>,
+    epoch: Option<u64>,
+}
+
+/// A member of a room in JSON.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct MemberJson {
+    #[serde(flatten)]
+    who: WhoJson,
+    presence: Box<str>,
+    since: Option<Box<str>>,
+}
+
+/// A notice in JSON.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct NoticeJson {
+    #[serde(rename = "type")]
+    kind: Box<str>,
+    timestamp: Option<Box<str>>,
+    room_id: Box<str>,
+    user: WhoJson,
+    waited_seconds: Option<u64>,
+}
+
+impl Reader<'_> {
+    /// The messages of a history. Messages without a place or a sender are skipped.
+    fn messages(&self, room: Room, json: &ReplyJson) -> Vec<Arc<Event>> {
+        let message = |past: &PastJson| {
+            let sender = past.sender.as_ref()?;
+            Some(Arc::new(Event {
+                room,
+                room_seq: RoomSeq(past.room_seq?),
+                at: self.time(past.timestamp.as_deref()),
+                body: Body::Message {
+                    sender: self.names.who(sender),
+                    text: said(&past.message).into(),
+                    epoch: past.epoch.map(Epoch),
+                },
+            }))
+        };
+        json.messages.iter().flatten().filter_map(message).collect()
+    }
+
+    /// The members of a room. Members with an unknown presence are skipped.
+    fn members(&self, json: &ReplyJson) -> Vec<Member> {
+        let member = |member: &MemberJson| {
+            Some(Member {
+                who: self.names.who(&member.who),
+                since: self.time(member.since.as_deref()),
+                presence: attendance(&member.presence)?,
+            })
+        };
+        json.users.iter().flatten().filter_map(member).collect()
+    }
+
+    /// The notices. Notices of an unknown kind are skipped.
+    fn notices(&self, json: &ReplyJson) -> Vec<(Room, Notice)> {
+        let notice = |notice: &NoticeJson| {
+            let room = self.names.room(&notice.room_id);
+            let notice = Notice {
+                user: self.names.who(&notice.user),
+                kind: match &*notice.kind {
+                    "user.typing" => NoticeKind::Typing,
+                    "user.waiting" => NoticeKind::Waiting(Span::secs(notice.waited_seconds?)),
+                    _ => return None,
+                },
+                at: self.time(notice.timestamp.as_deref()),
+            };
+            Some((room, notice))
+        };
+        json.notices.iter().flatten().filter_map(notice).collect()
+    }
+}
+
+fn attendance(word: &str) -> Option<Attendance> {
+    Some(match word {
+        "present" => Attendance::Present,
+        "reconnecting" => Attendance::Reconnecting,
+        "away" => Attendance::Away,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

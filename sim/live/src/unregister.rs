@@ -5,9 +5,8 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 
 use super::ask::Ask;
-use super::caller::{CallerRequest, Message, Session};
+use super::caller::{CallerRequest, Message, Pool, Session};
 use super::client::{Client, Identity};
-use super::pool::Pool;
 use super::target::Protocol;
 use sim_model::protocol::{Command, Op};
 

@@ -8,8 +8,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{Connection, SendRequest, handshake};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap};
-use hyper::http::response::Parts;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 
 use super::connector::{ConnectError, Connector, Duplex};
@@ -44,28 +43,18 @@ struct OpenConnection {
 }
 
 /// A complete answer.
-#[derive(Debug)]
-pub(super) struct HttpAnswer {
-    pub(super) head: Parts,
-    pub(super) body: Bytes,
-}
+pub(super) type HttpAnswer = Response<Bytes>;
 
-impl HttpAnswer {
-    /// The body's JSON. For an answer in the form of a stream, the data of the last event that has
-    /// some.
-    pub(super) fn json(&self) -> Option<&[u8]> {
-        if !is_stream(&self.head.headers) {
-            return Some(&self.body);
-        }
-        let lines = self.body.split(|byte| *byte == b'\n');
-        let data = lines.filter_map(|line| line.strip_prefix(b"data:"));
-        data.map(<[u8]>::trim_ascii)
-            .rfind(|data| data.starts_with(b"{"))
+/// The JSON in an answer. For an answer in the form of a stream, the data of the last event that has
+/// some.
+pub(super) fn json(answer: &HttpAnswer) -> Option<&[u8]> {
+    if !is_stream(answer.headers()) {
+        return Some(answer.body());
     }
-
-    pub(super) fn status(&self) -> StatusCode {
-        self.head.status
-    }
+    let lines = answer.body().split(|byte| *byte == b'\n');
+    let data = lines.filter_map(|line| line.strip_prefix(b"data:"));
+    data.map(<[u8]>::trim_ascii)
+        .rfind(|data| data.starts_with(b"{"))
 }
 
 /// Whether the content is a stream of events.
@@ -135,7 +124,7 @@ impl OpenConnection {
             let (head, body) = response.into_parts();
             let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
             let body = body.map_err(WireError::of)?.to_bytes();
-            Ok(HttpAnswer { head, body })
+            Ok(Response::from_parts(head, body))
         });
         let mut ended = false;
         loop {

@@ -4,10 +4,9 @@ use serde_json::{Value as Json, json};
 
 use super::context::Context;
 use super::error::Read;
-use super::form::{Form, form};
+use super::form::{Form, Schemas, form};
 use super::forms::{Count, SomeTime, Word, Words as _, text, words};
 use super::node::{Node, Value};
-use super::schemas::Schemas;
 use super::tables::DrawnTime;
 use super::text::Text;
 use sim_model::draw::Ratio;

@@ -3,22 +3,26 @@
 use std::sync::Arc;
 
 use chat_types::Span;
+use serde_json::{Map, Value as Json, json};
 
 use super::context::Context;
 use super::error::Read;
 use super::fields::Fields;
-use super::form::{ByKeys, form, group};
-use super::forms::{Count, Share, SomeTime, Word, names, narrowed, words};
-use super::lists::{Distinct, List, items};
+use super::form::{ByKeys, Form, Schemas, form, group};
+use super::forms::{
+    Count, Distinct, List, Share, SomeTime, Whole, Word, items, names, narrowed, words,
+};
+use super::node::{Node, Value};
 use super::script::User;
 use super::server::ConfigChange;
 use super::tables::DrawnTime;
+use super::text::Text;
 use sim_model::draw::Shape;
 use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
     ClientHarm, Fault, FaultKind, FirstTime, Harm, LEASE_DRIFT, LogHarm, MemberHarm, Milestone,
-    Need, OperatorAct, Outage, Reached, Repeats, Stored, Victims, Which,
+    Need, OperatorAct, OperatorVerb, Outage, Reached, Repeats, Stored, Victims, Which,
 };
 
 words! { Server("what can go down") => () = ["server": ()] }
@@ -375,5 +379,112 @@ narrowed! {
         // A stable sort: faults at the same time keep the order of the file.
         faults.sort_by_key(|fault| fault.at);
         Ok(())
+    }
+}
+
+words! { Act("an operator's act") => OperatorVerb }
+
+form! {
+    Lifted("an operator's act", "{ user: a }") => OperatorAct = OperatorAct {
+        /// In the steps form: this user. Otherwise the latest one against whom there was such an act.
+        user: Option<User>,
+    } ..OperatorAct::drawn(OperatorVerb::Mute)
+}
+
+form! {
+    Whom("an operator's act", "{ user: a }") => OperatorAct = OperatorAct {
+        /// In the steps form: this user. Otherwise one of the present users is drawn.
+        user: Option<User>,
+        /// The operator's reason. Otherwise a usual one.
+        reason: Option<Arc<str>>,
+    } ..OperatorAct::drawn(OperatorVerb::Mute)
+}
+
+form! {
+    WhomAndWhere("an operator's act", "{ user: a }") => OperatorAct = OperatorAct {
+        /// In the steps form: this user. Otherwise one of the present users is drawn.
+        user: Option<User>,
+        /// The number of the room, by the order of rooms. Otherwise a room of the user.
+        room: Option<Whole<1, 9_007_199_254_740_991>>,
+        /// The operator's reason. Otherwise a usual one.
+        reason: Option<Arc<str>>,
+    } ..OperatorAct::drawn(OperatorVerb::Mute)
+}
+
+/// What an act takes: a form of the acts of one kind.
+struct Taken {
+    read: fn(&Node, &mut Context) -> Read<OperatorAct>,
+    write: fn(&OperatorAct, &Context) -> Option<Text>,
+    schema: fn(&mut Schemas) -> Json,
+}
+
+impl Taken {
+    const fn by<F: Form<Of = OperatorAct>>() -> Self {
+        Self {
+            read: F::read,
+            write: F::write,
+            schema: |schemas| schemas.of::<F>(),
+        }
+    }
+
+    const fn of(verb: OperatorVerb) -> Self {
+        match (verb.names_room(), verb.has_reason()) {
+            (true, _) => Self::by::<WhomAndWhere>(),
+            (false, true) => Self::by::<Whom>(),
+            (false, false) => Self::by::<Lifted>(),
+        }
+    }
+}
+
+/// `operator: kick`, or `operator: { kick: { user: a } }`.
+impl Form for OperatorAct {
+    type Of = Self;
+    const WHAT: &'static str = "`operator`";
+    const EXAMPLE: &'static str = "mute";
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self> {
+        if !matches!(node.value, Value::Map(_)) {
+            let verb = Word::<Act>::read(node, context)?;
+            return Ok(Self::drawn(verb));
+        }
+        let acts = OperatorVerb::NAMES;
+        let (fields, problems) = Fields::named(node, Self::WHAT, acts.to_vec())?;
+        problems.finish(Some(()))?;
+        let (word, value) = fields.one_of(acts, "{}")?;
+        let known = OperatorVerb::ALL.iter().find(|verb| verb.name() == word);
+        let verb = *known.unwrap_or(&OperatorVerb::Mute);
+        if matches!(value.value, Value::Empty) {
+            return Ok(Self::drawn(verb));
+        }
+        (Taken::of(verb).read)(value, context).map(|act| Self { verb, ..act })
+    }
+
+    fn write(act: &Self, context: &Context) -> Option<Text> {
+        if *act == Self::drawn(act.verb) {
+            return Word::<Act>::write(&act.verb, context);
+        }
+        let taken = (Taken::of(act.verb).write)(act, context);
+        Some(Text::map([(act.verb.name(), taken)]))
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        let acts = OperatorVerb::ALL.iter().map(|verb| {
+            let taken = (Taken::of(*verb).schema)(schemas);
+            let taken = json!({ "anyOf": [{ "type": "null" }, taken] });
+            (verb.name().to_owned(), taken)
+        });
+        let acts: Map<_, _> = acts.collect();
+        json!({
+            "anyOf": [
+                schemas.of::<Word<Act>>(),
+                {
+                    "type": "object",
+                    "properties": acts,
+                    "additionalProperties": false,
+                    "minProperties": 1,
+                    "maxProperties": 1
+                }
+            ]
+        })
     }
 }

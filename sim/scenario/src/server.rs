@@ -9,12 +9,11 @@ use super::closest::did_you_mean;
 use super::context::Context;
 use super::error::Read;
 use super::fields::Fields;
-use super::form::Form;
+use super::form::{Form, Schemas, described};
 use super::forms::DURATION;
+use super::node;
 use super::node::{Node, Value};
-use super::schemas::{Schemas, described};
 use super::text::Text;
-use super::yaml;
 
 /// `server`: the keys that differ from the defaults.
 impl Form for Config {
@@ -93,7 +92,7 @@ pub fn limits<'t>(limits: impl IntoIterator<Item = &'t str>) -> Result<Config, S
             let guess = did_you_mean(key, &names);
             return Err(format!("there is no limit `{key}`{guess}"));
         };
-        let node = yaml::read(&format!("{key}: {value}"));
+        let node = node::read(&format!("{key}: {value}"));
         let read = node.and_then(|node| read(&node, "a limit", &config));
         let wrong = |_| {
             let accepted = accepted(known.takes);

@@ -6,8 +6,8 @@ use serde_json::Value;
 use xshell::cmd;
 
 use super::mutant::{Hunt, Mutant};
-use crate::exhaust::CLUSTER_DEPTH;
 use crate::scenarios;
+use crate::sim::CLUSTER_DEPTH;
 use crate::workspace_copy::WorkspaceCopy;
 
 /// Scenarios that are too large for repeated runs.

@@ -122,10 +122,8 @@ pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
             |(what, costs): (&&str, &Vec<f64>)| format!("{what} {:.0} µs", median(costs.clone()));
         let costs: Vec<_> = costs.iter().map(cost).collect();
         let (name, rate, busy, quiet) = (load.name, load.rate(), both(&load.waits), both(quiet));
-        println!(
-            "{name:<28}{rate:>8.0}{busy:>21}{quiet:>21}  {}",
-            costs.join(", ")
-        );
+        let costs = costs.join(", ");
+        println!("{name:<28}{rate:>8.0}{busy:>21}{quiet:>21}  {costs}");
     }
     Ok(())
 }

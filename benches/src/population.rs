@@ -199,10 +199,8 @@ impl Population {
             panic!("a registration is answered by {reply:?}");
         };
         // Uses the handle: an unused registration would expire soon.
-        self.carry_out(&Entry::Implied {
-            user,
-            implied: Implied::Seen { waiting: None },
-        });
+        let implied = Implied::Seen { waiting: None };
+        self.carry_out(&Entry::Implied { user, implied });
         Member { user, handle }
     }
 

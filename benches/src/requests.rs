@@ -33,11 +33,8 @@ pub(crate) async fn run(args: &RequestsArgs) -> Outcome<()> {
         let ratio = against.map_or_else(String::new, |other| {
             format!("{:>5.1} % of {}", load.percent_of(other), other.name)
         });
-        println!(
-            "median   {:<28} {:>9.0} requests/s  {ratio}",
-            load.name,
-            load.rate()
-        );
+        let (name, rate) = (load.name, load.rate());
+        println!("median   {name:<28} {rate:>9.0} requests/s  {ratio}");
     }
     Ok(())
 }

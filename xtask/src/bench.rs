@@ -65,14 +65,8 @@ pub(crate) fn compare(sh: &Shell, out: &mut impl Write) -> Result<bool> {
     verdict::ready(sh)?;
     let verdict = CountVerdict::new(before(sh)?, Baseline::count(sh)?);
     let findings = verdict.findings();
-    write!(
-        out,
-        "{}{}{}",
-        verdict.table(),
-        verdict.summary(),
-        verdict.fewer()
-    )?;
-    writeln!(out, "{}", findings.join("\n"))?;
+    let (table, summary, fewer) = (verdict.table(), verdict.summary(), verdict.fewer());
+    writeln!(out, "{table}{summary}{fewer}{}", findings.join("\n"))?;
     Ok(findings.is_empty())
 }
 

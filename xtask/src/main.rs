@@ -128,14 +128,7 @@ fn count(words: &BenchWords, sh: &Shell) -> Result<bool> {
 
 /// Builds the programs of the load test, and runs them.
 fn load(what: &[String], sh: &Shell) -> Result<()> {
-    let packages = [
-        "--package",
-        "server",
-        "--package",
-        "benches",
-        "--package",
-        "sim",
-    ];
+    let packages = "--package server --package benches --package sim".split(' ');
     cmd!(
         sh,
         "cargo build --profile dist {packages...} --features server/cluster"

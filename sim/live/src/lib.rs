@@ -197,14 +197,12 @@ pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
     if nobody || no_check {
         return Err(LiveError::Lacking { target, lacking });
     }
-    let mut remarks = Vec::new();
-    if tools.0.is_none() {
-        remarks.push("the server does not say which tools it has".to_owned());
-    }
+    let is_unknown = tools.0.is_none();
+    let remark = is_unknown.then(|| "the server does not say which tools it has".to_owned());
     Ok(Ready {
         options: options.clone(),
         prepared,
-        remarks,
+        remarks: remark.into_iter().collect(),
     })
 }
 

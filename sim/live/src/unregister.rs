@@ -32,23 +32,32 @@ pub(super) fn unregister(pool: &mut Pool, clients: &mut [Client]) -> usize {
 /// lacks the route, they leave the queue at least. Returns how many may have stayed.
 pub(super) fn unregister_identities(pool: &mut Pool, identities: &[&Identity]) -> usize {
     let until = pool.net.clock.now() + PATIENCE;
-    let registered = || {
-        let handle = |identity: &&Identity| {
-            let credentials = identity.credentials.as_ref()?;
-            Some((
-                Arc::clone(&identity.session),
-                Arc::clone(&credentials.handle),
-            ))
-        };
-        identities.iter().filter_map(handle)
+    let handles = identities.iter().filter_map(|identity| {
+        let handle = &identity.credentials.as_ref()?.handle;
+        Some((&identity.session, handle))
+    });
+    let all = |want: fn(Arc<str>) -> CallerRequest| -> Vec<Wanted> {
+        let wants = handles
+            .clone()
+            .map(|(session, handle)| (session, want(Arc::clone(handle))));
+        wants
+            .map(|(session, want)| (Arc::clone(session), want))
+            .collect()
     };
-    let unregister = |(session, handle)| (session, CallerRequest::Unregister { handle });
-    let stayed = send_all(pool, until, registered().map(unregister).collect());
+    let unregistered = all(|handle| CallerRequest::Unregister { handle });
+    let stayed = send_all(pool, until, unregistered);
     if stayed > 0 {
-        send_all(pool, until, registered().map(out_of_the_line).collect());
+        send_all(pool, until, all(leave_queue));
     }
     if pool.net.writer.protocol == Protocol::Mcp20251125 {
-        send_all(pool, until, sessions(identities));
+        let sessions = identities.iter().filter_map(|identity| {
+            let id = identity.session.known()?;
+            Some((
+                Arc::clone(&identity.session),
+                CallerRequest::EndSession { id },
+            ))
+        });
+        send_all(pool, until, sessions.collect());
     }
     stayed
 }
@@ -83,25 +92,11 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) -> usize {
     }
 }
 
-fn sessions(identities: &[&Identity]) -> Vec<Wanted> {
-    identities
-        .iter()
-        .filter_map(|identity| {
-            let id = identity.session.known()?;
-            Some((
-                Arc::clone(&identity.session),
-                CallerRequest::EndSession { id },
-            ))
-        })
-        .collect()
-}
-
-fn out_of_the_line((session, handle): (Arc<Session>, Arc<str>)) -> Wanted {
-    let ask = Ask {
+fn leave_queue(handle: Arc<str>) -> CallerRequest {
+    CallerRequest::Call(Ask {
         handle: Some(handle),
         key: None,
         op: Op::Command(Command::LeaveQueue),
         room: None,
-    };
-    (session, CallerRequest::Call(ask))
+    })
 }

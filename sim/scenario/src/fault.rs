@@ -121,10 +121,7 @@ impl ByKeys for Fault {
         } else if keys.at_milestone.is_none() {
             fields.need("at", "10s")?;
         }
-        let first = match keys.at {
-            Some(_) => FirstTime::AtOnce,
-            None => FirstTime::Drawn,
-        };
+        let first = keys.at.map_or(FirstTime::Drawn, |_| FirstTime::AtOnce);
         let how = match (keys.stop, keys.lose_unsynced) {
             (Some(()), _) => Outage::Stop,
             (None, false) => Outage::Crash,
@@ -136,25 +133,22 @@ impl ByKeys for Fault {
             milestone: keys.at_milestone,
             repeats: keys.every.take().map(|every| Repeats { every, first }),
             kind: keys.take().unwrap_or(FaultKind::Down { down_for, how }),
-            need: if keys.optional {
-                Need::Optional
-            } else {
-                Need::Required
+            need: match keys.optional {
+                true => Need::Optional,
+                false => Need::Required,
             },
         })
     }
 
     fn to_keys(&self) -> FaultKeys {
-        let first = self.repeats.as_ref().map(|repeats| repeats.first);
+        let is_drawn = |repeats: &Repeats| repeats.first == FirstTime::Drawn;
+        let is_drawn = self.repeats.as_ref().is_some_and(is_drawn);
         let is_left_out = self.milestone.is_some() && self.at == Span::ZERO;
-        let at = (!is_left_out && first != Some(FirstTime::Drawn)).then_some(self.at);
+        let at = (!is_left_out && !is_drawn).then_some(self.at);
         let mut keys = FaultKeys {
             at,
             at_milestone: self.milestone,
-            every: self
-                .repeats
-                .as_ref()
-                .map(|repeats| Arc::clone(&repeats.every)),
+            every: self.repeats.clone().map(|repeats| repeats.every),
             optional: self.need == Need::Optional,
             ..FaultKeys::default()
         };
@@ -220,10 +214,8 @@ impl ByKeys for Milestone {
     }
 
     fn to_keys(&self) -> MilestoneKeys {
-        let mut keys = MilestoneKeys {
-            count: self.count,
-            ..MilestoneKeys::default()
-        };
+        let (count, usual) = (self.count, MilestoneKeys::default());
+        let mut keys = MilestoneKeys { count, ..usual };
         keys.set(self.reached);
         keys
     }
@@ -263,9 +255,10 @@ impl ByKeys for AffectedUsers {
 
     fn to_keys(&self) -> AffectedKeys {
         let (victims, duration) = self.clone();
+        let (share, users) = (None, None);
         let mut keys = AffectedKeys {
-            share: None,
-            users: None,
+            share,
+            users,
             duration,
         };
         keys.set(victims);

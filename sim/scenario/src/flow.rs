@@ -318,11 +318,8 @@ impl Form for CallStep {
     }
 
     fn schema(schemas: &mut Schemas) -> Json {
-        let steps = steps_of(&Self::verbs(), schemas);
-        described(
-            steps,
-            "One call, or a disconnection: a word, or a key with its arguments.",
-        )
+        let about = "One call, or a disconnection: a word, or a key with its arguments.";
+        described(steps_of(&Self::verbs(), schemas), about)
     }
 }
 
@@ -470,14 +467,14 @@ impl ByKeys for plan::Text {
     }
 
     fn to_keys(&self) -> TextKeys {
-        let (text, length, alphabet) = match self {
+        let (text, length, alphabet) = match self.clone() {
             Self::Words(words) => (Some(words), None, None),
             Self::Length(length) => (None, Some(length), None),
-            Self::Letters(alphabet, length) => (None, Some(length), Some(*alphabet)),
+            Self::Letters(alphabet, length) => (None, Some(length), Some(alphabet)),
         };
         TextKeys {
-            text: text.cloned(),
-            length: length.cloned(),
+            text,
+            length,
             alphabet,
         }
     }
@@ -586,17 +583,15 @@ impl ByKeys for Verb {
     }
 
     fn to_keys(&self) -> BreakKeys {
-        if let Self::Break { kind, excuse } = self {
-            let excuse = excuse.clone();
-            return BreakKeys {
-                kind: kind.map(Some),
-                excuse,
-            };
+        let (mut kind, mut excuse) = (Some(None), None);
+        if let Self::Break {
+            kind: taken,
+            excuse: said,
+        } = self
+        {
+            (kind, excuse) = (taken.map(Some), said.clone());
         }
-        BreakKeys {
-            kind: Some(None),
-            excuse: None,
-        }
+        BreakKeys { kind, excuse }
     }
 }
 

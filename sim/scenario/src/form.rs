@@ -196,7 +196,8 @@ macro_rules! form {
         impl $crate::form::Keyed for $name {
             const KEYS: &'static [$crate::form::Key] = &[$(
                 $crate::form::Key {
-                    name: $crate::form::key_name!($field $($key)?),
+                    // The name of the field, unless another is given.
+                    name: [$($key,)? stringify!($field)][0],
                     about: concat!($($doc),*),
                     one_of: &[$($one)?],
                     with: &[$($($with),+)?],
@@ -215,7 +216,7 @@ macro_rules! form {
             ) -> $crate::error::Read<$of> {
                 $(let $field = $crate::form::read_key::<$form>(
                     fields,
-                    $crate::form::key_name!($field $($key)?),
+                    [$($key,)? stringify!($field)][0],
                     $crate::form::usual!($form $(= $usual)?),
                     &mut problems,
                     context,
@@ -254,7 +255,7 @@ macro_rules! form {
                     return None;
                 };
                 Some($crate::text::Text::map([$((
-                    $crate::form::key_name!($field $($key)?),
+                    [$($key,)? stringify!($field)][0],
                     $crate::form::write_key::<$form>(
                         $field,
                         $crate::form::usual!($form $(= $usual)?),
@@ -276,16 +277,6 @@ macro_rules! form {
                 !keys.iter().any(|key| (key.needed)() || !key.one_of.is_empty())
             }
         }
-    };
-}
-
-/// The name of a key: that of its field, unless another is given.
-macro_rules! key_name {
-    ($field:ident) => {
-        stringify!($field)
-    };
-    ($field:ident $key:literal) => {
-        $key
     };
 }
 
@@ -323,7 +314,7 @@ macro_rules! group {
     };
 }
 
-pub(crate) use {form, group, key_name, usual};
+pub(crate) use {form, group, usual};
 
 impl Schemas {
     /// The schema of a form: a reference if the form has a name.
@@ -444,10 +435,8 @@ pub(crate) fn object(about: &str, keys: &[Key], schemas: &mut Schemas) -> Json {
         keys.map(|key| key.name).collect()
     };
     let required = |names: &[&str]| -> Json {
-        names
-            .iter()
-            .map(|name| json!({ "required": [name] }))
-            .collect()
+        let names = names.iter();
+        names.map(|name| json!({ "required": [name] })).collect()
     };
     let needed = names(|key| (key.needed)());
     if !needed.is_empty() {

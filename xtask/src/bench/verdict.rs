@@ -135,12 +135,10 @@ impl CountVerdict {
     /// The counts that fell, which is no violation.
     pub(crate) fn fewer(&self) -> String {
         let fewer: Vec<&str> = self.of(FEWER).map(|line| &*line.name).collect();
+        let names = fewer.join(", ");
         match fewer.is_empty() {
-            true => String::new(),
-            false => format!(
-                "fewer instructions: {}; keep it so: {ACCEPT}\n",
-                fewer.join(", ")
-            ),
+            true => names,
+            false => format!("fewer instructions: {names}; keep it so: {ACCEPT}\n"),
         }
     }
 
@@ -272,11 +270,8 @@ impl Baseline {
         let said = count.to_string();
         let output = count.ignore_status().output()?;
         if !output.status.success() {
-            bail!(
-                "{}\n`{said}`: {}",
-                String::from_utf8_lossy(&output.stderr),
-                output.status
-            );
+            let (told, status) = (String::from_utf8_lossy(&output.stderr), output.status);
+            bail!("{told}\n`{said}`: {status}");
         }
         let said = String::from_utf8_lossy(&output.stdout);
         let lines = said.lines().filter(|line| line.starts_with('{'));

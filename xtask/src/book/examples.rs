@@ -76,11 +76,8 @@ pub(super) fn check(sh: &Shell) -> Result<()> {
     let server = cargo::program(sh, "talking-stick")?;
     let mut failures = Vec::new();
     for Named { path, page } in pages::read(&sh.current_dir())? {
-        failures.extend(
-            run(sh, &path, &page, &server)
-                .err()
-                .map(|why| format!("{path}: {why}")),
-        );
+        let failed = run(sh, &path, &page, &server).err();
+        failures.extend(failed.map(|why| format!("{path}: {why}")));
     }
     none_of(&failures)
 }

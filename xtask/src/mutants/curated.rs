@@ -28,18 +28,9 @@ pub(super) const RESULTS: &str = "target/mutants/curated.json";
 /// # Errors
 /// Invalid rows.
 pub(crate) fn list(sh: &Shell, out: &mut impl Write) -> Result<()> {
-    for Mutant {
-        name,
-        about,
-        caught_by,
-        ..
-    } in mutant::read_all(sh)?
-    {
-        writeln!(
-            out,
-            "{name}\n    {about}\n    caught by: {}",
-            caught_by.join(", ")
-        )?;
+    for mutant in mutant::read_all(sh)? {
+        let (name, about, by) = (mutant.name, mutant.about, mutant.caught_by.join(", "));
+        writeln!(out, "{name}\n    {about}\n    caught by: {by}")?;
     }
     Ok(())
 }
@@ -107,12 +98,8 @@ pub(super) fn hunt_all(
     let mut rows = Vec::with_capacity(mutants.len());
     for (index, mutant) in mutants.iter().enumerate() {
         let started = Instant::now();
-        show(&format!(
-            "[{}/{}] {}",
-            index + 1,
-            mutants.len(),
-            mutant.name
-        ));
+        let (number, all, name) = (index + 1, mutants.len(), &mutant.name);
+        show(&format!("[{number}/{all}] {name}"));
         let hunted = mutant.plant(copy).and_then(|()| hunt(mutant));
         copy.heal()?;
         show("");

@@ -38,12 +38,8 @@ const DONE: [i32; 3] = [0, 2, 3];
 /// Why the run could not be done.
 pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Result<bool> {
     let listed = survivors::load(sh)?;
-    cargo::there_or_installed(
-        sh,
-        || cargo::has(sh, "mutants"),
-        ("cargo-mutants", VERSION),
-        &[],
-    )?;
+    let is_there = || cargo::has(sh, "mutants");
+    cargo::there_or_installed(sh, is_there, ("cargo-mutants", VERSION), &[])?;
     let folder = sh.create_dir("target/mutants/generated")?;
     let all = cmd!(
         sh,
@@ -76,18 +72,11 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
 fn mutate(sh: &Shell, folder: &Path, words: &MutantsWords) -> Result<()> {
     let jobs = words.jobs.unwrap_or(1).to_string();
     // Few random journals in a build that takes half the time catch nearly all mutants.
-    let quick = [
-        ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
-        ("PROPTEST_CASES", "12"),
-    ];
+    let unoptimised = ("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+    let quick = [unoptimised, ("PROPTEST_CASES", "12")];
     let few = ["--skip", "random_journals_reach"];
-    run_pass(
-        sh,
-        folder,
-        &["--jobs", &jobs, "--timeout", "30"],
-        &few,
-        &quick,
-    )?;
+    let words = ["--jobs", &jobs, "--timeout", "30"];
+    run_pass(sh, folder, &words, &few, &quick)?;
     // The whole pass for the rest. Mutants that hung are not run again.
     let hung = sh.read_file(folder.join("mutants.out/timeout.txt"))?;
     let hung: Vec<_> = hung.lines().map(exactly).collect();
@@ -187,14 +176,8 @@ fn hunt_all(
         Fate::Broken(why) => bail!("{}: {why}", row.mutant),
         Fate::Caught | Fate::Misread | Fate::Missed => {
             let mutant = keys[&row.mutant].clone();
-            curated::keep(
-                sh,
-                &file,
-                &Row {
-                    mutant,
-                    ..row.clone()
-                },
-            )
+            let row = row.clone();
+            curated::keep(sh, &file, &Row { mutant, ..row })
         }
     };
     curated::hunt_all(&copy, &new, hunt, out, keep)?;

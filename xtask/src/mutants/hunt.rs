@@ -224,10 +224,10 @@ mod tests {
         let early = failure("panic", 3, json!(null));
         let result = json!({ "seeds": 50, "failures": [late, early] });
         let finds = finds_of_explore(&result).expect("a good result");
-        let seen: Vec<_> = finds
+        let seen = finds
             .iter()
-            .map(|find| (find.property.as_str(), find.seeds, find.steps))
-            .collect();
+            .map(|find| (&*find.property, find.seeds, find.steps));
+        let seen: Vec<_> = seen.collect();
         assert_eq!(seen, [("panic", 3, None), ("bounded", 40, Some(6))]);
     }
 
@@ -255,16 +255,11 @@ mod tests {
             ],
         });
         let finds = finds_of_run(&result, "s.yaml", 11, 100);
-        let seen: Vec<_> = finds
+        let seen = finds
             .iter()
-            .map(|find| (find.property.as_str(), find.seeds, find.detail.as_str()))
-            .collect();
-        assert_eq!(
-            seen,
-            [
-                ("bounded", 102, "too many"),
-                ("latency", 104, "queue_wait p(95)<2s")
-            ]
-        );
+            .map(|find| (&*find.property, find.seeds, &*find.detail));
+        let seen: Vec<_> = seen.collect();
+        let latency = ("latency", 104, "queue_wait p(95)<2s");
+        assert_eq!(seen, [("bounded", 102, "too many"), latency]);
     }
 }

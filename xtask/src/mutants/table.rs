@@ -111,36 +111,22 @@ fn table(explored: Explored, results: &[Row], names: &[String]) -> String {
         )
     };
     let (there, hunted, caught) = (names.len(), hunted.len(), caught.len());
-    let virtual_time = format!("{:.0} days", explored.virtual_ms / DAY);
-    let rows = [
-        (
-            "seeds explored on the healthy server",
-            thousands(explored.seeds),
-        ),
-        ("virtual time in them", virtual_time),
-        (
-            "false accusations in them",
-            thousands(explored.failures as u64),
-        ),
-        (
-            "bugs planted by those who know the core",
-            format!("{there}, of which {hunted} were hunted"),
-        ),
-        (
-            "caught by a property that the bug breaks",
-            format!("{caught} of {hunted}"),
-        ),
-        (
-            "seeds until a bug is caught, median",
-            spread(|find| Some(find.seeds)),
-        ),
-        (
-            "steps of its shrunk failure, median",
-            spread(|find| find.steps),
-        ),
-    ];
-    let rows = rows.map(|(figure, value)| format!("| {figure} | {value} |\n"));
-    format!("| figure | value |\n|---|---|\n{}", rows.concat())
+    let days = explored.virtual_ms / DAY;
+    let (seeds, failures) = (
+        thousands(explored.seeds),
+        thousands(explored.failures as u64),
+    );
+    let (tried, steps) = (spread(|find| Some(find.seeds)), spread(|find| find.steps));
+    format!(
+        "| figure | value |\n|---|---|\n\
+         | seeds explored on the healthy server | {seeds} |\n\
+         | virtual time in them | {days:.0} days |\n\
+         | false accusations in them | {failures} |\n\
+         | bugs planted by those who know the core | {there}, of which {hunted} were hunted |\n\
+         | caught by a property that the bug breaks | {caught} of {hunted} |\n\
+         | seeds until a bug is caught, median | {tried} |\n\
+         | steps of its shrunk failure, median | {steps} |\n"
+    )
 }
 
 #[cfg(test)]

@@ -24,26 +24,17 @@ const UNDONE: [&str; 3] = [
 /// The findings in this file.
 pub(super) fn check(file: &Source) -> Vec<Finding> {
     let Source { path, text } = file;
-    let (of_name, of_length, of_end) = (name(path), length(file), ending(text));
-    let whole = of_name
-        .into_iter()
-        .chain(of_length)
-        .chain(of_end.map(str::to_owned));
+    let whole = [name(path), length(file), ending(text).map(str::to_owned)];
+    let whole = whole.into_iter().flatten();
     let mut found: Vec<_> = whole.map(|what| finding(path, None, what)).collect();
-    for (index, line) in text.split('\n').enumerate() {
+    for (number, line) in (1..).zip(text.split('\n')) {
         if line.ends_with([' ', '\t', '\r']) {
-            found.push(finding(
-                path,
-                index + 1,
-                "white space at the end of the line",
-            ));
+            let what = "white space at the end of the line";
+            found.push(finding(path, number, what));
         }
         if UNDONE.iter().any(|mark| has_word(line, mark)) {
-            found.push(finding(
-                path,
-                index + 1,
-                "work left undone: do it, or open an issue",
-            ));
+            let what = "work left undone: do it, or open an issue";
+            found.push(finding(path, number, what));
         }
     }
     found

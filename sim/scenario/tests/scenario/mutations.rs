@@ -6,11 +6,11 @@ use sim_scenario::{ErrorStyle, parse_bytes};
 use crate::{shipped, yaml_files};
 
 fn good() -> Vec<Vec<u8>> {
-    shipped()
-        .into_iter()
-        .chain(yaml_files("tests/good_scenarios"))
-        .map(|path| std::fs::read(path).expect("a file"))
-        .collect()
+    let files = [shipped(), yaml_files("tests/good_scenarios")].concat();
+    let texts = files
+        .iter()
+        .map(|path| std::fs::read(path).expect("a file"));
+    texts.collect()
 }
 
 /// A way to damage a file. Places are fractions of its length, out of 65,536.
@@ -26,47 +26,13 @@ enum Damage {
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
-    let pieces = prop::sample::select(vec![
-        "-",
-        ":",
-        "{",
-        "}",
-        "[",
-        "]",
-        "\"",
-        "'",
-        "|",
-        ">",
-        "&a ",
-        "*a ",
-        "!!str ",
-        "? ",
-        "#",
-        "\n",
-        "\t",
-        "\0",
-        "0",
-        "-1",
-        "99999999999999999999",
-        "1/0",
-        "5/4",
-        ".nan",
-        "1e999",
-        "~",
-        "é",
-        "\u{202e}",
-        "---\n",
-        "...\n",
-        "<<: ",
-        "null",
-        "true",
-        ",",
-        "\r",
-        "%",
-        "@",
-        "\u{85}",
-        "\\",
-    ]);
+    let pieces = [
+        "-", ":", "{", "}", "[", "]", "\"", "'", "|", ">", "&a ", "*a ", "!!str ", "? ", "#", "\n",
+        "\t", "\0", "0", "-1", "1/0", "5/4", ".nan", "1e999", "~", "é", "\u{202e}", "---\n",
+        "...\n", "<<: ", "null", "true", ",", "\r", "%", "@", "\u{85}", "\\",
+    ];
+    let pieces = [&pieces[..], &["99999999999999999999"]].concat();
+    let pieces = prop::sample::select(pieces);
     prop_oneof![
         (any::<u16>(), any::<u8>()).prop_map(|(at, byte)| Damage::Set { at, byte }),
         any::<u16>().prop_map(|at| Damage::Truncate { at }),
@@ -106,9 +72,9 @@ fn apply(damage: &Damage, mut bytes: Vec<u8>) -> Vec<u8> {
         }
         Damage::RepeatLine { at, times } => {
             return on_lines(&bytes, |lines| {
-                let line = lines[scaled(at, lines.len())].clone();
                 let at = scaled(at, lines.len());
-                lines.splice(at..at, (0..times).map(|_| line.clone()));
+                let again = vec![lines[at].clone(); usize::from(times)];
+                lines.splice(at..at, again);
             });
         }
         Damage::SwapLines { a, b } => {

@@ -3,8 +3,10 @@
 //! A round does one or two commands in each of a hundred blocks. The blocks lie far apart, so that
 //! a large population affects the caches as it does in a server.
 
+use std::sync::Arc;
+
 use chat_core::config::Matching;
-use chat_core::{Address, Command, Entry, Implied, Operate, RoomId, UserId};
+use chat_core::{Address, Command, Entry, Implied, Operate, RoomId};
 
 use crate::population::{
     BLOCK, Block, IDLE, PAIR, Pace, Population, ROOM, Tally, a_break, agent_name, by_newcomer,
@@ -180,9 +182,23 @@ const LENGTH: usize = 154;
 pub fn say() -> Command {
     Command::SendMessage {
         room: None,
-        text: "x".repeat(LENGTH).into(),
+        text: text(),
         epoch: None,
     }
+}
+
+fn text() -> Arc<str> {
+    "x".repeat(LENGTH).into()
+}
+
+/// An operator's reason.
+fn noise() -> Arc<str> {
+    "noise".into()
+}
+
+/// The address of a block.
+fn of(at: Block<'_>) -> Address {
+    Address(at.number as u64)
 }
 
 /// A command of each participant at these places.
@@ -194,189 +210,83 @@ fn calls<const N: usize>(
     places.map(|place| at.call(place, command(place))).to_vec()
 }
 
-fn enter_both(at: Block<'_>) -> Vec<Entry> {
-    calls(at, IDLE, |_| enter("anything"))
-}
-
-fn leave_pair(at: Block<'_>) -> Vec<Entry> {
-    vec![at.call(IDLE[0], Command::LeaveChat { room: None })]
-}
-
-fn enter_alone(at: Block<'_>) -> Vec<Entry> {
-    vec![at.call(IDLE[0], enter(&format!("lonely {}", at.number)))]
-}
-
-fn leave_queue(at: Block<'_>) -> Vec<Entry> {
-    vec![at.call(IDLE[0], Command::LeaveQueue)]
-}
-
-fn newcomer_comes(at: Block<'_>) -> Vec<Entry> {
-    vec![newcomer(2, at.number as u64, login(at.number, BLOCK))]
-}
-
-fn newcomer_leaves(at: Block<'_>) -> Vec<Entry> {
-    vec![by_newcomer(2, at.number as u64, Command::Unregister)]
-}
-
-fn idle_log_in(at: Block<'_>) -> Vec<Entry> {
-    calls(at, IDLE, |place| login(at.number, place))
-}
-
-fn leave_rooms(at: Block<'_>) -> Vec<Entry> {
-    let room = Some(at.room());
-    calls(at, IDLE, |_| Command::LeaveChat { room })
-}
-
-fn both_say(at: Block<'_>) -> Vec<Entry> {
-    calls(at, PAIR, |_| say())
-}
-
-fn both_read(at: Block<'_>) -> Vec<Entry> {
-    PAIR.map(|place| at.read(place)).to_vec()
-}
-
-fn says_with_key(at: Block<'_>) -> Vec<Entry> {
-    vec![at.keyed_call(PAIR[0], say())]
-}
-
-fn typing(at: Block<'_>) -> Vec<Entry> {
-    vec![at.call(PAIR[0], Command::Typing { room: None })]
-}
-
 fn talking_stick(_: usize) -> Command {
     let (room, epoch) = (None, None);
     Command::TalkingStick { room, epoch }
 }
 
-fn claim(at: Block<'_>) -> Vec<Entry> {
-    calls(at, [ROOM[0]], talking_stick)
-}
-
-fn two_claim(at: Block<'_>) -> Vec<Entry> {
-    calls(at, [ROOM[0], ROOM[1]], talking_stick)
-}
-
-fn append(at: Block<'_>) -> Vec<Entry> {
-    let (room, epoch, text) = (None, None, "x".repeat(LENGTH).into());
-    vec![at.call(ROOM[0], Command::Append { room, text, epoch })]
-}
-
-fn undo(at: Block<'_>) -> Vec<Entry> {
-    let (room, epoch) = (None, None);
-    vec![at.call(ROOM[0], Command::Undo { room, epoch })]
-}
-
-fn push(at: Block<'_>) -> Vec<Entry> {
-    let (room, epoch) = (None, None);
-    vec![at.call(ROOM[0], Command::Push { room, epoch })]
-}
-
-fn reset(at: Block<'_>) -> Vec<Entry> {
-    let (room, epoch) = (None, None);
-    vec![at.call(ROOM[0], Command::Reset { room, epoch })]
-}
-
-fn second_resets(at: Block<'_>) -> Vec<Entry> {
-    let (room, epoch) = (None, None);
-    vec![at.call(ROOM[1], Command::Reset { room, epoch })]
-}
-
-fn blocks(at: Block<'_>) -> Vec<Entry> {
-    let user = at.user(IDLE[1]);
-    vec![at.call(IDLE[0], Command::BlockUser { user })]
-}
-
-fn unblocks(at: Block<'_>) -> Vec<Entry> {
-    let user = at.user(IDLE[1]);
-    vec![at.call(IDLE[0], Command::UnblockUser { user })]
-}
-
-fn reports(at: Block<'_>) -> Vec<Entry> {
-    let (user, reason) = (at.user(IDLE[1]), "was rude".into());
-    vec![at.call(IDLE[0], Command::ReportUser { user, reason })]
-}
-
-fn takes_break(at: Block<'_>) -> Vec<Entry> {
-    vec![at.call(IDLE[0], a_break())]
-}
-
-fn opens_stream(at: Block<'_>) -> Vec<Entry> {
-    vec![at.imply(PAIR[0], Implied::OpenStream)]
-}
-
-fn closes_stream(at: Block<'_>) -> Vec<Entry> {
-    vec![at.imply(PAIR[0], Implied::CloseStream)]
-}
-
-fn seen(at: Block<'_>) -> Vec<Entry> {
-    vec![at.imply(PAIR[0], Implied::Seen { waiting: None })]
-}
-
-fn opens_room(at: Block<'_>) -> Vec<Entry> {
-    let [room, username] = ["closing", "idle"].map(|word| format!("{word} {}", at.number).into());
-    vec![at.call(IDLE[0], Command::Login { username, room })]
-}
-
-fn close_rooms(at: Block<'_>) -> Vec<Entry> {
-    let rooms = at.population.hub().rooms_of(at.user(IDLE[0]));
-    let close = |room: &RoomId| {
-        let (room, reason) = (*room, "enough".into());
-        operate(Operate::Close { room, reason })
+/// The entries of each command for one block: its name, the block, and the entries.
+macro_rules! entries {
+    ($($name:ident($at:pat) = $entries:expr;)*) => {
+        $(fn $name($at: Block<'_>) -> Vec<Entry> {
+            $entries
+        })*
     };
-    rooms.iter().map(close).collect()
 }
 
-fn mute(at: Block<'_>) -> Vec<Entry> {
-    let (user, reason) = (at.user(PAIR[0]), "noise".into());
-    vec![operate(Operate::Mute { user, reason })]
-}
-
-fn unmute(at: Block<'_>) -> Vec<Entry> {
-    let user = at.user(PAIR[0]);
-    vec![operate(Operate::Unmute { user })]
-}
-
-fn kick(at: Block<'_>) -> Vec<Entry> {
-    let (user, room, reason) = (at.user(ROOM[3]), at.room(), "noise".into());
-    vec![operate(Operate::Kick { user, room, reason })]
-}
-
-fn kicked_log_in(at: Block<'_>) -> Vec<Entry> {
-    vec![at.call(ROOM[3], login(at.number, ROOM[3]))]
-}
-
-fn ban_newcomer(at: Block<'_>) -> Vec<Entry> {
-    let name = agent_name(at.number, BLOCK);
-    let user = at.population.hub().user_by_name(&name);
-    let ban = |user: UserId| {
-        let reason = "noise".into();
-        operate(Operate::BanUser { user, reason })
+entries! {
+    enter_both(at) = calls(at, IDLE, |_| enter("anything"));
+    leave_pair(at) = vec![at.call(IDLE[0], Command::LeaveChat { room: None })];
+    enter_alone(at) = vec![at.call(IDLE[0], enter(&format!("lonely {}", at.number)))];
+    leave_queue(at) = vec![at.call(IDLE[0], Command::LeaveQueue)];
+    newcomer_comes(at) = vec![newcomer(2, at.number as u64, login(at.number, BLOCK))];
+    newcomer_leaves(at) = vec![by_newcomer(2, at.number as u64, Command::Unregister)];
+    idle_log_in(at) = calls(at, IDLE, |place| login(at.number, place));
+    leave_rooms(at) = {
+        let room = Some(at.room());
+        calls(at, IDLE, |_| Command::LeaveChat { room })
     };
-    user.into_iter().map(ban).collect()
-}
-
-fn unban_newcomer(at: Block<'_>) -> Vec<Entry> {
-    let name = agent_name(at.number, BLOCK).into();
-    vec![operate(Operate::Unban { name })]
-}
-
-fn mute_address(at: Block<'_>) -> Vec<Entry> {
-    let (address, reason) = (Address(at.number as u64), "noise".into());
-    vec![operate(Operate::MuteAddress { address, reason })]
-}
-
-fn ban_address(at: Block<'_>) -> Vec<Entry> {
-    let (address, reason) = (Address(at.number as u64), "noise".into());
-    vec![operate(Operate::BanAddress { address, reason })]
-}
-
-fn unban_address(at: Block<'_>) -> Vec<Entry> {
-    let address = Address(at.number as u64);
-    vec![operate(Operate::UnbanAddress { address })]
-}
-
-fn tick(_: Block<'_>) -> Vec<Entry> {
-    vec![Entry::Tick]
+    both_say(at) = calls(at, PAIR, |_| say());
+    both_read(at) = PAIR.map(|place| at.read(place)).to_vec();
+    says_with_key(at) = vec![at.keyed_call(PAIR[0], say())];
+    typing(at) = vec![at.call(PAIR[0], Command::Typing { room: None })];
+    claim(at) = calls(at, [ROOM[0]], talking_stick);
+    two_claim(at) = calls(at, [ROOM[0], ROOM[1]], talking_stick);
+    append(at) = vec![at.call(ROOM[0], Command::Append { room: None, text: text(), epoch: None })];
+    undo(at) = vec![at.call(ROOM[0], Command::Undo { room: None, epoch: None })];
+    push(at) = vec![at.call(ROOM[0], Command::Push { room: None, epoch: None })];
+    reset(at) = vec![at.call(ROOM[0], Command::Reset { room: None, epoch: None })];
+    second_resets(at) = vec![at.call(ROOM[1], Command::Reset { room: None, epoch: None })];
+    blocks(at) = vec![at.call(IDLE[0], Command::BlockUser { user: at.user(IDLE[1]) })];
+    unblocks(at) = vec![at.call(IDLE[0], Command::UnblockUser { user: at.user(IDLE[1]) })];
+    reports(at) = {
+        let (user, reason) = (at.user(IDLE[1]), "was rude".into());
+        vec![at.call(IDLE[0], Command::ReportUser { user, reason })]
+    };
+    takes_break(at) = vec![at.call(IDLE[0], a_break())];
+    opens_stream(at) = vec![at.imply(PAIR[0], Implied::OpenStream)];
+    closes_stream(at) = vec![at.imply(PAIR[0], Implied::CloseStream)];
+    seen(at) = vec![at.imply(PAIR[0], Implied::Seen { waiting: None })];
+    opens_room(at) = {
+        let named = |word: &str| format!("{word} {}", at.number).into();
+        let (room, username) = (named("closing"), named("idle"));
+        vec![at.call(IDLE[0], Command::Login { username, room })]
+    };
+    close_rooms(at) = {
+        let rooms = at.population.hub().rooms_of(at.user(IDLE[0]));
+        let close = |room: &RoomId| operate(Operate::Close { room: *room, reason: noise() });
+        rooms.iter().map(close).collect()
+    };
+    mute(at) = vec![operate(Operate::Mute { user: at.user(PAIR[0]), reason: noise() })];
+    unmute(at) = vec![operate(Operate::Unmute { user: at.user(PAIR[0]) })];
+    kick(at) = {
+        let (user, room, reason) = (at.user(ROOM[3]), at.room(), noise());
+        vec![operate(Operate::Kick { user, room, reason })]
+    };
+    kicked_log_in(at) = vec![at.call(ROOM[3], login(at.number, ROOM[3]))];
+    ban_newcomer(at) = {
+        let user = at.population.hub().user_by_name(&agent_name(at.number, BLOCK));
+        let ban = |user| operate(Operate::BanUser { user, reason: noise() });
+        user.into_iter().map(ban).collect()
+    };
+    unban_newcomer(at) = {
+        let name = agent_name(at.number, BLOCK).into();
+        vec![operate(Operate::Unban { name })]
+    };
+    mute_address(at) = vec![operate(Operate::MuteAddress { address: of(at), reason: noise() })];
+    ban_address(at) = vec![operate(Operate::BanAddress { address: of(at), reason: noise() })];
+    unban_address(at) = vec![operate(Operate::UnbanAddress { address: of(at) })];
+    tick(_) = vec![Entry::Tick];
 }
 
 #[cfg(test)]

@@ -38,8 +38,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     cmd!(sh, "{lychee} {own...} {pages...}").run()?;
     examples::check(sh)?;
     let built = build(sh)?;
-    cmd!(sh, "{lychee} {links...} --root-dir {built} {built}").run()?;
-    Ok(())
+    Ok(cmd!(sh, "{lychee} {links...} --root-dir {built} {built}").run()?)
 }
 
 /// The pages in `docs/` that the table of contents does not name.

@@ -68,9 +68,8 @@ fn play(
     let names = files.iter().filter_map(|path| path.file_name()?.to_str());
     let tests = names.filter(|name| name.ends_with(".test.mjs"));
     let _within = sh.push_dir(workspace);
-    cmd!(sh, "timeout {GUARD_S} node --test {tests...}")
+    Ok(cmd!(sh, "timeout {GUARD_S} node --test {tests...}")
         .env("BROWSER_PROGRAM", browser)
         .envs(variables.iter().copied())
-        .run()?;
-    Ok(())
+        .run()?)
 }

@@ -81,8 +81,7 @@ fn check_schemas(sh: &Shell) -> Result<()> {
         .run()?;
     }
     let manifests = manifests(sh)?;
-    cmd!(sh, "{validate} --strict --quiet {manifests...}").run()?;
-    Ok(())
+    Ok(cmd!(sh, "{validate} --strict --quiet {manifests...}").run()?)
 }
 
 fn manifests(sh: &Shell) -> Result<Vec<String>> {

@@ -135,8 +135,7 @@ fn load(what: &[String], sh: &Shell) -> Result<()> {
     )
     .run()?;
     let load = cargo::target(sh).join("dist/load");
-    cmd!(sh, "{load} {what...}").run()?;
-    Ok(())
+    Ok(cmd!(sh, "{load} {what...}").run()?)
 }
 
 /// Lets a cluster fail, or upgrades it.

@@ -110,13 +110,12 @@ fn compile(sh: &Shell, stage: &Path) -> Result<()> {
         members.push((package, name));
     }
     sh.write_file("Cargo.toml", of_unpacked(&workspace, &members))?;
-    cmd!(
+    Ok(cmd!(
         sh,
         "cargo check --workspace --features {FEATURES} --offline --quiet"
     )
     .env("CARGO_TARGET_DIR", &target)
-    .run()?;
-    Ok(())
+    .run()?)
 }
 
 /// The published packages: the name in the workspace, and the folder.

@@ -31,11 +31,9 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     let server = "-t -o max_connections=200 -o ssl=off -i --no-sync sh -c".split(' ');
     let server: Vec<_> = server.chain([WITH_ADDRESS]).collect();
     let tests = ["--include-ignored", "past::", "copy::", "copies::"];
-    cmd!(
+    Ok(cmd!(
         sh,
         "{MAKES_SERVERS} {server...} cargo test {WHOLE...} --test durable --test cluster -- {tests...}"
     )
-    .env("CLUSTER_SIM", sim)
-    .run()?;
-    Ok(())
+    .env("CLUSTER_SIM", sim).run()?)
 }

@@ -116,25 +116,24 @@ impl Step {
 fn fmt(sh: &Shell) -> Result<()> {
     cmd!(sh, "cargo fmt --all --check").run()?;
     // A separate workspace, because of its dependencies.
-    cmd!(
+    Ok(cmd!(
         sh,
         "cargo fmt --manifest-path benches/turmoil/Cargo.toml --check"
     )
-    .run()?;
-    Ok(())
+    .run()?)
 }
 
 fn clippy(sh: &Shell) -> Result<()> {
-    cmd!(sh, "cargo clippy {WHOLE...} --all-targets -- -D warnings").run()?;
-    Ok(())
+    Ok(cmd!(sh, "cargo clippy {WHOLE...} --all-targets -- -D warnings").run()?)
 }
 
 fn doc(sh: &Shell) -> Result<()> {
     // There are no examples: the word selects the features that clippy has compiled.
-    cmd!(sh, "cargo doc --no-deps --lib --bins --examples {WHOLE...}")
-        .env("RUSTDOCFLAGS", "-D warnings")
-        .run()?;
-    Ok(())
+    Ok(
+        cmd!(sh, "cargo doc --no-deps --lib --bins --examples {WHOLE...}")
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .run()?,
+    )
 }
 
 /// The tests that run at a time for each core: half of their time is waiting for a server's timers.
@@ -155,6 +154,5 @@ fn test(sh: &Shell) -> Result<()> {
         "cargo nextest run --no-fail-fast {WHOLE...} --test-threads {threads}"
     )
     .run()?;
-    cmd!(sh, "cargo test --doc {WHOLE...}").run()?;
-    Ok(())
+    Ok(cmd!(sh, "cargo test --doc {WHOLE...}").run()?)
 }

@@ -96,13 +96,12 @@ fn run(sh: &Shell, path: &str, page: &Page, server: &Path) -> Result<()> {
             sh.write_file(file, at(&fence.text, &address))?;
         }
     }
-    cmd!(sh, "timeout {GUARD_S} bash page.sh")
+    Ok(cmd!(sh, "timeout {GUARD_S} bash page.sh")
         .env("SERVER_PROGRAM", server)
         .env("TALKING_STICK_LISTEN", &address)
         .env("XDG_DATA_HOME", sh.current_dir())
         .env("TALKING_STICK_LOG_LEVEL", "warn")
-        .run()?;
-    Ok(())
+        .run()?)
 }
 
 /// The examples of a page as one script; none if no example calls the server.

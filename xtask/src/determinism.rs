@@ -93,10 +93,8 @@ mod tests {
     const B: &str = "51c07be2d90a6f18";
 
     fn check(same: &[&str], other: &str) -> usize {
-        let same: Vec<_> = same
-            .iter()
-            .map(|hash| ("a variant", (*hash).to_owned()))
-            .collect();
+        let same = same.iter().map(|hash| ("a variant", (*hash).to_owned()));
+        let same: Vec<_> = same.collect();
         judge(&same, &("another seed", other.to_owned())).len()
     }
 
@@ -110,13 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_read_from_the_result() {
-        let json = "{\"seed\":1,\"trace_hash\":\"8d1f4c02a97be350\"}";
-        assert_eq!(trace_hash(json).as_deref(), Some(A));
-    }
-
-    #[test]
-    fn a_malformed_hash_is_none() {
+    fn the_hash_is_read_from_the_result_unless_it_is_malformed() {
+        let json = format!("{{\"seed\":1,\"trace_hash\":\"{A}\"}}");
+        assert_eq!(trace_hash(&json).as_deref(), Some(A));
         for json in [
             "{}",
             "{\"trace_hash\":null}",

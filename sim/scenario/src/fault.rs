@@ -42,52 +42,35 @@ form! {
         /// random instants: { mean: 20s }. At most 1000 times.
         every: Option<DrawnTime>,
         /// The server crashes.
-        #[one_of("kind")]
-        crash: Option<Word<Server>>,
+        crash: Option<Word<Server>>; one_of "kind",
         /// The server shuts down: it accepts no new calls, finishes the accepted ones, and stops.
-        #[one_of("kind")]
-        stop: Option<Word<Server>>,
+        stop: Option<Word<Server>>; one_of "kind",
         /// With `crash` and `stop`: how long it stays down.
-        #[with("crash", "stop")]
-        #[needed_with("crash", "stop")]
-        down_for: Option<SomeTime>,
+        down_for: Option<SomeTime>; with("crash", "stop"); needed_with("crash", "stop"),
         /// With `crash`: whether uncommitted journal entries are lost.
-        #[with("crash")]
-        lose_unsynced: bool = false,
+        lose_unsynced: bool = false; with("crash"),
         /// No packet passes between these users and the server.
-        #[one_of("kind")]
-        partition: Option<AffectedUsers>,
+        partition: Option<AffectedUsers>; one_of "kind",
         /// These users read nothing from their streams.
-        #[one_of("kind")]
-        slow_readers: Option<AffectedUsers>,
+        slow_readers: Option<AffectedUsers>; one_of "kind",
         /// These users' processes stop.
-        #[one_of("kind")]
-        suspend: Option<AffectedUsers>,
-        #[one_of("kind")]
-        slow_disk: Option<SlowDisk>,
-        #[one_of("kind")]
-        fail_disk: Option<FailDisk>,
-        #[one_of("kind")]
-        damage_disk: Option<DamageDisk>,
+        suspend: Option<AffectedUsers>; one_of "kind",
+        slow_disk: Option<SlowDisk>; one_of "kind",
+        fail_disk: Option<FailDisk>; one_of "kind",
+        damage_disk: Option<DamageDisk>; one_of "kind",
         /// With several `servers`: something happens to one of them.
-        #[one_of("kind")]
-        member: Option<StruckMember>,
+        member: Option<StruckMember>; one_of "kind",
         /// With several `servers`: something happens to their log.
-        #[one_of("kind")]
-        log: Option<StrikeLog>,
+        log: Option<StrikeLog>; one_of "kind",
         /// The server's clock jumps ahead.
-        #[one_of("kind")]
-        clock_jump: Option<SomeTime>,
+        clock_jump: Option<SomeTime>; one_of "kind",
         /// Changes these keys of `server` from the server's next start on.
-        #[one_of("kind")]
-        configure: Option<ConfigChange>,
+        configure: Option<ConfigChange>; one_of "kind",
         /// The next replies of the server are lost; at a milestone that is committed, all replies
         /// of its commit.
-        #[one_of("kind")]
-        lose: Option<Word<Replies>>,
+        lose: Option<Word<Replies>>; one_of "kind",
         /// An operator acts.
-        #[one_of("kind")]
-        operator: Option<OperatorAct>,
+        operator: Option<OperatorAct>; one_of "kind",
         /// Whether a live run, where not every fault is possible, may leave it out.
         optional: bool = false,
     }
@@ -182,14 +165,11 @@ form! {
     #[derive(Default)]
     struct MilestoneKeys("`at_milestone`", "{ sometimes: match }") {
         /// A `sometimes` point.
-        #[one_of("group")]
-        sometimes: Option<SometimesPoint>,
+        sometimes: Option<SometimesPoint>; one_of "group",
         /// A change of a stick, when it is committed and before any client learns of it.
-        #[one_of("group")]
-        stick: Option<Word<Move>>,
+        stick: Option<Word<Move>>; one_of "group",
         /// A timer that fires, when that is committed and before any client learns of it.
-        #[one_of("group")]
-        timer: Option<Word<Timer>>,
+        timer: Option<Word<Timer>>; one_of "group",
         /// The fault starts when the milestone is reached for this time.
         count: Count<1, 1_000_000> = 1,
     }
@@ -225,13 +205,10 @@ form! {
     /// The affected users, and for how long.
     struct AffectedKeys("a fault of some users", "{ share: 1/4, for: 3s }", "Victims") {
         /// The probability with which the fault affects each present user.
-        #[one_of("victims")]
-        share: Option<Share>,
+        share: Option<Share>; one_of "victims",
         /// In the steps form: these users.
-        #[one_of("victims")]
-        users: Option<Distinct<User, 1>>,
-        #[key("for")]
-        duration: SomeTime,
+        users: Option<Distinct<User, 1>>; one_of "victims",
+        duration as "for": SomeTime,
     }
 }
 
@@ -271,16 +248,14 @@ form! {
     struct SlowDisk("`slow_disk`", "{ factor: 20, for: 5s }") {
         /// The factor.
         factor: Count<2, 1_000_000>,
-        #[key("for")]
-        duration: SomeTime,
+        duration as "for": SomeTime,
     }
 }
 
 form! {
     /// Each append to the journal fails.
     struct FailDisk("`fail_disk`", "{ for: 2s }") {
-        #[key("for")]
-        duration: SomeTime,
+        duration as "for": SomeTime,
         /// Whether the outcome of the appends is known only when the fault ends.
         unknown: bool = false,
     }
@@ -317,8 +292,7 @@ form! {
         what: Word<MemberHarmWord>,
         /// The server that owns the chat when the fault strikes, or one of the others.
         which: Word<WhichWord> = Which::Owner,
-        #[key("for")]
-        duration: SomeTime,
+        duration as "for": SomeTime,
         /// By how many percent its clock is too fast or too slow; more than 10 need `reads: strict`.
         percent: Count<1, 50> = LEASE_DRIFT,
     }
@@ -347,8 +321,7 @@ form! {
         /// late (double).
         what: Word<LogHarmWord>,
         /// How long; harm to a record stays.
-        #[key("for")]
-        duration: SomeTime = Span::secs(5),
+        duration as "for": SomeTime = Span::secs(5),
     }
 }
 

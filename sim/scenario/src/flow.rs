@@ -161,8 +161,7 @@ type Choices = List<Choice, 1, Arc<[plan::Choice]>>;
 form! {
     struct Disconnect("`disconnect`", "{ for: 5s }") {
         /// How long; without it, permanently.
-        #[key("for")]
-        length: Option<SomeTime>,
+        length as "for": Option<SomeTime>,
     }
 }
 
@@ -440,14 +439,11 @@ words! {
 form! {
     struct TextKeys("a text", "{ text: \"hello\" }") {
         /// The text.
-        #[one_of("kind")]
-        text: Option<Arc<str>>,
+        text: Option<Arc<str>>; one_of "kind",
         /// The number of characters.
-        #[one_of("kind")]
-        length: Option<Drawn<Length>>,
+        length: Option<Drawn<Length>>; one_of "kind",
         /// The alphabet of random texts.
-        #[with("length")]
-        alphabet: Word<AlphabetOf> = None,
+        alphabet: Word<AlphabetOf> = None; with("length"),
     }
 }
 
@@ -508,8 +504,7 @@ form! {
         /// How long to wait for an event, at most server.max_wait.
         wait: Wait = Span::ZERO,
         /// The secret: the handle, or the reader id, which can only read.
-        #[key("as")]
-        by: Word<Secret> = ReadBy::Handle,
+        by as "as": Word<Secret> = ReadBy::Handle,
     }
 }
 

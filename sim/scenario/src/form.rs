@@ -146,20 +146,20 @@ impl<T: ByKeys> Form for T {
 /// }
 /// ```
 ///
-/// A row is a key, the form of its value, and its default. A key without a default must be there,
-/// unless its form is an `Option`. Before the key stand what it says and, in this order, whether it
-/// is `key("…")` where the field has another name, `one_of("kind")` of which exactly one must be
-/// there, `with("…")` others of which one must be there, and `needed_with("…")` others. After `=>`
-/// stand what the form is read into and how that is made of the rows' fields; `struct Name` makes a
-/// type of the rows instead.
+/// A row is a key (`as "…"` where it has another name than the field), the form of its value, and its
+/// default. A key without a default must be there, unless its form is an `Option`. Before the key
+/// stands what it says. Behind semicolons follow, in this order, whether it is `one_of "kind"` of
+/// which exactly one must be there, `with("…")` others of which one must be there, and
+/// `needed_with("…")` others. After `=>` stand what the form is read into and how that is made of the
+/// rows' fields; `struct Name` makes a type of the rows instead.
 macro_rules! form {
     (
         $(#[doc = $about:literal])* $(#[derive($derive:ident)])?
         struct $name:ident($what:literal, $example:literal $(, $named:literal)?) {
             $(
-                $(#[doc = $doc:literal])* $(#[key($key:literal)])? $(#[one_of($one:literal)])?
-                $(#[with($($with:literal),+)])? $(#[needed_with($($host:literal),+)])?
-                $field:ident: $form:ty $(= $usual:expr)?,
+                $(#[doc = $doc:literal])*
+                $field:ident $(as $key:literal)?: $form:ty $(= $usual:expr)? $(; one_of $one:literal)?
+                $(; with($($with:literal),+))? $(; needed_with($($host:literal),+))?,
             )*
         }
     ) => {
@@ -169,9 +169,9 @@ macro_rules! form {
         $crate::form::form! {
             @implement $name, $(#[doc = $about])* ($what, $example $(, $named)?) => $name = $name {
                 $(
-                    $(#[doc = $doc])* $(#[key($key)])? $(#[one_of($one)])?
-                    $(#[with($($with),+)])? $(#[needed_with($($host),+)])?
-                    $field: $form $(= $usual)?,
+                    $(#[doc = $doc])*
+                    $field $(as $key)?: $form $(= $usual)? $(; one_of $one)?
+                    $(; with($($with),+))? $(; needed_with($($host),+))?,
                 )*
             }
         }
@@ -187,9 +187,9 @@ macro_rules! form {
         @implement $name:ident,
         $(#[doc = $about:literal])* ($what:literal, $example:literal $(, $named:literal)?) => $of:ty = $($path:ident)::+ {
             $(
-                $(#[doc = $doc:literal])* $(#[key($key:literal)])? $(#[one_of($one:literal)])?
-                $(#[with($($with:literal),+)])? $(#[needed_with($($host:literal),+)])?
-                $field:ident: $form:ty $(= $usual:expr)?,
+                $(#[doc = $doc:literal])*
+                $field:ident $(as $key:literal)?: $form:ty $(= $usual:expr)? $(; one_of $one:literal)?
+                $(; with($($with:literal),+))? $(; needed_with($($host:literal),+))?,
             )*
         } $(..$others:expr)?
     ) => {

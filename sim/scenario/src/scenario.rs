@@ -59,19 +59,13 @@ form! {
         capacity: Capacity = usual_capacity(),
         client: Client = USUAL_CLIENT,
         /// Periods in which users arrive, one after another, within `duration`.
-        #[one_of("form")]
-        phases: Option<Phases>,
+        phases: Option<Phases>; one_of "form",
         /// The kinds of users, drawn by weight.
-        #[with("phases")]
-        #[needed_with("phases")]
-        scenarios: Option<Personas>,
+        scenarios: Option<Personas>; with("phases"); needed_with("phases"),
         /// The steps form: the users' names.
-        #[with("steps")]
-        #[needed_with("steps")]
-        users: Option<Users>,
+        users: Option<Users>; with("steps"); needed_with("steps"),
         /// The steps form: what each user does, and when.
-        #[one_of("form")]
-        steps: Option<Steps>,
+        steps: Option<Steps>; one_of "form",
         network: Network = usual_network(),
         /// In which order concurrent packets are delivered, until the scenario's duration is over.
         schedule: Schedule = Schedule::Plain,

@@ -84,8 +84,7 @@ form! {
     Opening("an opening", "{ reply: 90ms }") => plan::Opening = plan::Opening {
         /// Which stream it is, if not the usual one of the user: by its handle (events), or by its
         /// reader id.
-        #[key("stream")]
-        by: Option<Word<OpenedBy>>,
+        by as "stream": Option<Word<OpenedBy>>,
         /// Whether it leaves out the cursor, so that the stream begins at the end of the inbox.
         bare: bool = false,
         /// A second stream, opened as soon as the one before is open: how long that one stays open
@@ -211,8 +210,7 @@ form! {
         at: Span,
         /// A name from `users`.
         user: User,
-        #[key("do")]
-        what: CallStep,
+        what as "do": CallStep,
         /// The arguments that the call omits.
         leave_out: List<Word<ArgumentOf>> = Vec::new(),
         /// The number of the participant that `report`, `block` or `unblock` names, by the order of

@@ -220,30 +220,22 @@ form! {
         /// How often it is played, one after another; all phases together at most 1000 times.
         repeat: Repeat = 1,
         /// How long it lasts.
-        #[with("arrival_rate", "arrival_count")]
-        #[needed_with("arrival_rate", "arrival_count")]
-        duration: Option<SomeTime>,
+        duration: Option<SomeTime>; with("arrival_rate", "arrival_count");
+            needed_with("arrival_rate", "arrival_count"),
         /// Users per second.
-        #[one_of("kind")]
-        arrival_rate: Option<Thousandths>,
+        arrival_rate: Option<Thousandths>; one_of "kind",
         /// Users per second at the end; the rate changes evenly.
-        #[with("arrival_rate")]
-        ramp_to: Option<Thousandths>,
+        ramp_to: Option<Thousandths>; with("arrival_rate"),
         /// Evenly spaced, or independent of one another.
-        #[with("arrival_rate", "arrival_count")]
-        mode: Word<Mode> = ArrivalMode::Uniform,
+        mode: Word<Mode> = ArrivalMode::Uniform; with("arrival_rate", "arrival_count"),
         /// The number of users, spread over the phase.
-        #[one_of("kind")]
-        arrival_count: Option<Users>,
+        arrival_count: Option<Users>; one_of "kind",
         /// The most users of the phase.
-        #[with("arrival_rate", "arrival_count")]
-        max_users: Option<Users>,
+        max_users: Option<Users>; with("arrival_rate", "arrival_count"),
         /// A time in which no user arrives.
-        #[one_of("kind")]
-        pause: Option<SomeTime>,
+        pause: Option<SomeTime>; one_of "kind",
         /// A group of phases, one after another.
-        #[one_of("kind")]
-        phases: Option<List<Written, 1>>,
+        phases: Option<List<Written, 1>>; one_of "kind",
     }
 }
 

@@ -202,21 +202,19 @@ mod tests {
 
     use super::{Mutant, exactly, missed, with_heads};
 
+    const DIFF: &str = "--- core/src/a.rs\n+++ replace a with b\n@@ -1 +1 @@\n-a\n+b\n";
+
     #[test]
     fn excluded_names_are_matched_exactly() {
-        assert_eq!(
-            exactly("a.rs:1:2: replace >= with Vec<(T)> in é"),
-            r"^a\.rs:1:2: replace >= with Vec<\(T\)> in é$"
-        );
+        let escaped = exactly("a.rs:1:2: replace >= with Vec<(T)> in é");
+        assert_eq!(escaped, r"^a\.rs:1:2: replace >= with Vec<\(T\)> in é$");
     }
 
     #[test]
     fn a_diff_gets_heads_that_git_knows() {
-        let diff = "--- core/src/a.rs\n+++ replace a with b\n@@ -1 +1 @@\n-a\n+b\n";
-        assert_eq!(
-            with_heads(diff, "core/src/a.rs"),
-            "--- a/core/src/a.rs\n+++ b/core/src/a.rs\n@@ -1 +1 @@\n-a\n+b\n"
-        );
+        let with_heads = with_heads(DIFF, "core/src/a.rs");
+        let heads = "--- a/core/src/a.rs\n+++ b/core/src/a.rs\n";
+        assert_eq!(with_heads, format!("{heads}@@ -1 +1 @@\n-a\n+b\n"));
     }
 
     #[test]
@@ -236,11 +234,10 @@ mod tests {
             outcome("c", "Timeout"),
             outcome("d", "Unviable"),
         ];
-        let diff = "--- core/src/a.rs\n+++ replace a with b\n@@ -1 +1 @@\n-a\n+b\n";
         let written = |name: &str, text: String| sh.write_file(results.join(name), text);
-        written("diff/a.diff", diff.to_owned()).expect("it is written");
+        written("diff/a.diff", DIFF.to_owned()).expect("it is written");
         written("outcomes.json", json!({ "outcomes": all }).to_string()).expect("it is written");
-        let diff = with_heads(diff, "core/src/a.rs");
+        let diff = with_heads(DIFF, "core/src/a.rs");
         let found = missed(&sh, folder.path()).expect("outcomes");
         assert_eq!(found, [Mutant::generated("b".into(), diff)]);
         written("outcomes.json", "{}".to_owned()).expect("it is written");

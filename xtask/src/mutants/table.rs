@@ -135,16 +135,20 @@ mod tests {
 
     #[test]
     fn the_table_counts_the_mutants_that_are_still_there() {
-        let row = |name: &str, fate: Fate, seeds: u64| Row {
-            mutant: name.into(),
-            wanted: Vec::new(),
-            fate,
-            find: Some(Detection {
-                seeds,
-                steps: Some(2),
-                ..Detection::default()
-            }),
-            seconds: 1.0,
+        let row = |name: &str, fate: Fate, seeds: u64| {
+            let usual = Detection::default();
+            let steps = Some(2);
+            Row {
+                mutant: name.into(),
+                wanted: Vec::new(),
+                fate,
+                find: Some(Detection {
+                    seeds,
+                    steps,
+                    ..usual
+                }),
+                seconds: 1.0,
+            }
         };
         let results = [
             row("a", Fate::Caught, 4),
@@ -188,11 +192,8 @@ mod tests {
             (&kept, u64::MAX, 4_999),
             ("{", u64::MAX, 9_000),
         ] {
-            let begun = Explored {
-                digest,
-                ..Explored::default()
-            };
-            assert_eq!(Explored::so_far(text, digest, seeds), begun);
+            let begun = Explored::so_far(text, digest, seeds);
+            assert_eq!((begun.digest, begun.seeds, begun.failures), (digest, 0, 0));
         }
     }
 

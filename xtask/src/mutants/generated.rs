@@ -18,7 +18,7 @@ use super::MutantsWords;
 use super::mutant::Mutant;
 use super::survivors::{self, Keys};
 use super::verdict::{Fate, Row};
-use super::{curated, hunt};
+use super::{hunt, verdict};
 use crate::cargo;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -162,7 +162,7 @@ fn hunt_all(
     out: &mut impl Write,
 ) -> Result<Vec<String>> {
     let file = folder.join("hunted.json");
-    let known = curated::results(sh, &file)?;
+    let known = verdict::results(sh, &file)?;
     // Another core may have another mutant of the same name.
     let keys: BTreeMap<_, _> = missed.iter().map(|one| (&one.name, key_of(one))).collect();
     let is_new = |mutant: &&Mutant| {
@@ -177,11 +177,11 @@ fn hunt_all(
         Fate::Caught | Fate::Misread | Fate::Missed => {
             let mutant = keys[&row.mutant].clone();
             let row = row.clone();
-            curated::keep(sh, &file, &Row { mutant, ..row })
+            verdict::keep(sh, &file, &Row { mutant, ..row })
         }
     };
-    curated::hunt_all(&copy, &new, hunt, out, keep)?;
-    let rows = curated::results(sh, &file)?;
+    verdict::hunt_all(&copy, &new, hunt, out, keep)?;
+    let rows = verdict::results(sh, &file)?;
     let survived = rows.iter().filter(|row| row.fate == Fate::Missed);
     let survived: BTreeSet<_> = survived.map(|row| &row.mutant).collect();
     let survived = missed

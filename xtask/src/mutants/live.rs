@@ -8,9 +8,9 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use xshell::Shell;
 
-use super::curated::choose;
 use super::hunt::sim_json;
 use super::mutant::{self, Mutant};
+use super::verdict::choose;
 use crate::live::SCENARIO;
 use crate::server::{FOR_ONE_ADDRESS, Server};
 use crate::workspace_copy::WorkspaceCopy;

@@ -10,10 +10,9 @@ use serde_json::json;
 use xshell::Shell;
 
 use super::MutantsWords;
-use super::curated::{RESULTS, results};
 use super::hunt::{Detection, explored};
 use super::mutant;
-use super::verdict::{Fate, Row, median_and_most};
+use super::verdict::{Fate, RESULTS, Row, median_and_most, results};
 use crate::bench::thousands;
 use crate::workspace_copy::WorkspaceCopy;
 

@@ -6,6 +6,7 @@ use chat_types::Span;
 use serde_json::{Map, Value as Json, json};
 
 use super::context::Context;
+use super::environment::ConfigChange;
 use super::error::Read;
 use super::fields::Fields;
 use super::form::{ByKeys, Form, Schemas, form, group};
@@ -14,7 +15,6 @@ use super::forms::{
 };
 use super::node::{Node, Value};
 use super::script::User;
-use super::server::ConfigChange;
 use super::tables::DrawnTime;
 use super::text::Text;
 use sim_model::draw::Shape;

@@ -1,7 +1,7 @@
 //! Parses a scenario's YAML into a checked plan, and writes plans as YAML.
 //!
 //! Text becomes nodes with their places (`node`), and nodes become the plan. The format of
-//! the parts is declared in `scenario`, `environment`, `server`, `workload`, `flow`, `script`,
+//! the parts is declared in `scenario`, `environment`, `workload`, `flow`, `script`,
 //! `fault` and `threshold`: each key once, in a table (`form`), from which reading, writing and the
 //! JSON Schema follow. The mistakes of a file become a [`ScenarioError`], each with its place and the
 //! accepted values.
@@ -19,7 +19,6 @@ mod forms;
 mod node;
 mod scenario;
 mod script;
-mod server;
 mod tables;
 mod text;
 mod threshold;
@@ -32,9 +31,9 @@ use sim_model::outcome::Notes;
 use sim_model::plan::Plan;
 
 pub use closest::{closest, did_you_mean};
+pub use environment::limits;
 pub use error::{ErrorStyle, Mistake, ScenarioError};
 pub use scenario::{annotated, schema};
-pub use server::limits;
 
 use node::Place;
 

@@ -65,12 +65,13 @@ fn hint(code: &str) -> &'static str {
 pub fn calibrate(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Calibration, LiveError> {
     most_files();
     let (mut pool, clock) = pool(options)?;
-    let target = options.target.to_string();
     let tools = probe_all(&pool, &options.target)?;
     let mut clients = ProbeClients::new(&mut pool, tools);
     let measured = measure(&mut clients, clock, tell);
     clients.unregister();
-    let (samples, notes) = measured.map_err(|why| LiveError::Unmeasured { target, why })?;
+    let (samples, notes) = measured.map_err(|why| {
+        LiveError::Target(format!("{} cannot be measured: {why}", options.target))
+    })?;
     Ok(result(&pool, options, &samples, notes))
 }
 

@@ -102,40 +102,23 @@ pub type Journal<'j> = dyn Fn(&mut dyn Observer) -> Result<u64, String> + Sync +
 
 /// Why a live run cannot start, or cannot be judged.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum LiveError {
-    #[error(
-        "cannot reach {target}: {why}\n  start a server there, such as `talking-stick --listen \
-         ADDRESS`, or name another with --target"
-    )]
-    Unreachable { target: String, why: String },
-    #[error("no TLS with {target}: {why}")]
-    NoTls { target: String, why: String },
-    #[error("--ca: {0}")]
-    Authorities(String),
-    #[error(
-        "{target} is no server to run this against: {why}\n  try another --protocol, or give the \
-         path of its MCP endpoint in --target"
-    )]
-    ProtocolMismatch { target: String, why: String },
-    #[error("{target} {why}")]
-    Refused { target: String, why: &'static str },
-    #[error("{target} cannot be measured: {why}")]
-    Unmeasured { target: String, why: String },
-    #[error("{target} lacks what every user of the scenario needs: {}", lacking.join(", "))]
-    Lacking {
-        target: String,
-        lacking: Vec<String>,
-    },
-    #[error("--nemesis: {command} does not start: {why}")]
-    Nemesis {
-        command: NemesisCommand,
-        why: std::io::Error,
-    },
-    #[error("the run cannot be judged by the server's journal: {0}")]
-    Journal(String),
+    /// An option names something that cannot be used.
+    #[error("{0}")]
+    Option(String),
+    /// The target is none to run this against, or its journal none to judge it by.
+    #[error("{0}")]
+    Target(String),
+    /// The machine lacks something.
     #[error("this machine cannot run it: {0}")]
     Machine(#[from] std::io::Error),
+}
+
+/// The error of a run whose journal cannot be read.
+fn no_journal(why: String) -> LiveError {
+    LiveError::Target(format!(
+        "the run cannot be judged by the server's journal: {why}"
+    ))
 }
 
 /// A scenario adapted to a server.
@@ -181,7 +164,6 @@ fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
 /// The server is not reachable, does not speak the protocol, or lacks a tool that every user needs.
 pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
     let (pool, _) = pool(options)?;
-    let target = options.target.to_string();
     let tools = probe_all(&pool, &options.target)?;
     let prepared = prepare(plan, options, &tools);
     let mut lacking = prepared.lacking.clone();
@@ -195,7 +177,9 @@ pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
         lacking.push("check".to_owned());
     }
     if nobody || no_check {
-        return Err(LiveError::Lacking { target, lacking });
+        let (target, lacking) = (&options.target, lacking.join(", "));
+        let why = format!("{target} lacks what every user of the scenario needs: {lacking}");
+        return Err(LiveError::Target(why));
     }
     let is_unknown = tools.0.is_none();
     let remark = is_unknown.then(|| "the server does not say which tools it has".to_owned());
@@ -253,7 +237,7 @@ pub fn run(
         if runner.pool.net.connector.doors() > 1 {
             wait_for(journal, &runner.metrics, &clock)?;
         }
-        let entries = journal(&mut runner.metrics).map_err(LiveError::Journal)?;
+        let entries = journal(&mut runner.metrics).map_err(no_journal)?;
         live.journal_entries = Some(entries);
     }
     let mut outcome = outcome(plan, seed, runner, now);
@@ -273,7 +257,7 @@ fn wait_for(
     let until = clock.now() + JOURNAL_FOLLOWS;
     loop {
         let mut judge = metrics.judge.clone();
-        journal(&mut judge).map_err(LiveError::Journal)?;
+        journal(&mut judge).map_err(no_journal)?;
         if judge.is_complete() || clock.now() > until {
             return Ok(());
         }
@@ -288,10 +272,8 @@ fn nemesis(ready: &Ready, pool: &Pool) -> Result<Option<Nemesis>, LiveError> {
     };
     let net = Arc::clone(&pool.net);
     let started = Nemesis::start(command, move |output| net.tell(Message::Nemesis(output)));
-    started.map(Some).map_err(|why| LiveError::Nemesis {
-        command: command.clone(),
-        why,
-    })
+    let told = |why| LiveError::Option(format!("--nemesis: {command} does not start: {why}"));
+    started.map(Some).map_err(told)
 }
 
 /// Keeps what was found until the run ended early. That users wait from then on is no finding.

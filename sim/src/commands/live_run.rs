@@ -31,15 +31,8 @@ pub(super) type Problem = (u8, String);
 
 pub(super) fn unjudged(error: &LiveError) -> Problem {
     let code = match error {
-        LiveError::Authorities(_) | LiveError::Nemesis { .. } => WRONG,
-        LiveError::Unreachable { .. }
-        | LiveError::NoTls { .. }
-        | LiveError::ProtocolMismatch { .. }
-        | LiveError::Refused { .. }
-        | LiveError::Unmeasured { .. }
-        | LiveError::Lacking { .. }
-        | LiveError::Journal(_)
-        | LiveError::Machine(_) => UNJUDGED,
+        LiveError::Option(_) => WRONG,
+        LiveError::Target(_) | LiveError::Machine(_) => UNJUDGED,
     };
     (code, error.to_string())
 }

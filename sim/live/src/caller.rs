@@ -10,7 +10,6 @@ use std::thread::available_parallelism;
 use chat_types::{Span, Time};
 use hyper::StatusCode;
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Barrier, Mutex};
@@ -18,14 +17,13 @@ use tokio::task::AbortHandle;
 
 use super::ask::Ask;
 use super::clock::Clock;
-use super::connector::Connector;
 use super::event::Received;
 use super::listening::{Opening, listen};
 use super::names::code;
-use super::reply::{ParsedPage, ParsedReply, Reader, ReplyJson, refused};
+use super::reply::{ParsedPage, ParsedReply, Reader, refused};
 use super::request::{Writer, Written};
 use super::target::Protocol;
-use super::wire::{HttpAnswer, Wire, WireError, json};
+use super::wire::{Connector, HttpAnswer, Wire, WireError, json};
 use super::{nemesis, watch};
 use sim_model::protocol::Refusal;
 
@@ -451,19 +449,6 @@ impl Session {
     }
 }
 
-/// A JSON-RPC answer to a call.
-#[derive(Deserialize)]
-struct CallJson {
-    result: Option<ResultJson>,
-    error: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct ResultJson {
-    #[serde(rename = "structuredContent")]
-    content: Option<ReplyJson>,
-}
-
 /// Parses the answer to a call. An invalid answer counts as none: the outcome of the call is
 /// unknown.
 pub(super) fn read(
@@ -475,12 +460,14 @@ pub(super) fn read(
     let reply = if net.writer.protocol == Protocol::Http {
         net.reader().reply(&ask.op, json)
     } else {
-        let call = serde_json::from_slice::<CallJson>(json).ok();
-        call.and_then(|call| match (call.result, call.error) {
-            (Some(ResultJson { content: Some(it) }), _) => net.reader().reply_of(&ask.op, &it),
-            (_, Some(_)) => Some(refused("rpc_error", None)),
-            (_, None) => None,
-        })
+        let call: Value = serde_json::from_slice(json).unwrap_or_default();
+        let is_error = call["result"]["structuredContent"].is_null() && !call["error"].is_null();
+        match is_error {
+            true => Some(refused("rpc_error", None)),
+            false => net
+                .reader()
+                .reply_of(&ask.op, &call["result"]["structuredContent"]),
+        }
     };
     if let Some(reply) = reply {
         return Ok(reply);

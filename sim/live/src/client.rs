@@ -92,6 +92,11 @@ impl Identity {
             session: Arc::new(Session::at(door)),
         }
     }
+
+    pub(super) fn handle(&self) -> Option<Arc<str>> {
+        let credentials = self.credentials.as_ref()?;
+        Some(Arc::clone(&credentials.handle))
+    }
 }
 
 impl Client {

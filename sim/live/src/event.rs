@@ -3,51 +3,13 @@
 use chat_types::{Epoch, RoomSeq, Seq, Span, Time};
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::clock::{Clock, timestamp};
-use super::names::{Names, WhoJson};
+use super::names::Names;
 use sim_model::protocol::{
     Body, EndReason, Event, Gap, InboxEvent, LostRange, Membership, StickLoss, User,
 };
-
-/// An event in JSON.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct EventJson {
-    seq: Option<u64>,
-    #[serde(rename = "type")]
-    kind: Box<str>,
-    timestamp: Option<Box<str>>,
-    room_id: Option<Box<str>>,
-    room_seq: Option<u64>,
-    partner: Option<WhoJson>,
-    sender: Option<WhoJson>,
-    user: Option<WhoJson>,
-    message: Option<Box<str>>,
-    epoch: Option<u64>,
-    reason: Option<Box<str>>,
-    place: Option<u32>,
-    lease_seconds: Option<u64>,
-    from_seq: Option<u64>,
-    to_seq: Option<u64>,
-    rooms: Vec<LostJson>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct LostJson {
-    room_id: Box<str>,
-    from_room_seq: u64,
-    to_room_seq: u64,
-    messages: u64,
-    you: Option<Box<str>>,
-    members_changed: bool,
-    stick: Option<Box<str>>,
-    epoch: u64,
-    stick_changed: bool,
-    ended: Option<Box<str>>,
-}
 
 /// What stands at a place of an inbox, for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,21 +29,22 @@ enum Item {
 
 impl Received {
     /// Parses an event. Notices have no place in the inbox, and give none.
-    pub(super) fn read(json: &EventJson, names: &Names, clock: &Clock) -> Option<Self> {
-        let seq = json.seq?;
-        let at = json.timestamp.as_deref().and_then(timestamp);
+    pub(super) fn read(json: &Value, names: &Names, clock: &Clock) -> Option<Self> {
+        let number = |key: &str| json[key].as_u64();
+        let seq = number("seq")?;
+        let at = json["timestamp"].as_str().and_then(timestamp);
         let sent_at = at.map(|at| clock.of_server(at));
         // Of an event of an unknown kind only the place is known: it counts as a gap.
-        let (from, to) = match &*json.kind {
-            "gap" => (json.from_seq.unwrap_or(seq), json.to_seq.unwrap_or(seq)),
-            _ => (seq, seq),
-        };
-        let rooms = json.rooms.iter().map(|lost| lost_range(lost, names));
+        let bounds =
+            ["from_seq", "to_seq"].map(|key| number(key).filter(|_| json["type"] == "gap"));
+        let [from, to] = bounds.map(|bound| Seq(bound.unwrap_or(seq)));
+        let rooms = json["rooms"].as_array().into_iter().flatten();
+        let rooms = rooms.map(|lost| lost_range(lost, names));
         let item = event(json, names, sent_at.unwrap_or_default()).map_or_else(
             || {
                 Item::Gap(Gap {
-                    from: Seq(from),
-                    to: Seq(to),
+                    from,
+                    to,
                     rooms: rooms.collect(),
                     rooms_omitted: false,
                 })
@@ -131,33 +94,35 @@ pub(super) fn said(text: &str) -> String {
 }
 
 /// The event, at this instant; none for a gap, or if a part is missing.
-fn event(json: &EventJson, names: &Names, at: Time) -> Option<Event> {
-    let who = |who: &Option<WhoJson>| who.as_ref().map(|who| names.who(who));
-    let (partner, user) = (|| who(&json.partner), || who(&json.user));
-    let epoch = || json.epoch.map(Epoch);
-    let why = || Arc::from(json.reason.as_deref().unwrap_or_default());
-    let body = match &*json.kind {
-        "chatroom.found" => Body::Found([partner()?, partner()?]),
+fn event(json: &Value, names: &Names, at: Time) -> Option<Event> {
+    let text = |key: &str| json[key].as_str();
+    let who = |key: &str| names.who(&json[key]);
+    let user = || who("user");
+    let number = |key: &str| json[key].as_u64();
+    let epoch = || number("epoch").map(Epoch);
+    let why = || Arc::from(text("reason").unwrap_or_default());
+    let body = match text("type")? {
+        "chatroom.found" => Body::Found([who("partner")?, who("partner")?]),
         "message.received" => Body::Message {
-            sender: who(&json.sender)?,
-            text: said(json.message.as_deref().unwrap_or_default()).into(),
+            sender: who("sender")?,
+            text: said(text("message").unwrap_or_default()).into(),
             epoch: epoch(),
         },
-        "partner.disconnected" => Body::PartnerDisconnected(reason(json.reason.as_deref()?)?),
-        "partner.away" => Body::PartnerAway(partner()?),
-        "partner.reconnected" => Body::PartnerReconnected(partner()?),
+        "partner.disconnected" => Body::PartnerDisconnected(reason(text("reason")?)?),
+        "partner.away" => Body::PartnerAway(who("partner")?),
+        "partner.reconnected" => Body::PartnerReconnected(who("partner")?),
         "user.joined" => Body::Joined(user()?),
         "user.left" => Body::Left(user()?),
         "user.away" => Body::Away(user()?),
         "user.back" => Body::Back(user()?),
         "stick.claimed" => Body::StickClaimed {
             user: user()?,
-            place: json.place?,
+            place: u32::try_from(number("place")?).ok()?,
         },
         "stick.granted" => Body::StickGranted {
             user: user()?,
             epoch: epoch()?,
-            lease: Span::secs(json.lease_seconds.unwrap_or_default()),
+            lease: Span::secs(number("lease_seconds").unwrap_or_default()),
         },
         "stick.released" => Body::StickReleased {
             user: user()?,
@@ -179,33 +144,35 @@ fn event(json: &EventJson, names: &Names, at: Time) -> Option<Event> {
         _ => return None,
     };
     Some(Event {
-        room: names.room(json.room_id.as_deref()?),
-        room_seq: RoomSeq(json.room_seq?),
+        room: names.room(text("room_id")?),
+        room_seq: RoomSeq(number("room_seq")?),
         at,
         body,
     })
 }
 
-fn lost_range(lost: &LostJson, names: &Names) -> LostRange {
+fn lost_range(lost: &Value, names: &Names) -> LostRange {
     use Membership::{Joined, Kicked, Left, Matched};
-    let epoch = Epoch(lost.epoch);
+    let text = |key: &str| lost[key].as_str();
+    let number = |key: &str| lost[key].as_u64().unwrap_or_default();
+    let flag = |key: &str| lost[key].as_bool().unwrap_or_default();
+    let epoch = Epoch(number("epoch"));
     let mine = [Matched, Joined, Left, Kicked].into_iter();
     let sticks = [
         StickLoss::Granted(epoch),
         StickLoss::Released(epoch),
         StickLoss::Expired(epoch),
     ];
-    let is = |text: &Option<Box<str>>, name: &str| text.as_deref() == Some(name);
     LostRange {
-        room: names.room(&lost.room_id),
-        from: RoomSeq(lost.from_room_seq),
-        to: RoomSeq(lost.to_room_seq),
-        messages: lost.messages,
-        you: { mine }.find(|you| is(&lost.you, you.as_str())),
-        members_changed: lost.members_changed,
-        stick: { sticks.into_iter() }.find(|loss| is(&lost.stick, loss.as_str())),
-        stick_changed: lost.stick_changed,
-        ended: lost.ended.as_deref().and_then(reason),
+        room: names.room(text("room_id").unwrap_or_default()),
+        from: RoomSeq(number("from_room_seq")),
+        to: RoomSeq(number("to_room_seq")),
+        messages: number("messages"),
+        you: { mine }.find(|you| lost["you"] == you.as_str()),
+        members_changed: flag("members_changed"),
+        stick: { sticks.into_iter() }.find(|loss| lost["stick"] == loss.as_str()),
+        stick_changed: flag("stick_changed"),
+        ended: text("ended").and_then(reason),
     }
 }
 
@@ -218,7 +185,7 @@ fn reason(text: &str) -> Option<EndReason> {
 #[cfg(test)]
 mod tests {
     use chat_types::{RoomId, Who};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -231,9 +198,7 @@ mod tests {
     }
 
     fn read(value: &Value) -> Option<Received> {
-        let text = value.to_string();
-        let json: EventJson = serde_json::from_str(&text).unwrap();
-        Received::read(&json, &Names::new(0), &Clock::start())
+        Received::read(value, &Names::new(0), &Clock::start())
     }
 
     #[test]

@@ -14,10 +14,10 @@
 //! `load_runner.rs`, the load runner, owns the users and is the place to start reading. `caller.rs`
 //! has the tasks and makes requests, and `listening.rs` reads streams. `ask.rs`,
 //! `reply.rs` and `event.rs` translate between users' words and JSON, `request.rs` and `wire.rs`
-//! between JSON and HTTP, over connections of `connector.rs`. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
-//! scenario to them, `driver_metrics.rs` measures the driver itself, `watch.rs`
-//! notices that the server is gone, `nemesis.rs` runs a program that makes faults, and `unregister.rs` unregisters all users. `calibrate.rs`
-//! measures the server without users.
+//! between JSON and HTTP. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
+//! scenario to them, `driver_metrics.rs` measures the driver itself, `watch.rs` notices that the
+//! server is gone, `nemesis.rs` runs a program that makes faults, and `unregister.rs` unregisters
+//! all users. `calibrate.rs` measures the server without users.
 
 mod ask;
 mod calibrate;
@@ -25,7 +25,6 @@ mod calibration;
 mod caller;
 mod client;
 mod clock;
-mod connector;
 mod driver_metrics;
 mod event;
 mod listening;
@@ -58,7 +57,6 @@ use sim_model::plan::{Plan, Workload};
 
 use caller::{Message, Pool};
 use clock::Clock;
-use connector::Connector;
 use driver_metrics::DriverMetrics;
 use load_runner::LoadRunner;
 use names::Names;
@@ -66,6 +64,7 @@ use nemesis::Nemesis;
 use prepare::{Prepared, prepare};
 use probe::probe_all;
 use request::Writer;
+use wire::Connector;
 
 pub use calibrate::calibrate;
 pub use nemesis::NemesisCommand;

@@ -7,21 +7,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chat_types::{Code, mix};
-use serde::Deserialize;
+use serde_json::Value;
 use sim_model::user_name::FIRST_OTHER;
 
 use sim_model::protocol::{Room, User, Who};
 
 /// The largest number of unknown codes that are remembered.
 const MOST_CODES: usize = 256;
-
-/// A participant in JSON.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct WhoJson {
-    pub(super) user_id: Box<str>,
-    pub(super) display_name: Box<str>,
-}
 
 /// The names of one run.
 #[derive(Debug)]
@@ -118,13 +110,16 @@ impl Names {
         User(self.users.number(text))
     }
 
-    /// A participant as the server shows it.
-    pub(super) fn who(&self, who: &WhoJson) -> Arc<Who> {
-        let id = &*who.user_id;
-        Arc::new(Who {
-            id: self.user(id),
-            chosen_id: self.users.written(id).is_none().then(|| id.into()),
-            name: (*who.display_name).into(),
+    /// A participant as the server shows it; none if there is none.
+    pub(super) fn who(&self, who: &Value) -> Option<Arc<Who>> {
+        let [id, name] = ["user_id", "display_name"].map(|key| who[key].as_str());
+        let id = id.unwrap_or_default();
+        who.is_object().then(|| {
+            Arc::new(Who {
+                id: self.user(id),
+                chosen_id: self.users.written(id).is_none().then(|| id.into()),
+                name: name.unwrap_or_default().into(),
+            })
         })
     }
 

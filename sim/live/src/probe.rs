@@ -1,6 +1,7 @@
 //! Probes the capabilities of a server before users arrive.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use hyper::StatusCode;
@@ -11,7 +12,6 @@ use chat_types::Span;
 use super::LiveError;
 use super::ask::Ask;
 use super::caller::{CallerContext, Pool, Session, read};
-use super::connector::ConnectError;
 use super::request::Written;
 use super::target::{Protocol, Target};
 use super::wire::{HttpAnswer, Wire, WireError, json as body_json};
@@ -91,11 +91,9 @@ impl Probed<'_> {
     async fn ask_all(&self) -> Result<Capabilities, LiveError> {
         let (net, mut wire) = (self.net, Wire::default());
         let connected = net.connector.connect(self.door).await;
-        connected.map_err(|error| match error {
-            ConnectError::Tcp(why) => self.unreachable(&why.to_string()),
-            ConnectError::Tls(why) => {
-                LiveError::Target(format!("no TLS with {}: {why}", self.name))
-            }
+        connected.map_err(|why| match why.kind() == ErrorKind::InvalidData {
+            true => LiveError::Target(format!("no TLS with {}: {why}", self.name)),
+            false => self.unreachable(&why.to_string()),
         })?;
         let request = net.writer.probe_request();
         let reply = wire.exchange(&net.connector, self.door, request);

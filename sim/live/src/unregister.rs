@@ -32,32 +32,26 @@ pub(super) fn unregister(pool: &mut Pool, clients: &mut [Client]) -> usize {
 /// lacks the route, they leave the queue at least. Returns how many may have stayed.
 pub(super) fn unregister_identities(pool: &mut Pool, identities: &[&Identity]) -> usize {
     let until = pool.net.clock.now() + PATIENCE;
-    let handles = identities.iter().filter_map(|identity| {
-        let handle = &identity.credentials.as_ref()?.handle;
-        Some((&identity.session, handle))
-    });
-    let all = |want: fn(Arc<str>) -> CallerRequest| -> Vec<Wanted> {
-        let wants = handles
-            .clone()
-            .map(|(session, handle)| (session, want(Arc::clone(handle))));
-        wants
-            .map(|(session, want)| (Arc::clone(session), want))
-            .collect()
+    let all = |want: fn(&Identity) -> Option<CallerRequest>| -> Vec<Wanted> {
+        let wants = identities.iter();
+        let wants = wants.map(|one| Some((Arc::clone(&one.session), want(one)?)));
+        wants.flatten().collect()
     };
-    let unregistered = all(|handle| CallerRequest::Unregister { handle });
-    let stayed = send_all(pool, until, unregistered);
+    let unregister = all(|one| {
+        one.handle()
+            .map(|handle| CallerRequest::Unregister { handle })
+    });
+    let stayed = send_all(pool, until, unregister);
     if stayed > 0 {
         send_all(pool, until, all(leave_queue));
     }
     if pool.net.writer.protocol == Protocol::Mcp20251125 {
-        let sessions = identities.iter().filter_map(|identity| {
-            let id = identity.session.known()?;
-            Some((
-                Arc::clone(&identity.session),
-                CallerRequest::EndSession { id },
-            ))
+        let ends = all(|one| {
+            one.session
+                .known()
+                .map(|id| CallerRequest::EndSession { id })
         });
-        send_all(pool, until, sessions.collect());
+        send_all(pool, until, ends);
     }
     stayed
 }
@@ -92,11 +86,11 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) -> usize {
     }
 }
 
-fn leave_queue(handle: Arc<str>) -> CallerRequest {
-    CallerRequest::Call(Ask {
-        handle: Some(handle),
+fn leave_queue(identity: &Identity) -> Option<CallerRequest> {
+    Some(CallerRequest::Call(Ask {
+        handle: Some(identity.handle()?),
         key: None,
         op: Op::Command(Command::LeaveQueue),
         room: None,
-    })
+    }))
 }

@@ -151,7 +151,7 @@ impl<'p> ProbeClients<'p> {
     pub(super) fn reader(&self, who: usize) -> (Arc<Session>, Ask) {
         let identity = &self.identities[who];
         let ask = Ask {
-            handle: handle(identity),
+            handle: identity.handle(),
             key: None,
             op: read(),
             room: None,
@@ -186,7 +186,7 @@ impl<'p> ProbeClients<'p> {
         let identity = &self.identities[who];
         let session = Arc::clone(&identity.session);
         let ask = Ask {
-            handle: handle(identity),
+            handle: identity.handle(),
             key: (!op.is_read()).then_some(self.keys),
             op,
             room: None,
@@ -237,11 +237,6 @@ impl<'p> ProbeClients<'p> {
         let identities: Vec<&Identity> = self.identities.iter().collect();
         unregister::unregister_identities(self.pool, &identities);
     }
-}
-
-fn handle(identity: &Identity) -> Option<Arc<str>> {
-    let credentials = identity.credentials.as_ref()?;
-    Some(Arc::clone(&credentials.handle))
 }
 
 /// A check that does not wait, acknowledge or cause a journal entry.

@@ -268,8 +268,7 @@ impl LoadRunner<'_, '_> {
                         (secret, Some(key), None)
                     }
                     Credential::Handle { secret } => {
-                        let known = client.identity(secret).credentials.as_ref();
-                        (secret, key, known.map(|known| Arc::clone(&known.handle)))
+                        (secret, key, client.identity(secret).handle())
                     }
                 };
                 if client.cut_until > self.clock.now() {

@@ -88,7 +88,6 @@ impl Served {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
     let folder = Folder::new(&args.folder)?;
     let data = folder.0.join("alone").to_string_lossy().into_owned();

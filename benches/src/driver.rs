@@ -43,7 +43,6 @@ struct Route {
     ratios: Vec<f64>,
 }
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &DriverArgs) -> Outcome<()> {
     let server = Server::start().await?;
     let url = format!("http://{}", server.address);

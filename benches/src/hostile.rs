@@ -53,7 +53,6 @@ pub(crate) struct HostileArgs {
 /// The largest accepted ratio between the delays with and without an attack.
 const ACCEPTED: f64 = 3.0;
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &HostileArgs) -> Outcome<()> {
     let attacks = match &args.only[..] {
         [] => Attack::value_variants(),
@@ -82,7 +81,6 @@ fn told(rounds: &[f64]) -> String {
 
 /// Starts a server with the usual settings, whose named rooms need no stick, and an attacker, measures rounds with and without the attack, and
 /// returns the ratio of their medians.
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 async fn measure(args: &HostileArgs, attack: Attack) -> Outcome<f64> {
     // With a file of operators' tokens the server refuses wrong tokens and still admits clients without one.
     let folder = Folder::new(&std::env::temp_dir())?;

@@ -42,7 +42,6 @@ enum Transport {
 /// written.
 type Delays = [u64; 2];
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &RelayArgs) -> Outcome<()> {
     for (name, transport) in [
         ("HTTP and SSE", Transport::Http),

@@ -26,7 +26,6 @@ pub(crate) struct StreamsArgs {
     rounds: usize,
 }
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
     let server = Server::start().await?;
     let mut connection = Connection::open(server.address).await?;
@@ -77,7 +76,6 @@ pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
 }
 
 /// In each round one participant of each room sends, and all others receive it.
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 async fn speak(
     args: &StreamsArgs,
     (connection, people): (&mut Connection, &[Person]),

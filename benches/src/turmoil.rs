@@ -33,7 +33,6 @@ type Run = (u64, f64);
 
 /// # Errors
 /// If turmoil's program cannot be built or run.
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) fn run(args: &TurmoilArgs) -> Outcome<()> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut ratios = Vec::new();

@@ -44,7 +44,6 @@ struct Hostile {
     requests: Vec<Vec<u8>>,
 }
 
-#[expect(clippy::print_stdout, reason = "this is how it speaks")]
 pub(crate) async fn run(args: &AttackArgs) -> Outcome<()> {
     let (go, goes) = watch::channel(false);
     let hostile = Arc::new(Hostile {

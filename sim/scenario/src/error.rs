@@ -312,13 +312,13 @@ fn printable(text: &str) -> String {
 /// A place as a span that stays on one line and is short enough to draw. A place without length
 /// (the start of a list or a map) extends to the end of its line.
 fn on_its_line(text: &str, place: Place) -> Range<usize> {
-    let start = floor(text, place.start);
+    let start = text.floor_char_boundary(place.start);
     let line_end = end_of_line(text, start);
     let end = match place.length {
         0 => start + without_comment(&text[start..line_end]).len(),
         length => start.saturating_add(length).min(line_end),
     };
-    let end = floor(text, end.min(start.saturating_add(LONGEST_MARK)));
+    let end = text.floor_char_boundary(end.min(start.saturating_add(LONGEST_MARK)));
     start..end.max(start)
 }
 
@@ -327,24 +327,21 @@ fn without_comment(line: &str) -> &str {
 }
 
 fn start_of_line(text: &str, at: usize) -> usize {
-    text[..floor(text, at)].rfind('\n').map_or(0, |end| end + 1)
+    text[..text.floor_char_boundary(at)]
+        .rfind('\n')
+        .map_or(0, |end| end + 1)
 }
 
 fn end_of_line(text: &str, at: usize) -> usize {
-    let at = floor(text, at);
+    let at = text.floor_char_boundary(at);
     text[at..]
         .find(['\n', '\r'])
         .map_or(text.len(), |end| at + end)
 }
 
-/// The last boundary between characters at or before this byte.
-pub(super) fn floor(text: &str, at: usize) -> usize {
-    text.floor_char_boundary(at.min(text.len()))
-}
-
 /// Line and column of a byte, both from 1; columns count characters.
 fn line_and_column(text: &str, at: usize) -> (usize, usize) {
-    let at = floor(text, at);
+    let at = text.floor_char_boundary(at);
     let line_start = start_of_line(text, at);
     let line = text[..line_start].matches('\n').count();
     (line + 1, text[line_start..at].chars().count() + 1)

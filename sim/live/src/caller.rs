@@ -457,17 +457,14 @@ pub(super) fn read(
     answer: &HttpAnswer,
 ) -> Result<ParsedReply, WireError> {
     let json = json(answer).unwrap_or_default();
-    let reply = if net.writer.protocol == Protocol::Http {
-        net.reader().reply(&ask.op, json)
-    } else {
-        let call: Value = serde_json::from_slice(json).unwrap_or_default();
-        let is_error = call["result"]["structuredContent"].is_null() && !call["error"].is_null();
-        match is_error {
-            true => Some(refused("rpc_error", None)),
-            false => net
-                .reader()
-                .reply_of(&ask.op, &call["result"]["structuredContent"]),
-        }
+    let body: Value = serde_json::from_slice(json).unwrap_or_default();
+    let content = match net.writer.protocol {
+        Protocol::Http => &body,
+        Protocol::Mcp20260728 | Protocol::Mcp20251125 => &body["result"]["structuredContent"],
+    };
+    let reply = match content.is_null() && !body["error"].is_null() {
+        true => Some(refused("rpc_error", None)),
+        false => net.reader().reply(&ask.op, content),
     };
     if let Some(reply) = reply {
         return Ok(reply);

@@ -138,6 +138,7 @@ async fn refusal(net: &CallerContext, response: Response<Incoming>) -> Refusal {
     let status = response.status().as_u16();
     let body = response.into_body().collect().await;
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = serde_json::from_slice(&body).unwrap_or_default();
     let reply = net.reader().reply(&Op::Command(Command::LeaveQueue), &body);
     let refusal = reply.and_then(|reply| reply.outcome.err());
     refusal.unwrap_or_else(|| Refusal::named(code(&format!("http_{status}"))))

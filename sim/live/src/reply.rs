@@ -46,13 +46,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Parses the answer to a call. None if it is invalid.
-    pub(super) fn reply(&self, op: &Op, body: &[u8]) -> Option<ParsedReply> {
-        self.reply_of(op, &serde_json::from_slice(body).ok()?)
-    }
-
-    /// Converts the answer to a call.
-    pub(super) fn reply_of(&self, op: &Op, json: &Value) -> Option<ParsedReply> {
+    /// Converts the answer to a call. None if it is invalid.
+    pub(super) fn reply(&self, op: &Op, json: &Value) -> Option<ParsedReply> {
         json.as_object()?;
         let error = &json["error"];
         if !error.is_null() {
@@ -328,7 +323,7 @@ mod tests {
             names: &names,
             clock: &clock,
         };
-        reader.reply(op, value.to_string().as_bytes())
+        reader.reply(op, value)
     }
 
     fn enter() -> Op {

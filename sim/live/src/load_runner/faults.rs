@@ -123,7 +123,7 @@ impl LoadRunner<'_, '_> {
         };
         match nemesis.take(output, now) {
             Ok(Some(NemesisLine::Fault(name))) => {
-                self.timeline.mark(now.since(START), &*name, None);
+                self.timeline.mark(now.since(START), &name, None);
                 let made = WorldRecord::FaultMade {
                     at: now,
                     name: &name,

@@ -11,7 +11,7 @@
 use std::hint::black_box;
 
 use benches::commands::Kind;
-use benches::journalled::{Journalled, Outputs};
+use benches::journalled::Journalled;
 use benches::mixed::Mix;
 use benches::population::{Pace, Population, Tally};
 use benches::worlds;
@@ -127,7 +127,7 @@ fn journalled() -> (Journalled, Vec<Call>) {
 }
 
 #[library_benchmark(setup = journalled)]
-fn node((mut journalled, calls): (Journalled, Vec<Call>)) -> (Journalled, Outputs) {
+fn node((mut journalled, calls): (Journalled, Vec<Call>)) -> (Journalled, Tally) {
     let outputs = journalled.make(calls);
     (journalled, outputs)
 }

@@ -56,34 +56,36 @@ fn each_command(criterion: &mut Criterion, size: usize) {
     let mut group = criterion.benchmark_group(format!("core/{size}"));
     let mut populations: BTreeMap<bool, Population> = BTreeMap::new();
     for kind in commands::ALL {
-        let by_arrival = kind.matching() == Matching::Fifo;
+        let by_arrival = kind.matching == Matching::Fifo;
         group.bench_function(kind.name, |bencher| {
             let population = populations
                 .entry(by_arrival)
                 .or_insert_with(|| kind.population(size));
-            bencher.iter_custom(|times| one(kind, population, times));
+            bencher.iter_custom(|times| timed(times, || one(kind, population)));
         });
     }
     group.finish();
 }
 
-/// The time of `times` commands of a kind, without preparation and restoration.
-fn one(kind: &Kind, population: &mut Population, times: u64) -> Duration {
+/// The time of `times` commands, by rounds that return their time and their number.
+fn timed(times: u64, mut round: impl FnMut() -> (Duration, u64)) -> Duration {
     let (mut took, mut done) = (Duration::ZERO, 0);
     while done < times {
-        let entries = kind.prepare(population);
-        let began = Instant::now();
-        let tally = population.handle(black_box(&entries));
-        took += began.elapsed();
-        done += tally.accepted;
-        kind.restore(population, tally);
+        let (more, count) = round();
+        took += more;
+        done += count;
     }
-    scaled(took, times, done)
+    took.mul_f64(times as f64 / done as f64)
 }
 
-/// The time of `times` commands, from that of `done`.
-fn scaled(took: Duration, times: u64, done: u64) -> Duration {
-    took.mul_f64(times as f64 / done as f64)
+/// The time and the number of one round of commands of a kind, without preparation and restoration.
+fn one(kind: &Kind, population: &mut Population) -> (Duration, u64) {
+    let entries = kind.prepare(population);
+    let began = Instant::now();
+    let tally = population.handle(black_box(&entries));
+    let took = began.elapsed();
+    kind.restore(population, tally);
+    (took, tally.accepted)
 }
 
 /// The time of one command of the mix.
@@ -96,17 +98,13 @@ fn mixed(criterion: &mut Criterion, size: usize) {
             mix.settle(&mut population);
             (population, mix)
         });
-        bencher.iter_custom(|times| {
-            let (mut took, mut done) = (Duration::ZERO, 0);
-            while done < times {
-                let entries = mix.draw(population, 1_000);
-                let began = Instant::now();
-                let tally = population.handle(black_box(&entries));
-                took += began.elapsed();
-                done += tally.accepted + tally.refused;
-            }
-            scaled(took, times, done)
-        });
+        let mut round = || {
+            let entries = mix.draw(population, 1_000);
+            let began = Instant::now();
+            let tally = population.handle(black_box(&entries));
+            (began.elapsed(), tally.accepted + tally.refused)
+        };
+        bencher.iter_custom(|times| timed(times, &mut round));
     });
 }
 
@@ -115,17 +113,13 @@ fn node(criterion: &mut Criterion, size: usize) {
     let mut ready = None;
     criterion.bench_function(&format!("node/{size}"), |bencher| {
         let (journalled, calls) = ready.get_or_insert_with(|| Journalled::new(size, 10_000));
-        bencher.iter_custom(|times| {
-            let (mut took, mut done) = (Duration::ZERO, 0);
-            while done < times {
-                let calls = calls.clone();
-                let began = Instant::now();
-                let outputs = journalled.make(black_box(calls));
-                took += began.elapsed();
-                done += outputs.accepted + outputs.refused;
-            }
-            scaled(took, times, done)
-        });
+        let mut round = || {
+            let calls = calls.clone();
+            let began = Instant::now();
+            let tally = journalled.make(black_box(calls));
+            (began.elapsed(), tally.accepted + tally.refused)
+        };
+        bencher.iter_custom(|times| timed(times, &mut round));
     });
 }
 
@@ -135,13 +129,10 @@ fn world(criterion: &mut Criterion) {
     let steps = worlds::run(&plan);
     let mut group = criterion.benchmark_group("sim");
     group.throughput(Throughput::Elements(steps));
-    group.bench_with_input(
-        BenchmarkId::new("world", "steps"),
-        &plan,
-        |bencher, plan| {
-            bencher.iter(|| worlds::run(black_box(plan)));
-        },
-    );
+    let world = BenchmarkId::new("world", "steps");
+    group.bench_with_input(world, &plan, |bencher, plan| {
+        bencher.iter(|| worlds::run(black_box(plan)));
+    });
     group.throughput(Throughput::Elements(1));
     group.bench_function("scenario", |bencher| bencher.iter(worlds::read));
     group.bench_function("shrink", |bencher| bencher.iter(worlds::shrink_one));
@@ -159,15 +150,11 @@ fn round_trips(criterion: &mut Criterion) -> Outcome<()> {
     let text = "x".repeat(154);
     let said = json!({ "message": text, "room_id": room });
     let arguments = json!({ "handle": handle, "message": text, "room_id": room });
+    let post = request("POST /send", &[("Chat-Handle", &handle)], &said);
+    let least = modern_call("check_stress_status", json!({ "handle": handle }));
     let requests = [
-        (
-            "POST /send",
-            request("POST /send", &[("Chat-Handle", &handle)], &said),
-        ),
-        (
-            "the least tool",
-            modern_call("check_stress_status", json!({ "handle": handle })),
-        ),
+        ("POST /send", post),
+        ("the least tool", least),
         ("send_message", modern_call("send_message", arguments)),
     ];
     let mut group = criterion.benchmark_group("round trip");

@@ -88,7 +88,6 @@ impl Served {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
     let folder = Folder::new(&args.folder)?;
     let data = folder.0.join("alone").to_string_lossy().into_owned();
@@ -122,10 +121,8 @@ pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
             |(what, costs): (&&str, &Vec<f64>)| format!("{what} {:.0} µs", median(costs.clone()));
         let costs: Vec<_> = costs.iter().map(cost).collect();
         let (name, rate, busy, quiet) = (load.name, load.rate(), both(&load.waits), both(quiet));
-        println!(
-            "{name:<28}{rate:>8.0}{busy:>21}{quiet:>21}  {}",
-            costs.join(", ")
-        );
+        let costs = costs.join(", ");
+        println!("{name:<28}{rate:>8.0}{busy:>21}{quiet:>21}  {costs}");
     }
     Ok(())
 }

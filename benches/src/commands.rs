@@ -3,28 +3,29 @@
 //! A round does one or two commands in each of a hundred blocks. The blocks lie far apart, so that
 //! a large population affects the caches as it does in a server.
 
-mod entries;
+use std::sync::Arc;
 
-use chat_core::Entry;
 use chat_core::config::Matching;
+use chat_core::{Address, Command, Entry, Implied, Operate, RoomId};
 
-use crate::population::{BLOCK, IDLE, Pace, Population, Tally};
-use entries::*;
-
-pub use entries::say;
+use crate::population::{
+    BLOCK, Block, IDLE, PAIR, Pace, Population, ROOM, Tally, a_break, agent_name, by_newcomer,
+    enter, login, newcomer, operate,
+};
 
 /// The number of blocks in a round.
 pub const BLOCKS: usize = 100;
 
 /// Makes entries for one block.
-type Make = fn(&Population, usize) -> Vec<Entry>;
+type Make = fn(Block<'_>) -> Vec<Entry>;
 
 /// A kind of command.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
-    matching: Matching,
+    /// The matching that it needs.
+    pub matching: Matching,
     before: &'static [Make],
     measured: Make,
     after: &'static [Make],
@@ -49,22 +50,14 @@ impl Kind {
         Population::new(size, self.matching, Pace::Still)
     }
 
-    /// The matching that it needs.
-    #[must_use]
-    pub fn matching(&self) -> Matching {
-        self.matching
-    }
-
     /// Prepares a round, and returns the entries to measure.
     pub fn prepare(&self, population: &mut Population) -> Vec<Entry> {
         let chosen = chosen(population);
         for block in &chosen {
             carry_out(population, self.before, *block);
         }
-        chosen
-            .iter()
-            .flat_map(|block| (self.measured)(population, *block))
-            .collect()
+        let blocks = chosen.into_iter().map(|block| population.block(block));
+        blocks.flat_map(self.measured).collect()
     }
 
     /// Restores the state before the round.
@@ -79,7 +72,7 @@ impl Kind {
                 population.replace(block, *place);
             }
             for place in 0..BLOCK {
-                let read = population.read(block, place);
+                let read = population.block(block).read(place);
                 population.carry_out(&read);
             }
         }
@@ -95,7 +88,7 @@ fn chosen(population: &Population) -> Vec<usize> {
 /// Handles the entries of each, which may depend on those before them.
 fn carry_out(population: &mut Population, makes: &[Make], block: usize) {
     for make in makes {
-        for entry in make(population, block) {
+        for entry in make(population.block(block)) {
             population.carry_out(&entry);
         }
     }
@@ -181,9 +174,124 @@ const fn kind(
     }
 }
 
+/// The length of messages: the usual `append` of a model.
+const LENGTH: usize = 154;
+
+/// A message to the caller's only room.
+#[must_use]
+pub fn say() -> Command {
+    Command::SendMessage {
+        room: None,
+        text: text(),
+        epoch: None,
+    }
+}
+
+fn text() -> Arc<str> {
+    "x".repeat(LENGTH).into()
+}
+
+/// An operator's reason.
+fn noise() -> Arc<str> {
+    "noise".into()
+}
+
+/// The address of a block.
+fn of(at: Block<'_>) -> Address {
+    Address(at.number as u64)
+}
+
+/// A command of each participant at these places.
+fn calls<const N: usize>(
+    at: Block<'_>,
+    places: [usize; N],
+    command: impl Fn(usize) -> Command,
+) -> Vec<Entry> {
+    places.map(|place| at.call(place, command(place))).to_vec()
+}
+
+fn talking_stick(_: usize) -> Command {
+    let (room, epoch) = (None, None);
+    Command::TalkingStick { room, epoch }
+}
+
+/// The entries of each command for one block: its name, the block, and the entries.
+macro_rules! entries {
+    ($($name:ident($at:pat) = $entries:expr;)*) => {
+        $(fn $name($at: Block<'_>) -> Vec<Entry> {
+            $entries
+        })*
+    };
+}
+
+entries! {
+    enter_both(at) = calls(at, IDLE, |_| enter("anything"));
+    leave_pair(at) = vec![at.call(IDLE[0], Command::LeaveChat { room: None })];
+    enter_alone(at) = vec![at.call(IDLE[0], enter(&format!("lonely {}", at.number)))];
+    leave_queue(at) = vec![at.call(IDLE[0], Command::LeaveQueue)];
+    newcomer_comes(at) = vec![newcomer(2, at.number as u64, login(at.number, BLOCK))];
+    newcomer_leaves(at) = vec![by_newcomer(2, at.number as u64, Command::Unregister)];
+    idle_log_in(at) = calls(at, IDLE, |place| login(at.number, place));
+    leave_rooms(at) = {
+        let room = Some(at.room());
+        calls(at, IDLE, |_| Command::LeaveChat { room })
+    };
+    both_say(at) = calls(at, PAIR, |_| say());
+    both_read(at) = PAIR.map(|place| at.read(place)).to_vec();
+    says_with_key(at) = vec![at.keyed_call(PAIR[0], say())];
+    typing(at) = vec![at.call(PAIR[0], Command::Typing { room: None })];
+    claim(at) = calls(at, [ROOM[0]], talking_stick);
+    two_claim(at) = calls(at, [ROOM[0], ROOM[1]], talking_stick);
+    append(at) = vec![at.call(ROOM[0], Command::Append { room: None, text: text(), epoch: None })];
+    undo(at) = vec![at.call(ROOM[0], Command::Undo { room: None, epoch: None })];
+    push(at) = vec![at.call(ROOM[0], Command::Push { room: None, epoch: None })];
+    reset(at) = vec![at.call(ROOM[0], Command::Reset { room: None, epoch: None })];
+    second_resets(at) = vec![at.call(ROOM[1], Command::Reset { room: None, epoch: None })];
+    blocks(at) = vec![at.call(IDLE[0], Command::BlockUser { user: at.user(IDLE[1]) })];
+    unblocks(at) = vec![at.call(IDLE[0], Command::UnblockUser { user: at.user(IDLE[1]) })];
+    reports(at) = {
+        let (user, reason) = (at.user(IDLE[1]), "was rude".into());
+        vec![at.call(IDLE[0], Command::ReportUser { user, reason })]
+    };
+    takes_break(at) = vec![at.call(IDLE[0], a_break())];
+    opens_stream(at) = vec![at.imply(PAIR[0], Implied::OpenStream)];
+    closes_stream(at) = vec![at.imply(PAIR[0], Implied::CloseStream)];
+    seen(at) = vec![at.imply(PAIR[0], Implied::Seen { waiting: None })];
+    opens_room(at) = {
+        let named = |word: &str| format!("{word} {}", at.number).into();
+        let (room, username) = (named("closing"), named("idle"));
+        vec![at.call(IDLE[0], Command::Login { username, room })]
+    };
+    close_rooms(at) = {
+        let rooms = at.population.hub().rooms_of(at.user(IDLE[0]));
+        let close = |room: &RoomId| operate(Operate::Close { room: *room, reason: noise() });
+        rooms.iter().map(close).collect()
+    };
+    mute(at) = vec![operate(Operate::Mute { user: at.user(PAIR[0]), reason: noise() })];
+    unmute(at) = vec![operate(Operate::Unmute { user: at.user(PAIR[0]) })];
+    kick(at) = {
+        let (user, room, reason) = (at.user(ROOM[3]), at.room(), noise());
+        vec![operate(Operate::Kick { user, room, reason })]
+    };
+    kicked_log_in(at) = vec![at.call(ROOM[3], login(at.number, ROOM[3]))];
+    ban_newcomer(at) = {
+        let user = at.population.hub().user_by_name(&agent_name(at.number, BLOCK));
+        let ban = |user| operate(Operate::BanUser { user, reason: noise() });
+        user.into_iter().map(ban).collect()
+    };
+    unban_newcomer(at) = {
+        let name = agent_name(at.number, BLOCK).into();
+        vec![operate(Operate::Unban { name })]
+    };
+    mute_address(at) = vec![operate(Operate::MuteAddress { address: of(at), reason: noise() })];
+    ban_address(at) = vec![operate(Operate::BanAddress { address: of(at), reason: noise() })];
+    unban_address(at) = vec![operate(Operate::UnbanAddress { address: of(at) })];
+    tick(_) = vec![Entry::Tick];
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ALL, BLOCKS};
+    use super::{ALL, BLOCKS, Matching, Pace, Population};
 
     #[test]
     fn every_command_is_accepted_in_each_block_and_undone_after_it() {
@@ -218,13 +326,9 @@ mod tests {
 
     #[test]
     fn a_population_has_pairs_and_rooms_of_four() {
-        let population = crate::population::Population::new(
-            80,
-            chat_core::config::Matching::Fifo,
-            crate::population::Pace::Still,
-        );
-        let counts = population.hub().counts();
+        let population = Population::new(80, Matching::Fifo, Pace::Still);
+        let (hub, counts) = (population.hub(), population.hub().counts());
         assert_eq!((counts.participants, counts.rooms), (80, 20));
-        assert_eq!(population.hub().members_of(population.room(9)).count(), 4);
+        assert_eq!(hub.members_of(population.block(9).room()).count(), 4);
     }
 }

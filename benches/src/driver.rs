@@ -43,7 +43,6 @@ struct Route {
     ratios: Vec<f64>,
 }
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &DriverArgs) -> Outcome<()> {
     let server = Server::start().await?;
     let url = format!("http://{}", server.address);
@@ -53,11 +52,10 @@ pub(crate) async fn run(args: &DriverArgs) -> Outcome<()> {
         for route in &mut routes {
             let bare = bare(args, route, &url)?;
             let checked = checked(route, &url)?;
-            route.ratios.push(checked / bare * 100.0);
+            let (name, ratio) = (route.name, checked / bare * 100.0);
+            route.ratios.push(ratio);
             println!(
-                "round {round}  {:<14} oha {bare:>7.0}/s   sim {checked:>7.0}/s   {:>5.1} %",
-                route.name,
-                checked / bare * 100.0
+                "round {round}  {name:<14} oha {bare:>7.0}/s   sim {checked:>7.0}/s   {ratio:>5.1} %"
             );
         }
     }

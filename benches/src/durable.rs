@@ -52,7 +52,6 @@ struct Kept {
     waits: [Histogram<u64>; 2],
 }
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &DurableArgs) -> Outcome<()> {
     let folder = Folder::new(&args.folder)?;
     let mut all = Vec::new();
@@ -139,7 +138,6 @@ fn sync_alone(folder: &Path, pause: Duration, waits: &mut Histogram<u64>) -> Out
 }
 
 /// Fills a journal, and starts a server from it: after a stop, after a kill, and without snapshots.
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn start(args: &StartArgs) -> Outcome<()> {
     let folder = Folder::new(&args.folder)?;
     let data = folder.0.join("start");

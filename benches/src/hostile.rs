@@ -11,7 +11,6 @@
 //! lowest scheduling priority: over a network it would take no processor time from the server and
 //! the measuring clients.
 
-mod attack;
 mod attacker;
 
 use std::process::Stdio;
@@ -27,8 +26,7 @@ use crate::server::Server;
 use crate::turns::{ms, open, pace, senders};
 use crate::{Outcome, median};
 
-pub(crate) use attack::Attack;
-pub(crate) use attacker::{AttackArgs, run as attack};
+pub(crate) use attacker::{Attack, AttackArgs, run as attack};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HostileArgs {
@@ -55,7 +53,6 @@ pub(crate) struct HostileArgs {
 /// The largest accepted ratio between the delays with and without an attack.
 const ACCEPTED: f64 = 3.0;
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &HostileArgs) -> Outcome<()> {
     let attacks = match &args.only[..] {
         [] => Attack::value_variants(),
@@ -84,7 +81,6 @@ fn told(rounds: &[f64]) -> String {
 
 /// Starts a server with the usual settings, whose named rooms need no stick, and an attacker, measures rounds with and without the attack, and
 /// returns the ratio of their medians.
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 async fn measure(args: &HostileArgs, attack: Attack) -> Outcome<f64> {
     // With a file of operators' tokens the server refuses wrong tokens and still admits clients without one.
     let folder = Folder::new(&std::env::temp_dir())?;

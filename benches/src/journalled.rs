@@ -10,7 +10,7 @@ use chat_core::{
 };
 
 use crate::mixed::Mix;
-use crate::population::{Pace, Population};
+use crate::population::{Pace, Population, Tally};
 
 /// The number of calls that arrive while one batch is appended.
 pub const BATCH: usize = 64;
@@ -26,17 +26,6 @@ pub struct Journalled {
     pace: Span,
     written: u64,
     ticket: u64,
-}
-
-/// The node's outputs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outputs {
-    /// Calls that were accepted.
-    pub accepted: u64,
-    /// Calls that were refused.
-    pub refused: u64,
-    /// All other outputs.
-    pub others: u64,
 }
 
 impl Journalled {
@@ -74,8 +63,8 @@ impl Journalled {
     /// Makes all of these calls, a batch at a time. Never inlined, because instruction counters
     /// find it by name.
     #[inline(never)]
-    pub fn make(&mut self, calls: Vec<Call>) -> Outputs {
-        let mut outputs = Outputs::default();
+    pub fn make(&mut self, calls: Vec<Call>) -> Tally {
+        let mut outputs = Tally::default();
         let mut calls = calls.into_iter();
         loop {
             let batch = calls.by_ref().take(BATCH);
@@ -103,7 +92,7 @@ impl Journalled {
         }
     }
 
-    fn drain(&mut self, outputs: &mut Outputs) {
+    fn drain(&mut self, outputs: &mut Tally) {
         while let Some(output) = self.node.poll_output() {
             match &output {
                 Output::Reply { outcome: Ok(_), .. } => outputs.accepted += 1,
@@ -112,9 +101,9 @@ impl Journalled {
                 } => outputs.refused += 1,
                 Output::StreamReady(stream) => {
                     black_box(self.node.read_stream(*stream, PAGE));
-                    outputs.others += 1;
+                    outputs.effects += 1;
                 }
-                Output::StreamClosed(_) | Output::Notice { .. } => outputs.others += 1,
+                Output::StreamClosed(_) | Output::Notice { .. } => outputs.effects += 1,
             }
             black_box(output);
         }

@@ -22,8 +22,6 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);
-    f64::midpoint(
-        at(figures.len().saturating_sub(1) / 2),
-        at(figures.len() / 2),
-    )
+    let count = figures.len();
+    f64::midpoint(at(count.saturating_sub(1) / 2), at(count / 2))
 }

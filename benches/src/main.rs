@@ -4,6 +4,12 @@
 //! client generates all loads, so figures of one run are comparable with one another, and not with
 //! those of other runs.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is where the program speaks"
+)]
+
 mod cluster;
 mod driver;
 mod durable;
@@ -68,7 +74,6 @@ enum LoadCommand {
     Attack(hostile::AttackArgs),
 }
 
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 fn main() -> ExitCode {
     match run(&Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,

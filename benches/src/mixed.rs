@@ -1,12 +1,12 @@
 //! A typical mix of requests: mostly messages and reads, sometimes arrivals, departures, matches,
 //! the stick and breaks.
 
-use chat_core::{Command, Entry, Implied, UserId, mix};
+use chat_core::{Command, Entry, Implied, mix};
 
 use crate::commands::say;
 use crate::population::{
-    BLOCK, IDLE, PAIR, Population, ROOM, a_break, by_newcomer, enter, is_there, login, newcomer,
-    room_name,
+    BLOCK, Block, IDLE, PAIR, Population, ROOM, a_break, by_newcomer, enter, is_there, login,
+    newcomer, room_name,
 };
 
 /// The largest number of active blocks. A hundred thousand participants, spread over the
@@ -46,28 +46,23 @@ impl Mix {
         let below = |n: usize, salt: u64| {
             usize::try_from(mix(chance, salt) % n as u64).expect("it is below a usize")
         };
-        let block = self.block(population);
+        let at = population.block(self.block(population));
         let half = below(2, 1);
         match below(100, 2) {
-            0..40 => speak(population, block, PAIR[half]),
-            40..52 => population.read(block, below(BLOCK, 3)),
-            52..60 => {
-                let implied = Implied::Seen { waiting: None };
-                population.imply(block, below(BLOCK, 3), implied)
+            0..40 => speak(at, PAIR[half]),
+            40..52 => at.read(below(BLOCK, 3)),
+            52..60 => at.imply(below(BLOCK, 3), Implied::Seen { waiting: None }),
+            60..64 => in_chat(at, PAIR[half], Command::LeaveChat { room: None }),
+            64..80 => take_turns(at, ROOM[below(4, 3)], below(3, 4)),
+            80..86 => visit(at, IDLE[half]),
+            86..88 => at.call(IDLE[half], a_break()),
+            88..94 => stream(at, IDLE[half]),
+            94..97 => come_and_go(at),
+            97..99 => in_chat(at, PAIR[half], Command::Typing { room: None }),
+            _ => {
+                let (user, reason) = (at.user(IDLE[half]), "was rude".into());
+                at.call(PAIR[half], Command::ReportUser { user, reason })
             }
-            60..64 => part(population, block, PAIR[half]),
-            64..80 => take_turns(population, block, ROOM[below(4, 3)], below(3, 4)),
-            80..86 => visit(population, block, IDLE[half]),
-            86..88 => population.call(block, IDLE[half], a_break()),
-            88..94 => stream(population, block, IDLE[half]),
-            94..97 => come_and_go(population, block),
-            97..99 => typing(population, block, PAIR[half]),
-            _ => report(
-                population,
-                block,
-                PAIR[half],
-                population.user(block, IDLE[half]),
-            ),
         }
     }
 
@@ -84,91 +79,73 @@ fn busy(population: &Population) -> usize {
     population.blocks().min(BUSY)
 }
 
-fn is_alone(population: &Population, block: usize, place: usize) -> bool {
-    population
-        .hub()
-        .rooms_of(population.user(block, place))
-        .is_empty()
+fn is_alone(at: Block<'_>, place: usize) -> bool {
+    let rooms = at.population.hub().rooms_of(at.user(place));
+    rooms.is_empty()
 }
 
-fn speak(population: &Population, block: usize, place: usize) -> Entry {
-    let view = population
-        .hub()
-        .participant_view(population.user(block, place));
+fn speak(at: Block<'_>, place: usize) -> Entry {
+    let view = at.population.hub().participant_view(at.user(place));
     let waits = view.is_some_and(|view| view.waiting_since.is_some());
-    match (is_alone(population, block, place), waits) {
-        (false, _) => population.call(block, place, say()),
-        (true, false) => population.call(block, place, enter("anything")),
-        (true, true) => population.read(block, place),
+    match (is_alone(at, place), waits) {
+        (false, _) => at.call(place, say()),
+        (true, false) => at.call(place, enter("anything")),
+        (true, true) => at.read(place),
     }
 }
 
-fn typing(population: &Population, block: usize, place: usize) -> Entry {
-    if is_alone(population, block, place) {
-        return speak(population, block, place);
+/// The command of a participant who is in a chat; others come into one first.
+fn in_chat(at: Block<'_>, place: usize, command: Command) -> Entry {
+    match is_alone(at, place) {
+        true => speak(at, place),
+        false => at.call(place, command),
     }
-    population.call(block, place, Command::Typing { room: None })
-}
-
-fn part(population: &Population, block: usize, place: usize) -> Entry {
-    if is_alone(population, block, place) {
-        return speak(population, block, place);
-    }
-    population.call(block, place, Command::LeaveChat { room: None })
 }
 
 /// A stick's holder appends twice as often as it pushes; other members claim the stick.
-fn take_turns(population: &Population, block: usize, place: usize, chance: usize) -> Entry {
+fn take_turns(at: Block<'_>, place: usize, chance: usize) -> Entry {
     let (room, epoch) = (None, None);
-    let name = room_name(block);
+    let name = room_name(at.number);
     // At most ten rooms share this prefix, and the block's room is one of them.
-    let holder = population
-        .hub()
-        .named_rooms(Some(&name[..name.len() - 1]), 10)
-        .find(|view| *view.name == *name)
-        .and_then(|view| view.holder);
-    let Some((_, holder)) = holder else {
-        return population.call(block, place, Command::TalkingStick { room, epoch });
+    let hub = at.population.hub();
+    let mut rooms = hub.named_rooms(Some(&name[..name.len() - 1]), 10);
+    let room_of_four = rooms.find(|view| *view.name == *name);
+    let Some((_, holder)) = room_of_four.and_then(|view| view.holder) else {
+        return at.call(place, Command::TalkingStick { room, epoch });
     };
-    let place = (ROOM.iter().copied())
-        .find(|place| population.user(block, *place) == holder)
-        .unwrap_or(place);
+    let holder = ROOM.iter().find(|place| at.user(**place) == holder);
+    let place = holder.copied().unwrap_or(place);
     if chance == 0 {
-        return population.call(block, place, Command::Push { room, epoch });
+        return at.call(place, Command::Push { room, epoch });
     }
     let text = "x".repeat(60).into();
-    population.call(block, place, Command::Append { room, text, epoch })
+    at.call(place, Command::Append { room, text, epoch })
 }
 
 /// A participant without a room joins the block's room, and leaves it again.
-fn visit(population: &Population, block: usize, place: usize) -> Entry {
-    if is_alone(population, block, place) {
-        return population.call(block, place, login(block, place));
+fn visit(at: Block<'_>, place: usize) -> Entry {
+    match is_alone(at, place) {
+        true => at.call(place, login(at.number, place)),
+        false => at.call(place, Command::LeaveChat { room: None }),
     }
-    population.call(block, place, Command::LeaveChat { room: None })
 }
 
-fn stream(population: &Population, block: usize, place: usize) -> Entry {
-    let view = population
-        .hub()
-        .participant_view(population.user(block, place));
-    if view.is_some_and(|view| view.streams > 0) {
-        return population.imply(block, place, Implied::CloseStream);
-    }
-    population.imply(block, place, Implied::OpenStream)
+fn stream(at: Block<'_>, place: usize) -> Entry {
+    let view = at.population.hub().participant_view(at.user(place));
+    let is_open = view.is_some_and(|view| view.streams > 0);
+    let change = match is_open {
+        true => Implied::CloseStream,
+        false => Implied::OpenStream,
+    };
+    at.imply(place, change)
 }
 
-fn come_and_go(population: &Population, block: usize) -> Entry {
-    let n = block as u64;
-    if is_there(population.hub(), 4, n) {
-        return by_newcomer(4, n, Command::Unregister);
+fn come_and_go(at: Block<'_>) -> Entry {
+    let n = at.number as u64;
+    match is_there(at.population.hub(), 4, n) {
+        true => by_newcomer(4, n, Command::Unregister),
+        false => newcomer(4, n, login(at.number, BLOCK)),
     }
-    newcomer(4, n, login(block, BLOCK))
-}
-
-fn report(population: &Population, block: usize, place: usize, user: UserId) -> Entry {
-    let reason = "was rude".into();
-    population.call(block, place, Command::ReportUser { user, reason })
 }
 
 #[cfg(test)]

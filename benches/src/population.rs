@@ -45,14 +45,14 @@ pub struct Population {
     minted: u64,
 }
 
-/// The outcomes of handled entries.
+/// The outcomes of handled entries or calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Accepted entries.
     pub accepted: u64,
     /// Refused entries.
     pub refused: u64,
-    /// Effects for the shell.
+    /// Effects for the shell, or outputs of a node other than replies.
     pub effects: u64,
 }
 
@@ -64,6 +64,80 @@ pub enum Pace {
     /// Each participant calls every thirty seconds on average, and all deadlines have their usual
     /// length.
     Lively,
+}
+
+/// A block of a population.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// The population.
+    pub population: &'a Population,
+    /// Its number.
+    pub number: usize,
+}
+
+impl Block<'_> {
+    fn member(self, place: usize) -> Member {
+        self.population.members[self.number * BLOCK + place]
+    }
+
+    /// The participant at this place.
+    #[must_use]
+    pub fn user(self, place: usize) -> UserId {
+        self.member(place).user
+    }
+
+    /// The room of the block's four.
+    ///
+    /// # Panics
+    /// If they have none, which is a mistake in a benchmark.
+    #[must_use]
+    pub fn room(self) -> RoomId {
+        let rooms = self.population.hub.rooms_of(self.user(ROOM[0]));
+        *rooms.first().expect("the four stay where they are")
+    }
+
+    /// A command of the participant at this place.
+    #[must_use]
+    pub fn call(self, place: usize, command: Command) -> Entry {
+        called(self.member(place).handle, command)
+    }
+
+    /// A command of the participant at this place, with a request key.
+    #[must_use]
+    pub fn keyed_call(self, place: usize, command: Command) -> Entry {
+        Entry::Call {
+            caller: Caller::Handle(self.member(place).handle),
+            key: Some(RequestKey(self.number as u128)),
+            command,
+        }
+    }
+
+    /// A consequence of reads or streams of the participant at this place.
+    #[must_use]
+    pub fn imply(self, place: usize, implied: Implied) -> Entry {
+        let user = self.user(place);
+        Entry::Implied { user, implied }
+    }
+
+    /// The entry of a participant that has read its inbox to the end.
+    #[must_use]
+    pub fn read(self, place: usize) -> Entry {
+        let cursors = self.population.hub.inbox_cursors(self.user(place));
+        let (end, _) = cursors.unwrap_or_default();
+        let implied = Implied::Read {
+            acknowledged: end,
+            delivered: end,
+        };
+        self.imply(place, implied)
+    }
+}
+
+fn called(handle: SecretHash, command: Command) -> Entry {
+    Entry::Call {
+        caller: Caller::Handle(handle),
+        key: None,
+        command,
+    }
 }
 
 impl Population {
@@ -101,7 +175,8 @@ impl Population {
         }
         // Waiters that find no partner.
         if matching == Matching::Interests {
-            let alone = self.call(block, IDLE[1], enter(&format!("alone {block}")));
+            let alone = enter(&format!("alone {block}"));
+            let alone = self.block(block).call(IDLE[1], alone);
             self.carry_out(&alone);
         }
     }
@@ -124,16 +199,14 @@ impl Population {
             panic!("a registration is answered by {reply:?}");
         };
         // Uses the handle: an unused registration would expire soon.
-        self.carry_out(&Entry::Implied {
-            user,
-            implied: Implied::Seen { waiting: None },
-        });
+        let implied = Implied::Seen { waiting: None };
+        self.carry_out(&Entry::Implied { user, implied });
         Member { user, handle }
     }
 
     /// Replaces the participant at this place by a newcomer.
     pub fn replace(&mut self, block: usize, place: usize) {
-        let leave = self.call(block, place, Command::Unregister);
+        let leave = self.block(block).call(place, Command::Unregister);
         self.carry_out(&leave);
         self.members[block * BLOCK + place] = self.register(block, place);
     }
@@ -162,59 +235,11 @@ impl Population {
         self.members.len() / BLOCK
     }
 
-    /// The participant at this place.
+    /// The block of this number.
     #[must_use]
-    pub fn user(&self, block: usize, place: usize) -> UserId {
-        self.members[block * BLOCK + place].user
-    }
-
-    /// The room of the block's four.
-    ///
-    /// # Panics
-    /// If they have none, which is a mistake in a benchmark.
-    #[must_use]
-    pub fn room(&self, block: usize) -> RoomId {
-        let rooms = self.hub.rooms_of(self.user(block, ROOM[0]));
-        *rooms.first().expect("the four stay where they are")
-    }
-
-    /// A command of the participant at this place.
-    #[must_use]
-    pub fn call(&self, block: usize, place: usize, command: Command) -> Entry {
-        Entry::Call {
-            caller: Caller::Handle(self.members[block * BLOCK + place].handle),
-            key: None,
-            command,
-        }
-    }
-
-    /// A command of the participant at this place, with a request key.
-    #[must_use]
-    pub fn keyed_call(&self, block: usize, place: usize, command: Command) -> Entry {
-        Entry::Call {
-            caller: Caller::Handle(self.members[block * BLOCK + place].handle),
-            key: Some(RequestKey(block as u128)),
-            command,
-        }
-    }
-
-    /// A consequence of reads or streams of the participant at this place.
-    #[must_use]
-    pub fn imply(&self, block: usize, place: usize, implied: Implied) -> Entry {
-        let user = self.user(block, place);
-        Entry::Implied { user, implied }
-    }
-
-    /// The entry of a participant that has read its inbox to the end.
-    #[must_use]
-    pub fn read(&self, block: usize, place: usize) -> Entry {
-        let user = self.user(block, place);
-        let (end, _) = self.hub.inbox_cursors(user).unwrap_or_default();
-        let implied = Implied::Read {
-            acknowledged: end,
-            delivered: end,
-        };
-        Entry::Implied { user, implied }
+    pub const fn block(&self, number: usize) -> Block<'_> {
+        let population = self;
+        Block { population, number }
     }
 
     /// Handles an entry that must be accepted.
@@ -310,11 +335,7 @@ pub fn newcomer(series: u64, n: u64, command: Command) -> Entry {
 /// A later command of that newcomer.
 #[must_use]
 pub fn by_newcomer(series: u64, n: u64, command: Command) -> Entry {
-    Entry::Call {
-        caller: Caller::Handle(secret(series, n)),
-        key: None,
-        command,
-    }
+    called(secret(series, n), command)
 }
 
 /// Whether the `n`th handle of a series is registered.

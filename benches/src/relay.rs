@@ -5,7 +5,6 @@
 //! program's own delay.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -39,98 +38,71 @@ enum Transport {
     Mcp,
 }
 
-/// Delays of arrivals, in microseconds: from the planned time, and from when the request was
+/// The delays of an arrival, in microseconds: from the planned time, and from when the request was
 /// written.
-struct Delays {
-    planned: Histogram<u64>,
-    written: Histogram<u64>,
-}
+type Delays = [u64; 2];
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &RelayArgs) -> Outcome<()> {
     for (name, transport) in [
         ("HTTP and SSE", Transport::Http),
         ("MCP, 2025-11-25", Transport::Mcp),
     ] {
-        let delays = measure(args, transport).await?;
-        println!(
-            "{name}: {} messages at {}/s",
-            delays.planned.len(),
-            args.rate
-        );
-        for (from, delays) in [("planned", &delays.planned), ("written", &delays.written)] {
+        let [planned, written] = measure(args, transport).await?;
+        println!("{name}: {} messages at {}/s", planned.len(), args.rate);
+        for (from, delays) in [("planned", planned), ("written", written)] {
+            let [p50, p90, p99, p999, max] =
+                [0.5, 0.9, 0.99, 0.999, 1.0].map(|quantile| ms(&delays, quantile));
             println!(
-                "  from {from}  p50 {:.3} ms  p90 {:.3}  p99 {:.3}  p99.9 {:.3}  max {:.3}",
-                ms(delays, 0.5),
-                ms(delays, 0.9),
-                ms(delays, 0.99),
-                ms(delays, 0.999),
-                ms(delays, 1.0)
+                "  from {from}  p50 {p50:.3} ms  p90 {p90:.3}  p99 {p99:.3}  p99.9 {p999:.3}  max {max:.3}"
             );
         }
     }
     Ok(())
 }
 
-async fn measure(args: &RelayArgs, transport: Transport) -> Outcome<Delays> {
+async fn measure(args: &RelayArgs, transport: Transport) -> Outcome<[Histogram<u64>; 2]> {
     let server = Server::start().await?;
     let began = Instant::now();
-    let delays = Arc::new(Mutex::new(Delays {
-        planned: Histogram::new(3)?,
-        written: Histogram::new(3)?,
-    }));
+    let mut delays = [Histogram::new(3)?, Histogram::new(3)?];
     let (arrived, mut arrivals) = unbounded_channel();
     let mut speakers = Vec::new();
     for n in 0..args.pairs {
         let (speaker, listener) = pair(server.address, transport, n).await?;
         speakers.push(speak(speaker, began));
-        let (delays, arrived) = (Arc::clone(&delays), arrived.clone());
-        tokio::spawn(listen(listener, began, delays, arrived));
+        tokio::spawn(listen(listener, began, arrived.clone()));
     }
     let span = Duration::from_secs(u64::from(args.seconds));
     let planner = plan(speakers, f64::from(args.rate), span);
     let sends = tokio::task::spawn_blocking(|| planner.join()).await?;
     let all = async {
         for _ in 0..sends.map_err(|_| "the planner panicked")? {
-            arrivals.recv().await.ok_or("every listener has ended")?;
+            let arrival: Delays = arrivals.recv().await.ok_or("every listener has ended")?;
+            for (all, delay) in delays.iter_mut().zip(arrival) {
+                all.record(delay)?;
+            }
         }
         Outcome::Ok(())
     };
     tokio::time::timeout(Duration::from_secs(30), all)
         .await
         .map_err(|_| "not every message arrived")??;
-    let delays = delays.lock().map_err(|_| "a listener panicked")?;
-    Ok(Delays {
-        planned: delays.planned.clone(),
-        written: delays.written.clone(),
-    })
+    Ok(delays)
 }
 
-/// A sender: its connection, and what its requests are made of.
-struct Speaker {
+/// A participant: its connection, the request that opens its stream, and how it makes one of a message.
+struct Participant {
     connection: Connection,
-    transport: Transport,
-    session: String,
-    person: Person,
+    listens: Vec<u8>,
+    says: Box<dyn Fn(String) -> Vec<u8> + Send>,
 }
 
 /// Two participants in a room: a sender, and a listener with an open stream.
-async fn pair(address: SocketAddr, transport: Transport, n: u32) -> Outcome<(Speaker, Events)> {
+async fn pair(address: SocketAddr, transport: Transport, n: u32) -> Outcome<(Participant, Events)> {
     let room = format!("room {n}");
     let speaker = join(address, transport, &format!("speaker {n}"), &room).await?;
     let listener = join(address, transport, &format!("listener {n}"), &room).await?;
-    let open = match transport {
-        Transport::Http => {
-            let by_handle = [("Chat-Handle", &*listener.person.handle)];
-            request("GET /events", &by_handle, &Value::Null)
-        }
-        Transport::Mcp => {
-            let headers = in_session(("Accept", "text/event-stream"), &listener.session);
-            request("GET /mcp", &headers, &Value::Null)
-        }
-    };
-    let stream = Connection::open(address).await?.stream(&open).await?;
-    Ok((speaker, stream))
+    let stream = Connection::open(address).await?;
+    Ok((speaker, stream.stream(&listener.listens).await?))
 }
 
 async fn join(
@@ -138,24 +110,37 @@ async fn join(
     transport: Transport,
     name: &str,
     room: &str,
-) -> Outcome<Speaker> {
+) -> Outcome<Participant> {
     let mut connection = Connection::open(address).await?;
-    let (session, person) = match transport {
-        Transport::Http => (String::new(), connection.register(name, room).await?),
+    Ok(match transport {
+        Transport::Http => {
+            let Person { handle, room, .. } = connection.register(name, room).await?;
+            let by_handle = [("Chat-Handle", &*handle)];
+            Participant {
+                connection,
+                listens: request("GET /events", &by_handle, &Value::Null),
+                says: Box::new(move |message| {
+                    let body = json!({ "message": message, "room_id": room });
+                    request("POST /send", &[("Chat-Handle", &handle)], &body)
+                }),
+            }
+        }
         Transport::Mcp => {
             let session = initialize(&mut connection).await?;
             let arguments = json!({ "username": name, "room": room });
-            let call = call(&session, "login", &arguments);
-            let answer = connection.exchange(&call).await?.json()?;
-            let person = Person::of(&answer["result"]["structuredContent"])?;
-            (session, person)
+            let login = call(&session, "login", &arguments);
+            let answer = connection.exchange(&login).await?.json()?;
+            let Person { handle, room, .. } = Person::of(&answer["result"]["structuredContent"])?;
+            let headers = in_session(("Accept", "text/event-stream"), &session);
+            Participant {
+                connection,
+                listens: request("GET /mcp", &headers, &Value::Null),
+                says: Box::new(move |message| {
+                    let said = json!({ "handle": handle, "message": message, "room_id": room });
+                    call(&session, "send_message", &said)
+                }),
+            }
         }
-    };
-    Ok(Speaker {
-        connection,
-        transport,
-        session,
-        person,
     })
 }
 
@@ -183,24 +168,12 @@ fn call(session: &str, tool: &str, arguments: &Value) -> Vec<u8> {
 }
 
 /// Sends a message at each received time. The message contains its planned and its actual time.
-fn speak(mut speaker: Speaker, began: Instant) -> UnboundedSender<Instant> {
+fn speak(mut speaker: Participant, began: Instant) -> UnboundedSender<Instant> {
     let (due, mut dues) = unbounded_channel::<Instant>();
     tokio::spawn(async move {
         while let Some(due) = dues.recv().await {
-            let Person { handle, room, .. } = &speaker.person;
             let (due, now) = ((due - began).as_micros(), began.elapsed().as_micros());
-            let message = format!("{due} {now}");
-            let request = match speaker.transport {
-                Transport::Http => {
-                    let body = json!({ "message": message, "room_id": room });
-                    request("POST /send", &[("Chat-Handle", handle)], &body)
-                }
-                Transport::Mcp => {
-                    let arguments =
-                        json!({ "handle": handle, "message": message, "room_id": room });
-                    call(&speaker.session, "send_message", &arguments)
-                }
-            };
+            let request = (speaker.says)(format!("{due} {now}"));
             speaker.connection.exchange(&request).await?.json()?;
         }
         Outcome::Ok(())
@@ -208,12 +181,11 @@ fn speak(mut speaker: Speaker, began: Instant) -> UnboundedSender<Instant> {
     due
 }
 
-/// Records the delay of every message that arrives.
+/// Reports the delays of every message that arrives.
 async fn listen(
     mut events: Events,
     began: Instant,
-    delays: Arc<Mutex<Delays>>,
-    arrived: UnboundedSender<()>,
+    arrived: UnboundedSender<Delays>,
 ) -> Outcome<()> {
     loop {
         let data = events.data().await?;
@@ -226,10 +198,6 @@ async fn listen(
             continue;
         };
         let since = |then: u128| u64::try_from(now.saturating_sub(then)).unwrap_or(u64::MAX);
-        if let Ok(mut delays) = delays.lock() {
-            delays.planned.record(since(due))?;
-            delays.written.record(since(written))?;
-        }
-        arrived.send(())?;
+        arrived.send([since(due), since(written)])?;
     }
 }

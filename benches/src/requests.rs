@@ -18,7 +18,6 @@ pub(crate) struct RequestsArgs {
     turns: Turns,
 }
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &RequestsArgs) -> Outcome<()> {
     let (server, echo) = (Server::start().await?, Server::echo().await?);
     let mut loads = loads(args, &server, &echo).await?;
@@ -33,11 +32,8 @@ pub(crate) async fn run(args: &RequestsArgs) -> Outcome<()> {
         let ratio = against.map_or_else(String::new, |other| {
             format!("{:>5.1} % of {}", load.percent_of(other), other.name)
         });
-        println!(
-            "median   {:<28} {:>9.0} requests/s  {ratio}",
-            load.name,
-            load.rate()
-        );
+        let (name, rate) = (load.name, load.rate());
+        println!("median   {name:<28} {rate:>9.0} requests/s  {ratio}");
     }
     Ok(())
 }
@@ -66,7 +62,6 @@ async fn loads(args: &RequestsArgs, server: &Server, echo: &Server) -> Outcome<V
 }
 
 /// The echo: parses its request as JSON, and sends it back.
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 pub(crate) async fn echo() -> Outcome<()> {
     let app = Router::new().route("/", post(|Json(body): Json<Value>| async { Json(body) }));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;

@@ -1,7 +1,7 @@
 //! The programs under load: the real server, and the bare echo.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -63,10 +63,7 @@ impl Server {
     pub async fn usual(more: &[&str]) -> Outcome<Self> {
         let mut words = vec!["--listen", "127.0.0.1:0", "--log-level", "warn"];
         words.extend(more);
-        let is_kept = ["--data", "--cluster"]
-            .iter()
-            .any(|flag| more.contains(flag));
-        if !is_kept {
+        if !more.contains(&"--data") && !more.contains(&"--cluster") {
             words.push("--in-memory");
         }
         Self::of("talking-stick", &words).await
@@ -115,8 +112,8 @@ impl Server {
     /// # Errors
     /// If it does not end.
     pub async fn stop(&mut self) -> Outcome<()> {
-        let id = self.child.id().ok_or("it has ended")?;
-        let sent = Command::new("kill").arg(id.to_string()).status().await?;
+        let id = self.id()?.to_string();
+        let sent = Command::new("kill").arg(id).status().await?;
         if !sent.success() {
             return Err("the signal was not sent".into());
         }
@@ -137,9 +134,7 @@ impl Server {
     /// # Errors
     /// If the system does not report it.
     pub fn resident_kib(&self) -> Outcome<u64> {
-        let id = self.child.id().ok_or("it has ended")?;
-        let path = PathBuf::from(format!("/proc/{id}/status"));
-        let status = std::fs::read_to_string(path)?;
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()?))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let figure = line.and_then(|line| line.split_whitespace().next());
         Ok(figure.ok_or("the system does not say")?.parse()?)

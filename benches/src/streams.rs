@@ -26,7 +26,6 @@ pub(crate) struct StreamsArgs {
     rounds: usize,
 }
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
     let server = Server::start().await?;
     let mut connection = Connection::open(server.address).await?;
@@ -34,10 +33,9 @@ pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
     let mut people = Vec::new();
     for n in 0..args.streams + args.slow {
         // Streams that are never read belong to members of the first rooms.
-        let room = if n < args.streams {
-            n / args.members
-        } else {
-            n - args.streams
+        let room = match n.checked_sub(args.streams) {
+            None => n / args.members,
+            Some(slow) => slow,
         };
         let (name, room) = (format!("agent {n}"), format!("room {room}"));
         people.push(connection.register(&name, &room).await?);
@@ -78,7 +76,6 @@ pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
 }
 
 /// In each round one participant of each room sends, and all others receive it.
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 async fn speak(
     args: &StreamsArgs,
     (connection, people): (&mut Connection, &[Person]),

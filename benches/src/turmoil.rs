@@ -28,43 +28,28 @@ pub(crate) struct TurmoilArgs {
     rounds: u32,
 }
 
-/// The result of one run.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    delivered: u64,
-    took: Duration,
-}
-
-impl Run {
-    fn each_second(self) -> f64 {
-        self.delivered as f64 / self.took.as_secs_f64()
-    }
-}
+/// The messages of one run, and the seconds that it took.
+type Run = (u64, f64);
 
 /// # Errors
 /// If turmoil's program cannot be built or run.
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) fn run(args: &TurmoilArgs) -> Outcome<()> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut ratios = Vec::new();
     for round in 1..=args.rounds {
-        let theirs = theirs(here, args)?;
-        let ours = ours(args);
-        ratios.push(ours.each_second() / theirs.each_second());
-        for (name, run) in [("turmoil", theirs), ("this world", ours)] {
+        let runs = [("turmoil", theirs(here, args)?), ("this world", ours(args))];
+        let rates = runs.map(|(name, (delivered, seconds))| {
+            let rate = delivered as f64 / seconds;
             println!(
-                "round {round}  {name:<10}  {:>9} messages in {:>6.2} s  {:>9.0}/s",
-                run.delivered,
-                run.took.as_secs_f64(),
-                run.each_second()
+                "round {round}  {name:<10}  {delivered:>9} messages in {seconds:>6.2} s  {rate:>9.0}/s"
             );
-        }
+            rate
+        });
+        ratios.push(rates[1] / rates[0]);
     }
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    println!(
-        "{:.0} times as many (median; the least {least:.0})",
-        median(ratios)
-    );
+    let median = median(ratios);
+    println!("{median:.0} times as many (median; the least {least:.0})");
     Ok(())
 }
 
@@ -83,18 +68,12 @@ fn theirs(here: &Path, args: &TurmoilArgs) -> Outcome<Run> {
     }
     let said = String::from_utf8(output.stdout)?;
     let (delivered, micros) = said.trim().split_once(' ').ok_or("it printed no figures")?;
-    Ok(Run {
-        delivered: delivered.parse()?,
-        took: Duration::from_micros(micros.parse()?),
-    })
+    let took = Duration::from_micros(micros.parse()?);
+    Ok((delivered.parse()?, took.as_secs_f64()))
 }
 
 fn ours(args: &TurmoilArgs) -> Run {
     let plan = worlds::pairs(args.users, args.our_seconds);
     let began = Instant::now();
-    let delivered = worlds::delivered(&plan);
-    Run {
-        delivered,
-        took: began.elapsed(),
-    }
+    (worlds::delivered(&plan), began.elapsed().as_secs_f64())
 }

@@ -54,7 +54,6 @@ impl Load {
     }
 
     /// Sends at full speed on all connections, and returns the number of answers.
-    #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
     pub(crate) async fn saturate(&mut self, span: Duration) -> Outcome<u32> {
         let senders = open(&self.requests).await?.into_iter();
         let began = Instant::now();

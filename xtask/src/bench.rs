@@ -4,7 +4,6 @@
 //! defines what is counted, and how.
 
 mod chart;
-mod counting;
 mod flame;
 mod growth;
 mod verdict;
@@ -15,7 +14,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use xshell::Shell;
 
-use crate::bench::counting::Baseline;
+use crate::bench::verdict::Baseline;
 use crate::bench::verdict::CountVerdict;
 use crate::outcome::{none_of, skipped};
 
@@ -52,7 +51,7 @@ pub(crate) struct BenchWords {
 /// The step `bench`: fails if a count exceeds the baseline by more than the tolerance.
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 pub(crate) fn check(sh: &Shell) -> Result<()> {
-    counting::ready(sh).map_err(skipped)?;
+    verdict::ready(sh).map_err(skipped)?;
     let verdict = CountVerdict::new(before(sh)?, Baseline::count(sh)?);
     eprint!("{}{}", verdict.summary(), verdict.fewer());
     none_of(&verdict.findings())
@@ -63,17 +62,11 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
 /// # Errors
 /// Why it could not be done.
 pub(crate) fn compare(sh: &Shell, out: &mut impl Write) -> Result<bool> {
-    counting::ready(sh)?;
+    verdict::ready(sh)?;
     let verdict = CountVerdict::new(before(sh)?, Baseline::count(sh)?);
     let findings = verdict.findings();
-    write!(
-        out,
-        "{}{}{}",
-        verdict.table(),
-        verdict.summary(),
-        verdict.fewer()
-    )?;
-    writeln!(out, "{}", findings.join("\n"))?;
+    let (table, summary, fewer) = (verdict.table(), verdict.summary(), verdict.fewer());
+    writeln!(out, "{table}{summary}{fewer}{}", findings.join("\n"))?;
     Ok(findings.is_empty())
 }
 
@@ -83,7 +76,7 @@ pub(crate) fn compare(sh: &Shell, out: &mut impl Write) -> Result<bool> {
 /// # Errors
 /// Why it could not be done.
 pub(crate) fn accept(sh: &Shell, out: &mut impl Write) -> Result<()> {
-    counting::ready(sh)?;
+    verdict::ready(sh)?;
     let now = Baseline::count(sh)?;
     // The first baseline has no previous one.
     let before = before(sh).unwrap_or_else(|_| now.clone());

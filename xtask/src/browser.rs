@@ -41,22 +41,14 @@ pub(crate) fn check_page(sh: &Shell) -> Result<()> {
     let stage = stage(sh, tests, "page").map_err(skipped)?;
     let screenshots = cargo::empty_scratch(sh, "page/screenshots")?;
     let server = cargo::program(sh, "talking-stick")?;
-    play(
-        sh,
-        tests,
-        stage,
-        &[("SERVER_PROGRAM", &server), ("SCREENSHOTS", &screenshots)],
-    )
+    let variables = [("SERVER_PROGRAM", &*server), ("SCREENSHOTS", &screenshots)];
+    play(sh, tests, stage, &variables)
 }
 
 /// A browser, and a copy of the tests with what they import, so that npm installs nothing among the sources.
 fn stage(sh: &Shell, tests: &str, name: &str) -> Result<(&'static Path, PathBuf)> {
-    let there = || {
-        BROWSERS
-            .map(Path::new)
-            .into_iter()
-            .find(|path| path.exists())
-    };
+    let browsers = BROWSERS.map(Path::new).into_iter();
+    let there = || browsers.clone().find(|path| path.exists());
     let browser = found_or_installed(sh, there, "chromium")?;
     let workspace = cargo::copied(sh, tests, name)?;
     node(sh)?;
@@ -76,9 +68,8 @@ fn play(
     let names = files.iter().filter_map(|path| path.file_name()?.to_str());
     let tests = names.filter(|name| name.ends_with(".test.mjs"));
     let _within = sh.push_dir(workspace);
-    cmd!(sh, "timeout {GUARD_S} node --test {tests...}")
+    Ok(cmd!(sh, "timeout {GUARD_S} node --test {tests...}")
         .env("BROWSER_PROGRAM", browser)
         .envs(variables.iter().copied())
-        .run()?;
-    Ok(())
+        .run()?)
 }

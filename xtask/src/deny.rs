@@ -17,12 +17,11 @@ const VERSION: &str = "0.20.2";
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     installed(sh)?;
     cmd!(sh, "cargo deny --workspace check bans licenses sources").run()?;
-    cmd!(
+    Ok(cmd!(
         sh,
         "cargo deny --workspace --config xtask/layers.toml check bans"
     )
-    .run()?;
-    Ok(())
+    .run()?)
 }
 
 /// Checks that no dependency has a known vulnerability.
@@ -33,12 +32,11 @@ pub(crate) fn advisories(sh: &Shell) -> Result<()> {
         return Err(skipped(format!("{what}: {why}")));
     }
     // The database was fetched, so a failure from here on is a finding.
-    cmd!(
+    Ok(cmd!(
         sh,
         "cargo deny --workspace check --disable-fetch advisories"
     )
-    .run()?;
-    Ok(())
+    .run()?)
 }
 
 fn installed(sh: &Shell) -> Result<()> {

@@ -14,8 +14,6 @@ mod command_line;
 mod deny;
 mod deploy;
 mod determinism;
-mod disk_space;
-mod exhaust;
 mod live;
 mod mutants;
 mod outcome;
@@ -24,7 +22,6 @@ mod postgres;
 mod programs;
 mod run;
 mod scenarios;
-mod schema;
 mod server;
 mod sim;
 mod steps;
@@ -89,7 +86,7 @@ fn test(only: &[Step], sh: &Shell) -> Result<bool> {
     let steps: Vec<_> = STEPS.into_iter().filter(is_wanted).collect();
     let apart = Apart::new(sh)?;
     let mut out = io::stdout();
-    if let Some(warning) = disk_space::warning(&steps, sh) {
+    if let Some(warning) = run::warning(&steps, sh) {
         eprintln!("{warning}");
     }
     let run = |step: Step| Outcome::from((step.run)(sh));
@@ -131,22 +128,14 @@ fn count(words: &BenchWords, sh: &Shell) -> Result<bool> {
 
 /// Builds the programs of the load test, and runs them.
 fn load(what: &[String], sh: &Shell) -> Result<()> {
-    let packages = [
-        "--package",
-        "server",
-        "--package",
-        "benches",
-        "--package",
-        "sim",
-    ];
+    let packages = "--package server --package benches --package sim".split(' ');
     cmd!(
         sh,
         "cargo build --profile dist {packages...} --features server/cluster"
     )
     .run()?;
     let load = cargo::target(sh).join("dist/load");
-    cmd!(sh, "{load} {what...}").run()?;
-    Ok(())
+    Ok(cmd!(sh, "{load} {what...}").run()?)
 }
 
 /// Lets a cluster fail, or upgrades it.

@@ -10,7 +10,6 @@
 //! A race that is planted in a live server must come back from its journal as a scenario.
 
 mod coverage;
-mod curated;
 mod generated;
 mod hunt;
 mod live;
@@ -22,11 +21,11 @@ mod verdict;
 
 use clap::Args;
 
-pub(crate) use curated::{canary, list, run};
 pub(crate) use generated::run as run_generated;
 pub(crate) use live::run as run_live;
 pub(crate) use processes::run as run_processes;
 pub(crate) use table::run as write_table;
+pub(crate) use verdict::{canary, list, run};
 
 /// Plant bugs, which the simulator must catch
 ///

@@ -36,11 +36,10 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
         "durable::copy::",
         "cluster::copies::",
     ];
-    cmd!(
+    Ok(cmd!(
         sh,
         "{MAKES_SERVERS} {server...} cargo test {WHOLE...} --test suite -- {tests...}"
     )
     .env("CLUSTER_SIM", sim)
-    .run()?;
-    Ok(())
+    .run()?)
 }

@@ -21,8 +21,7 @@ pub(crate) fn node(sh: &Shell) -> Result<()> {
 /// # Errors
 /// Why it is missing.
 pub(crate) fn npm(sh: &Shell) -> Result<()> {
-    cmd!(sh, "npm ci --ignore-scripts --no-audit --no-fund").run()?;
-    Ok(())
+    Ok(cmd!(sh, "npm ci --ignore-scripts --no-audit --no-fund").run()?)
 }
 
 /// The words of pip that install without much ado.
@@ -38,8 +37,7 @@ pub(crate) fn pip(sh: &Shell, place: &str, packages: &[&str]) -> Result<()> {
         there_or_installed(sh, &["python3"], "python3 python3-venv")?;
         cmd!(sh, "python3 -m venv {place}").run()?;
     }
-    cmd!(sh, "{python} -m pip {QUIETLY...} {packages...}").run()?;
-    Ok(())
+    Ok(cmd!(sh, "{python} -m pip {QUIETLY...} {packages...}").run()?)
 }
 
 /// The programs that pip installs with these packages, in this place of the build folder, unless they are

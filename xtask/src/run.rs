@@ -3,13 +3,15 @@
 //! Most steps run one after another. Those of the lanes follow them, each lane beside the others: much
 //! of their time is spent on waiting, or on one core.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use xshell::{Shell, cmd};
 
 use crate::outcome::{Outcome, Strictness};
-use crate::steps::{Lane, Step};
+use crate::steps::{Lane, STEPS, Step};
 
 /// The outcome of each step with its duration, and the duration of all.
 #[derive(Debug)]
@@ -109,20 +111,15 @@ impl Report {
         for (step, outcome, took) in &self.steps {
             let (name, took) = (step.name, seconds(*took));
             let (word, why) = match outcome {
-                Outcome::Passed => {
-                    passed += 1;
-                    ("passed", String::new())
-                }
-                Outcome::Failed(why) => {
-                    failed.push(name);
-                    ("FAILED", first_line(why))
-                }
-                Outcome::Skipped(why) => {
-                    skipped += 1;
-                    unexcused += u32::from(!step.needs_the_internet());
-                    ("skipped", first_line(why))
-                }
+                Outcome::Passed => ("passed", ""),
+                Outcome::Failed(why) => ("FAILED", &**why),
+                Outcome::Skipped(why) => ("skipped", &**why),
             };
+            passed += u32::from(word == "passed");
+            failed.extend((word == "FAILED").then_some(name));
+            skipped += u32::from(word == "skipped");
+            unexcused += u32::from(word == "skipped" && !step.needs_the_internet());
+            let why = first_line(why);
             let line = format!("{word:<8} {name:<12} {took:>8}  {why}");
             writeln!(out, "{}", line.trim_end())?;
         }
@@ -158,31 +155,53 @@ fn seconds(took: Duration) -> String {
     format!("{:.1}s", took.as_secs_f64())
 }
 
+/// What a whole check writes into an empty `target`, in KiB, and a reserve.
+const NEEDED: u64 = 8 << 20;
+
+/// A warning if all steps are to run, and the shell's disk has too little space for them.
+pub(crate) fn warning(steps: &[Step], sh: &Shell) -> Option<String> {
+    if steps.len() < STEPS.len() {
+        return None;
+    }
+    of_free(free(&cmd!(sh, "df -Pk .").read().ok()?)?)
+}
+
+fn of_free(free: u64) -> Option<String> {
+    let gib = |kib: u64| kib >> 20;
+    (free < NEEDED).then(|| {
+        format!(
+            "warning: less than {} GiB of the disk are free; a whole check needs about {} GiB, and steps fail without",
+            gib(free) + 1,
+            gib(NEEDED)
+        )
+    })
+}
+
+/// The free KiB, by the second line of `df -Pk`.
+fn free(said: &str) -> Option<u64> {
+    said.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Report, Strictness, all};
+    use std::sync::Barrier;
+    use std::time::Duration;
+
+    use super::*;
     use crate::outcome::Outcome;
     use crate::steps::Step;
 
     fn named(name: &str) -> Step {
         Step::named(name).expect("a step")
     }
-    use std::sync::Barrier;
-    use std::time::Duration;
 
     fn summary(outcomes: &[(Step, Outcome)], strictness: Strictness) -> (String, bool) {
         let took = Duration::from_millis(1_500);
-        let report = Report {
-            steps: outcomes
-                .iter()
-                .map(|(step, outcome)| (*step, outcome.clone(), took))
-                .collect(),
-            took,
-        };
-        let mut out = Vec::new();
-        let is_good = report
-            .write(&mut out, strictness)
-            .expect("a vector takes all");
+        let steps = outcomes.iter();
+        let steps = steps.map(|(step, outcome)| (*step, outcome.clone(), took));
+        let (steps, mut out) = (steps.collect(), Vec::new());
+        let is_good = Report { steps, took }.write(&mut out, strictness);
+        let is_good = is_good.expect("a vector takes all");
         (String::from_utf8(out).expect("text"), is_good)
     }
 
@@ -190,7 +209,7 @@ mod tests {
     fn a_failing_step_does_not_stop_the_others() {
         let mut ran = Vec::new();
         let mut out = Vec::new();
-        let steps = [named("fmt"), named("tidy"), named("doc")];
+        let steps = ["fmt", "tidy", "doc"].map(named);
         let run = |step| {
             ran.push(step);
             if step == named("tidy") {
@@ -205,20 +224,12 @@ mod tests {
         assert_eq!(report.steps.len(), 3);
         let shown = String::from_utf8(out).expect("text");
         assert!(shown.contains("=== 2/3 tidy: "), "{shown}");
-        assert!(
-            shown.contains("a.rs: too long\ntidy: FAILED in "),
-            "{shown}"
-        );
+        assert!(shown.contains("a.rs: too long\ntidy: FAILED in "));
     }
 
     #[test]
     fn lanes_run_beside_each_other_after_all_others() {
-        let steps = [
-            named("schema"),
-            named("browser"),
-            named("exhaust"),
-            named("tidy"),
-        ];
+        let steps = ["schema", "browser", "exhaust", "tidy"].map(named);
         // Each waits for the other lane, and would wait for ever if the lanes ran in turns.
         let together = Barrier::new(2);
         let (mut alone, mut out) = (Vec::new(), Vec::new());
@@ -255,47 +266,49 @@ mod tests {
             ],
             Strictness::Lenient,
         );
-        assert!(
-            text.contains("FAILED   tidy             1.5s  one (and 2 more)\n"),
-            "{text}"
-        );
-        assert!(
-            text.contains("again:   cargo xtask test --only tidy,doc\n"),
-            "{text}"
-        );
-        assert!(
-            text.ends_with("\n1 passed, 2 failed, 1 skipped\n"),
-            "{text}"
-        );
-        assert!(!is_good);
+        for part in [
+            "FAILED   tidy             1.5s  one (and 2 more)\n",
+            "again:   cargo xtask test --only tidy,doc\n",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+        let counts = "\n1 passed, 2 failed, 1 skipped\n";
+        assert!(text.ends_with(counts) && !is_good, "{text}");
     }
 
     #[test]
-    fn a_skipped_step_fails_the_run_only_in_ci() {
-        let outcomes = [
-            (named("fmt"), Outcome::Passed),
-            (named("deny"), Outcome::Skipped("not installed".into())),
-        ];
-        let (text, is_good) = summary(&outcomes, Strictness::Lenient);
+    fn a_skipped_step_fails_the_run_only_in_ci_and_where_the_internet_is_not_needed() {
+        let skipped = |name| (named(name), Outcome::Skipped("not installed".into()));
+        let passed = || (named("fmt"), Outcome::Passed);
+        for (outcomes, is_good_in_ci) in [
+            (vec![passed(), skipped("deny")], false),
+            (vec![passed(), skipped("advisories")], true),
+            (vec![passed()], true),
+        ] {
+            let (text, is_good) = summary(&outcomes, Strictness::Lenient);
+            let counts = format!("\n1 passed, 0 failed, {} skipped\n", outcomes.len() - 1);
+            assert!(is_good && text.ends_with(&counts), "{text}");
+            assert_eq!(summary(&outcomes, Strictness::Strict).1, is_good_in_ci);
+        }
+    }
+
+    const SAID: &str = "Filesystem 1024-blocks Used Available Capacity Mounted on\n\
+                        /dev/vda 264000000 93000000 2400000 98% /\n";
+
+    #[test]
+    fn too_little_space_is_said_in_time() {
+        let warning = of_free(free(SAID).expect("a number")).expect("a warning");
         assert!(
-            text.ends_with("\n1 passed, 0 failed, 1 skipped\n"),
-            "{text}"
+            warning.starts_with("warning: less than 3 GiB of the disk are free"),
+            "{warning}"
         );
-        assert!(is_good);
-        assert!(!summary(&outcomes, Strictness::Strict).1);
+        assert_eq!(of_free(NEEDED), None);
+        assert_eq!(free("df: no such folder"), None);
     }
 
     #[test]
-    fn a_step_without_the_internet_is_skipped() {
-        let outcomes = [(named("advisories"), Outcome::Skipped("no network".into()))];
-        let (text, is_good) = summary(&outcomes, Strictness::Strict);
-        assert!(text.contains("skipped  advisories"), "{text}");
-        assert!(is_good);
-    }
-
-    #[test]
-    fn all_passed_is_good_even_in_ci() {
-        let outcomes = [(named("fmt"), Outcome::Passed)];
-        assert!(summary(&outcomes, Strictness::Strict).1);
+    fn some_steps_alone_need_less() {
+        let sh = crate::cargo::shell().expect("a folder");
+        assert_eq!(warning(&STEPS[..1], &sh), None);
     }
 }

@@ -34,20 +34,14 @@ const HEAVY: [&str; 2] = ["scale", "soak"];
 const RESULT: &str = "target/xtask/scenario.json";
 
 /// A file, its number of seeds, and its expected exit code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Run {
-    file: String,
-    seeds: u32,
-    exit: i32,
-}
+type Run = (String, u32, i32);
 
 /// Runs all scenarios, and names each that failed.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     let mut runs = plan(shipped(sh)?, files(sh, REGRESSIONS)?);
     for file in files(sh, EVERYDAY)? {
         let exit = exit_of(&sh.read_file(&file)?);
-        let seeds = SEEDS;
-        runs.push(Run { file, seeds, exit });
+        runs.push((file, SEEDS, exit));
     }
     let sim = Sim::optimised(sh)?;
     let mut reached = Reached::default();
@@ -55,9 +49,9 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     for run in &runs {
         findings.extend(failure(&sim, run)?);
         let result = sh.read_file(RESULT).context("a run wrote no result")?;
-        reached.count(&serde_json::from_str(&result)?);
+        count(&mut reached, &serde_json::from_str(&result)?);
     }
-    findings.extend(reached.never());
+    findings.extend(never(&reached));
     none_of(&findings)
 }
 
@@ -67,17 +61,9 @@ fn plan(shipped: Vec<String>, regressions: Vec<String>) -> Vec<Run> {
     let shipped = shipped.into_iter().map(|file| {
         let name = Path::new(&file).file_stem().and_then(|stem| stem.to_str());
         let heavy = name.is_some_and(|name| HEAVY.contains(&name));
-        Run {
-            file,
-            seeds: if heavy { 1 } else { SEEDS },
-            exit: 0,
-        }
+        (file, if heavy { 1 } else { SEEDS }, 0)
     });
-    let regressions = regressions.into_iter().map(|file| Run {
-        file,
-        seeds: 1,
-        exit: 0,
-    });
+    let regressions = regressions.into_iter().map(|file| (file, 1, 0));
     shipped.chain(regressions).collect()
 }
 
@@ -88,16 +74,14 @@ fn exit_of(text: &str) -> i32 {
 }
 
 /// Runs one scenario. Returns a sentence if it failed, with the command that reproduces it.
-fn failure(sim: &Sim<'_>, run: &Run) -> Result<Option<String>> {
-    let seeds = run.seeds.to_string();
-    let words = [&*run.file, "--seeds", &seeds, "--quiet", "--json", RESULT];
-    let status = sim.status(&words)?;
+fn failure(sim: &Sim<'_>, (file, seeds, exit): &Run) -> Result<Option<String>> {
+    let seeds = seeds.to_string();
+    let status = sim.status(&[file, "--seeds", &seeds, "--quiet", "--json", RESULT])?;
     let meaning = match status.code() {
-        code if code == Some(run.exit) => return Ok(None),
-        Some(0) => format!("it passed, and is to end with {}", run.exit),
+        code if code == Some(*exit) => return Ok(None),
+        Some(0) => format!("it passed, and is to end with {exit}"),
         code => meaning(code).map_or_else(|| format!("sim: {status}"), str::to_owned),
     };
-    let file = &run.file;
     Ok(Some(format!(
         "{file}: {meaning}; again: cargo run --release -p sim -- {file} --seeds {seeds}"
     )))
@@ -105,33 +89,29 @@ fn failure(sim: &Sim<'_>, run: &Run) -> Result<Option<String>> {
 
 /// The core's behaviour that the scenarios reached together: refusals, events, timers, transitions
 /// of sticks, each by group and name. The simulator lists all.
-#[derive(Debug, Default)]
-struct Reached(BTreeMap<(String, String), u64>);
+type Reached = BTreeMap<(String, String), u64>;
 
-impl Reached {
-    /// Adds the behaviour that one run reached.
-    fn count(&mut self, result: &Value) {
-        let groups = result["coverage"].as_object().into_iter().flatten();
-        for (group, names) in groups {
-            for (name, n) in names.as_object().into_iter().flatten() {
-                let key = (group.clone(), name.clone());
-                *self.0.entry(key).or_default() += n.as_u64().unwrap_or(0);
-            }
+/// Adds the behaviour that one run reached.
+fn count(reached: &mut Reached, result: &Value) {
+    let groups = result["coverage"].as_object().into_iter().flatten();
+    for (group, names) in groups {
+        for (name, n) in names.as_object().into_iter().flatten() {
+            let key = (group.clone(), name.clone());
+            *reached.entry(key).or_default() += n.as_u64().unwrap_or(0);
         }
     }
+}
 
-    /// The behaviour that no scenario reached.
-    fn never(&self) -> Vec<String> {
-        if self.0.is_empty() {
-            return vec!["no result says what was reached".to_owned()];
-        }
-        let never = self.0.iter().filter(|(_, n)| **n == 0);
-        never
-            .map(|((group, name), _)| {
-                format!("no shipped scenario reaches {name}, one of the {group}: add one that does")
-            })
-            .collect()
+/// The behaviour that no scenario reached.
+fn never(reached: &Reached) -> Vec<String> {
+    if reached.is_empty() {
+        return vec!["no result says what was reached".to_owned()];
     }
+    let never = reached.iter().filter(|(_, n)| **n == 0);
+    let told = never.map(|((group, name), _)| {
+        format!("no shipped scenario reaches {name}, one of the {group}: add one that does")
+    });
+    told.collect()
 }
 
 /// The meaning of the simulator's exit code.
@@ -175,39 +155,35 @@ pub(crate) fn files(sh: &Shell, folder: &str) -> Result<Vec<String>> {
 mod tests {
     use serde_json::json;
 
-    use super::{Reached, Run, SEEDS, exit_of, plan};
+    use super::{Reached, SEEDS, count, exit_of, never, plan};
 
     #[test]
     fn unreached_points_are_named() {
         let mut reached = Reached::default();
-        assert_eq!(reached.never(), ["no result says what was reached"]);
-        reached.count(&json!({ "coverage": { "rejects": { "muted": 2, "new_code": 0 } } }));
-        reached.count(&json!({ "coverage": { "rejects": { "muted": 0, "new_code": 0 } } }));
-        let never = reached.never();
-        assert_eq!(never.len(), 1);
-        assert!(
-            never[0].contains("new_code, one of the rejects"),
-            "{never:?}"
-        );
-        reached.count(&json!({ "coverage": { "rejects": { "new_code": 1 } } }));
-        assert!(reached.never().is_empty());
+        assert_eq!(never(&reached), ["no result says what was reached"]);
+        for (rejects, left) in [
+            (json!({ "muted": 2, "new_code": 0 }), 1),
+            (json!({ "muted": 0, "new_code": 0 }), 1),
+            (json!({ "new_code": 1 }), 0),
+        ] {
+            count(&mut reached, &json!({ "coverage": { "rejects": rejects } }));
+            let never = never(&reached);
+            assert_eq!(never.len(), left);
+            let is_it = |one: &String| one.contains("new_code, one of the rejects");
+            assert!(never.iter().all(is_it), "{never:?}");
+        }
     }
 
     #[test]
     fn heavy_scenarios_and_regressions_run_once_and_others_over_many_seeds() {
         let shipped = ["scenarios/burst.yaml", "scenarios/soak.yaml"].map(str::to_owned);
-        let regressions = ["scenarios/regressions/soak.yaml"].map(str::to_owned);
+        let regressions = ["scenarios/regressions/soak.yaml".to_owned()];
         let runs = plan(shipped.to_vec(), regressions.to_vec());
         let expected = [
-            ("scenarios/burst.yaml", SEEDS),
-            ("scenarios/soak.yaml", 1),
-            ("scenarios/regressions/soak.yaml", 1),
-        ]
-        .map(|(file, seeds)| Run {
-            file: file.into(),
-            seeds,
-            exit: 0,
-        });
+            ("scenarios/burst.yaml".into(), SEEDS, 0),
+            ("scenarios/soak.yaml".into(), 1, 0),
+            ("scenarios/regressions/soak.yaml".into(), 1, 0),
+        ];
         assert_eq!(runs, expected);
     }
 
@@ -219,12 +195,9 @@ mod tests {
 
     #[test]
     fn a_crash_of_the_simulator_has_no_meaning() {
-        assert_eq!(
-            super::meaning(Some(1)),
-            Some("a safety property was violated")
-        );
-        assert_eq!(super::meaning(Some(99)), Some("a threshold was crossed"));
-        assert_eq!(super::meaning(Some(101)), None);
-        assert_eq!(super::meaning(None), None);
+        let crossed = Some("a threshold was crossed");
+        for (code, told) in [(Some(99), crossed), (Some(101), None), (None, None)] {
+            assert_eq!(super::meaning(code), told);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use xshell::{Cmd, Shell};
 
 use crate::cargo;
@@ -56,5 +56,52 @@ impl<'a> Sim<'a> {
     /// The command `sim words…`.
     pub(crate) fn run(&self, words: &[&str]) -> Cmd<'a> {
         self.sh.cmd(&self.program).args(words)
+    }
+}
+
+/// The largest number of steps of a path. One more step takes four times as long.
+const DEPTH: &str = "6";
+
+/// The steps of a path in the world of two members and a log.
+pub(crate) const CLUSTER_DEPTH: &str = "8";
+
+/// Searches all worlds.
+pub(crate) fn exhaust(sh: &Shell) -> Result<()> {
+    let sim = Sim::optimised(sh)?;
+    sim.run(&["exhaust", "--depth", DEPTH]).run()?;
+    sim.run(&["exhaust", "--world", "cluster", "--depth", CLUSTER_DEPTH])
+        .run()?;
+    Ok(())
+}
+
+const SCHEMA: &str = "scenarios/schema.json";
+
+/// Compares the schemas byte for byte.
+pub(crate) fn check_schema(sh: &Shell) -> Result<()> {
+    let printed = Sim::optimised(sh)?.run(&["schema"]).read()?;
+    compare(&sh.read_file(SCHEMA)?, &printed)
+}
+
+/// Compares a file with what was printed, without the last newline.
+fn compare(committed: &str, printed: &str) -> Result<()> {
+    if committed.strip_suffix('\n') != Some(printed) {
+        bail!(
+            "{SCHEMA} is not what `sim schema` prints; write it: cargo run --release -p sim -- schema > {SCHEMA}"
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compare;
+
+    #[test]
+    fn the_same_bytes_pass_and_others_fail_and_say_how_to_write_them() {
+        assert!(compare("{}\n", "{}").is_ok());
+        for committed in ["{}", "", "{} \n"] {
+            let why = compare(committed, "{}").expect_err(committed).to_string();
+            assert!(why.contains("-- schema > scenarios/"), "{why}");
+        }
     }
 }

@@ -8,8 +8,8 @@ use xshell::{Shell, cmd};
 
 use crate::cargo::{self, WHOLE};
 use crate::{
-    bench, book, browser, clients, cluster, deny, deploy, determinism, exhaust, live, mutants,
-    package, postgres, scenarios, schema, tidy, unit,
+    bench, book, browser, clients, cluster, deny, deploy, determinism, live, mutants, package,
+    postgres, scenarios, sim, tidy, unit,
 };
 
 /// One step.
@@ -62,10 +62,10 @@ pub(crate) const STEPS: [Step; 23] = {
         step("package", Some(Programs), package::check, "the published packages have all that their programs are made of"),
         step("tidy", None, tidy::check, "house rules that no other tool checks: names, lengths, docs, libraries, sizes"),
         step("book", Some(Programs), book::check, "the book builds, its links lead somewhere, and its examples work"),
-        step("schema", Some(Optimised), schema::check, "schema.json is what `sim schema` prints"),
+        step("schema", Some(Optimised), sim::check_schema, "schema.json is what `sim schema` prints"),
         step("scenarios", Some(Optimised), scenarios::check, "every shipped scenario passes over fixed seeds"),
         step("determinism", Some(Optimised), determinism::check, "one seed gives one trace hash, with any number of jobs and any build"),
-        step("exhaust", Some(Optimised), exhaust::check, "every interleaving of two tiny worlds, to a depth of six steps"),
+        step("exhaust", Some(Optimised), sim::exhaust, "every interleaving of two tiny worlds, to a depth of six steps"),
         step("bench", Some(Optimised), bench::check, "no instruction count of the baseline grew by over 2 %"),
         step("canary", Some(Optimised), mutants::canary, "every curated mutant applies, and the simulator catches two of them"),
         step("live", Some(Optimised), live::check, "a short scenario against the real server, in every protocol"),
@@ -116,25 +116,24 @@ impl Step {
 fn fmt(sh: &Shell) -> Result<()> {
     cmd!(sh, "cargo fmt --all --check").run()?;
     // A separate workspace, because of its dependencies.
-    cmd!(
+    Ok(cmd!(
         sh,
         "cargo fmt --manifest-path benches/turmoil/Cargo.toml --check"
     )
-    .run()?;
-    Ok(())
+    .run()?)
 }
 
 fn clippy(sh: &Shell) -> Result<()> {
-    cmd!(sh, "cargo clippy {WHOLE...} --all-targets -- -D warnings").run()?;
-    Ok(())
+    Ok(cmd!(sh, "cargo clippy {WHOLE...} --all-targets -- -D warnings").run()?)
 }
 
 fn doc(sh: &Shell) -> Result<()> {
     // There are no examples: the word selects the features that clippy has compiled.
-    cmd!(sh, "cargo doc --no-deps --lib --bins --examples {WHOLE...}")
-        .env("RUSTDOCFLAGS", "-D warnings")
-        .run()?;
-    Ok(())
+    Ok(
+        cmd!(sh, "cargo doc --no-deps --lib --bins --examples {WHOLE...}")
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .run()?,
+    )
 }
 
 /// The tests that run at a time for each core: half of their time is waiting for a server's timers.
@@ -155,6 +154,5 @@ fn test(sh: &Shell) -> Result<()> {
         "cargo nextest run --no-fail-fast {WHOLE...} --test-threads {threads}"
     )
     .run()?;
-    cmd!(sh, "cargo test --doc {WHOLE...}").run()?;
-    Ok(())
+    Ok(cmd!(sh, "cargo test --doc {WHOLE...}").run()?)
 }

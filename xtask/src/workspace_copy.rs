@@ -115,15 +115,11 @@ impl WorkspaceCopy {
     /// # Errors
     /// The compiler's output.
     pub(crate) fn build_alone(&self, package: &str, feature: &str) -> Result<()> {
-        let what = [
-            "--profile",
-            PROFILE,
-            "--package",
-            package,
-            "--features",
-            feature,
-        ];
-        self.compile(cmd!(self.sh, "cargo build --quiet {what...}"))
+        let what = ["--package", package, "--features", feature];
+        self.compile(cmd!(
+            self.sh,
+            "cargo build --quiet --profile {PROFILE} {what...}"
+        ))
     }
 
     fn compile(&self, build: Cmd<'_>) -> Result<()> {

@@ -5,7 +5,6 @@
 //! `growth time SIZE` measures times, allocations and retained bytes. `growth count SIZE`, inside
 //! valgrind, also counts instructions. The results are printed as JSON.
 
-mod measured;
 mod meter;
 
 use std::process::ExitCode;
@@ -26,7 +25,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let mut meter = Meter::new(*word == "count");
-    measured::all(size, &mut meter);
+    meter::measure_all(size, &mut meter);
     println!("{}", meter.found());
     ExitCode::SUCCESS
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use book::pages::root;
 use book::shell::{Command, commands};
 use clap::Parser as _;
-use server_settings::cli::{Cli, ServeArgs};
+use server_settings::cli::{Cli, Command as Word, ServeArgs};
 use server_settings::{Settings, Unnamed};
 
 use crate::{fences, none_of};
@@ -38,16 +38,10 @@ fn every_command_is_understood() {
     let mut wrong = Vec::new();
     let mut tried = 0;
     for (place, fence) in fences(&["sh"]) {
-        let commands = match commands(&fence.text) {
-            Ok(commands) => commands,
-            Err(line) => {
-                wrong.push(format!(
-                    "{place}: line {line} of it ends within a quotation"
-                ));
-                continue;
-            }
-        };
-        for command in commands {
+        let found = commands(&fence.text);
+        let told = |line| format!("{place}: line {line} of it ends within a quotation");
+        wrong.extend(found.as_ref().err().map(told));
+        for command in found.unwrap_or_default() {
             tried += 1;
             if let Err(why) = check(&command) {
                 wrong.push(format!("{place}: `{}`: {why}", command.words.join(" ")));
@@ -142,26 +136,14 @@ fn expanded(word: &str) -> Result<Vec<String>, String> {
 fn of_server(words: &[&str]) -> Result<(), String> {
     let all = ["talking-stick"].iter().chain(words);
     let cli = Cli::try_parse_from(all).map_err(|error| error.to_string())?;
-    let (serve, unnamed) = match &cli.command {
-        None => (&cli.serve, Unnamed::InUsualFolder),
-        Some(server_settings::cli::Command::Serve(serve)) => (&**serve, Unnamed::InUsualFolder),
-        Some(server_settings::cli::Command::Stdio(stdio)) => (&stdio.serve, Unnamed::InMemory),
-        Some(server_settings::cli::Command::Demo(demo)) => (&demo.serve, Unnamed::InMemory),
-        // They start no server: their folders are the reader's own.
-        Some(
-            server_settings::cli::Command::Export(_)
-            | server_settings::cli::Command::Records(_)
-            | server_settings::cli::Command::Backup(_)
-            | server_settings::cli::Command::Restore(_)
-            | server_settings::cli::Command::Inspect(_)
-            | server_settings::cli::Command::Token(_)
-            | server_settings::cli::Command::Cluster { .. }
-            | server_settings::cli::Command::Healthcheck(_)
-            | server_settings::cli::Command::Completions { .. }
-            | server_settings::cli::Command::Man { .. },
-        ) => return Ok(()),
-    };
-    served(serve, unnamed)
+    match &cli.command {
+        None => served(&cli.serve, Unnamed::InUsualFolder),
+        Some(Word::Serve(serve)) => served(serve, Unnamed::InUsualFolder),
+        Some(Word::Stdio(stdio)) => served(&stdio.serve, Unnamed::InMemory),
+        Some(Word::Demo(demo)) => served(&demo.serve, Unnamed::InMemory),
+        // The others start no server: their folders are the reader's own.
+        Some(_) => Ok(()),
+    }
 }
 
 /// Checks that a server can start with these settings. A settings file is the reader's own, unless

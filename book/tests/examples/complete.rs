@@ -2,19 +2,16 @@
 //! limits, flags, tools, properties and metrics.
 
 use std::collections::BTreeSet;
-use std::fs;
 
 use book::page::Page;
-use book::pages::root;
 use serde_json::Value;
 use server_chat::tools::Tool;
 
-use crate::{none_of, pages};
+use crate::{none_of, pages, text};
 
 /// The words of a page within code, inline or fenced.
 fn words_in_code(path: &str) -> BTreeSet<String> {
-    let text = fs::read_to_string(root().join(path)).expect("the page is there");
-    let page = Page::read(&text);
+    let page = Page::read(&text(path));
     let is_joined = |c: char| c.is_alphanumeric() || "_.-".contains(c);
     let blocks = page.fences.iter().map(|fence| &fence.text);
     let code = page.code.iter().chain(blocks);
@@ -34,12 +31,10 @@ pub(crate) fn missing<'a>(path: &str, names: impl IntoIterator<Item = &'a str>) 
 
 #[test]
 fn the_reference_names_every_key_and_word_of_scenarios() {
-    let schema = fs::read(root().join("scenarios/schema.json")).expect("the schema is there");
-    let mut schema: Value = serde_json::from_slice(&schema).expect("the schema is JSON");
-    let config = schema["$defs"]
-        .as_object_mut()
-        .expect("a map")
-        .remove("Config");
+    let schema = text("scenarios/schema.json");
+    let mut schema: Value = serde_json::from_str(&schema).expect("the schema is JSON");
+    let definitions = schema["$defs"].as_object_mut().expect("a map");
+    let config = definitions.remove("Config");
     let mut names = BTreeSet::new();
     names_in(&schema, &mut names);
     assert!(names.len() > 100, "only {} names were found", names.len());
@@ -52,10 +47,8 @@ fn the_reference_names_every_key_and_word_of_scenarios() {
     none_of(&missing("docs/judge.md", properties));
     let limits = config.expect("limits have a definition");
     let limits = limits["properties"].as_object().expect("a map");
-    none_of(&missing(
-        "docs/protocol.md",
-        limits.keys().map(String::as_str),
-    ));
+    let limits = limits.keys().map(String::as_str);
+    none_of(&missing("docs/protocol.md", limits));
 }
 
 /// Every key and every enumerated word of a schema.
@@ -94,17 +87,8 @@ fn every_option_of_the_programs_is_named() {
         .collect();
     let mut helps = vec![help_of_server(&[])];
     helps.extend(["stdio", "demo"].map(|word| help_of_server(&[word])));
-    for word in [
-        "run",
-        "explore",
-        "shrink",
-        "validate",
-        "exhaust",
-        "compare",
-        "calibrate",
-    ] {
-        helps.push(help_of_sim(word));
-    }
+    let words = "run explore shrink validate exhaust compare calibrate";
+    helps.extend(words.split(' ').map(help_of_sim));
     let flags: BTreeSet<String> = helps.iter().flat_map(|help| flags_in(help)).collect();
     assert!(flags.len() > 40, "only {flags:?} were found");
     let unnamed: Vec<_> = flags.difference(&shown).cloned().collect();

@@ -1,12 +1,7 @@
 //! Checks that YAML examples are valid scenarios or settings, and that JSON examples are valid
 //! JSON.
 
-use std::io::Write as _;
-
-use server_settings::cli::ServeArgs;
-use server_settings::{Settings, Unnamed};
-
-use crate::{fences, none_of};
+use crate::{fences, none_of, settings};
 
 /// Keys that settings files have and scenarios lack.
 const SETTINGS: [&str; 11] = [
@@ -30,12 +25,12 @@ const USERS: &str = "scenarios: [{ name: somebody, flow: [enter_queue, leave_que
 #[test]
 fn every_example_of_yaml_is_accepted() {
     let mut wrong = Vec::new();
-    let (mut scenarios, mut settings) = (0, 0);
+    let (mut scenarios, mut with_settings) = (0, 0);
     for (place, fence) in fences(&["yaml"]) {
         let keys = keys(&fence.text);
         let tried = if keys.iter().any(|key| SETTINGS.contains(key)) {
-            settings += 1;
-            served(&fence.text)
+            with_settings += 1;
+            settings(&fence.text).map(drop)
         } else {
             scenarios += 1;
             sim_scenario::parse("example.yaml", &whole(&fence.text))
@@ -46,27 +41,21 @@ fn every_example_of_yaml_is_accepted() {
     }
     none_of(&wrong);
     assert!(
-        scenarios > 15 && settings > 0,
-        "{scenarios} scenarios, {settings} settings"
+        scenarios > 15 && with_settings > 0,
+        "{scenarios} scenarios, {with_settings} settings"
     );
 }
 
 #[test]
 fn every_example_of_json_is_json() {
     let fences = fences(&["json"]);
-    let wrong: Vec<_> = fences
-        .iter()
-        .filter_map(|(place, fence)| {
-            let parsed: Result<serde_json::Value, _> = serde_json::from_str(&fence.text);
-            parsed.err().map(|error| format!("{place}: {error}"))
-        })
-        .collect();
-    none_of(&wrong);
-    assert!(
-        fences.len() > 4,
-        "only {} examples were found",
-        fences.len()
-    );
+    let wrong = fences.iter().filter_map(|(place, fence)| {
+        let parsed: Result<serde_json::Value, _> = serde_json::from_str(&fence.text);
+        parsed.err().map(|error| format!("{place}: {error}"))
+    });
+    none_of(&wrong.collect::<Vec<_>>());
+    let count = fences.len();
+    assert!(count > 4, "only {count} examples were found");
 }
 
 /// The top-level keys of a YAML text.
@@ -93,25 +82,12 @@ fn whole(example: &str) -> String {
     whole
 }
 
-fn served(settings: &str) -> Result<(), String> {
-    let mut file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
-    file.write_all(settings.as_bytes())
-        .map_err(|error| error.to_string())?;
-    let args = ServeArgs {
-        config: Some(file.path().into()),
-        ..ServeArgs::default()
-    };
-    Settings::gather(&args, Unnamed::InMemory)
-        .map(drop)
-        .map_err(|error| error.to_string())
-}
-
 #[test]
 fn an_example_is_made_whole_and_judged() {
     let parse = |example: &str| sim_scenario::parse("example.yaml", &whole(example)).is_ok();
     assert!(parse("# nothing but a comment\n"));
     assert!(parse("network: { loss: 1/100 }\n"));
     assert!(!parse("network: { losses: 1/100 }\n"));
-    assert!(served("grace: 3s\n").is_ok());
-    assert!(served("grace: soon\n").is_err());
+    assert!(settings("grace: 3s\n").is_ok());
+    assert!(settings("grace: soon\n").is_err());
 }

@@ -1,29 +1,23 @@
 //! Checks that the defaults in the tables of the documentation are those of the server.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::Write as _;
 
-use book::pages::root;
 use chat_core::Config;
 use serde_json::{Value, json};
-use server_settings::cli::ServeArgs;
-use server_settings::{Settings, Unnamed};
 
-use crate::none_of;
+use crate::{none_of, settings, text};
 
 /// The cells of each row of a page's tables whose first cell is code.
 fn rows(path: &str) -> Vec<Vec<String>> {
-    let text = fs::read_to_string(root().join(path)).expect("the page is there");
-    let rows = text.lines().filter(|line| line.starts_with("| `"));
-    rows.map(|row| {
+    let page = text(path);
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    let cells = |row: &str| {
         row.split('|')
             .skip(1)
-            .map(str::trim)
-            .map(str::to_owned)
+            .map(|cell| cell.trim().to_owned())
             .collect()
-    })
-    .collect()
+    };
+    rows.map(cells).collect()
 }
 
 /// The name in a cell of code.
@@ -72,17 +66,7 @@ fn the_tables_of_limits_have_the_defaults_of_the_configuration() {
 
 #[test]
 fn the_table_of_settings_has_the_defaults_of_the_server() {
-    let gathered = |text: &str| {
-        let mut file = tempfile::NamedTempFile::new().expect("a file");
-        file.write_all(text.as_bytes()).expect("room on the disk");
-        let args = ServeArgs {
-            config: Some(file.path().into()),
-            data: Some("data".into()),
-            ..ServeArgs::default()
-        };
-        let settings = Settings::gather(&args, Unnamed::InMemory);
-        format!("{:?}", settings.expect(text))
-    };
+    let gathered = |text: &str| format!("{:?}", settings(text).expect(text));
     let usual = gathered("");
     let mut found = 0;
     for row in rows("docs/operators.md") {
@@ -108,8 +92,8 @@ fn the_table_of_settings_has_the_defaults_of_the_server() {
 
 #[test]
 fn the_answer_about_one_address_has_its_limit() {
-    let text = fs::read_to_string(root().join("docs/faq.md")).expect("the page is there");
-    let words: Vec<_> = text.split_whitespace().collect();
+    let page = text("docs/faq.md");
+    let words: Vec<_> = page.split_whitespace().collect();
     let most = Config::default().max_per_address;
     let said = format!("`max_per_address` limits the participants of one address to {most} by");
     assert!(words.join(" ").contains(&said), "{said}");

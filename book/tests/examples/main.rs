@@ -8,12 +8,34 @@ mod defaults;
 mod metrics;
 mod release;
 
+use std::fs;
+use std::io::Write as _;
+
 use book::page::Fence;
-use book::pages::{self, Named};
+use book::pages::{self, Named, root};
+use server_settings::cli::ServeArgs;
+use server_settings::{Settings, Unnamed};
+
+/// A file of the workspace.
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).expect(path)
+}
+
+/// The settings of a server that reads this file.
+fn settings(text: &str) -> Result<Settings, String> {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(text.as_bytes()).expect("room on the disk");
+    let args = ServeArgs {
+        config: Some(file.path().into()),
+        data: Some("data".into()),
+        ..ServeArgs::default()
+    };
+    Settings::gather(&args, Unnamed::InMemory).map_err(|error| error.to_string())
+}
 
 /// Every page of the book.
 fn pages() -> Vec<Named> {
-    pages::read(&pages::root()).expect("every page of the contents is there")
+    pages::read(&root()).expect("every page of the contents is there")
 }
 
 /// Every fenced block of these languages, with its place.

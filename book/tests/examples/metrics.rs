@@ -1,10 +1,8 @@
 //! Checks that the documentation, the alerts and the dashboard name the metrics that the server has.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::time::Duration;
 
-use book::pages::root;
 use chat_core::Time;
 use serde_json::Value;
 use server_chat::capacity::Capacity;
@@ -13,7 +11,7 @@ use server_chat::refused_requests::Kind;
 use server_chat::tools::Tool;
 
 use crate::complete::missing;
-use crate::none_of;
+use crate::{none_of, text};
 
 /// The metrics of a member of a cluster, which has all, after one of each was counted.
 fn figures() -> String {
@@ -77,11 +75,8 @@ impl Known {
         for list in query.split("by (").skip(1) {
             let list = list.split(')').next().unwrap_or_default();
             let labels = list.split(',').map(str::trim);
-            unknown.extend(
-                labels
-                    .filter(|one| !self.labels.contains(*one))
-                    .map(str::to_owned),
-            );
+            let others = labels.filter(|one| !self.labels.contains(*one));
+            unknown.extend(others.map(str::to_owned));
         }
         unknown
     }
@@ -89,8 +84,8 @@ impl Known {
 
 #[test]
 fn every_metric_is_named() {
-    let text = figures();
-    let names: Vec<&str> = text
+    let figures = figures();
+    let names: Vec<&str> = figures
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
         .map(|name| name.strip_prefix("talking_stick_").unwrap_or(name))
@@ -103,17 +98,16 @@ fn every_metric_is_named() {
 #[test]
 fn the_dashboard_shows_what_the_server_has() {
     let known = Known::read();
-    let path = root().join("deploy/grafana/talking-stick.json");
-    let text = fs::read_to_string(path).expect("the dashboard is there");
-    let dashboard: Value = serde_json::from_str(&text).expect("it is JSON");
+    let dashboard = text("deploy/grafana/talking-stick.json");
+    let dashboard: Value = serde_json::from_str(&dashboard).expect("it is JSON");
     let panels = dashboard["panels"].as_array().expect("a list");
     let targets = panels
         .iter()
-        .filter_map(|panel| panel["targets"].as_array())
-        .flatten();
-    let queries: Vec<_> = targets
-        .filter_map(|target| target["expr"].as_str())
-        .collect();
+        .filter_map(|panel| panel["targets"].as_array());
+    let queries = targets
+        .flatten()
+        .filter_map(|target| target["expr"].as_str());
+    let queries: Vec<_> = queries.collect();
     assert!(queries.len() > 20, "only {queries:?} were found");
     for query in queries {
         let unknown = known.unknown_in(query);
@@ -125,9 +119,8 @@ fn the_dashboard_shows_what_the_server_has() {
 
 /// The alerts of all groups.
 fn rules() -> Vec<Value> {
-    let path = root().join("deploy/prometheus/alerts.yml");
-    let text = fs::read_to_string(path).expect("the alerts are there");
-    let alerts: Value = serde_saphyr::from_str(&text).expect("they are YAML");
+    let alerts = text("deploy/prometheus/alerts.yml");
+    let alerts: Value = serde_saphyr::from_str(&alerts).expect("they are YAML");
     let groups = alerts["groups"].as_array().expect("a list");
     let rules = groups.iter().filter_map(|group| group["rules"].as_array());
     rules.flatten().cloned().collect()
@@ -135,9 +128,8 @@ fn rules() -> Vec<Value> {
 
 #[test]
 fn every_alert_about_a_cluster_is_in_the_runbook_and_is_tested() {
-    let read = |path: &str| fs::read_to_string(root().join(path)).expect("it is there");
-    let runbook = read("docs/cluster-runbook.md");
-    let tests = read("deploy/prometheus/alerts.test.yml");
+    let runbook = text("docs/cluster-runbook.md");
+    let tests = text("deploy/prometheus/alerts.test.yml");
     let mut sections: Vec<_> = runbook.split("\n## ").skip(1).collect();
     for rule in rules() {
         let alert = rule["alert"].as_str().expect("a name");
@@ -154,10 +146,8 @@ fn every_alert_about_a_cluster_is_in_the_runbook_and_is_tested() {
         };
         let place = sections.iter().position(is_its);
         sections.remove(place.unwrap_or_else(|| panic!("{alert}: no section {heading:?}")));
-        assert!(
-            tests.contains(&format!("\"{alert}\"")),
-            "{alert} is not tested"
-        );
+        let is_tested = tests.contains(&format!("\"{alert}\""));
+        assert!(is_tested, "{alert} is not tested");
     }
     assert_eq!(sections, [""; 0], "sections without an alert");
 }

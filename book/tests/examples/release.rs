@@ -1,16 +1,13 @@
 //! Checks that the files of a release say the same: versions, names, addresses, arguments.
 
 use std::fs;
-use std::path::Path;
 
 use book::pages::root;
 use clap::Parser as _;
 use serde_json::Value;
 use server_settings::cli::{Cli, Command};
 
-fn text(path: &str) -> String {
-    fs::read_to_string(root().join(path)).expect(path)
-}
+use crate::text;
 
 fn json(path: &str) -> Value {
     serde_json::from_str(&text(path)).expect(path)
@@ -87,26 +84,21 @@ fn clients_are_told_arguments_that_the_server_takes() {
 #[test]
 fn the_action_and_the_workflows_name_files_that_are_there() {
     let action = yaml("action.yml");
-    let steps = action["runs"]["steps"].as_array().expect("a list");
-    let mut runs: Vec<String> = Vec::new();
-    runs.extend(
-        steps
-            .iter()
-            .filter_map(|step| step["run"].as_str())
-            .map(str::to_owned),
-    );
+    let mut jobs = vec![action["runs"].clone()];
     for path in [".github/workflows/ci.yml", ".github/workflows/release.yml"] {
         let workflow = yaml(path);
-        for (_, job) in workflow["jobs"].as_object().expect("a map") {
-            let steps = job["steps"].as_array().expect("a list");
-            runs.extend(
-                steps
-                    .iter()
-                    .filter_map(|step| step["run"].as_str())
-                    .map(str::to_owned),
-            );
-        }
+        jobs.extend(
+            workflow["jobs"]
+                .as_object()
+                .expect("a map")
+                .values()
+                .cloned(),
+        );
     }
+    let steps = jobs
+        .iter()
+        .flat_map(|job| job["steps"].as_array().expect("a list"));
+    let runs: Vec<_> = steps.filter_map(|step| step["run"].as_str()).collect();
     let words = runs.iter().flat_map(|run| run.split([' ', '\n', '"']));
     let scripts = words.filter_map(|word| word.find(".ci/").map(|at| &word[at..]));
     let mut found = 0;
@@ -127,9 +119,8 @@ fn the_action_and_the_workflows_name_files_that_are_there() {
 fn the_image_and_its_services_are_made_of_files_that_are_there() {
     let services = yaml("deploy/compose.yaml");
     let build = &services["services"]["server"]["build"];
-    let context = root()
-        .join("deploy")
-        .join(build["context"].as_str().expect("a folder"));
+    let deploy = root().join("deploy");
+    let context = deploy.join(build["context"].as_str().expect("a folder"));
     let file = context.join(build["dockerfile"].as_str().expect("a file"));
     let image = fs::read_to_string(&file).expect("the file of the image");
     assert!(image.contains("[\"/usr/local/bin/talking-stick\", \"healthcheck\"]"));
@@ -138,10 +129,8 @@ fn the_image_and_its_services_are_made_of_files_that_are_there() {
         .find("cargo chef cook")
         .expect("a layer of dependencies");
     assert!(cooked < image.rfind("COPY . .").expect("the code"));
-    let mounted = services["services"]["proxy"]["volumes"][0].as_str();
-    let mounted = mounted
-        .and_then(|mount| mount.split(':').next())
-        .expect("a mount");
-    assert!(Path::new(&root().join("deploy").join(mounted)).is_file());
+    let mount = services["services"]["proxy"]["volumes"][0].as_str();
+    let mounted = mount.and_then(|mount| mount.split(':').next());
+    assert!(deploy.join(mounted.expect("a mount")).is_file());
     assert!(text("deploy/Caddyfile").contains("{$CHAT_SERVER:127.0.0.1:8894}"));
 }

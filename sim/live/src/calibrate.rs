@@ -5,24 +5,26 @@
 //! `probe_clients.rs` sends messages and reads one at a time, through the pool and the owner's
 //! thread of a live run. So the driver's own time is in these figures as it is in those of a run. A
 //! pause lies between two requests, because a server that was just called is awake, and one that is
-//! idle for a while is not. `saturation.rs` increases the number of concurrent readers. Each is a
+//! idle for a while is not. `saturate` increases the number of concurrent readers. Each is a
 //! task of its own without an owner, so that the driver costs as little as possible.
 
 mod probe_clients;
-mod saturation;
 
-use std::fmt;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use chat_types::{Span, Time};
+use probe_clients::ProbeClients;
+use tokio::sync::Barrier;
+use tokio::time::timeout;
+
 use super::clock::Clock;
-use super::pool::Pool;
 use super::probe::probe_all;
 use super::{LiveError, Options, most_files, pool};
 use crate::calibration::Samples;
-use chat_types::Span;
-use probe_clients::ProbeClients;
-use sim_model::outcome::{Calibration, RoundTrips};
+use crate::caller::{Pool, repeat};
+use sim_model::outcome::{Calibration, RoundTrips, Stage};
 
 /// The number of measured round trips of each kind, and of those before them that warm up the
 /// server.
@@ -38,27 +40,12 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// The number of rounds between two updates of the progress.
 const TELL_EVERY: u64 = 100;
 
-/// Why a server could not be measured.
-#[derive(Debug)]
-pub(super) enum CalibrateError {
-    /// It refused a call with this code.
-    Refused(&'static str, &'static str),
-    /// There was no answer, or no valid one.
-    Failed(String),
-    /// Another participant waits in its queue.
-    Busy,
-}
+/// Why a server could not be measured: because it refused a call, because there was no valid answer,
+/// or because another participant waits in its queue.
+type Measured<T> = Result<T, String>;
 
-impl fmt::Display for CalibrateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(tool, code) => write!(f, "{tool} was refused: {code}{}", hint(code)),
-            Self::Failed(why) => f.write_str(why),
-            Self::Busy => f.write_str(
-                "another participant waits in its line; take a server of its own for this",
-            ),
-        }
-    }
+fn refused(tool: &str, code: &str) -> String {
+    format!("{tool} was refused: {code}{}", hint(code))
 }
 
 /// Advice for a refusal.
@@ -78,14 +65,12 @@ fn hint(code: &str) -> &'static str {
 pub fn calibrate(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Calibration, LiveError> {
     most_files();
     let (mut pool, clock) = pool(options)?;
-    let target = options.target.to_string();
     let tools = probe_all(&pool, &options.target)?;
     let mut clients = ProbeClients::new(&mut pool, tools);
     let measured = measure(&mut clients, clock, tell);
     clients.unregister();
-    let (samples, notes) = measured.map_err(|trouble| LiveError::Unmeasured {
-        target: target.clone(),
-        why: trouble.to_string(),
+    let (samples, notes) = measured.map_err(|why| {
+        LiveError::Target(format!("{} cannot be measured: {why}", options.target))
     })?;
     Ok(result(&pool, options, &samples, notes))
 }
@@ -95,14 +80,14 @@ fn measure(
     clients: &mut ProbeClients<'_>,
     clock: Clock,
     tell: &mut dyn FnMut(&str),
-) -> Result<(Samples, Vec<String>), CalibrateError> {
-    let mut samples = Samples::new();
+) -> Measured<(Samples, Vec<String>)> {
+    let mut samples = Samples::default();
     clients.enter_room()?;
     let mut until = clock.now() + AT_MOST;
     for round in 0..WARM_UP + ROUNDS {
         if round == WARM_UP {
             // The first connections are not measured.
-            samples = Samples::new();
+            samples = Samples::default();
             until = clock.now() + AT_MOST;
         }
         // In turns, so that disturbances of the machine affect all kinds alike.
@@ -120,7 +105,7 @@ fn measure(
             break;
         }
     }
-    let notes = saturation::saturate(clients, &mut samples, tell)?;
+    let notes = saturate(clients, &mut samples, tell)?;
     Ok((samples, notes))
 }
 
@@ -142,4 +127,81 @@ fn result(pool: &Pool, options: &Options, samples: &Samples, notes: Vec<String>)
         stages: samples.stages.clone(),
         remarks,
     }
+}
+
+/// The number of connections of each stage.
+const CONNECTIONS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+
+/// The length of a stage, and how much longer an answer may take.
+const STAGE: Span = Span::millis(500);
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A stage counts as better if its throughput is higher by this factor. After `IN_VAIN` stages that
+/// are not, the measurement ends.
+const MORE: f64 = 1.03;
+const IN_VAIN: usize = 2;
+
+/// Adds the stages to the samples. Returns remarks.
+fn saturate(
+    clients: &mut ProbeClients<'_>,
+    samples: &mut Samples,
+    tell: &mut dyn FnMut(&str),
+) -> Measured<Vec<String>> {
+    let (mut best, mut in_vain) = (0.0_f64, 0);
+    for connections in CONNECTIONS {
+        tell(&format!("calibrate · reads from {connections} connections"));
+        let stage = clients
+            .register_up_to(connections as usize)
+            .and_then(|()| read_all(clients, connections));
+        let stage = match stage {
+            Ok(stage) => stage,
+            // The stages so far are enough.
+            Err(why) if !samples.stages.is_empty() => {
+                let why = format!("{connections} connections were too many: {why}");
+                return Ok(vec![why]);
+            }
+            Err(why) => return Err(why),
+        };
+        in_vain = if stage.per_second > best * MORE {
+            0
+        } else {
+            in_vain + 1
+        };
+        best = best.max(stage.per_second);
+        samples.stages.push(stage);
+        if in_vain >= IN_VAIN {
+            break;
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn read_all(clients: &ProbeClients<'_>, connections: u32) -> Measured<Stage> {
+    let gate = Arc::new(Barrier::new(connections as usize));
+    let pool = &clients.pool;
+    let tasks = (0..connections as usize).map(|who| {
+        let (net, gate) = (Arc::clone(&pool.net), Arc::clone(&gate));
+        let reading = repeat(net, clients.reader(who), gate, STAGE);
+        // The timer must be created on the thread that runs the task.
+        async move { timeout(PATIENCE, reading).await }
+    });
+    let (began, worked) = (pool.net.clock.now(), Clock::worked());
+    let done = pool.together(tasks.collect());
+    let worked = Clock::worked().saturating_sub(worked);
+    let all = pool.net.clock.now().since(began).0.max(1) * pool.threads() as u64;
+    let silent = || format!("no answer within {}s", PATIENCE.as_secs());
+    let (mut answered, mut began_first, mut ended_last) = (0, Time::MAX, Time(0));
+    for one in done {
+        let read = one.and_then(Result::ok).ok_or_else(silent)?;
+        let (answers, from, to) = read.map_err(|why| format!("{why}{}", hint(&why)))?;
+        answered += answers;
+        began_first = began_first.min(from);
+        ended_last = ended_last.max(to);
+    }
+    let span = ended_last.since(began_first).0.max(1);
+    Ok(Stage {
+        connections,
+        per_second: answered as f64 * 1e6 / span as f64,
+        driver_busy: (worked.as_micros() as f64 / all as f64).min(1.0),
+    })
 }

@@ -53,7 +53,7 @@ const NORMAL_P99: f64 = 2.326_348;
 const FEW: u64 = 200;
 
 /// The measurements; durations in microseconds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     /// The cheapest request, one at a time.
     pub(crate) floor: Distribution,
@@ -85,26 +85,13 @@ fn whole(value: f64) -> u64 {
 }
 
 impl Samples {
-    pub(crate) fn new() -> Self {
-        Self {
-            floor: Distribution::new(),
-            read: Distribution::new(),
-            committed: Distribution::new(),
-            stages: Vec::new(),
-        }
-    }
-
     /// The stage with the highest throughput.
     fn best(&self) -> Option<&Stage> {
-        let mut stages = self.stages.iter();
-        let first = stages.next()?;
-        Some(stages.fold(first, |best, stage| {
-            if stage.per_second > best.per_second {
-                stage
-            } else {
-                best
-            }
-        }))
+        let stages = self.stages.iter();
+        stages.reduce(|best, stage| match stage.per_second > best.per_second {
+            true => stage,
+            false => best,
+        })
     }
 
     /// The part of a scenario that follows from the measurements.

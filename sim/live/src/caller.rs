@@ -1,26 +1,128 @@
-//! A caller: makes requests one after another on one connection.
+//! The tasks of a live run: requests, each on a connection that no other one uses, and streams.
 
-use std::sync::Arc;
+use std::io;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::thread::available_parallelism;
 
 use chat_types::{Span, Time};
 use hyper::StatusCode;
-use serde::Deserialize;
-use tokio::sync::mpsc::UnboundedReceiver;
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Barrier, Mutex};
+use tokio::task::AbortHandle;
 
 use super::ask::Ask;
 use super::clock::Clock;
-use super::connector::Connector;
 use super::event::Received;
+use super::listening::{Opening, listen};
 use super::names::code;
-use super::nemesis;
-use super::reply::{ParsedPage, ParsedReply, Reader, ReplyJson, refused};
+use super::reply::{ParsedPage, ParsedReply, Reader, refused};
 use super::request::{Writer, Written};
 use super::target::Protocol;
-use super::wire::{HttpAnswer, Wire, WireError};
+use super::wire::{Connector, HttpAnswer, Wire, WireError, json};
+use super::{nemesis, watch};
 use sim_model::protocol::Refusal;
+
+/// The tasks of a run. On drop all of them and their connections end.
+#[derive(Debug)]
+pub(super) struct Pool {
+    runtime: Runtime,
+    pub(super) net: Arc<CallerContext>,
+    /// The channel of messages from the network.
+    pub(super) messages: Receiver<TimedMessage>,
+    /// The requests in flight.
+    busy: FxHashMap<u64, AbortHandle>,
+    tickets: u64,
+}
+
+impl Pool {
+    /// Starts the threads for tasks to one server.
+    ///
+    /// # Errors
+    /// The machine has no threads.
+    pub(super) fn new(writer: Writer, connector: Connector, clock: Clock) -> io::Result<Self> {
+        // One core is left for the owner.
+        let cores = available_parallelism().map_or(1, NonZeroUsize::get);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads((cores - 1).max(1))
+            .thread_name("sim-net")
+            .enable_all()
+            .build()?;
+        let (tell, messages) = channel();
+        Ok(Self {
+            runtime,
+            net: Arc::new(CallerContext {
+                writer,
+                connector,
+                clock,
+                messages: tell,
+                idle: Vec::new().into(),
+            }),
+            messages,
+            busy: FxHashMap::default(),
+            tickets: 0,
+        })
+    }
+
+    /// Starts a request, and returns its number.
+    pub(super) fn send(&mut self, session: &Arc<Session>, want: CallerRequest) -> u64 {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        let request = serve(Arc::clone(&self.net), ticket, Arc::clone(session), want);
+        let task = self.runtime.spawn(request).abort_handle();
+        self.busy.insert(ticket, task);
+        ticket
+    }
+
+    /// Handles the end of a request. Returns whether it was still awaited.
+    pub(super) fn finish(&mut self, ticket: u64) -> bool {
+        self.busy.remove(&ticket).is_some()
+    }
+
+    /// Cancels a request and drops its connection.
+    pub(super) fn cancel(&mut self, ticket: u64) {
+        if let Some(task) = self.busy.remove(&ticket) {
+            task.abort();
+        }
+    }
+
+    /// Opens a stream. The returned handle aborts it.
+    pub(super) fn listen(&self, opening: Opening) -> AbortHandle {
+        let task = self.runtime.spawn(listen(Arc::clone(&self.net), opening));
+        task.abort_handle()
+    }
+
+    /// Asks the target whether it is there. What that led to comes as a message.
+    pub(super) fn ask_target(&self) {
+        let net = Arc::clone(&self.net);
+        self.runtime
+            .spawn(async move { net.tell(Message::Asked(watch::ask(&net).await)) });
+    }
+
+    /// Runs tasks concurrently until all have ended. A task that panicked gives none.
+    pub(super) fn together<F>(&self, tasks: Vec<F>) -> Vec<Option<F::Output>>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let tasks: Vec<_> = tasks.into_iter().map(|t| self.runtime.spawn(t)).collect();
+        let ended = tasks.into_iter().map(|task| self.wait(task).ok());
+        ended.collect()
+    }
+
+    /// The number of threads for tasks.
+    pub(super) fn threads(&self) -> usize {
+        self.runtime.metrics().num_workers()
+    }
+
+    /// Runs a task to its end.
+    pub(super) fn wait<F: Future>(&self, task: F) -> F::Output {
+        self.runtime.block_on(task)
+    }
+}
 
 /// State shared by all tasks.
 #[derive(Debug)]
@@ -30,6 +132,8 @@ pub(super) struct CallerContext {
     pub(super) clock: Clock,
     /// The channel to the owner of the users.
     pub(super) messages: Sender<TimedMessage>,
+    /// The connections that no request uses, the one used last at the end.
+    pub(super) idle: StdMutex<Vec<Wire>>,
 }
 
 /// Where one client calls: a server, and the session there in the protocol version that has sessions.
@@ -39,14 +143,6 @@ pub(super) struct Session {
     moves: AtomicUsize,
     /// The session's id, with the number of moves at which it was opened.
     id: Mutex<Option<(usize, Arc<str>)>>,
-}
-
-/// A request for a caller.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) ticket: u64,
-    pub(super) session: Arc<Session>,
-    pub(super) want: CallerRequest,
 }
 
 /// A request.
@@ -75,50 +171,51 @@ pub(super) struct TimedMessage {
 /// The kinds of messages.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// A call was answered.
-    Answered {
+    /// A request was answered, or no answer came, and none will.
+    Ended {
         ticket: u64,
-        reply: Box<ParsedReply>,
+        result: Result<Answered, WireError>,
     },
-    /// A page was read.
-    Read {
-        ticket: u64,
-        page: Option<ParsedPage>,
-    },
-    /// No answer came, and none will.
-    Failed { ticket: u64, why: WireError },
-    /// A stream is open.
-    Opened { agent: u32, stream: u32 },
-    /// A stream delivered an event.
-    Pushed {
+    /// Something happened to a client's stream of this number.
+    Stream {
         agent: u32,
         stream: u32,
-        event: Received,
+        news: StreamNews,
     },
-    /// A stream reported that the inbox grew.
-    Grew { agent: u32, stream: u32 },
     /// The target was asked whether it is there.
     Asked(Result<(), WireError>),
     /// The nemesis wrote a line, or will write none.
     Nemesis(nemesis::Output),
-    /// A stream ended, or was refused.
-    Closed {
-        agent: u32,
-        stream: u32,
-        refusal: Option<Refusal>,
-    },
+}
+
+/// The answer to a request.
+#[derive(Debug)]
+pub(super) enum Answered {
+    Call(Box<ParsedReply>),
+    /// A page; none if it is not valid, or if the request was about something else.
+    Page(Option<ParsedPage>),
+}
+
+/// What happened to a stream.
+#[derive(Debug)]
+pub(super) enum StreamNews {
+    /// It is open.
+    Opened,
+    /// It delivered an event.
+    Pushed(Received),
+    /// It reported that the inbox grew.
+    Grew,
+    /// It ended, or was refused.
+    Closed(Option<Refusal>),
 }
 
 impl Message {
     /// Whether it shows that the target is there.
     pub(super) const fn is_heard(&self) -> bool {
         match self {
-            Self::Asked(_) | Self::Nemesis(_) | Self::Failed { .. } | Self::Closed { .. } => false,
-            Self::Answered { .. }
-            | Self::Read { .. }
-            | Self::Opened { .. }
-            | Self::Pushed { .. }
-            | Self::Grew { .. } => true,
+            Self::Ended { result, .. } => result.is_ok(),
+            Self::Stream { news, .. } => !matches!(news, StreamNews::Closed(_)),
+            Self::Asked(_) | Self::Nemesis(_) => false,
         }
     }
 }
@@ -136,107 +233,93 @@ impl CallerContext {
             clock: &self.clock,
         }
     }
-}
 
-/// Makes requests until the pool is gone.
-pub(super) async fn serve(net: Arc<CallerContext>, mut jobs: UnboundedReceiver<Job>) {
-    let mut wire = Wire::new();
-    while let Some(job) = jobs.recv().await {
-        let ticket = job.ticket;
-        let message = match perform(&net, &mut wire, job).await {
-            Ok(message) => message,
-            Err(why) => Message::Failed { ticket, why },
-        };
-        net.tell(message);
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Wire>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn perform(net: &CallerContext, wire: &mut Wire, job: Job) -> Result<Message, WireError> {
-    let Job {
-        ticket,
-        session,
-        want,
-    } = job;
+/// Makes a request, on an idle connection if there is one, and tells what it led to.
+pub(super) async fn serve(
+    net: Arc<CallerContext>,
+    ticket: u64,
+    session: Arc<Session>,
+    want: CallerRequest,
+) {
+    let mut wire = net.idle().pop().unwrap_or_default();
+    let result = perform(&net, &mut wire, ticket, &session, want).await;
+    net.idle().push(wire);
+    net.tell(Message::Ended { ticket, result });
+}
+
+async fn perform(
+    net: &CallerContext,
+    wire: &mut Wire,
+    ticket: u64,
+    session: &Session,
+    want: CallerRequest,
+) -> Result<Answered, WireError> {
+    let door = session.door(net).1;
+    let mut page = None;
     match want {
         CallerRequest::Call(ask) => {
             let write = |session: Option<&str>| net.writer.call(ticket, &ask, session);
-            let answer = in_session(net, wire, &session, write).await?;
-            let reply = Box::new(read(net, &ask, &answer)?);
-            Ok(Message::Answered { ticket, reply })
+            let answer = in_session(net, wire, session, write).await?;
+            return Ok(Answered::Call(Box::new(read(net, &ask, &answer)?)));
         }
         CallerRequest::Inbox { inbox, after } => {
             let place = (&*inbox, after);
             let write = |session: Option<&str>| net.writer.read_inbox(ticket, place, session);
-            let answer = in_session(net, wire, &session, write).await?;
-            let page = page(net, &answer);
-            Ok(Message::Read { ticket, page })
+            page = read_page(net, &in_session(net, wire, session, write).await?);
         }
         CallerRequest::Least => {
             let write = |session: Option<&str>| net.writer.least(ticket, session);
-            in_session(net, wire, &session, write).await?;
-            Ok(Message::Read { ticket, page: None })
+            in_session(net, wire, session, write).await?;
         }
         CallerRequest::Unregister { handle } => {
             let request = net.writer.unregister(&handle);
-            let door = session.door(net).1;
             let reply = wire.exchange(&net.connector, door, request).await?;
-            let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+            let body: Value = serde_json::from_slice(reply.body()).unwrap_or_default();
             let is_gone = body["error"]["code"] == "unknown_handle";
-            if !(reply.status().is_success() || is_gone) {
-                return Err(WireError(format!(
-                    "/unregister is answered {}",
-                    reply.status()
-                )));
+            let status = reply.status();
+            if !(status.is_success() || is_gone) {
+                return Err(WireError(format!("/unregister is answered {status}")));
             }
-            Ok(Message::Read { ticket, page: None })
         }
         CallerRequest::EndSession { id } => {
             let request = net.writer.end_session(&id);
-            let door = session.door(net).1;
             wire.exchange(&net.connector, door, request).await?;
-            Ok(Message::Read { ticket, page: None })
         }
     }
+    Ok(Answered::Page(page))
 }
 
-/// The results of one repeated call.
-#[derive(Debug)]
-pub(super) struct Repeated {
-    /// The number of successful answers.
-    pub(super) answered: u64,
-    /// The beginning and the end.
-    pub(super) from: Time,
-    pub(super) to: Time,
-    /// Why it ended early.
-    pub(super) ended: Option<String>,
-}
+/// The number of successful answers to one repeated call, the beginning, and the end.
+pub(super) type Repeated = (u64, Time, Time);
 
 /// Repeats one call on its own connection for `length`. Starts once each caller at the gate has
 /// received an answer.
+///
+/// # Errors
+/// Why it ended early.
 pub(super) async fn repeat(
     net: Arc<CallerContext>,
     (session, ask): (Arc<Session>, Ask),
     gate: Arc<Barrier>,
     length: Span,
-) -> Repeated {
-    let mut wire = Wire::new();
+) -> Result<Repeated, String> {
+    let mut wire = Wire::default();
     let first = again(&net, &mut wire, &session, &ask).await;
     gate.wait().await;
+    first?;
     let from = net.clock.now();
-    let (mut answered, mut to, mut ended) = (0, from, first.err());
-    while ended.is_none() && to < from + length {
-        match again(&net, &mut wire, &session, &ask).await {
-            Ok(()) => answered += 1,
-            Err(why) => ended = Some(why),
-        }
+    let (mut answered, mut to) = (0, from);
+    while to < from + length {
+        again(&net, &mut wire, &session, &ask).await?;
+        answered += 1;
         to = net.clock.now();
     }
-    Repeated {
-        answered,
-        from,
-        to,
-        ended,
-    }
+    Ok((answered, from, to))
 }
 
 async fn again(
@@ -248,10 +331,9 @@ async fn again(
     let write = |session: Option<&str>| net.writer.call(0, ask, session);
     let answer = in_session(net, wire, session, write).await;
     let reply = answer.and_then(|answer| read(net, ask, &answer));
-    match reply.map(|reply| reply.outcome) {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(refusal)) => Err(format!("{} was refused: {}", ask.op.tool(), refusal.code)),
-        Err(why) => Err(why.0),
+    match reply.map_err(|why| why.0)?.outcome {
+        Ok(_) => Ok(()),
+        Err(refusal) => Err(format!("{} was refused: {}", ask.op.tool(), refusal.code)),
     }
 }
 
@@ -338,15 +420,14 @@ impl Session {
         let connector = &net.connector;
         let hello = wire.exchange(connector, door, net.writer.initialize());
         let hello = hello.await?;
-        let given = hello.head.headers.get("mcp-session-id");
+        let given = hello.headers().get("mcp-session-id");
         let given = given.and_then(|given| given.to_str().ok());
-        let Some(given) = given else {
-            return Err(WireError(format!(
-                "initialize was answered with {} and no session",
-                hello.status()
-            )));
-        };
-        let given: Arc<str> = given.into();
+        let given: Arc<str> = given.map(Into::into).ok_or_else(|| {
+            let status = hello.status();
+            WireError(format!(
+                "initialize was answered with {status} and no session"
+            ))
+        })?;
         wire.exchange(connector, door, net.writer.initialized(&given))
             .await?;
         *id = Some((moves, Arc::clone(&given)));
@@ -368,23 +449,6 @@ impl Session {
     }
 }
 
-/// A JSON-RPC answer to a call.
-#[derive(Deserialize)]
-struct CallJson<'a> {
-    #[serde(borrow)]
-    result: Option<ResultJson<'a>>,
-    error: Option<RpcError>,
-}
-
-#[derive(Deserialize)]
-struct ResultJson<'a> {
-    #[serde(borrow, rename = "structuredContent", default)]
-    content: Option<ReplyJson<'a>>,
-}
-
-#[derive(Deserialize)]
-struct RpcError {}
-
 /// Parses the answer to a call. An invalid answer counts as none: the outcome of the call is
 /// unknown.
 pub(super) fn read(
@@ -392,21 +456,15 @@ pub(super) fn read(
     ask: &Ask,
     answer: &HttpAnswer,
 ) -> Result<ParsedReply, WireError> {
-    let json = answer.json().unwrap_or_default();
-    let reply = if net.writer.protocol == Protocol::Http {
-        net.reader().reply(&ask.op, json)
-    } else {
-        match serde_json::from_slice::<CallJson<'_>>(json) {
-            Ok(CallJson {
-                result:
-                    Some(ResultJson {
-                        content: Some(content),
-                    }),
-                ..
-            }) => net.reader().reply_of(&ask.op, &content),
-            Ok(CallJson { error: Some(_), .. }) => Some(refused("rpc_error", None)),
-            Ok(_) | Err(_) => None,
-        }
+    let json = json(answer).unwrap_or_default();
+    let body: Value = serde_json::from_slice(json).unwrap_or_default();
+    let content = match net.writer.protocol {
+        Protocol::Http => &body,
+        Protocol::Mcp20260728 | Protocol::Mcp20251125 => &body["result"]["structuredContent"],
+    };
+    let reply = match content.is_null() && !body["error"].is_null() {
+        true => Some(refused("rpc_error", None)),
+        false => net.reader().reply(&ask.op, content),
     };
     if let Some(reply) = reply {
         return Ok(reply);
@@ -419,25 +477,9 @@ pub(super) fn read(
     Err(WireError(format!("{tool} was answered {status}: {text}")))
 }
 
-/// An answer to `resources/read`.
-#[derive(Deserialize)]
-struct ReadJson {
-    result: Option<Contents>,
-}
-
-#[derive(Deserialize)]
-struct Contents {
-    contents: Vec<Content>,
-}
-
-#[derive(Deserialize)]
-struct Content {
-    #[serde(default)]
-    text: String,
-}
-
-fn page(net: &CallerContext, answer: &HttpAnswer) -> Option<ParsedPage> {
-    let read: ReadJson = serde_json::from_slice(answer.json()?).ok()?;
-    let content = read.result?.contents.into_iter().next()?;
-    net.reader().page(content.text.as_bytes())
+/// The page in an answer to `resources/read`.
+fn read_page(net: &CallerContext, answer: &HttpAnswer) -> Option<ParsedPage> {
+    let read: Value = serde_json::from_slice(json(answer)?).ok()?;
+    let text = read["result"]["contents"][0]["text"].as_str()?;
+    net.reader().page(text.as_bytes())
 }

@@ -20,7 +20,7 @@ pub(super) struct Client {
     /// The instant at which the user's timer is scheduled. The timer may have moved later since.
     pub(super) timer_at: Time,
     /// All identities that it has had at the server, the present one last.
-    identities: Vec<Identity>,
+    pub(super) identities: Vec<Identity>,
     pub(super) in_flight: Vec<InFlight>,
     pub(super) stream: Option<Stream>,
     /// Nothing passes between it and the server until then.
@@ -48,6 +48,8 @@ pub(super) struct InFlight {
     pub(super) call: CallId,
     pub(super) attempt: u32,
     pub(super) ticket: u64,
+    /// The secret of the identity that makes it.
+    pub(super) secret: u64,
     /// The moves of its session when it began.
     pub(super) moves: usize,
 }
@@ -90,6 +92,11 @@ impl Identity {
             session: Arc::new(Session::at(door)),
         }
     }
+
+    pub(super) fn handle(&self) -> Option<Arc<str>> {
+        let credentials = self.credentials.as_ref()?;
+        Some(Arc::clone(&credentials.handle))
+    }
 }
 
 impl Client {
@@ -122,15 +129,9 @@ impl Client {
         &mut self.identities[index]
     }
 
-    /// All identities that the client has had.
-    pub(super) fn identities(&self) -> &[Identity] {
-        &self.identities
-    }
-
     /// Removes an attempt that ended or was cancelled.
-    pub(super) fn take(&mut self, call: CallId, attempt: u32) -> Option<InFlight> {
-        let same = |one: &InFlight| (one.call, one.attempt) == (call, attempt);
-        let index = self.in_flight.iter().position(same)?;
+    pub(super) fn take(&mut self, is_it: impl Fn(&InFlight) -> bool) -> Option<InFlight> {
+        let index = self.in_flight.iter().position(is_it)?;
         Some(self.in_flight.swap_remove(index))
     }
 }

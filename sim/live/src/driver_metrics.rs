@@ -2,16 +2,15 @@
 //! the calls sent.
 
 use chat_types::{Span, Time};
-use sim_model::outcome::Tally;
-use sim_model::point_counter::PointCounter;
 
-use super::driver_load::DriverLoad;
+use super::clock::{Clock, Worked};
 use sim_judge::RunJudge;
 use sim_judge::metrics::Metrics;
 use sim_judge::metrics::distribution::Distribution;
 use sim_judge::metrics::throughput::{CallCounts, Throughput};
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent};
 use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
+use sim_model::point_counter::PointCounter;
 use sim_model::protocol::OpKind;
 
 /// An arrival that starts this much later than planned, in microseconds, counts as late.
@@ -19,14 +18,14 @@ const LATE: u64 = 10_000;
 
 /// Receives every record, and every deadline of the driver.
 pub(super) struct DriverMetrics<'o> {
-    judge: RunJudge,
+    pub(super) judge: RunJudge,
     also: Option<&'o mut dyn Observer>,
     /// The points that clients can observe.
-    points: PointCounter,
+    pub(super) points: PointCounter,
     /// Metrics with calls measured from when they left.
     uncorrected: Metrics,
-    /// The delays of the driver's actions.
-    delay: Distribution,
+    /// The delays of the driver's actions, in microseconds.
+    pub(super) delay: Distribution,
     pub(super) load: DriverLoad,
     pub(super) starts: Starts,
     pub(super) requests: Requests,
@@ -89,21 +88,6 @@ impl<'o> DriverMetrics<'o> {
         self.starts.late += u64::from(now.since(due).0 > LATE);
     }
 
-    /// The driver's delay, in milliseconds.
-    pub(super) fn delay(&self) -> MetricResult {
-        self.delay.result(1_000.0)
-    }
-
-    /// A copy of the judge, which continues from here.
-    pub(super) fn judge(&self) -> RunJudge {
-        self.judge.clone()
-    }
-
-    /// The judge of the run, and the points reached.
-    pub(super) fn finish(self) -> (RunJudge, Tally) {
-        (self.judge, self.points.into_tally())
-    }
-
     /// A metric with calls measured from when they left.
     pub(super) fn uncorrected(&self, name: &str) -> MetricResult {
         let (mut all, _) = self.uncorrected.results();
@@ -140,5 +124,147 @@ impl Observer for DriverMetrics<'_> {
         }
         let uncorrected = Record { what, ..*record };
         self.uncorrected.observe(RunEvent::Client(&uncorrected));
+    }
+}
+
+/// From this delay on, an action is late.
+const LATE_ACTION: Span = Span::millis(5);
+
+/// The least length of a window.
+const WINDOW: Span = Span::millis(200);
+
+/// From this share of a thread's time on, the thread is the bottleneck.
+const BUSY: f64 = 0.8;
+
+/// The load of the driver's threads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DriverLoad {
+    /// The beginning of the present window, and the processor time until then.
+    began: (Time, Worked),
+    is_late: bool,
+    /// The length of all windows with a late action, and the processor time in them.
+    late: Span,
+    worked: Worked,
+}
+
+impl DriverLoad {
+    /// No load yet. Called by the thread that owns the users, as `end_window` is.
+    pub(super) fn new(now: Time) -> Self {
+        Self {
+            began: (now, Clock::worked_here()),
+            is_late: false,
+            late: Span::ZERO,
+            worked: Worked::default(),
+        }
+    }
+
+    /// Records the delay of an action.
+    pub(super) fn record(&mut self, delay: Span) {
+        self.is_late |= delay >= LATE_ACTION;
+    }
+
+    /// Ends the present window if it is long enough.
+    pub(super) fn end_window(&mut self, now: Time) {
+        let (began, _) = self.began;
+        if now.since(began) >= WINDOW {
+            self.end_window_with(now, Clock::worked_here());
+        }
+    }
+
+    fn end_window_with(&mut self, now: Time, worked: Worked) {
+        let (began, before) = self.began;
+        if self.is_late {
+            self.late = self.late + now.since(began);
+            self.worked.all += worked.all.saturating_sub(before.all);
+            self.worked.owner += worked.owner.saturating_sub(before.owner);
+        }
+        self.began = (now, worked);
+        self.is_late = false;
+    }
+
+    /// The share of the time for which the busier of the owner and the other threads worked while
+    /// the driver was late; 0 if it never was.
+    pub(super) fn busy(&self, others: usize) -> f64 {
+        let late = self.late.0 as f64 / 1e6;
+        if late <= 0.0 {
+            return 0.0;
+        }
+        let owner = self.worked.owner.as_secs_f64();
+        let rest = self.worked.all.as_secs_f64() - owner;
+        (owner / late).max(rest / late / others.max(1) as f64)
+    }
+}
+
+/// The remark on a late driver: its own delay, beside the latency of requests that it is a part of,
+/// and how busy it was.
+pub(super) fn remark(delay: &MetricResult, request: &MetricResult, busy: f64) -> Option<String> {
+    let (late, whole) = (delay.p99, request.p99);
+    if late * 1_000.0 < LATE_ACTION.0 as f64 {
+        return None;
+    }
+    let figures = format!(
+        "it was {late:.0}ms late itself (p99) of a request's {whole:.0}ms (p99), and worked {:.0}% \
+         of that time",
+        busy * 100.0
+    );
+    Some(if late * 2.0 < whole {
+        format!("the driver was no bottleneck, but every latency includes its delay: {figures}")
+    } else if busy >= BUSY {
+        format!("the driver, not the server, was the bottleneck: {figures}")
+    } else {
+        format!("the driver waited for a processor of this machine: {figures}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn worked(all: u64, owner: u64) -> Worked {
+        Worked {
+            all: Duration::from_millis(all),
+            owner: Duration::from_millis(owner),
+        }
+    }
+
+    #[test]
+    fn only_windows_with_a_late_action_count() {
+        let mut load = DriverLoad {
+            began: (Time(0), Worked::default()),
+            is_late: false,
+            late: Span::ZERO,
+            worked: Worked::default(),
+        };
+        load.record(Span::millis(4));
+        load.end_window_with(Time(1_000_000), worked(2_000, 1_000));
+        assert_eq!(load.busy(1), 0.0);
+        load.record(Span::millis(5));
+        load.end_window_with(Time(2_000_000), worked(2_500, 1_100));
+        assert!((load.busy(1) - 0.4).abs() < 1e-9, "{}", load.busy(1));
+        assert!((load.busy(4) - 0.1).abs() < 1e-9, "{}", load.busy(4));
+    }
+
+    #[test]
+    fn the_driver_is_the_bottleneck_only_where_it_was_busy_and_half_of_a_latency() {
+        let of = |p99: f64| MetricResult {
+            p99,
+            ..MetricResult::default()
+        };
+        let told = |late: f64, whole: f64, busy: f64| remark(&of(late), &of(whole), busy);
+        assert_eq!(told(4.9, 5.0, 1.0), None);
+        assert_eq!(
+            told(40.0, 60.0, 0.93).unwrap(),
+            "the driver, not the server, was the bottleneck: it was 40ms late itself (p99) of a \
+             request's 60ms (p99), and worked 93% of that time"
+        );
+        let waited = told(40.0, 60.0, 0.2).unwrap();
+        assert!(
+            waited.starts_with("the driver waited for a processor"),
+            "{waited}"
+        );
+        let part = told(40.0, 90.0, 1.0).unwrap();
+        assert!(part.starts_with("the driver was no bottleneck"), "{part}");
     }
 }

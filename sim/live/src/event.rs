@@ -1,66 +1,15 @@
 //! Events of an inbox: from servers' JSON to clients' words.
 
 use chat_types::{Epoch, RoomSeq, Seq, Span, Time};
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::clock::{Clock, timestamp};
-use super::names::{Names, WhoJson};
+use super::names::Names;
 use sim_model::protocol::{
     Body, EndReason, Event, Gap, InboxEvent, LostRange, Membership, StickLoss, User,
 };
-
-/// An event in JSON.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct EventJson<'a> {
-    seq: Option<u64>,
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    timestamp: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    room_id: Option<Cow<'a, str>>,
-    room_seq: Option<u64>,
-    #[serde(borrow)]
-    partner: Option<WhoJson<'a>>,
-    #[serde(borrow)]
-    sender: Option<WhoJson<'a>>,
-    #[serde(borrow)]
-    user: Option<WhoJson<'a>>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
-    epoch: Option<u64>,
-    #[serde(borrow)]
-    reason: Option<Cow<'a, str>>,
-    place: Option<u32>,
-    lease_seconds: Option<u64>,
-    from_seq: Option<u64>,
-    to_seq: Option<u64>,
-    #[serde(borrow)]
-    rooms: Vec<LostJson<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct LostJson<'a> {
-    #[serde(borrow)]
-    room_id: Cow<'a, str>,
-    from_room_seq: u64,
-    to_room_seq: u64,
-    messages: u64,
-    #[serde(borrow)]
-    you: Option<Cow<'a, str>>,
-    members_changed: bool,
-    #[serde(borrow)]
-    stick: Option<Cow<'a, str>>,
-    epoch: u64,
-    stick_changed: bool,
-    #[serde(borrow)]
-    ended: Option<Cow<'a, str>>,
-}
 
 /// What stands at a place of an inbox, for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,21 +29,22 @@ enum Item {
 
 impl Received {
     /// Parses an event. Notices have no place in the inbox, and give none.
-    pub(super) fn read(json: &EventJson<'_>, names: &Names, clock: &Clock) -> Option<Self> {
-        let seq = json.seq?;
-        let at = json.timestamp.as_deref().and_then(timestamp);
+    pub(super) fn read(json: &Value, names: &Names, clock: &Clock) -> Option<Self> {
+        let number = |key: &str| json[key].as_u64();
+        let seq = number("seq")?;
+        let at = json["timestamp"].as_str().and_then(timestamp);
         let sent_at = at.map(|at| clock.of_server(at));
         // Of an event of an unknown kind only the place is known: it counts as a gap.
-        let (from, to) = match &*json.kind {
-            "gap" => (json.from_seq.unwrap_or(seq), json.to_seq.unwrap_or(seq)),
-            _ => (seq, seq),
-        };
-        let rooms = json.rooms.iter().map(|lost| lost_range(lost, names));
+        let bounds =
+            ["from_seq", "to_seq"].map(|key| number(key).filter(|_| json["type"] == "gap"));
+        let [from, to] = bounds.map(|bound| Seq(bound.unwrap_or(seq)));
+        let rooms = json["rooms"].as_array().into_iter().flatten();
+        let rooms = rooms.map(|lost| lost_range(lost, names));
         let item = event(json, names, sent_at.unwrap_or_default()).map_or_else(
             || {
                 Item::Gap(Gap {
-                    from: Seq(from),
-                    to: Seq(to),
+                    from,
+                    to,
                     rooms: rooms.collect(),
                     rooms_omitted: false,
                 })
@@ -144,33 +94,35 @@ pub(super) fn said(text: &str) -> String {
 }
 
 /// The event, at this instant; none for a gap, or if a part is missing.
-fn event(json: &EventJson<'_>, names: &Names, at: Time) -> Option<Event> {
-    let who = |who: &Option<WhoJson<'_>>| who.as_ref().map(|who| names.who(who));
-    let (partner, user) = (|| who(&json.partner), || who(&json.user));
-    let epoch = || json.epoch.map(Epoch);
-    let why = || Arc::from(json.reason.as_deref().unwrap_or_default());
-    let body = match &*json.kind {
-        "chatroom.found" => Body::Found([partner()?, partner()?]),
+fn event(json: &Value, names: &Names, at: Time) -> Option<Event> {
+    let text = |key: &str| json[key].as_str();
+    let who = |key: &str| names.who(&json[key]);
+    let user = || who("user");
+    let number = |key: &str| json[key].as_u64();
+    let epoch = || number("epoch").map(Epoch);
+    let why = || Arc::from(text("reason").unwrap_or_default());
+    let body = match text("type")? {
+        "chatroom.found" => Body::Found([who("partner")?, who("partner")?]),
         "message.received" => Body::Message {
-            sender: who(&json.sender)?,
-            text: said(json.message.as_deref().unwrap_or_default()).into(),
+            sender: who("sender")?,
+            text: said(text("message").unwrap_or_default()).into(),
             epoch: epoch(),
         },
-        "partner.disconnected" => Body::PartnerDisconnected(reason(json.reason.as_deref()?)?),
-        "partner.away" => Body::PartnerAway(partner()?),
-        "partner.reconnected" => Body::PartnerReconnected(partner()?),
+        "partner.disconnected" => Body::PartnerDisconnected(reason(text("reason")?)?),
+        "partner.away" => Body::PartnerAway(who("partner")?),
+        "partner.reconnected" => Body::PartnerReconnected(who("partner")?),
         "user.joined" => Body::Joined(user()?),
         "user.left" => Body::Left(user()?),
         "user.away" => Body::Away(user()?),
         "user.back" => Body::Back(user()?),
         "stick.claimed" => Body::StickClaimed {
             user: user()?,
-            place: json.place?,
+            place: u32::try_from(number("place")?).ok()?,
         },
         "stick.granted" => Body::StickGranted {
             user: user()?,
             epoch: epoch()?,
-            lease: Span::secs(json.lease_seconds.unwrap_or_default()),
+            lease: Span::secs(number("lease_seconds").unwrap_or_default()),
         },
         "stick.released" => Body::StickReleased {
             user: user()?,
@@ -192,55 +144,48 @@ fn event(json: &EventJson<'_>, names: &Names, at: Time) -> Option<Event> {
         _ => return None,
     };
     Some(Event {
-        room: names.room(json.room_id.as_deref()?),
-        room_seq: RoomSeq(json.room_seq?),
+        room: names.room(text("room_id")?),
+        room_seq: RoomSeq(number("room_seq")?),
         at,
         body,
     })
 }
 
-fn lost_range(lost: &LostJson<'_>, names: &Names) -> LostRange {
-    let you = |change: &str| match change {
-        "matched" => Some(Membership::Matched),
-        "joined" => Some(Membership::Joined),
-        "left" => Some(Membership::Left),
-        "kicked" => Some(Membership::Kicked),
-        _ => None,
-    };
-    let stick = |change: &str| match change {
-        "granted" => Some(StickLoss::Granted(Epoch(lost.epoch))),
-        "released" => Some(StickLoss::Released(Epoch(lost.epoch))),
-        "expired" => Some(StickLoss::Expired(Epoch(lost.epoch))),
-        _ => None,
-    };
+fn lost_range(lost: &Value, names: &Names) -> LostRange {
+    use Membership::{Joined, Kicked, Left, Matched};
+    let text = |key: &str| lost[key].as_str();
+    let number = |key: &str| lost[key].as_u64().unwrap_or_default();
+    let flag = |key: &str| lost[key].as_bool().unwrap_or_default();
+    let epoch = Epoch(number("epoch"));
+    let mine = [Matched, Joined, Left, Kicked].into_iter();
+    let sticks = [
+        StickLoss::Granted(epoch),
+        StickLoss::Released(epoch),
+        StickLoss::Expired(epoch),
+    ];
     LostRange {
-        room: names.room(&lost.room_id),
-        from: RoomSeq(lost.from_room_seq),
-        to: RoomSeq(lost.to_room_seq),
-        messages: lost.messages,
-        you: lost.you.as_deref().and_then(you),
-        members_changed: lost.members_changed,
-        stick: lost.stick.as_deref().and_then(stick),
-        stick_changed: lost.stick_changed,
-        ended: lost.ended.as_deref().and_then(reason),
+        room: names.room(text("room_id").unwrap_or_default()),
+        from: RoomSeq(number("from_room_seq")),
+        to: RoomSeq(number("to_room_seq")),
+        messages: number("messages"),
+        you: { mine }.find(|you| lost["you"] == you.as_str()),
+        members_changed: flag("members_changed"),
+        stick: { sticks.into_iter() }.find(|loss| lost["stick"] == loss.as_str()),
+        stick_changed: flag("stick_changed"),
+        ended: text("ended").and_then(reason),
     }
 }
 
 fn reason(text: &str) -> Option<EndReason> {
-    Some(match text {
-        "left" => EndReason::Left,
-        "timeout" => EndReason::Timeout,
-        "blocked" => EndReason::Blocked,
-        "turn_limit" => EndReason::TurnLimit,
-        "closed" => EndReason::Closed,
-        _ => return None,
-    })
+    use EndReason::{Blocked, Closed, Left, Timeout, TurnLimit};
+    let all = [Left, Timeout, Blocked, TurnLimit, Closed].into_iter();
+    { all }.find(|reason| reason.as_str() == text)
 }
 
 #[cfg(test)]
 mod tests {
     use chat_types::{RoomId, Who};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -253,9 +198,7 @@ mod tests {
     }
 
     fn read(value: &Value) -> Option<Received> {
-        let text = value.to_string();
-        let json: EventJson<'_> = serde_json::from_str(&text).unwrap();
-        Received::read(&json, &Names::new(0), &Clock::start())
+        Received::read(value, &Names::new(0), &Clock::start())
     }
 
     #[test]
@@ -348,19 +291,24 @@ mod tests {
             rooms: rooms.to_vec(),
             rooms_omitted: false,
         };
-        assert_eq!(
-            read(&gap).unwrap().inbox_event(),
-            InboxEvent::Gap(&expected)
-        );
+        let read = read(&gap).unwrap();
+        assert_eq!(read.inbox_event(), InboxEvent::Gap(&expected));
     }
 
     #[test]
     fn a_gap_of_any_size_is_read() {
         for (from, to) in [(0, u64::MAX), (u64::MAX, 0), (1, u64::MAX)] {
             let gap = json!({ "seq": 6, "type": "gap", "from_seq": from, "to_seq": to });
-            let read = read(&gap).unwrap();
-            assert!(
-                matches!(read.inbox_event(), InboxEvent::Gap(gap) if (gap.from.0, gap.to.0) == (from, to))
+            let (from, to) = (Seq(from), Seq(to));
+            let expected = Gap {
+                from,
+                to,
+                rooms: Vec::new(),
+                rooms_omitted: false,
+            };
+            assert_eq!(
+                read(&gap).unwrap().inbox_event(),
+                InboxEvent::Gap(&expected)
             );
         }
     }
@@ -369,9 +317,7 @@ mod tests {
     fn an_unknown_event_is_read_as_a_gap() {
         let odd = read(&json!({ "seq": 3, "type": "tea.served", "room_id": "room_1" })).unwrap();
         assert_eq!(odd.inbox_event().kind(), "gap");
-        assert_eq!(
-            read(&json!({ "type": "user.typing", "room_id": "room_1" })),
-            None
-        );
+        let notice = json!({ "type": "user.typing", "room_id": "room_1" });
+        assert_eq!(read(&notice), None);
     }
 }

@@ -11,13 +11,13 @@
 //!     └─────────┴───── answers, events ◄── one channel ◄──┘
 //! ```
 //!
-//! `load_runner.rs`, the load runner, owns the users and is the place to start reading. `pool.rs`
-//! has the tasks, `caller.rs` makes requests, and `listening.rs` reads streams. `ask.rs`,
+//! `load_runner.rs`, the load runner, owns the users and is the place to start reading. `caller.rs`
+//! has the tasks and makes requests, and `listening.rs` reads streams. `ask.rs`,
 //! `reply.rs` and `event.rs` translate between users' words and JSON, `request.rs` and `wire.rs`
-//! between JSON and HTTP, over connections of `connector.rs`. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
-//! scenario to them, `driver_metrics.rs` and `driver_load.rs` measure the driver itself, `watch.rs`
-//! notices that the server is gone, `nemesis.rs` runs a program that makes faults, and `unregister.rs` unregisters all users. `calibrate.rs`
-//! measures the server without users.
+//! between JSON and HTTP. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
+//! scenario to them, `driver_metrics.rs` measures the driver itself, `watch.rs` notices that the
+//! server is gone, `nemesis.rs` runs a program that makes faults, and `unregister.rs` unregisters
+//! all users. `calibrate.rs` measures the server without users.
 
 mod ask;
 mod calibrate;
@@ -25,15 +25,12 @@ mod calibration;
 mod caller;
 mod client;
 mod clock;
-mod connector;
-mod driver_load;
 mod driver_metrics;
 mod event;
 mod listening;
 mod load_runner;
 mod names;
 mod nemesis;
-mod pool;
 mod prepare;
 mod probe;
 mod reply;
@@ -58,17 +55,16 @@ use sim_model::history::Observer;
 use sim_model::outcome::{LiveResult, Progress};
 use sim_model::plan::{Plan, Workload};
 
-use caller::Message;
+use caller::{Message, Pool};
 use clock::Clock;
-use connector::Connector;
 use driver_metrics::DriverMetrics;
 use load_runner::LoadRunner;
 use names::Names;
 use nemesis::Nemesis;
-use pool::Pool;
 use prepare::{Prepared, prepare};
 use probe::probe_all;
 use request::Writer;
+use wire::Connector;
 
 pub use calibrate::calibrate;
 pub use nemesis::NemesisCommand;
@@ -105,40 +101,23 @@ pub type Journal<'j> = dyn Fn(&mut dyn Observer) -> Result<u64, String> + Sync +
 
 /// Why a live run cannot start, or cannot be judged.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum LiveError {
-    #[error(
-        "cannot reach {target}: {why}\n  start a server there, such as `talking-stick --listen \
-         ADDRESS`, or name another with --target"
-    )]
-    Unreachable { target: String, why: String },
-    #[error("no TLS with {target}: {why}")]
-    NoTls { target: String, why: String },
-    #[error("--ca: {0}")]
-    Authorities(String),
-    #[error(
-        "{target} is no server to run this against: {why}\n  try another --protocol, or give the \
-         path of its MCP endpoint in --target"
-    )]
-    ProtocolMismatch { target: String, why: String },
-    #[error("{target} {why}")]
-    Refused { target: String, why: &'static str },
-    #[error("{target} cannot be measured: {why}")]
-    Unmeasured { target: String, why: String },
-    #[error("{target} lacks what every user of the scenario needs: {}", lacking.join(", "))]
-    Lacking {
-        target: String,
-        lacking: Vec<String>,
-    },
-    #[error("--nemesis: {command} does not start: {why}")]
-    Nemesis {
-        command: NemesisCommand,
-        why: std::io::Error,
-    },
-    #[error("the run cannot be judged by the server's journal: {0}")]
-    Journal(String),
+    /// An option names something that cannot be used.
+    #[error("{0}")]
+    Option(String),
+    /// The target is none to run this against, or its journal none to judge it by.
+    #[error("{0}")]
+    Target(String),
+    /// The machine lacks something.
     #[error("this machine cannot run it: {0}")]
     Machine(#[from] std::io::Error),
+}
+
+/// The error of a run whose journal cannot be read.
+fn no_journal(why: String) -> LiveError {
+    LiveError::Target(format!(
+        "the run cannot be judged by the server's journal: {why}"
+    ))
 }
 
 /// A scenario adapted to a server.
@@ -184,7 +163,6 @@ fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
 /// The server is not reachable, does not speak the protocol, or lacks a tool that every user needs.
 pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
     let (pool, _) = pool(options)?;
-    let target = options.target.to_string();
     let tools = probe_all(&pool, &options.target)?;
     let prepared = prepare(plan, options, &tools);
     let mut lacking = prepared.lacking.clone();
@@ -198,16 +176,16 @@ pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
         lacking.push("check".to_owned());
     }
     if nobody || no_check {
-        return Err(LiveError::Lacking { target, lacking });
+        let (target, lacking) = (&options.target, lacking.join(", "));
+        let why = format!("{target} lacks what every user of the scenario needs: {lacking}");
+        return Err(LiveError::Target(why));
     }
-    let mut remarks = Vec::new();
-    if !tools.are_known() {
-        remarks.push("the server does not say which tools it has".to_owned());
-    }
+    let is_unknown = tools.0.is_none();
+    let remark = is_unknown.then(|| "the server does not say which tools it has".to_owned());
     Ok(Ready {
         options: options.clone(),
         prepared,
-        remarks,
+        remarks: remark.into_iter().collect(),
     })
 }
 
@@ -231,16 +209,15 @@ pub fn run(
     let plan = &ready.prepared.plan;
     let files = most_files();
     let (pool, clock) = pool(&ready.options)?;
-    let suffix = pool.net.writer.names.suffix().to_owned();
     let judge = match journal {
         Some(_) => Judge::with_journal(plan, clock.began()),
         None => Judge::live(plan),
     };
     let also = also.map(|observer| observer as &mut dyn Observer);
     let metrics = DriverMetrics::new(RunJudge::by(judge, plan), also, clock.now());
-    let mut runner = LoadRunner::new(plan, seed, (pool, clock), metrics, progress);
     let most = files.saturating_sub(OTHER_FILES) / 2;
-    runner.limit_clients(usize::try_from(most).unwrap_or(usize::MAX));
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let mut runner = LoadRunner::new(plan, seed, (pool, clock), metrics, progress, most);
     runner.nemesis = nemesis(ready, &runner.pool)?;
     runner.run();
     let now = clock.now();
@@ -248,7 +225,7 @@ pub fn run(
         None => unregister::unregister(&mut runner.pool, &mut runner.clients),
         Some(_) => 0,
     };
-    let mut live = live_result(ready, &runner, suffix, now);
+    let mut live = live_result(ready, &runner, now);
     if stayed > 0 {
         live.remarks.push(format!(
             "{stayed} users may have stayed on the server, which did not unregister them: they keep \
@@ -259,7 +236,7 @@ pub fn run(
         if runner.pool.net.connector.doors() > 1 {
             wait_for(journal, &runner.metrics, &clock)?;
         }
-        let entries = journal(&mut runner.metrics).map_err(LiveError::Journal)?;
+        let entries = journal(&mut runner.metrics).map_err(no_journal)?;
         live.journal_entries = Some(entries);
     }
     let mut outcome = outcome(plan, seed, runner, now);
@@ -278,8 +255,8 @@ fn wait_for(
 ) -> Result<(), LiveError> {
     let until = clock.now() + JOURNAL_FOLLOWS;
     loop {
-        let mut judge = metrics.judge();
-        journal(&mut judge).map_err(LiveError::Journal)?;
+        let mut judge = metrics.judge.clone();
+        journal(&mut judge).map_err(no_journal)?;
         if judge.is_complete() || clock.now() > until {
             return Ok(());
         }
@@ -294,10 +271,8 @@ fn nemesis(ready: &Ready, pool: &Pool) -> Result<Option<Nemesis>, LiveError> {
     };
     let net = Arc::clone(&pool.net);
     let started = Nemesis::start(command, move |output| net.tell(Message::Nemesis(output)));
-    started.map(Some).map_err(|why| LiveError::Nemesis {
-        command: command.clone(),
-        why,
-    })
+    let told = |why| LiveError::Option(format!("--nemesis: {command} does not start: {why}"));
+    started.map(Some).map_err(told)
 }
 
 /// Keeps what was found until the run ended early. That users wait from then on is no finding.
@@ -312,25 +287,20 @@ fn end_at(outcome: &mut SeedOutcome, at: Span) {
     }
 }
 
-fn live_result(
-    ready: &Ready,
-    runner: &LoadRunner<'_, '_>,
-    suffix: String,
-    now: Time,
-) -> LiveResult {
+fn live_result(ready: &Ready, runner: &LoadRunner<'_, '_>, now: Time) -> LiveResult {
     let (options, prepared, metrics) = (&ready.options, &ready.prepared, &runner.metrics);
     let (offered, achieved) = metrics.throughput.each_second(now);
     let mut live = LiveResult {
         target: options.target.to_string(),
         protocol: options.protocol.name().to_owned(),
         rate_scale: options.scale.as_f64(),
-        suffix,
+        suffix: runner.pool.net.writer.names.suffix().to_owned(),
         journal_entries: None,
         starts: metrics.starts,
         requests: metrics.requests,
         offered_per_second: offered,
         achieved_per_second: achieved,
-        scheduling_delay: metrics.delay(),
+        scheduling_delay: metrics.delay.result(1_000.0),
         uncorrected: ["message_latency", "request_latency"]
             .map(|name| (name.to_owned(), metrics.uncorrected(name)))
             .into(),
@@ -339,7 +309,7 @@ fn live_result(
         left_out: prepared.left_out.clone(),
         driver_busy: metrics.load.busy(runner.pool.threads()),
         lost: runner.lost.clone(),
-        nemesis: runner.nemesis.as_ref().map(|one| one.record.0.clone()),
+        nemesis: runner.nemesis.as_ref().map(|one| one.record.clone()),
         remarks: ready.remarks.clone(),
         stages: Vec::new(),
     };
@@ -358,17 +328,15 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
              registered there"
         ));
     }
-    if let Some(failed) = live
-        .nemesis
-        .as_ref()
-        .and_then(|nemesis| nemesis.failed.as_ref())
+    if let Some(nemesis) = &live.nemesis
+        && let Some(failed) = &nemesis.failed
     {
         let (at, why) = (failed.at.0 as f64 / 1e6, &failed.why);
         remarks.push(format!("the nemesis failed at {at:.1}s: it {why}"));
     }
     if let Some(request) = live.uncorrected.get("request_latency") {
         let delay = &live.scheduling_delay;
-        remarks.extend(driver_load::remark(delay, request, live.driver_busy));
+        remarks.extend(driver_metrics::remark(delay, request, live.driver_busy));
     }
     if live.starts.dropped > 0 {
         remarks.push(format!(
@@ -393,7 +361,7 @@ fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> See
         waiting: client.user.stuck().or_else(|| client.user.pending()),
     });
     let users = users.collect();
-    let (judge, tally) = runner.metrics.finish();
+    let DriverMetrics { judge, points, .. } = runner.metrics;
     let ran = WorldOutcome {
         seed,
         trace_hash: runner.hash,
@@ -402,7 +370,7 @@ fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> See
         by_persona: runner.by_persona,
         skipped: 0,
         steps: runner.steps,
-        tally,
+        tally: points.into_tally(),
         timeline: runner.timeline,
     };
     judge.finish(plan, ran)

@@ -11,11 +11,11 @@ use chat_types::Time;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::{Response, StatusCode};
-use serde::Deserialize;
+use serde_json::Value;
 use sse_stream::{Sse, SseStream};
 use tokio_stream::StreamExt as _;
 
-use super::caller::{CallerContext, Message, Session};
+use super::caller::{CallerContext, Message, Session, StreamNews};
 use super::names::code;
 use super::target::Protocol;
 use super::wire::{Wire, WireError, is_stream, open_stream};
@@ -39,36 +39,16 @@ pub(super) struct Opening {
     pub(super) slow_until: Arc<AtomicU64>,
 }
 
-/// A message of the protocol on a stream.
-#[derive(Deserialize)]
-struct Notification {
-    #[serde(default)]
-    method: String,
-}
-
 /// Opens the stream, and forwards its messages until it ends.
 pub(super) async fn listen(net: Arc<CallerContext>, opening: Opening) {
     let (moves, door) = opening.session.door(&net);
-    let ended = match net.writer.protocol {
-        Protocol::Http => by_http(&net, &opening, door).await,
-        Protocol::Mcp20260728 => by_subscription(&net, &opening, door).await,
-        Protocol::Mcp20251125 => by_session(&net, &opening).await,
-    };
-    let (agent, stream) = (opening.agent, opening.stream);
     // A broken connection gives no refusal.
-    let refusal = ended.unwrap_or_default();
+    let refusal = follow(&net, &opening, door).await.unwrap_or_default();
     if refusal.is_none() {
         opening.session.leave(moves);
     }
-    net.tell(Message::Closed {
-        agent,
-        stream,
-        refusal,
-    });
+    opening.tell(&net, StreamNews::Closed(refusal));
 }
-
-/// The end of a stream, with the refusal if there was one.
-type Ended = Result<Option<Refusal>, WireError>;
 
 impl Opening {
     /// The next event of the stream. A slow reader leaves it in the connection.
@@ -83,88 +63,74 @@ impl Opening {
         }
     }
 
-    fn opened(&self) -> Message {
-        Message::Opened {
-            agent: self.agent,
-            stream: self.stream,
-        }
-    }
-
-    fn grew(&self) -> Message {
-        Message::Grew {
-            agent: self.agent,
-            stream: self.stream,
-        }
+    fn tell(&self, net: &CallerContext, news: StreamNews) {
+        let (agent, stream) = (self.agent, self.stream);
+        net.tell(Message::Stream {
+            agent,
+            stream,
+            news,
+        });
     }
 }
 
-async fn by_http(net: &CallerContext, opening: &Opening, door: usize) -> Ended {
-    let request = net.writer.events(&opening.handle, opening.after);
-    let response = open_stream(&net.connector, door, request).await?;
-    if response.status() != StatusCode::OK {
+/// Follows the stream to its end. Returns the refusal if there was one.
+async fn follow(
+    net: &CallerContext,
+    opening: &Opening,
+    mut door: usize,
+) -> Result<Option<Refusal>, WireError> {
+    let (connector, writer) = (&net.connector, &net.writer);
+    let mut session = None;
+    let request = match (writer.protocol, &opening.inbox) {
+        (Protocol::Http, _) => writer.events(&opening.handle, opening.after),
+        (Protocol::Mcp20260728, Some(inbox)) => writer.listen(inbox, &opening.handle),
+        (Protocol::Mcp20251125, Some(inbox)) => {
+            let mut wire = Wire::default();
+            let (at, id) = opening.session.id(net, &mut wire).await?;
+            door = at;
+            session = Some((wire, writer.subscribe(inbox, &id)));
+            writer.session_stream(&id)
+        }
+        (Protocol::Mcp20260728 | Protocol::Mcp20251125, None) => return Ok(None),
+    };
+    let response = open_stream(connector, door, request).await?;
+    // Only this version says in the stream that it is open.
+    let is_told = writer.protocol == Protocol::Mcp20260728;
+    let is_open = match is_told {
+        true => is_stream(response.headers()),
+        false => response.status() == StatusCode::OK,
+    };
+    if !is_open {
         return Ok(Some(refusal(net, response).await));
     }
-    net.tell(opening.opened());
+    if let Some((mut wire, subscribe)) = session {
+        wire.exchange(connector, door, subscribe).await?;
+    }
+    if !is_told {
+        opening.tell(net, StreamNews::Opened);
+    }
     let mut events = SseStream::new(response.into_body());
     while let Some(event) = opening.next(net, &mut events).await {
         let data = event.data.as_deref().unwrap_or_default();
-        if let Some(event) = net.reader().event(data) {
-            net.tell(Message::Pushed {
-                agent: opening.agent,
-                stream: opening.stream,
-                event,
-            });
+        let news = match writer.protocol {
+            Protocol::Http => net.reader().event(data).map(StreamNews::Pushed),
+            Protocol::Mcp20260728 | Protocol::Mcp20251125 => news_of(data),
+        };
+        if let Some(news) = news {
+            opening.tell(net, news);
         }
     }
     Ok(None)
 }
 
-async fn by_subscription(net: &CallerContext, opening: &Opening, door: usize) -> Ended {
-    let Some(inbox) = &opening.inbox else {
-        return Ok(None);
-    };
-    let request = net.writer.listen(inbox, &opening.handle);
-    let response = open_stream(&net.connector, door, request).await?;
-    if !is_stream(response.headers()) {
-        return Ok(Some(refusal(net, response).await));
+/// What a message of MCP on a stream says.
+fn news_of(data: &str) -> Option<StreamNews> {
+    let note: Value = serde_json::from_str(data).ok()?;
+    match note["method"].as_str()? {
+        "notifications/subscriptions/acknowledged" => Some(StreamNews::Opened),
+        "notifications/resources/updated" => Some(StreamNews::Grew),
+        _ => None,
     }
-    let mut events = SseStream::new(response.into_body());
-    while let Some(event) = opening.next(net, &mut events).await {
-        match method(event.data.as_deref()).as_deref() {
-            Some("notifications/subscriptions/acknowledged") => net.tell(opening.opened()),
-            Some("notifications/resources/updated") => net.tell(opening.grew()),
-            Some(_) | None => {}
-        }
-    }
-    Ok(None)
-}
-
-async fn by_session(net: &CallerContext, opening: &Opening) -> Ended {
-    let Some(inbox) = &opening.inbox else {
-        return Ok(None);
-    };
-    let (connector, mut wire) = (&net.connector, Wire::new());
-    let (door, session) = opening.session.id(net, &mut wire).await?;
-    let response = open_stream(connector, door, net.writer.session_stream(&session)).await?;
-    if response.status() != StatusCode::OK {
-        return Ok(Some(refusal(net, response).await));
-    }
-    wire.exchange(connector, door, net.writer.subscribe(inbox, &session))
-        .await?;
-    drop(wire);
-    net.tell(opening.opened());
-    let mut events = SseStream::new(response.into_body());
-    while let Some(event) = opening.next(net, &mut events).await {
-        if method(event.data.as_deref()).as_deref() == Some("notifications/resources/updated") {
-            net.tell(opening.grew());
-        }
-    }
-    Ok(None)
-}
-
-fn method(data: Option<&str>) -> Option<String> {
-    let note: Notification = serde_json::from_str(data?).ok()?;
-    Some(note.method)
 }
 
 /// Reads a stream's refusal.
@@ -172,6 +138,7 @@ async fn refusal(net: &CallerContext, response: Response<Incoming>) -> Refusal {
     let status = response.status().as_u16();
     let body = response.into_body().collect().await;
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = serde_json::from_slice(&body).unwrap_or_default();
     let reply = net.reader().reply(&Op::Command(Command::LeaveQueue), &body);
     let refusal = reply.and_then(|reply| reply.outcome.err());
     refusal.unwrap_or_else(|| Refusal::named(code(&format!("http_{status}"))))

@@ -5,33 +5,31 @@
 //! one thread. The tasks that talk to the server send it what they read over one channel, in order
 //! of arrival.
 //!
-//! This file has the event queue and the phases of a run. `outgoing.rs` performs users' requests,
-//! `incoming.rs` passes them the answers, and `faults.rs` has the faults of clients.
+//! This file has the event queue and the phases of a run. `requests.rs` performs users' requests and
+//! passes them the answers, and `faults.rs` has the faults of clients.
 
 mod faults;
-mod incoming;
-mod outgoing;
+mod requests;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use chat_types::{Span, Time, mix};
 use rustc_hash::FxHashMap;
 
+use super::caller::Pool;
 use super::client::Client;
 use super::clock::Clock;
 use super::driver_metrics::DriverMetrics;
 use super::nemesis::Nemesis;
-use super::pool::Pool;
 use super::watch::Watch;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer as _, RunEvent, WorldRecord};
 use sim_model::outcome::{LostTarget, Progress, START, Timeline};
 use sim_model::plan::{Fault, Plan, Workload};
-use sim_model::protocol::{Agent, CallId};
+use sim_model::protocol::Agent;
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
 
@@ -80,27 +78,11 @@ enum Phase {
     Over,
 }
 
-/// The purpose of a request.
+/// The purpose of a request: a call of this client, or a page for its stream of this number.
 #[derive(Clone, Copy, Debug)]
-enum RequestPurpose {
-    Call {
-        agent: u32,
-        call: CallId,
-        attempt: u32,
-        secret: u64,
-    },
-    Stream {
-        agent: u32,
-        stream: u32,
-    },
-}
-
-impl RequestPurpose {
-    const fn agent(self) -> u32 {
-        match self {
-            Self::Call { agent, .. } | Self::Stream { agent, .. } => agent,
-        }
-    }
+struct RequestPurpose {
+    agent: u32,
+    stream: Option<u32>,
 }
 
 /// All users of a run, and their requests.
@@ -113,8 +95,9 @@ pub(super) struct LoadRunner<'a, 'o> {
     progress: &'a Progress,
     wakeups: BinaryHeap<Reverse<(Time, Wakeup)>>,
     arrivals: std::vec::IntoIter<Arrival>,
-    next_arrival: Option<Arrival>,
     pub(super) clients: Vec<Client>,
+    /// The largest number of users. Each may have a stream and a request at once, and needs a
+    /// connection for each.
     most_clients: usize,
     pub(super) by_persona: Vec<u64>,
     /// The requests in flight.
@@ -145,6 +128,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         (pool, clock): (Pool, Clock),
         metrics: DriverMetrics<'o>,
         progress: &'a Progress,
+        most_clients: usize,
     ) -> Self {
         let arrivals = arrivals(&plan.workload, &mut Draw::new(seed, Actor::Arrivals));
         let mut hash = mix(0, seed);
@@ -164,9 +148,8 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             progress,
             wakeups: BinaryHeap::new(),
             arrivals: arrivals.into_iter(),
-            next_arrival: None,
             clients: Vec::new(),
-            most_clients: usize::MAX,
+            most_clients,
             by_persona: vec![0; personas],
             requests: FxHashMap::default(),
             timeline: Timeline::new(Span((plan.duration.0 / BUCKETS).max(1))),
@@ -183,12 +166,6 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             nemesis: None,
             lost: None,
         }
-    }
-
-    /// Sets the largest number of users. Each may have a stream and a request at once, and needs a
-    /// connection for each.
-    pub(super) fn limit_clients(&mut self, most: usize) {
-        self.most_clients = most;
     }
 
     /// Runs to the end.
@@ -281,14 +258,12 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             Some(Reverse((due, _))) => self.clock.until(*due).min(REST),
             None => REST,
         };
-        match self.pool.messages().recv_timeout(rest) {
-            Ok(received) => self.receive(received),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
-        }
-        for _ in 0..BATCH {
-            match self.pool.messages().try_recv() {
-                Ok(received) => self.receive(received),
-                Err(_) => return,
+        let mut first = self.pool.messages.recv_timeout(rest).ok();
+        for _ in 0..=BATCH {
+            let next = || self.pool.messages.try_recv().ok();
+            match first.take().or_else(next) {
+                Some(message) => self.receive(message),
+                None => return,
             }
         }
     }
@@ -308,14 +283,13 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     }
 
     fn schedule_arrival(&mut self) {
-        self.next_arrival = self.arrivals.next();
-        if let Some(arrival) = &self.next_arrival {
+        if let Some(arrival) = self.arrivals.as_slice().first() {
             self.at(START + arrival.at, Wakeup::Arrival);
         }
     }
 
     fn arrive(&mut self, due: Time, now: Time) {
-        let Some(arrival) = self.next_arrival.take() else {
+        let Some(arrival) = self.arrivals.next() else {
             return;
         };
         self.schedule_arrival();
@@ -328,17 +302,21 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         if let Workload::Phases { personas, .. } = &self.plan.workload {
             let persona = Arc::clone(&personas[arrival.persona]);
             self.by_persona[arrival.persona] += 1;
-            let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
-            self.metrics
-                .observe(RunEvent::Arrived(Agent(agent), arrival.persona));
+            let agent = self.next_agent();
+            let arrived = RunEvent::Arrived(Agent(agent), arrival.persona);
+            self.metrics.observe(arrived);
             let name = format!("{}#{agent}", persona.name);
             self.add(Script::Flow(persona), &name, due);
         }
     }
 
+    fn next_agent(&self) -> u32 {
+        u32::try_from(self.clients.len()).expect("the plan limits users")
+    }
+
     fn add(&mut self, script: Script, name: &str, meant: Time) {
         let now = self.clock.now();
-        let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
+        let agent = self.next_agent();
         self.timeline.arrive(meant.since(START));
         let suffix = self.pool.net.writer.names.suffix();
         let given: Arc<str> = format!("{name}{suffix}").into();

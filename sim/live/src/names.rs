@@ -3,28 +3,17 @@
 //! Users and rooms are numbers in a history. `user_7` is number 7. Ids in another form are numbered
 //! from 2^53, in the order of their first appearance.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chat_types::{Code, mix};
-use serde::Deserialize;
+use serde_json::Value;
 use sim_model::user_name::FIRST_OTHER;
 
 use sim_model::protocol::{Room, User, Who};
 
 /// The largest number of unknown codes that are remembered.
 const MOST_CODES: usize = 256;
-
-/// A participant in JSON.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct WhoJson<'a> {
-    #[serde(borrow)]
-    pub(super) user_id: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) display_name: Cow<'a, str>,
-}
 
 /// The names of one run.
 #[derive(Debug)]
@@ -50,13 +39,10 @@ struct Others {
 }
 
 impl Ids {
-    const fn new(prefix: &'static str) -> Self {
+    fn new(prefix: &'static str) -> Self {
         Self {
             prefix,
-            others: Mutex::new(Others {
-                numbers: BTreeMap::new(),
-                texts: Vec::new(),
-            }),
+            others: Mutex::default(),
         }
     }
 
@@ -110,11 +96,6 @@ impl Names {
         &self.suffix
     }
 
-    /// The room's name in this run.
-    pub(super) fn room_name(&self, name: &str) -> String {
-        self.of_run(name)
-    }
-
     /// An id or a name in this run.
     pub(super) fn of_run(&self, name: &str) -> String {
         format!("{name}{}", self.suffix)
@@ -129,13 +110,16 @@ impl Names {
         User(self.users.number(text))
     }
 
-    /// A participant as the server shows it.
-    pub(super) fn who(&self, who: &WhoJson<'_>) -> Arc<Who> {
-        let id = &*who.user_id;
-        Arc::new(Who {
-            id: self.user(id),
-            chosen_id: self.users.written(id).is_none().then(|| id.into()),
-            name: (*who.display_name).into(),
+    /// A participant as the server shows it; none if there is none.
+    pub(super) fn who(&self, who: &Value) -> Option<Arc<Who>> {
+        let [id, name] = ["user_id", "display_name"].map(|key| who[key].as_str());
+        let id = id.unwrap_or_default();
+        who.is_object().then(|| {
+            Arc::new(Who {
+                id: self.user(id),
+                chosen_id: self.users.written(id).is_none().then(|| id.into()),
+                name: name.unwrap_or_default().into(),
+            })
         })
     }
 
@@ -207,7 +191,7 @@ mod tests {
     #[test]
     fn runs_do_not_share_names_or_keys() {
         let (one, other) = (Names::new(1), Names::new(2));
-        assert_ne!(one.room_name("table"), other.room_name("table"));
+        assert_ne!(one.of_run("table"), other.of_run("table"));
         assert_ne!(one.key(7), other.key(7));
         assert_eq!((one.suffix().len(), one.key(7).len()), (6, 32));
     }

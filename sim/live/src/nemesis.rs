@@ -33,10 +33,7 @@ const LONGEST_NAME: usize = 60;
 
 /// The command line of a nemesis: a program and its arguments, with spaces between.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NemesisCommand {
-    program: String,
-    arguments: Vec<String>,
-}
+pub struct NemesisCommand(Vec<String>);
 
 /// A line of its output.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -49,17 +46,6 @@ pub(super) enum NemesisLine {
 /// What its output is: a line, which may be wrong, or its end.
 pub(super) type Output = Option<Result<NemesisLine, String>>;
 
-/// What a line did to a fault, by its index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
-    Made(usize),
-    Mended(usize),
-}
-
-/// The record of a nemesis, without its process.
-#[derive(Debug, Default)]
-pub(super) struct Record(pub(super) NemesisResult);
-
 /// A nemesis that was started.
 #[derive(Debug)]
 pub(super) struct Nemesis {
@@ -69,27 +55,24 @@ pub(super) struct Nemesis {
     /// When it must have exited; none before its input ended.
     ends_by: Option<Time>,
     is_silent: bool,
-    pub(super) record: Record,
+    pub(super) record: NemesisResult,
 }
 
 impl FromStr for NemesisCommand {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut words = text.split_whitespace().map(str::to_owned);
-        Ok(Self {
-            program: words.next().ok_or("name a program")?,
-            arguments: words.collect(),
-        })
+        let words: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
+        match words.is_empty() {
+            true => Err("name a program".to_owned()),
+            false => Ok(Self(words)),
+        }
     }
 }
 
 impl fmt::Display for NemesisCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.program)?;
-        self.arguments
-            .iter()
-            .try_for_each(|word| write!(f, " {word}"))
+        f.write_str(&self.0.join(" "))
     }
 }
 
@@ -122,55 +105,46 @@ impl NemesisLine {
     }
 }
 
-impl Record {
-    /// Takes a line.
-    ///
-    /// # Errors
-    /// It contradicts earlier ones.
-    pub(super) fn take(&mut self, line: NemesisLine, at: Span) -> Result<Effect, String> {
-        let faults = &mut self.0.faults;
-        let is_open = |one: &NemesisFault| one.mended_ms.is_none() && one.fault == line.name();
-        let open = faults.iter().rposition(is_open);
-        match (line, open) {
-            (NemesisLine::Fault(fault), None) if faults.len() < MOST_FAULTS => {
-                let made = NemesisFault {
-                    fault,
-                    at,
-                    mended_ms: None,
-                };
-                faults.push(made);
-                Ok(Effect::Made(faults.len() - 1))
-            }
-            (NemesisLine::Fault(_), None) => Err(format!("made more than {MOST_FAULTS} faults")),
-            (NemesisLine::Fault(fault), Some(_)) => Err(format!(
-                "made the fault `{fault}` again before it mended it"
-            )),
-            (NemesisLine::Mended(_), Some(open)) => {
-                faults[open].mended_ms = Some(at.0 as f64 / 1_000.0);
-                Ok(Effect::Mended(open))
-            }
-            (NemesisLine::Mended(fault), None) => {
-                Err(format!("mended the fault `{fault}`, which it had not made"))
-            }
+/// Takes a line into the record.
+///
+/// # Errors
+/// It contradicts earlier ones.
+fn take(record: &mut NemesisResult, line: &NemesisLine, at: Span) -> Result<(), String> {
+    let faults = &mut record.faults;
+    let is_open = |one: &NemesisFault| one.mended_ms.is_none() && one.fault == line.name();
+    let open = faults.iter().rposition(is_open);
+    match (line, open) {
+        (NemesisLine::Fault(fault), None) if faults.len() < MOST_FAULTS => {
+            faults.push(NemesisFault {
+                fault: fault.clone(),
+                at,
+                mended_ms: None,
+            });
+            Ok(())
+        }
+        (NemesisLine::Fault(_), None) => Err(format!("made more than {MOST_FAULTS} faults")),
+        (NemesisLine::Fault(fault), Some(_)) => Err(format!(
+            "made the fault `{fault}` again before it mended it"
+        )),
+        (NemesisLine::Mended(_), Some(open)) => {
+            faults[open].mended_ms = Some(at.0 as f64 / 1_000.0);
+            Ok(())
+        }
+        (NemesisLine::Mended(fault), None) => {
+            Err(format!("mended the fault `{fault}`, which it had not made"))
         }
     }
+}
 
-    /// Mends what is not mended yet. Returns the indices of these faults.
-    pub(super) fn mend_all(&mut self, at: Span) -> Vec<usize> {
-        let mut mended = Vec::new();
-        for (index, fault) in self.0.faults.iter_mut().enumerate() {
-            if fault.mended_ms.is_none() {
-                fault.mended_ms = Some(at.0 as f64 / 1_000.0);
-                mended.push(index);
-            }
-        }
-        mended
-    }
-
-    /// Records a failure. The first one counts.
-    pub(super) fn fail(&mut self, at: Span, why: String) {
-        self.0.failed.get_or_insert(NemesisFailure { at, why });
-    }
+/// Mends what is not mended yet. Returns the names of these faults.
+pub(super) fn mend_all(record: &mut NemesisResult, at: Span) -> Vec<String> {
+    let open = record.faults.iter_mut();
+    let open = open.filter(|fault| fault.mended_ms.is_none());
+    open.map(|fault| {
+        fault.mended_ms = Some(at.0 as f64 / 1_000.0);
+        fault.fault.clone()
+    })
+    .collect()
 }
 
 impl Nemesis {
@@ -182,9 +156,9 @@ impl Nemesis {
         command: &NemesisCommand,
         tell: impl Fn(Output) + Send + 'static,
     ) -> io::Result<Self> {
-        let mut program = Command::new(&command.program);
+        let mut program = Command::new(&command.0[0]);
         program
-            .args(&command.arguments)
+            .args(&command.0[1..])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         // An interrupt of the terminal ends the run, and the nemesis only after it has mended all.
@@ -196,17 +170,21 @@ impl Nemesis {
                 .name("sim-nemesis".to_owned())
                 .spawn(move || read(output, tell))?;
         }
-        let command = command.to_string();
         Ok(Self {
             input: child.stdin.take(),
             child,
             ends_by: None,
             is_silent: false,
-            record: Record(NemesisResult {
-                command,
+            record: NemesisResult {
+                command: command.to_string(),
                 ..NemesisResult::default()
-            }),
+            },
         })
+    }
+
+    /// Records a failure. The first one counts.
+    pub(super) fn fail(&mut self, at: Span, why: String) {
+        self.record.failed.get_or_insert(NemesisFailure { at, why });
     }
 
     /// Ends its input, after which it has to mend everything and exit.
@@ -219,14 +197,17 @@ impl Nemesis {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn take(&mut self, output: Output, now: Time) -> Result<Option<Effect>, String> {
-        match output {
-            Some(line) => self.record.take(line?, now.since(START)).map(Some),
-            None => {
-                self.is_silent = true;
-                Ok(None)
-            }
-        }
+    pub(super) fn take(
+        &mut self,
+        output: Output,
+        now: Time,
+    ) -> Result<Option<NemesisLine>, String> {
+        let Some(line) = output.transpose()? else {
+            self.is_silent = true;
+            return Ok(None);
+        };
+        take(&mut self.record, &line, now.since(START))?;
+        Ok(Some(line))
     }
 
     /// Whether it has exited, after its last line was taken. One that should have exited is killed.
@@ -244,12 +225,12 @@ impl Nemesis {
             Ok(None) => return false,
             Ok(Some(status)) => status,
             Err(error) => {
-                self.record.fail(now.since(START), error.to_string());
+                self.fail(now.since(START), error.to_string());
                 return true;
             }
         };
         if let Some(why) = self.wrong_exit(status) {
-            self.record.fail(now.since(START), why);
+            self.fail(now.since(START), why);
         }
         true
     }
@@ -272,7 +253,7 @@ impl Nemesis {
         let _ = self.child.wait();
         let seconds = MENDS_WITHIN.as_secs();
         let why = format!("did not exit within {seconds}s after its input had ended");
-        self.record.fail(now.since(START), why);
+        self.fail(now.since(START), why);
     }
 
     fn wrong_exit(&self, status: ExitStatus) -> Option<String> {
@@ -342,37 +323,37 @@ mod tests {
 
     #[test]
     fn a_fault_is_made_once_until_it_is_mended() {
-        let mut record = Record::default();
+        let mut record = NemesisResult::default();
         let fault = |name: &str| NemesisLine::Fault(name.to_owned());
         let mended = |name: &str| NemesisLine::Mended(name.to_owned());
-        let at = Span::secs;
-        assert_eq!(record.take(fault("a"), at(1)), Ok(Effect::Made(0)));
-        assert_eq!(record.take(fault("b"), at(2)), Ok(Effect::Made(1)));
-        assert_eq!(
-            record.take(fault("a"), at(3)).unwrap_err(),
-            "made the fault `a` again before it mended it"
-        );
-        assert_eq!(record.take(mended("a"), at(4)), Ok(Effect::Mended(0)));
-        assert_eq!(
-            record.take(mended("a"), at(5)).unwrap_err(),
-            "mended the fault `a`, which it had not made"
-        );
-        assert_eq!(record.take(fault("a"), at(6)), Ok(Effect::Made(2)));
-        assert_eq!(record.0.times(), [("a", 2), ("b", 1)].into());
-        assert_eq!(record.mend_all(at(7)), [1, 2]);
-        let faults = record.0.faults.iter();
-        let ends: Vec<_> = faults.map(|fault| fault.mended_ms).collect();
+        let again = "made the fault `a` again before it mended it";
+        let unmade = "mended the fault `a`, which it had not made";
+        for (second, line, taken) in [
+            (1, fault("a"), Ok(())),
+            (2, fault("b"), Ok(())),
+            (3, fault("a"), Err(again.to_owned())),
+            (4, mended("a"), Ok(())),
+            (5, mended("a"), Err(unmade.to_owned())),
+            (6, fault("a"), Ok(())),
+        ] {
+            assert_eq!(take(&mut record, &line, Span::secs(second)), taken);
+        }
+        assert_eq!(record.times(), [("a", 2), ("b", 1)].into());
+        assert_eq!(mend_all(&mut record, Span::secs(7)), ["b", "a"]);
+        let ends: Vec<_> = record.faults.iter().map(|fault| fault.mended_ms).collect();
         assert_eq!(ends, [4_000.0, 7_000.0, 7_000.0].map(Some));
     }
 
     #[test]
     fn the_number_of_faults_is_limited() {
-        let mut record = Record::default();
-        let mut take =
-            |number: usize| record.take(NemesisLine::Fault(number.to_string()), Span::ZERO);
-        assert!((0..MOST_FAULTS).all(|number| take(number).is_ok()));
+        let mut record = NemesisResult::default();
+        let mut take_one = |number: usize| {
+            let line = NemesisLine::Fault(number.to_string());
+            take(&mut record, &line, Span::ZERO)
+        };
+        assert!((0..MOST_FAULTS).all(|number| take_one(number).is_ok()));
         assert_eq!(
-            take(MOST_FAULTS).unwrap_err(),
+            take_one(MOST_FAULTS).unwrap_err(),
             format!("made more than {MOST_FAULTS} faults")
         );
     }
@@ -387,7 +368,7 @@ mod tests {
         nemesis.end(START);
         assert!(!nemesis.has_exited(START + MENDS_WITHIN));
         assert!(nemesis.has_exited(START + MENDS_WITHIN + Span::secs(1)));
-        let failed = nemesis.record.0.failed.as_ref().unwrap();
+        let failed = nemesis.record.failed.as_ref().unwrap();
         assert_eq!(
             failed.why,
             "did not exit within 120s after its input had ended"
@@ -399,7 +380,7 @@ mod tests {
     fn a_command_is_a_program_with_arguments() {
         let command: NemesisCommand = " sh  nemesis.sh 7 ".parse().unwrap();
         assert_eq!(command.to_string(), "sh nemesis.sh 7");
-        assert_eq!(command.program, "sh");
+        assert_eq!(command.0[0], "sh");
         assert!("  ".parse::<NemesisCommand>().is_err());
     }
 }

@@ -10,8 +10,8 @@ use super::Options;
 use super::probe::Capabilities;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{
-    Arrivals, Fault, Figure, Frequency, Metric, Need, Net, Persona, Phase, Plan, Schedule, Step,
-    Strikes, Threshold, Verb, Workload, usual_capacity, usual_network,
+    Arrivals, Fault, Figure, Frequency, Metric, Need, Net, Phase, Plan, Schedule, Step, Strikes,
+    Threshold, Verb, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::OpKind;
 
@@ -124,12 +124,10 @@ pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> P
             }
             personas.retain(|persona| {
                 let lacks = lacks(&persona.flow, tools);
-                if !lacks.is_empty() {
-                    left_out.push(persona.name.clone());
-                }
-                let complete = lacks.is_empty();
+                let is_left_out = !lacks.is_empty();
+                left_out.extend(is_left_out.then(|| persona.name.clone()));
                 lacking.extend(lacks);
-                complete
+                !is_left_out
             });
             plan.thresholds.retain(|threshold| {
                 let of_these = |persona| left_out.contains(persona);
@@ -143,10 +141,7 @@ pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> P
             if !tools.has_streams() {
                 lacking.insert("an event stream".to_owned());
                 for persona in personas {
-                    *persona = Arc::new(Persona {
-                        stream: false,
-                        ..(**persona).clone()
-                    });
+                    Arc::make_mut(persona).stream = false;
                 }
             }
         }
@@ -171,59 +166,51 @@ pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> P
 
 /// Removes and lists the parts that a live server cannot have.
 fn ignore(plan: &mut Plan) -> Vec<String> {
-    let mut ignored = Vec::new();
-    let mut name = |what: &str| ignored.push(what.to_owned());
-    if plan.server != Config::default() {
-        name("server");
-    }
-    let usual = usual_capacity();
+    let (usual, network) = (usual_capacity(), &plan.network);
     let shape = |one: &Quantiles| one.shape();
-    if shape(&plan.capacity.service) != shape(&usual.service)
+    let of_capacity = shape(&plan.capacity.service) != shape(&usual.service)
         || shape(&plan.capacity.commit) != shape(&usual.commit)
         || plan.capacity.queue != usual.queue
-        || plan.capacity.snapshot_every != usual.snapshot_every
-    {
-        name("capacity");
-    }
-    let network = &plan.network;
-    let chances = [network.loss, network.duplicate];
-    let by_chance = chances.iter().any(|ratio| ratio.is_possible());
-    if by_chance || shape(&network.latency) != shape(&usual_network().latency) {
-        name("network");
-    }
-    if plan.schedule != Schedule::Plain {
-        name("schedule");
-    }
-    if let Workload::Steps { users, steps } = &plan.workload {
-        let keys = [
-            ("opens", users.iter().any(|user| !user.opens.is_empty())),
-            ("net", steps.iter().any(|step| step.net != Net::default())),
-            // Participants have other numbers on a live server.
-            ("whom", steps.iter().any(|step| step.whom.is_some())),
-        ];
-        let written = keys.into_iter().filter(|(_, written)| *written);
-        written.for_each(|(key, _)| name(key));
-    }
-    if !plan.expect_sometimes.is_empty() {
-        name("expect_sometimes");
-    }
+        || plan.capacity.snapshot_every != usual.snapshot_every;
+    let of_network = network.loss.is_possible()
+        || network.duplicate.is_possible()
+        || shape(&network.latency) != shape(&usual_network().latency);
+    let (users, steps) = match &plan.workload {
+        Workload::Steps { users, steps } => (&users[..], &steps[..]),
+        Workload::Phases { .. } => (&[][..], &[][..]),
+    };
     let faults = plan.faults.iter().filter(|fault| !is_of_clients(fault));
     let faults: BTreeSet<&str> = faults.map(|fault| fault.kind.row().key).collect();
-    for fault in faults {
-        name(&format!("the fault {fault}"));
-    }
-    if plan
-        .thresholds
-        .iter()
-        .any(|t| t.metric == Metric::CommitLatency)
-    {
-        name("thresholds on commit_latency");
-    }
+    let is_of_commits = |threshold: &Threshold| threshold.metric == Metric::CommitLatency;
+    // Only the server's own records show who entered the queue before whom.
     let is_overtaken = |threshold: &Threshold| threshold.figure == Figure::Overtaken;
-    if plan.thresholds.iter().any(is_overtaken) {
-        // Only the server's own records show who entered the queue before whom.
-        name("thresholds on overtaken");
-    }
+    let named = |names: &[(&str, bool)]| -> Vec<String> {
+        let there = names.iter().filter(|(_, is_there)| *is_there);
+        there.map(|(name, _)| (*name).to_owned()).collect()
+    };
+    let mut ignored = named(&[
+        ("server", plan.server != Config::default()),
+        ("capacity", of_capacity),
+        ("network", of_network),
+        ("schedule", plan.schedule != Schedule::Plain),
+        ("opens", users.iter().any(|user| !user.opens.is_empty())),
+        ("net", steps.iter().any(|step| step.net != Net::default())),
+        // Participants have other numbers on a live server.
+        ("whom", steps.iter().any(|step| step.whom.is_some())),
+        ("expect_sometimes", !plan.expect_sometimes.is_empty()),
+    ]);
+    ignored.extend(faults.iter().map(|fault| format!("the fault {fault}")));
+    let thresholds = &plan.thresholds;
+    ignored.extend(named(&[
+        (
+            "thresholds on commit_latency",
+            thresholds.iter().any(is_of_commits),
+        ),
+        (
+            "thresholds on overtaken",
+            thresholds.iter().any(is_overtaken),
+        ),
+    ]));
     plan.capacity = usual;
     let stream_break = plan.network.stream_break;
     plan.network = usual_network();
@@ -233,7 +220,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     plan.expect_sometimes.clear();
     plan.faults.retain(is_of_clients);
     plan.thresholds
-        .retain(|t| t.metric != Metric::CommitLatency && !is_overtaken(t));
+        .retain(|one| !is_of_commits(one) && !is_overtaken(one));
     ignored
 }
 
@@ -332,7 +319,7 @@ thresholds:
         let usual = "{ at: 1s, user: a, do: { login: { room: hall } } }";
         let ignored = |text: String| {
             let plan = plan(&text);
-            prepare(&plan, &options("1"), &Capabilities::unknown()).ignored
+            prepare(&plan, &options("1"), &Capabilities::default()).ignored
         };
         assert!(ignored(format!("users: [a]\nsteps: [{usual}]\n")).is_empty());
         let all = format!(
@@ -346,7 +333,7 @@ thresholds:
     fn simulator_keys_are_removed_and_listed() {
         let plan = plan(TWO);
         assert_eq!(needed_faults(&plan), ["crash"]);
-        let prepared = prepare(&plan, &options("1"), &Capabilities::unknown());
+        let prepared = prepare(&plan, &options("1"), &Capabilities::default());
         let named = [
             "server",
             "network",
@@ -358,22 +345,18 @@ thresholds:
         ];
         assert_eq!(prepared.ignored, named);
         assert_eq!(prepared.plan.server, Config::default());
-        let faults: Vec<_> = prepared
-            .plan
-            .faults
-            .iter()
-            .map(|fault| fault.kind.row().key)
-            .collect();
+        let plan = &prepared.plan;
+        let faults: Vec<_> = plan.faults.iter().map(|one| one.kind.row().key).collect();
         assert_eq!(faults, ["partition"]);
-        assert!(prepared.plan.network.stream_break.is_possible());
-        assert!(prepared.plan.expect_sometimes.is_empty());
-        assert_eq!(prepared.plan.thresholds.len(), 1);
+        assert!(plan.network.stream_break.is_possible());
+        assert!(plan.expect_sometimes.is_empty());
+        assert_eq!(plan.thresholds.len(), 1);
         assert!(prepared.lacking.is_empty());
     }
 
     #[test]
     fn arrivals_are_scaled() {
-        let prepared = prepare(&plan(TWO), &options("2.5"), &Capabilities::unknown());
+        let prepared = prepare(&plan(TWO), &options("2.5"), &Capabilities::default());
         let Workload::Phases { phases, personas } = prepared.plan.workload else {
             panic!("it has phases")
         };

@@ -1,84 +1,17 @@
 //! Answers: from servers' JSON to clients' words.
 
-mod lists;
-
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use chat_types::{RoomSeq, Seq, Span, Time, mix_bytes};
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::clock::{Clock, timestamp};
-use lists::{MemberJson, NoticeJson, PastJson};
-
-use super::event::{EventJson, Received};
-use super::names::{Names, WhoJson, code};
+use super::event::{Received, said};
+use super::names::{Names, code};
 use sim_model::protocol::{
-    Answer, Command, Earlier, Epoch, Op, Outcome, Page, Read, Refusal, Reply, Response, User,
-    WasWaiting,
+    Answer, Attendance, Body, Command, Earlier, Epoch, Event, Member, Notice, NoticeKind, Op,
+    Outcome, Page, Read, Refusal, Reply, Response, Room, User, WasWaiting,
 };
-
-/// The union of all tools' results. Each has some of the fields.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ReplyJson<'a> {
-    #[serde(borrow)]
-    error: Option<ErrorJson<'a>>,
-    #[serde(borrow)]
-    handle: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    inbox_uri: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    status: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    user_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    room_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    partner: Option<WhoJson<'a>>,
-    position: Option<u32>,
-    left: Option<bool>,
-    room_seq: Option<u64>,
-    #[serde(borrow)]
-    timestamp: Option<Cow<'a, str>>,
-    turns_left: Option<u32>,
-    place: Option<u32>,
-    epoch: Option<u64>,
-    draft_length: Option<u32>,
-    truncated: Option<u32>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
-    stress_level: Option<u8>,
-    boss_alert_level: Option<u8>,
-    #[serde(borrow)]
-    events: Option<Vec<EventJson<'a>>>,
-    cursor: Option<u64>,
-    more: Option<bool>,
-    unread: Option<u64>,
-    estimated_wait_seconds: Option<u64>,
-    #[serde(borrow)]
-    holder: Option<WhoJson<'a>>,
-    lease_expires_in_seconds: Option<u64>,
-    #[serde(borrow)]
-    draft_suffix: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    notices: Option<Vec<NoticeJson<'a>>>,
-    #[serde(borrow)]
-    messages: Option<Vec<PastJson<'a>>>,
-    #[serde(borrow)]
-    users: Option<Vec<MemberJson<'a>>>,
-}
-
-/// A refusal in JSON.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ErrorJson<'a> {
-    #[serde(borrow)]
-    code: Cow<'a, str>,
-    retry_after_ms: Option<u64>,
-    #[serde(borrow)]
-    earlier_attempt: Option<Cow<'a, str>>,
-}
 
 /// A client's credentials from its registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,74 +46,75 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Parses the answer to a call. None if it is invalid.
-    pub(super) fn reply(&self, op: &Op, body: &[u8]) -> Option<ParsedReply> {
-        self.reply_of(op, &serde_json::from_slice(body).ok()?)
-    }
-
-    /// Converts the answer to a call.
-    pub(super) fn reply_of(&self, op: &Op, json: &ReplyJson<'_>) -> Option<ParsedReply> {
-        if let Some(error) = &json.error {
-            let retry_after = error.retry_after_ms.map(Span::millis);
-            let mut reply = refused(code(&error.code), retry_after);
+    /// Converts the answer to a call. None if it is invalid.
+    pub(super) fn reply(&self, op: &Op, json: &Value) -> Option<ParsedReply> {
+        json.as_object()?;
+        let error = &json["error"];
+        if !error.is_null() {
+            error.as_object()?;
+            let retry_after = error["retry_after_ms"].as_u64().map(Span::millis);
+            let mut reply = refused(
+                code(error["code"].as_str().unwrap_or_default()),
+                retry_after,
+            );
             if let Err(refusal) = &mut reply.outcome {
-                refusal.earlier = earlier(error.earlier_attempt.as_deref());
+                refusal.earlier = earlier(error["earlier_attempt"].as_str());
             }
             return Some(reply);
         }
         let response = self.response(op, json)?;
-        let handle = json.handle.as_deref().filter(|handle| !handle.is_empty());
+        let handle = json["handle"].as_str().filter(|handle| !handle.is_empty());
         Some(ParsedReply {
             outcome: Ok(response),
             events: self.events(json),
             credentials: handle.map(|handle| Credentials {
                 handle: handle.into(),
-                inbox: json.inbox_uri.as_deref().map(Into::into),
+                inbox: json["inbox_uri"].as_str().map(Into::into),
             }),
         })
     }
 
     /// Parses a page of an inbox.
     pub(super) fn page(&self, body: &[u8]) -> Option<ParsedPage> {
-        let json: ReplyJson<'_> = serde_json::from_slice(body).ok()?;
+        let json: Value = serde_json::from_slice(body).ok()?;
         Some(ParsedPage {
             events: self.events(&json),
-            cursor: json.cursor?,
-            more: json.more.unwrap_or(false),
+            cursor: json["cursor"].as_u64()?,
+            more: json["more"].as_bool().unwrap_or(false),
         })
     }
 
     /// Parses a pushed event.
     pub(super) fn event(&self, text: &str) -> Option<Received> {
-        let json: EventJson<'_> = serde_json::from_str(text).ok()?;
+        let json = serde_json::from_str(text).ok()?;
         Received::read(&json, self.names, self.clock)
     }
 
-    fn events(&self, json: &ReplyJson<'_>) -> Vec<Received> {
-        let events = json.events.iter().flatten();
+    fn events(&self, json: &Value) -> Vec<Received> {
+        let events = list(json, "events");
         events
             .filter_map(|event| Received::read(event, self.names, self.clock))
             .collect()
     }
 
     /// The answer of the call's kind; none if a part is missing.
-    fn response(&self, op: &Op, json: &ReplyJson<'_>) -> Option<Response> {
+    fn response(&self, op: &Op, json: &Value) -> Option<Response> {
         let read = match op {
             Op::Command(command) => return self.reply_to(command, json).map(Response::Done),
             Op::Read { read, .. } => read,
         };
-        let room = || json.room_id.as_deref().map(|id| self.names.room(id));
+        let room = || json["room_id"].as_str().map(|id| self.names.room(id));
         Some(Response::Read(match read {
             Read::Mood => Answer::Mood {
-                stress: json.stress_level?,
-                boss_alert: json.boss_alert_level?,
+                stress: small(json, "stress_level")?,
+                boss_alert: small(json, "boss_alert_level")?,
             },
             Read::Check { .. } => {
-                let unread = json.unread.unwrap_or_default().max(1);
+                let unread = json["unread"].as_u64().unwrap_or_default().max(1);
                 // The events of the page are passed on one by one.
                 let page = Page {
-                    cursor: Seq(json.cursor?),
-                    unread: if json.more? { unread } else { 0 },
+                    cursor: Seq(json["cursor"].as_u64()?),
+                    unread: if json["more"].as_bool()? { unread } else { 0 },
                     ..Page::default()
                 };
                 let notices = self.notices(json);
@@ -191,7 +125,7 @@ impl Reader<'_> {
                 Answer::History {
                     room,
                     messages: self.messages(room, json),
-                    more: json.more.unwrap_or_default(),
+                    more: json["more"].as_bool().unwrap_or_default(),
                 }
             }
             Read::Members { room: asked } => Answer::Members {
@@ -201,24 +135,22 @@ impl Reader<'_> {
         }))
     }
 
-    fn reply_to(&self, command: &Command, json: &ReplyJson<'_>) -> Option<Reply> {
-        let user = || json.user_id.as_deref().map(|id| self.names.user(id));
-        let room = || json.room_id.as_deref().map(|id| self.names.room(id));
+    fn reply_to(&self, command: &Command, json: &Value) -> Option<Reply> {
+        let user = || json["user_id"].as_str().map(|id| self.names.user(id));
+        let room = || json["room_id"].as_str().map(|id| self.names.room(id));
         Some(match command {
-            Command::EnterQueue { .. } if json.status.as_deref() == Some("matched") => {
-                Reply::Matched {
-                    user: user()?,
-                    room: room()?,
-                    partner: self.names.who(json.partner.as_ref()?),
-                }
-            }
+            Command::EnterQueue { .. } if json["status"] == "matched" => Reply::Matched {
+                user: user()?,
+                room: room()?,
+                partner: self.names.who(&json["partner"])?,
+            },
             Command::EnterQueue { .. } => Reply::Waiting {
                 user: user()?,
-                position: json.position?,
-                estimated_wait: json.estimated_wait_seconds.map(Span::secs),
+                position: small(json, "position")?,
+                estimated_wait: json["estimated_wait_seconds"].as_u64().map(Span::secs),
             },
             Command::LeaveQueue => Reply::LeftQueue {
-                left: if json.left? {
+                left: if json["left"].as_bool()? {
                     WasWaiting::Yes
                 } else {
                     WasWaiting::No
@@ -231,29 +163,29 @@ impl Reader<'_> {
             Command::SendMessage { room: asked, .. } | Command::Push { room: asked, .. } => {
                 Reply::Sent {
                     room: room().or(*asked)?,
-                    room_seq: RoomSeq(json.room_seq?),
-                    at: self.time(json.timestamp.as_deref()),
-                    turns_left: json.turns_left,
+                    room_seq: RoomSeq(json["room_seq"].as_u64()?),
+                    at: self.time(json),
+                    turns_left: small(json, "turns_left"),
                 }
             }
             Command::LeaveChat { .. } => Reply::LeftChat,
             Command::TalkingStick { room: asked, .. } => {
-                let holder = json.holder.as_ref();
-                let lease = json.lease_expires_in_seconds.map(Span::secs);
+                let holder = self.names.who(&json["holder"]);
+                let lease = json["lease_expires_in_seconds"].as_u64().map(Span::secs);
                 Reply::Stick {
                     room: room().or(*asked)?,
-                    place: json.place?,
-                    epoch: Epoch(json.epoch?),
-                    holder: holder.map_or(User(0), |who| self.names.user(&who.user_id)),
+                    place: small(json, "place")?,
+                    epoch: Epoch(json["epoch"].as_u64()?),
+                    holder: holder.map_or(User(0), |who| who.id),
                     lease_until: self.clock.now() + lease.unwrap_or_default(),
                 }
             }
             Command::Append { .. } | Command::Undo { .. } | Command::Reset { .. } => {
-                match json.draft_length {
+                match small(json, "draft_length") {
                     Some(length) => Reply::Draft {
                         length,
-                        cut: json.truncated.unwrap_or(0),
-                        suffix: json.draft_suffix.as_deref().map(Into::into),
+                        cut: small(json, "truncated").unwrap_or(0),
+                        suffix: json["draft_suffix"].as_str().map(Into::into),
                     },
                     None => Reply::Done,
                 }
@@ -262,9 +194,9 @@ impl Reader<'_> {
                 // The answer to a registered participant does not contain its id.
                 user: user().unwrap_or_default(),
                 kind: *kind,
-                stress: json.stress_level?,
-                boss_alert: json.boss_alert_level?,
-                flavour: print(json.message.as_deref().unwrap_or_default()),
+                stress: small(json, "stress_level")?,
+                boss_alert: small(json, "boss_alert_level")?,
+                flavour: print(json["message"].as_str().unwrap_or_default()),
                 answer_at: self.clock.now(),
             },
             Command::Typing { .. }
@@ -276,10 +208,20 @@ impl Reader<'_> {
     }
 
     /// A server's timestamp as an instant of the run; without one, the time of parsing.
-    pub(super) fn time(&self, text: Option<&str>) -> Time {
-        let at = text.and_then(timestamp);
+    fn time(&self, json: &Value) -> Time {
+        let at = json["timestamp"].as_str().or(json["since"].as_str());
+        let at = at.and_then(timestamp);
         at.map_or_else(|| self.clock.now(), |at| self.clock.of_server(at))
     }
+}
+
+/// A number of this width.
+fn small<T: TryFrom<u64>>(json: &Value, key: &str) -> Option<T> {
+    json[key].as_u64().and_then(|n| T::try_from(n).ok())
+}
+
+fn list<'j>(json: &'j Value, key: &str) -> impl Iterator<Item = &'j Value> + use<'j> {
+    json[key].as_array().into_iter().flatten()
 }
 
 /// A hash that represents a text.
@@ -308,9 +250,69 @@ pub(super) fn refused(code: &'static str, retry_after: Option<Span>) -> ParsedRe
     }
 }
 
+impl Reader<'_> {
+    /// The messages of a history. Messages without a place or a sender are skipped.
+    fn messages(&self, room: Room, json: &Value) -> Vec<Arc<Event>> {
+        let message = |past: &Value| {
+            Some(Arc::new(Event {
+                room,
+                room_seq: RoomSeq(past["room_seq"].as_u64()?),
+                at: self.time(past),
+                body: Body::Message {
+                    sender: self.names.who(&past["sender"])?,
+                    text: said(past["message"].as_str().unwrap_or_default()).into(),
+                    epoch: past["epoch"].as_u64().map(Epoch),
+                },
+            }))
+        };
+        list(json, "messages").filter_map(message).collect()
+    }
+
+    /// The members of a room. Members with an unknown presence are skipped.
+    fn members(&self, json: &Value) -> Vec<Member> {
+        let member = |member: &Value| {
+            Some(Member {
+                who: self.names.who(member)?,
+                since: self.time(member),
+                presence: attendance(member["presence"].as_str()?)?,
+            })
+        };
+        list(json, "users").filter_map(member).collect()
+    }
+
+    /// The notices. Notices of an unknown kind are skipped.
+    fn notices(&self, json: &Value) -> Vec<(Room, Notice)> {
+        let notice = |notice: &Value| {
+            let room = self.names.room(notice["room_id"].as_str()?);
+            let notice = Notice {
+                user: self.names.who(&notice["user"])?,
+                kind: match notice["type"].as_str()? {
+                    "user.typing" => NoticeKind::Typing,
+                    "user.waiting" => {
+                        NoticeKind::Waiting(Span::secs(notice["waited_seconds"].as_u64()?))
+                    }
+                    _ => return None,
+                },
+                at: self.time(notice),
+            };
+            Some((room, notice))
+        };
+        list(json, "notices").filter_map(notice).collect()
+    }
+}
+
+fn attendance(word: &str) -> Option<Attendance> {
+    Some(match word {
+        "present" => Attendance::Present,
+        "reconnecting" => Attendance::Reconnecting,
+        "away" => Attendance::Away,
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use sim_model::protocol::{EnterQueue, ReadBy, Room};
@@ -321,7 +323,7 @@ mod tests {
             names: &names,
             clock: &clock,
         };
-        reader.reply(op, value.to_string().as_bytes())
+        reader.reply(op, value)
     }
 
     fn enter() -> Op {

@@ -7,22 +7,19 @@ use hyper::body::Bytes;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Builder;
 use hyper::{Method, Request};
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::ask::{Arguments, Ask, route};
+use super::ask::{Ask, route};
 use super::names::Names;
 use super::target::{Protocol, Target};
 
-/// The header for a caller's handle.
+/// The headers for a caller's handle, and for the version of MCP.
 const HANDLE: &str = "chat-handle";
+const VERSION: &str = "mcp-protocol-version";
 
 const JSON: &str = "application/json";
 const EITHER: &str = "application/json, text/event-stream";
 const STREAM: &str = "text/event-stream";
-
-/// The client's name in requests.
-const CLIENT: &str = "talking-stick sim";
 
 pub(super) type Written = Request<Full<Bytes>>;
 
@@ -34,155 +31,89 @@ pub(super) struct Writer {
     pub(super) names: Arc<Names>,
 }
 
-#[derive(Serialize)]
-struct Rpc<'a, P: Serialize> {
-    jsonrpc: &'static str,
-    id: u64,
-    method: &'a str,
-    params: P,
+/// The client's name in requests.
+fn client() -> Value {
+    json!({ "name": "talking-stick sim", "version": env!("CARGO_PKG_VERSION") })
 }
-
-#[derive(Serialize)]
-struct ToolCall<'a> {
-    name: &'a str,
-    arguments: Arguments<'a>,
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<Meta>,
-}
-
-/// The client information in every request of the newer protocol version.
-#[derive(Serialize)]
-struct Meta {
-    #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
-    version: &'static str,
-    #[serde(rename = "io.modelcontextprotocol/clientInfo")]
-    client: ClientInfo,
-    #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
-    capabilities: Nothing,
-}
-
-#[derive(Serialize)]
-struct ClientInfo {
-    name: &'static str,
-    version: &'static str,
-}
-
-#[derive(Serialize)]
-struct Nothing {}
-
-const INFO: ClientInfo = ClientInfo {
-    name: CLIENT,
-    version: env!("CARGO_PKG_VERSION"),
-};
 
 impl Writer {
     /// A call of a tool. In the older protocol version, `session` is its session, and `id` is
     /// unique in it.
     pub(super) fn call(&self, id: u64, ask: &Ask, session: Option<&str>) -> Written {
-        let arguments = ask.arguments(&self.names);
+        let arguments = ask.arguments(&self.names, self.protocol);
         if self.protocol == Protocol::Http {
-            let route = route(ask);
-            let arguments = match &*route {
-                "/check_event" => arguments.with_delay(),
-                _ => arguments,
-            };
-            let path = self.target.http_path(&route);
-            return post(
-                self.as_handle(&path, ask.handle.as_deref()),
-                body(&arguments),
-            );
+            let path = self.target.http_path(&route(ask));
+            return post(self.as_handle(&path, ask.handle.as_deref()), &arguments);
         }
         let name = ask.op.tool();
-        let params = ToolCall {
-            name,
-            arguments: arguments.by(ask.handle.as_deref()),
-            meta: self.meta(),
-        };
-        self.rpc((id, "tools/call"), Some(name), session, &params)
+        let params = json!({ "name": name, "arguments": arguments });
+        self.ask((id, "tools/call"), Some(name), session, params)
     }
 
-    fn meta(&self) -> Option<Meta> {
-        (self.protocol == Protocol::Mcp20260728).then_some(Meta {
-            version: self.protocol.name(),
-            client: INFO,
-            capabilities: Nothing {},
-        })
-    }
-
-    /// A request of MCP other than a call.
+    /// A request of MCP about the tool or resource of this name. Every request of the newer protocol
+    /// version has the client's information.
     pub(super) fn ask(
         &self,
         (id, method): (u64, &str),
         name: Option<&str>,
         session: Option<&str>,
-        mut params: serde_json::Value,
+        mut params: Value,
     ) -> Written {
-        if let Some(meta) = self.meta() {
-            params["_meta"] = json!(meta);
+        let mut request = self.to_mcp(session).header(ACCEPT, EITHER);
+        if method != "initialize" {
+            request = request.header(VERSION, self.protocol.name());
         }
-        self.rpc((id, method), name, session, &params)
-    }
-
-    fn rpc(
-        &self,
-        (id, method): (u64, &str),
-        name: Option<&str>,
-        session: Option<&str>,
-        params: &impl Serialize,
-    ) -> Written {
-        let rpc = Rpc {
-            jsonrpc: "2.0",
-            id,
-            method,
-            params,
-        };
-        let mut request = self.start(self.target.mcp_path()).header(ACCEPT, EITHER);
         if self.protocol == Protocol::Mcp20260728 {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": self.protocol.name(),
+                "io.modelcontextprotocol/clientInfo": client(),
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
             request = request.header("mcp-method", method);
             if let Some(name) = name {
                 request = request.header("mcp-name", name);
             }
         }
-        post(self.of_era(request, method, session), body(&rpc))
+        let rpc = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        post(request, &rpc)
     }
 
-    fn of_era(&self, request: Builder, method: &str, session: Option<&str>) -> Builder {
-        let request = match session {
+    fn to_mcp(&self, session: Option<&str>) -> Builder {
+        let request = self.start(self.target.mcp_path());
+        match session {
             Some(session) => request.header("mcp-session-id", session),
             None => request,
-        };
-        match method {
-            "initialize" => request,
-            _ => request.header("mcp-protocol-version", self.protocol.name()),
         }
+    }
+
+    fn in_session(&self, session: &str) -> Builder {
+        let request = self.to_mcp(Some(session));
+        request.header(VERSION, self.protocol.name())
     }
 
     /// The first request of a session: `initialize`.
     pub(super) fn initialize(&self) -> Written {
         let params = json!({
-            "protocolVersion": self.protocol.name(), "clientInfo": INFO,
+            "protocolVersion": self.protocol.name(), "clientInfo": client(),
             "capabilities": { "experimental": { "org.talking-stick/events": {} } },
         });
-        self.rpc((0, "initialize"), None, None, &params)
+        self.ask((0, "initialize"), None, None, params)
     }
 
     /// The notification that follows it.
     pub(super) fn initialized(&self, session: &str) -> Written {
         let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        let request = self.start(self.target.mcp_path()).header(ACCEPT, EITHER);
-        post(self.of_era(request, "", Some(session)), body(&note))
+        post(self.in_session(session).header(ACCEPT, EITHER), &note)
     }
 
     /// The request that ends a session.
     pub(super) fn end_session(&self, session: &str) -> Written {
-        let request = self.start(self.target.mcp_path()).method(Method::DELETE);
-        built(self.of_era(request, "", Some(session)), Vec::new())
+        built(self.in_session(session).method(Method::DELETE), "")
     }
 
     /// The stream of a session.
     pub(super) fn session_stream(&self, session: &str) -> Written {
-        let request = self.start(self.target.mcp_path()).header(ACCEPT, STREAM);
-        built(self.of_era(request, "", Some(session)), Vec::new())
+        built(self.in_session(session).header(ACCEPT, STREAM), "")
     }
 
     /// The newer protocol version's subscription to an inbox. It passes the handle: with the
@@ -199,12 +130,8 @@ impl Writer {
     /// The older protocol version's subscription to an inbox.
     pub(super) fn subscribe(&self, inbox: &str, session: &str) -> Written {
         let params = json!({ "uri": inbox });
-        self.ask(
-            (0, "resources/subscribe"),
-            Some(inbox),
-            Some(session),
-            params,
-        )
+        let method = (0, "resources/subscribe");
+        self.ask(method, Some(inbox), Some(session), params)
     }
 
     /// A page of an inbox.
@@ -223,13 +150,13 @@ impl Writer {
     pub(super) fn events(&self, handle: &str, after: u64) -> Written {
         let path = self.target.http_path(&format!("/events?after={after}"));
         let request = self.as_handle(&path, Some(handle)).header(ACCEPT, STREAM);
-        built(request, Vec::new())
+        built(request, "")
     }
 
     /// Unregisters a participant, over plain HTTP.
     pub(super) fn unregister(&self, handle: &str) -> Written {
         let path = self.target.http_path("/unregister");
-        post(self.as_handle(&path, Some(handle)), b"{}".to_vec())
+        post(self.as_handle(&path, Some(handle)), &json!({}))
     }
 
     /// A request that needs authentication and changes nothing.
@@ -260,7 +187,7 @@ impl Writer {
 
     /// Reads a document.
     pub(super) fn get(&self, route: &str) -> Written {
-        built(self.start(&self.target.http_path(route)), Vec::new())
+        built(self.start(&self.target.http_path(route)), "")
     }
 
     fn as_handle(&self, path: &str, handle: Option<&str>) -> Builder {
@@ -281,21 +208,13 @@ impl Writer {
     }
 }
 
-fn body(value: &impl Serialize) -> Vec<u8> {
-    // All keys are strings, so serialising cannot fail.
-    serde_json::to_vec(value).unwrap_or_default()
-}
-
-fn post(request: Builder, body: Vec<u8>) -> Written {
-    built(
-        request.method(Method::POST).header(CONTENT_TYPE, JSON),
-        body,
-    )
+fn post(request: Builder, body: &Value) -> Written {
+    let request = request.method(Method::POST).header(CONTENT_TYPE, JSON);
+    built(request, body.to_string())
 }
 
 /// A handle or a session id from a server may be an invalid header. Then the request has none, and
 /// is refused.
-fn built(request: Builder, body: Vec<u8>) -> Written {
-    let body = Full::new(Bytes::from(body));
-    request.body(body).unwrap_or_default()
+fn built(request: Builder, body: impl Into<Bytes>) -> Written {
+    request.body(Full::new(body.into())).unwrap_or_default()
 }

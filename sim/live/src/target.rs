@@ -45,20 +45,13 @@ impl FromStr for Protocol {
 const NO_TLS: &str = "this `sim` is built without TLS: build it with `cargo run --release -p sim \
                       --features tls -- …`, or install it with `--features tls`";
 
-/// How a server is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scheme {
-    Http,
-    Https,
-}
-
 /// A server: `http://host:port` or `https://host:port`, and the path of its MCP endpoint if it is not `/mcp`.
 /// Or the members of a cluster, with commas between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The given URL, or all of them.
     url: String,
-    scheme: Scheme,
+    is_secure: bool,
     /// One for each server.
     doors: Vec<Door>,
     /// The path without a trailing slash; empty if there was none.
@@ -125,8 +118,8 @@ impl Target {
 
     /// Whether connections are secured by TLS.
     #[must_use]
-    pub fn is_secure(&self) -> bool {
-        self.scheme == Scheme::Https
+    pub const fn is_secure(&self) -> bool {
+        self.is_secure
     }
 
     /// The path of MCP.
@@ -160,18 +153,12 @@ impl FromStr for Target {
         let mut servers = text.split(',').map(Self::one);
         let mut target = servers.next().unwrap_or_else(|| Self::one(""))?;
         for server in servers {
-            let Self {
-                url,
-                scheme,
-                doors,
-                path,
-                ..
-            } = server?;
-            if (scheme, &path) != (target.scheme, &target.path) {
+            let server = server?;
+            if (server.is_secure, &server.path) != (target.is_secure, &target.path) {
                 return Err("the servers of a target have one scheme and one path".to_owned());
             }
-            target.url = format!("{},{url}", target.url);
-            target.doors.extend(doors);
+            target.url = format!("{},{}", target.url, server.url);
+            target.doors.extend(server.doors);
         }
         Ok(target)
     }
@@ -184,9 +171,9 @@ impl Target {
         let Some((scheme, rest)) = text.split_once("://") else {
             return wrong("that is no URL");
         };
-        let (scheme, port) = match scheme.to_ascii_lowercase().as_str() {
-            "http" => (Scheme::Http, 80),
-            "https" if cfg!(feature = "tls") => (Scheme::Https, 443),
+        let (is_secure, port) = match scheme.to_ascii_lowercase().as_str() {
+            "http" => (false, 80),
+            "https" if cfg!(feature = "tls") => (true, 443),
             "https" => return Err(NO_TLS.to_owned()),
             _ => return wrong("the scheme must be http or https"),
         };
@@ -206,16 +193,13 @@ impl Target {
             Some(_) => return wrong("the port must be a number up to 65535"),
             None => format!("{host}:{port}"),
         };
-        let Ok(header) = HeaderValue::from_str(host) else {
+        let Ok(host) = HeaderValue::from_str(host) else {
             return wrong("that names no host");
         };
         Ok(Self {
             url: text.trim_end_matches('/').to_owned(),
-            scheme,
-            doors: vec![Door {
-                address,
-                host: header,
-            }],
+            is_secure,
+            doors: vec![Door { address, host }],
             path: path.trim_end_matches('/').to_owned(),
             token: None,
         })

@@ -47,16 +47,17 @@ impl Tls {
             Some(path) => of_file(path).map_err(|why| format!("{}: {why}", path.display())),
             None => of_machine(),
         };
-        let roots = roots.map_err(LiveError::Authorities)?;
+        let wrong = |why: String| LiveError::Option(format!("--ca: {why}"));
+        let roots = roots.map_err(wrong)?;
         let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
-            .map_err(|error| LiveError::Authorities(error.to_string()))?;
+            .map_err(|error| wrong(error.to_string()))?;
         let mut config = config.with_root_certificates(roots).with_no_client_auth();
         config.alpn_protocols = vec![HTTP_1_1.to_vec()];
         let server = ServerName::try_from(name.to_owned());
         Ok(Self {
             connector: TlsConnector::from(Arc::new(config)),
-            name: server.map_err(|_| LiveError::Authorities(format!("no host is `{name}`")))?,
+            name: server.map_err(|_| wrong(format!("no host is `{name}`")))?,
             authorities: authorities.map(Path::to_owned),
         })
     }

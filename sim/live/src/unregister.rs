@@ -5,9 +5,8 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 
 use super::ask::Ask;
-use super::caller::{CallerRequest, Message, Session};
+use super::caller::{CallerRequest, Message, Pool, Session};
 use super::client::{Client, Identity};
-use super::pool::Pool;
 use super::target::Protocol;
 use sim_model::protocol::{Command, Op};
 
@@ -25,7 +24,7 @@ pub(super) fn unregister(pool: &mut Pool, clients: &mut [Client]) -> usize {
             pool.cancel(one.ticket);
         }
     }
-    let identities: Vec<&Identity> = clients.iter().flat_map(Client::identities).collect();
+    let identities: Vec<&Identity> = clients.iter().flat_map(|one| &one.identities).collect();
     unregister_identities(pool, &identities)
 }
 
@@ -33,23 +32,26 @@ pub(super) fn unregister(pool: &mut Pool, clients: &mut [Client]) -> usize {
 /// lacks the route, they leave the queue at least. Returns how many may have stayed.
 pub(super) fn unregister_identities(pool: &mut Pool, identities: &[&Identity]) -> usize {
     let until = pool.net.clock.now() + PATIENCE;
-    let registered = || {
-        let handle = |identity: &&Identity| {
-            let credentials = identity.credentials.as_ref()?;
-            Some((
-                Arc::clone(&identity.session),
-                Arc::clone(&credentials.handle),
-            ))
-        };
-        identities.iter().filter_map(handle)
+    let all = |want: fn(&Identity) -> Option<CallerRequest>| -> Vec<Wanted> {
+        let wants = identities.iter();
+        let wants = wants.map(|one| Some((Arc::clone(&one.session), want(one)?)));
+        wants.flatten().collect()
     };
-    let unregister = |(session, handle)| (session, CallerRequest::Unregister { handle });
-    let stayed = send_all(pool, until, registered().map(unregister).collect());
+    let unregister = all(|one| {
+        one.handle()
+            .map(|handle| CallerRequest::Unregister { handle })
+    });
+    let stayed = send_all(pool, until, unregister);
     if stayed > 0 {
-        send_all(pool, until, registered().map(out_of_the_line).collect());
+        send_all(pool, until, all(leave_queue));
     }
     if pool.net.writer.protocol == Protocol::Mcp20251125 {
-        send_all(pool, until, sessions(identities));
+        let ends = all(|one| {
+            one.session
+                .known()
+                .map(|id| CallerRequest::EndSession { id })
+        });
+        send_all(pool, until, ends);
     }
     stayed
 }
@@ -72,40 +74,23 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) -> usize {
         if under_way == 0 || left.is_zero() {
             return unfinished;
         }
-        let Ok(received) = pool.messages().recv_timeout(left) else {
+        let Ok(received) = pool.messages.recv_timeout(left) else {
             return unfinished;
         };
-        let succeeded = !matches!(received.message, Message::Failed { .. });
-        if let Message::Answered { ticket, .. }
-        | Message::Read { ticket, .. }
-        | Message::Failed { ticket, .. } = received.message
+        if let Message::Ended { ticket, result } = received.message
+            && pool.finish(ticket)
         {
-            let finished = usize::from(pool.finish(ticket));
-            under_way -= finished;
-            unfinished -= if succeeded { finished } else { 0 };
+            under_way -= 1;
+            unfinished -= usize::from(result.is_ok());
         }
     }
 }
 
-fn sessions(identities: &[&Identity]) -> Vec<Wanted> {
-    identities
-        .iter()
-        .filter_map(|identity| {
-            let id = identity.session.known()?;
-            Some((
-                Arc::clone(&identity.session),
-                CallerRequest::EndSession { id },
-            ))
-        })
-        .collect()
-}
-
-fn out_of_the_line((session, handle): (Arc<Session>, Arc<str>)) -> Wanted {
-    let ask = Ask {
-        handle: Some(handle),
+fn leave_queue(identity: &Identity) -> Option<CallerRequest> {
+    Some(CallerRequest::Call(Ask {
+        handle: Some(identity.handle()?),
         key: None,
         op: Op::Command(Command::LeaveQueue),
         room: None,
-    };
-    (session, CallerRequest::Call(ask))
+    }))
 }

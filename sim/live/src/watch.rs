@@ -97,7 +97,9 @@ pub(super) async fn ask(net: &CallerContext) -> Result<(), WireError> {
 
 async fn attempt(net: &CallerContext, door: usize) -> Result<(), WireError> {
     let request = net.writer.least(0, None);
-    let answer = Wire::new().exchange(&net.connector, door, request).await?;
+    let answer = Wire::default()
+        .exchange(&net.connector, door, request)
+        .await?;
     match answer.status() {
         // A proxy answers so for a server that is not there.
         status @ (StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT) => {

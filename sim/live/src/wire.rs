@@ -1,18 +1,26 @@
-//! One HTTP/1.1 connection: opened on demand, and again after the server closed it.
+//! HTTP/1.1 over TCP, and over TLS for `https`: a connection is opened on demand, and again after the
+//! server closed it.
 
+use std::fmt::Debug;
 use std::future::{Future as _, poll_fn};
+use std::io;
+use std::path::Path;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{Connection, SendRequest, handshake};
-use hyper::header::{CONTENT_TYPE, HOST, HeaderMap};
-use hyper::http::response::Parts;
-use hyper::{Request, Response, StatusCode};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 
-use super::connector::{ConnectError, Connector, Duplex};
+use super::LiveError;
+use super::target::{Door, Target};
+#[cfg(feature = "tls")]
+use super::tls::Tls;
 
 /// The largest size of an answer in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
@@ -28,44 +36,96 @@ impl WireError {
     }
 }
 
-impl From<ConnectError> for WireError {
-    fn from(error: ConnectError) -> Self {
-        Self::of(error)
-    }
+/// A connection in both directions.
+pub(super) trait Duplex: AsyncRead + AsyncWrite + Debug + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Debug + Send + Unpin> Duplex for T {}
+
+/// An open connection: its sender, and what drives it.
+type Line = (
+    SendRequest<Full<Bytes>>,
+    Pin<Box<Connection<TokioIo<Box<dyn Duplex>>, Full<Bytes>>>>,
+);
+
+/// Opens connections to one target.
+#[derive(Debug)]
+pub(super) struct Connector {
+    doors: Vec<Door>,
+    /// For each of them; none for `http`.
+    #[cfg(feature = "tls")]
+    tls: Vec<Tls>,
 }
 
-type Io = TokioIo<Box<dyn Duplex>>;
+impl Connector {
+    /// A connector to this target. With `https` it trusts the authorities in the file, otherwise
+    /// those of the machine.
+    ///
+    /// # Errors
+    /// There are no authorities to trust.
+    #[cfg_attr(
+        not(feature = "tls"),
+        expect(clippy::unnecessary_wraps, reason = "only TLS fails so")
+    )]
+    pub(super) fn new(target: &Target, authorities: Option<&Path>) -> Result<Self, LiveError> {
+        #[cfg(not(feature = "tls"))]
+        let _ = authorities;
+        #[cfg(feature = "tls")]
+        let secured = target.doors().iter().filter(|_| target.is_secure());
+        Ok(Self {
+            doors: target.doors().to_vec(),
+            #[cfg(feature = "tls")]
+            tls: secured
+                .map(|door| Tls::new(door.name(), authorities))
+                .collect::<Result<_, _>>()?,
+        })
+    }
 
-/// An open connection.
-#[derive(Debug)]
-struct OpenConnection {
-    sender: SendRequest<Full<Bytes>>,
-    driver: Pin<Box<Connection<Io, Full<Bytes>>>>,
+    /// The number of servers.
+    pub(super) const fn doors(&self) -> usize {
+        self.doors.len()
+    }
+
+    /// The `Host` header for this server.
+    pub(super) fn host(&self, door: usize) -> HeaderValue {
+        self.doors[door].host.clone()
+    }
+
+    /// Opens a connection to this server.
+    ///
+    /// # Errors
+    /// Nothing listens there, or TLS with it is not possible, which is invalid data.
+    pub(super) async fn connect(&self, door: usize) -> io::Result<Box<dyn Duplex>> {
+        let stream = TcpStream::connect(&self.doors[door].address).await?;
+        stream.set_nodelay(true)?;
+        #[cfg(feature = "tls")]
+        if let Some(tls) = self.tls.get(door) {
+            let secured = tls.secure(stream).await;
+            let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+            return Ok(Box::new(secured.map_err(wrong)?));
+        }
+        Ok(Box::new(stream))
+    }
+    async fn open(&self, door: usize) -> Result<Line, WireError> {
+        let stream = self.connect(door).await.map_err(WireError::of)?;
+        let opened = handshake(TokioIo::new(stream)).await;
+        let (sender, driver) = opened.map_err(WireError::of)?;
+        Ok((sender, Box::pin(driver)))
+    }
 }
 
 /// A complete answer.
-#[derive(Debug)]
-pub(super) struct HttpAnswer {
-    pub(super) head: Parts,
-    pub(super) body: Bytes,
-}
+pub(super) type HttpAnswer = Response<Bytes>;
 
-impl HttpAnswer {
-    /// The body's JSON. For an answer in the form of a stream, the data of the last event that has
-    /// some.
-    pub(super) fn json(&self) -> Option<&[u8]> {
-        if !is_stream(&self.head.headers) {
-            return Some(&self.body);
-        }
-        let lines = self.body.split(|byte| *byte == b'\n');
-        let data = lines.filter_map(|line| line.strip_prefix(b"data:"));
-        data.map(<[u8]>::trim_ascii)
-            .rfind(|data| data.starts_with(b"{"))
+/// The JSON in an answer. For an answer in the form of a stream, the data of the last event that has
+/// some.
+pub(super) fn json(answer: &HttpAnswer) -> Option<&[u8]> {
+    if !is_stream(answer.headers()) {
+        return Some(answer.body());
     }
-
-    pub(super) fn status(&self) -> StatusCode {
-        self.head.status
-    }
+    let lines = answer.body().split(|byte| *byte == b'\n');
+    let data = lines.filter_map(|line| line.strip_prefix(b"data:"));
+    data.map(<[u8]>::trim_ascii)
+        .rfind(|data| data.starts_with(b"{"))
 }
 
 /// Whether the content is a stream of events.
@@ -75,18 +135,15 @@ pub(super) fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// A connection to each server, which is opened on demand.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Wire {
     /// Those that are open, with the numbers of their servers.
-    lines: Vec<(usize, OpenConnection)>,
+    lines: Vec<(usize, Line)>,
 }
 
 impl Wire {
-    pub(super) const fn new() -> Self {
-        Self { lines: Vec::new() }
-    }
-
-    /// Sends a request to this server, and reads its whole answer.
+    /// Sends a request to this server, and reads its whole answer. Drives the connection in this task,
+    /// so that no other task has to be woken.
     ///
     /// # Errors
     /// No complete answer was received. Whether the server handled the request is unknown.
@@ -96,70 +153,42 @@ impl Wire {
         door: usize,
         mut request: Request<Full<Bytes>>,
     ) -> Result<HttpAnswer, WireError> {
-        let mut line = match self.kept(door).await {
+        let (mut sender, mut driver) = match self.kept(door).await {
             Some(line) => line,
-            None => OpenConnection::open(connector, door).await?,
+            None => connector.open(door).await?,
         };
         request.headers_mut().insert(HOST, connector.host(door));
-        let answered = line.exchange(request).await?;
-        self.lines.push((door, line));
+        let answered = {
+            let mut work = pin!(async {
+                let response = sender.send_request(request).await.map_err(WireError::of)?;
+                let (head, body) = response.into_parts();
+                let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
+                let body = body.map_err(WireError::of)?.to_bytes();
+                Ok(Response::from_parts(head, body))
+            });
+            let mut ended = false;
+            loop {
+                tokio::select! {
+                    biased;
+                    reply = &mut work => break reply,
+                    _ = driver.as_mut(), if !ended => ended = true,
+                }
+            }
+        };
+        let answered = answered?;
+        self.lines.push((door, (sender, driver)));
         Ok(answered)
     }
-}
 
-impl Wire {
-    /// The connection of the previous request to this server, if it is still open.
-    async fn kept(&mut self, door: usize) -> Option<OpenConnection> {
+    /// The connection of the previous request to this server, unless the server is known to have closed
+    /// it.
+    async fn kept(&mut self, door: usize) -> Option<Line> {
         let place = self.lines.iter().position(|(to, _)| *to == door)?;
         let (_, mut line) = self.lines.swap_remove(place);
-        let ended = line.has_ended().await;
-        (!ended).then_some(line)
+        let driver = &mut line.1;
+        let ended = poll_fn(|context| Poll::Ready(driver.as_mut().poll(context).is_ready()));
+        (!ended.await).then_some(line)
     }
-}
-
-impl OpenConnection {
-    async fn open(connector: &Connector, door: usize) -> Result<Self, WireError> {
-        let (sender, driver) = connect(connector, door).await?;
-        Ok(Self {
-            sender,
-            driver: Box::pin(driver),
-        })
-    }
-
-    /// Whether the server is known to have closed it, without waiting.
-    async fn has_ended(&mut self) -> bool {
-        let driver = &mut self.driver;
-        poll_fn(|context| Poll::Ready(driver.as_mut().poll(context).is_ready())).await
-    }
-
-    /// Sends a request, and drives the connection in this task, so that no other task has to be
-    /// woken.
-    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, WireError> {
-        let Self { sender, driver } = self;
-        let mut work = pin!(async move {
-            let response = sender.send_request(request).await.map_err(WireError::of)?;
-            let (head, body) = response.into_parts();
-            let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
-            let body = body.map_err(WireError::of)?.to_bytes();
-            Ok(HttpAnswer { head, body })
-        });
-        let mut ended = false;
-        loop {
-            tokio::select! {
-                biased;
-                reply = &mut work => return reply,
-                _ = driver.as_mut(), if !ended => ended = true,
-            }
-        }
-    }
-}
-
-async fn connect(
-    connector: &Connector,
-    door: usize,
-) -> Result<(SendRequest<Full<Bytes>>, Connection<Io, Full<Bytes>>), WireError> {
-    let stream = connector.connect(door).await?;
-    handshake(TokioIo::new(stream)).await.map_err(WireError::of)
 }
 
 /// Sends a request whose answer is a stream, on its own connection, which ends with the stream.
@@ -171,7 +200,7 @@ pub(super) async fn open_stream(
     door: usize,
     mut request: Request<Full<Bytes>>,
 ) -> Result<Response<Incoming>, WireError> {
-    let (mut sender, driver) = connect(connector, door).await?;
+    let (mut sender, driver) = connector.open(door).await?;
     request.headers_mut().insert(HOST, connector.host(door));
     tokio::spawn(driver);
     sender.send_request(request).await.map_err(WireError::of)

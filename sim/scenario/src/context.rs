@@ -6,7 +6,7 @@ use chat_types::{Config, Span};
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{ScriptUser, ServersNeeded};
 
-use super::error::{Problem, Read};
+use super::error::Read;
 use super::node::Place;
 
 /// The context of a part of a scenario: the values of earlier keys, which are read in the order of
@@ -65,13 +65,12 @@ impl Tables {
             return Ok(Arc::clone(table));
         }
         if self.0.len() == MAX_TABLES {
-            return Err(Problem::new(
-                place,
+            return place.refuse(
                 "too many different distributions",
                 format!(
                     "at most {MAX_TABLES} different {{ p50, p99 }} and {{ mean }} in one scenario"
                 ),
-            ));
+            );
         }
         let table = Arc::new(Quantiles::new(shape));
         self.0.push(Arc::clone(&table));

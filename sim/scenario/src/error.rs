@@ -30,15 +30,15 @@ pub(super) struct Problem {
     beside: Vec<Problem>,
 }
 
-impl Problem {
-    /// A problem with the label "here".
-    pub(super) fn new(
-        place: Place,
+impl Place {
+    /// A problem at this place, with the label "here".
+    pub(super) fn wrong(
+        self,
         message: impl Into<String>,
         accepted: impl Into<String>,
-    ) -> Box<Self> {
-        Box::new(Self {
-            place,
+    ) -> Box<Problem> {
+        Box::new(Problem {
+            place: self,
             message: message.into(),
             label: "here".into(),
             accepted: accepted.into(),
@@ -47,6 +47,17 @@ impl Problem {
         })
     }
 
+    /// The same as a result.
+    pub(super) fn refuse<T>(
+        self,
+        message: impl Into<String>,
+        accepted: impl Into<String>,
+    ) -> Read<T> {
+        Err(self.wrong(message, accepted))
+    }
+}
+
+impl Problem {
     /// Replaces the label.
     pub(super) fn labelled(mut self: Box<Self>, label: impl Into<String>) -> Box<Self> {
         self.label = label.into();
@@ -184,19 +195,12 @@ impl ScenarioError {
     pub fn render(&self, look: ErrorStyle, columns: usize) -> String {
         let columns = columns.clamp(LEAST_COLUMNS, MOST_COLUMNS);
         let mistakes = self.mistakes.iter();
-        let mut drawn: Vec<String> = mistakes
-            .map(|mistake| mistake.render(self, look, columns))
-            .collect();
-        if self.more > 0 {
-            let mistakes = if self.more == 1 {
-                "mistake"
-            } else {
-                "mistakes"
-            };
-            drawn.push(format!(
-                "… {} more {mistakes} in {}\n",
-                self.more, self.file
-            ));
+        let drawn = mistakes.map(|mistake| mistake.render(self, look, columns));
+        let mut drawn: Vec<String> = drawn.collect();
+        let (more, file) = (self.more, &self.file);
+        if more > 0 {
+            let mistakes = if more == 1 { "mistake" } else { "mistakes" };
+            drawn.push(format!("… {more} more {mistakes} in {file}\n"));
         }
         drawn.join("\n")
     }
@@ -209,29 +213,23 @@ impl Mistake {
         let group = Group::with_title(Level::ERROR.primary_title(message));
         let (group, indent) = match self.marks.split_first() {
             Some((primary, also)) => {
-                let last = self
-                    .marks
-                    .iter()
-                    .map(|(span, _)| end_of_line(text, span.end));
-                let (last, _) = line_and_column(text, last.max().unwrap_or(0) + 1);
+                let ends = self.marks.iter().map(|(span, _)| span.end);
+                let last = end_of_line(text, ends.max().unwrap_or(0));
+                let (last, _) = line_and_column(text, last + 1);
                 let snippet = snippet(text, primary, also).path(file.as_str());
                 (group.element(snippet), last.to_string().len())
             }
             None => (group.element(Origin::path(file.as_str())), 1),
         };
-        let accepted = wrapped(
-            &self.accepted,
-            columns - indent - " ╰ help: ".chars().count(),
-        );
+        let before = indent + " ╰ help: ".chars().count();
+        let accepted = wrapped(&self.accepted, columns - before);
         let group = group.element(Level::HELP.message(normalize_untrusted_str(&accepted)));
         let renderer = match look {
             ErrorStyle::Colour => Renderer::styled(),
             ErrorStyle::Plain => Renderer::plain(),
         };
-        let renderer = renderer
-            .decor_style(DecorStyle::Unicode)
-            .term_width(columns);
-        renderer.render(&[group]) + "\n"
+        let renderer = renderer.decor_style(DecorStyle::Unicode);
+        renderer.term_width(columns).render(&[group]) + "\n"
     }
 }
 
@@ -239,17 +237,14 @@ impl Mistake {
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = &self.file;
-        for (index, mistake) in self.mistakes.iter().enumerate() {
-            let break_before = if index == 0 { "" } else { "\n" };
-            let message = &mistake.message;
-            match mistake.at {
-                Some((line, column)) => {
-                    write!(f, "{break_before}{file}:{line}:{column}: {message}")?
-                }
-                None => write!(f, "{break_before}{file}: {message}")?,
-            }
-        }
-        Ok(())
+        let told = self
+            .mistakes
+            .iter()
+            .map(|Mistake { at, message, .. }| match at {
+                Some((line, column)) => format!("{file}:{line}:{column}: {message}"),
+                None => format!("{file}: {message}"),
+            });
+        f.write_str(&told.collect::<Vec<_>>().join("\n"))
     }
 }
 
@@ -308,30 +303,22 @@ fn wrapped(text: &str, columns: usize) -> String {
 /// The text with every character that could move a terminal's cursor replaced by a sign of as many
 /// bytes. The renderer itself replaces ASCII's control characters.
 fn printable(text: &str) -> String {
-    let line = |line: &str| -> String {
-        // A line end of another system is not shown either.
-        let (line, end) = line
-            .strip_suffix('\r')
-            .map_or((line, ""), |line| (line, " "));
-        let clean = line.chars().map(|c| match c.is_control() && !c.is_ascii() {
-            true => '¿',
-            false => c,
-        });
-        clean.collect::<String>() + end
-    };
-    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+    // A line end of another system is not shown either.
+    let mut text = format!("{text}\n").replace("\r\n", " \n");
+    text.pop();
+    text.replace(|c: char| c.is_control() && !c.is_ascii(), "¿")
 }
 
 /// A place as a span that stays on one line and is short enough to draw. A place without length
 /// (the start of a list or a map) extends to the end of its line.
 fn on_its_line(text: &str, place: Place) -> Range<usize> {
-    let start = floor(text, place.start);
+    let start = text.floor_char_boundary(place.start);
     let line_end = end_of_line(text, start);
     let end = match place.length {
         0 => start + without_comment(&text[start..line_end]).len(),
         length => start.saturating_add(length).min(line_end),
     };
-    let end = floor(text, end.min(start.saturating_add(LONGEST_MARK)));
+    let end = text.floor_char_boundary(end.min(start.saturating_add(LONGEST_MARK)));
     start..end.max(start)
 }
 
@@ -340,33 +327,22 @@ fn without_comment(line: &str) -> &str {
 }
 
 fn start_of_line(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at.min(text.len())]
-        .iter()
-        .rposition(|b| *b == b'\n')
-        .map_or(0, |n| n + 1)
+    text[..text.floor_char_boundary(at)]
+        .rfind('\n')
+        .map_or(0, |end| end + 1)
 }
 
 fn end_of_line(text: &str, at: usize) -> usize {
-    let rest = &text.as_bytes()[at.min(text.len())..];
-    let length = rest
-        .iter()
-        .position(|b| matches!(b, b'\n' | b'\r'))
-        .unwrap_or(rest.len());
-    at.min(text.len()) + length
-}
-
-/// The last boundary between characters at or before this byte.
-pub(super) fn floor(text: &str, at: usize) -> usize {
-    text.floor_char_boundary(at.min(text.len()))
+    let at = text.floor_char_boundary(at);
+    text[at..]
+        .find(['\n', '\r'])
+        .map_or(text.len(), |end| at + end)
 }
 
 /// Line and column of a byte, both from 1; columns count characters.
 fn line_and_column(text: &str, at: usize) -> (usize, usize) {
-    let at = floor(text, at);
+    let at = text.floor_char_boundary(at);
     let line_start = start_of_line(text, at);
-    let line = text.as_bytes()[..line_start]
-        .iter()
-        .filter(|b| **b == b'\n')
-        .count();
+    let line = text[..line_start].matches('\n').count();
     (line + 1, text[line_start..at].chars().count() + 1)
 }

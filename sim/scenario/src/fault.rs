@@ -3,22 +3,26 @@
 use std::sync::Arc;
 
 use chat_types::Span;
+use serde_json::{Map, Value as Json, json};
 
 use super::context::Context;
-use super::error::{Problem, Read};
+use super::environment::ConfigChange;
+use super::error::Read;
 use super::fields::Fields;
-use super::form::{ByKeys, form, group};
-use super::forms::{Count, Share, SomeTime, Word, names, narrowed, words};
-use super::lists::{Distinct, List, items};
+use super::form::{ByKeys, Form, Schemas, form, group};
+use super::forms::{
+    Count, Distinct, List, Share, SomeTime, Whole, Word, items, names, narrowed, words,
+};
+use super::node::{Node, Value};
 use super::script::User;
-use super::server::ConfigChange;
 use super::tables::DrawnTime;
+use super::text::Text;
 use sim_model::draw::Shape;
 use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
     ClientHarm, Fault, FaultKind, FirstTime, Harm, LEASE_DRIFT, LogHarm, MemberHarm, Milestone,
-    Need, OperatorAct, Outage, Reached, Repeats, Stored, Victims, Which,
+    Need, OperatorAct, OperatorVerb, Outage, Reached, Repeats, Stored, Victims, Which,
 };
 
 words! { Server("what can go down") => () = ["server": ()] }
@@ -38,52 +42,35 @@ form! {
         /// random instants: { mean: 20s }. At most 1000 times.
         every: Option<DrawnTime>,
         /// The server crashes.
-        #[one_of("kind")]
-        crash: Option<Word<Server>>,
+        crash: Option<Word<Server>>; one_of "kind",
         /// The server shuts down: it accepts no new calls, finishes the accepted ones, and stops.
-        #[one_of("kind")]
-        stop: Option<Word<Server>>,
+        stop: Option<Word<Server>>; one_of "kind",
         /// With `crash` and `stop`: how long it stays down.
-        #[with("crash", "stop")]
-        #[needed_with("crash", "stop")]
-        down_for: Option<SomeTime>,
+        down_for: Option<SomeTime>; with("crash", "stop"); needed_with("crash", "stop"),
         /// With `crash`: whether uncommitted journal entries are lost.
-        #[with("crash")]
-        lose_unsynced: bool = false,
+        lose_unsynced: bool = false; with("crash"),
         /// No packet passes between these users and the server.
-        #[one_of("kind")]
-        partition: Option<AffectedUsers>,
+        partition: Option<AffectedUsers>; one_of "kind",
         /// These users read nothing from their streams.
-        #[one_of("kind")]
-        slow_readers: Option<AffectedUsers>,
+        slow_readers: Option<AffectedUsers>; one_of "kind",
         /// These users' processes stop.
-        #[one_of("kind")]
-        suspend: Option<AffectedUsers>,
-        #[one_of("kind")]
-        slow_disk: Option<SlowDisk>,
-        #[one_of("kind")]
-        fail_disk: Option<FailDisk>,
-        #[one_of("kind")]
-        damage_disk: Option<DamageDisk>,
+        suspend: Option<AffectedUsers>; one_of "kind",
+        slow_disk: Option<SlowDisk>; one_of "kind",
+        fail_disk: Option<FailDisk>; one_of "kind",
+        damage_disk: Option<DamageDisk>; one_of "kind",
         /// With several `servers`: something happens to one of them.
-        #[one_of("kind")]
-        member: Option<StruckMember>,
+        member: Option<StruckMember>; one_of "kind",
         /// With several `servers`: something happens to their log.
-        #[one_of("kind")]
-        log: Option<StrikeLog>,
+        log: Option<StrikeLog>; one_of "kind",
         /// The server's clock jumps ahead.
-        #[one_of("kind")]
-        clock_jump: Option<SomeTime>,
+        clock_jump: Option<SomeTime>; one_of "kind",
         /// Changes these keys of `server` from the server's next start on.
-        #[one_of("kind")]
-        configure: Option<ConfigChange>,
+        configure: Option<ConfigChange>; one_of "kind",
         /// The next replies of the server are lost; at a milestone that is committed, all replies
         /// of its commit.
-        #[one_of("kind")]
-        lose: Option<Word<Replies>>,
+        lose: Option<Word<Replies>>; one_of "kind",
         /// An operator acts.
-        #[one_of("kind")]
-        operator: Option<OperatorAct>,
+        operator: Option<OperatorAct>; one_of "kind",
         /// Whether a live run, where not every fault is possible, may leave it out.
         optional: bool = false,
     }
@@ -117,10 +104,7 @@ impl ByKeys for Fault {
         } else if keys.at_milestone.is_none() {
             fields.need("at", "10s")?;
         }
-        let first = match keys.at {
-            Some(_) => FirstTime::AtOnce,
-            None => FirstTime::Drawn,
-        };
+        let first = keys.at.map_or(FirstTime::Drawn, |_| FirstTime::AtOnce);
         let how = match (keys.stop, keys.lose_unsynced) {
             (Some(()), _) => Outage::Stop,
             (None, false) => Outage::Crash,
@@ -132,25 +116,22 @@ impl ByKeys for Fault {
             milestone: keys.at_milestone,
             repeats: keys.every.take().map(|every| Repeats { every, first }),
             kind: keys.take().unwrap_or(FaultKind::Down { down_for, how }),
-            need: if keys.optional {
-                Need::Optional
-            } else {
-                Need::Required
+            need: match keys.optional {
+                true => Need::Optional,
+                false => Need::Required,
             },
         })
     }
 
     fn to_keys(&self) -> FaultKeys {
-        let first = self.repeats.as_ref().map(|repeats| repeats.first);
+        let is_drawn = |repeats: &Repeats| repeats.first == FirstTime::Drawn;
+        let is_drawn = self.repeats.as_ref().is_some_and(is_drawn);
         let is_left_out = self.milestone.is_some() && self.at == Span::ZERO;
-        let at = (!is_left_out && first != Some(FirstTime::Drawn)).then_some(self.at);
+        let at = (!is_left_out && !is_drawn).then_some(self.at);
         let mut keys = FaultKeys {
             at,
             at_milestone: self.milestone,
-            every: self
-                .repeats
-                .as_ref()
-                .map(|repeats| Arc::clone(&repeats.every)),
+            every: self.repeats.clone().map(|repeats| repeats.every),
             optional: self.need == Need::Optional,
             ..FaultKeys::default()
         };
@@ -184,14 +165,11 @@ form! {
     #[derive(Default)]
     struct MilestoneKeys("`at_milestone`", "{ sometimes: match }") {
         /// A `sometimes` point.
-        #[one_of("group")]
-        sometimes: Option<SometimesPoint>,
+        sometimes: Option<SometimesPoint>; one_of "group",
         /// A change of a stick, when it is committed and before any client learns of it.
-        #[one_of("group")]
-        stick: Option<Word<Move>>,
+        stick: Option<Word<Move>>; one_of "group",
         /// A timer that fires, when that is committed and before any client learns of it.
-        #[one_of("group")]
-        timer: Option<Word<Timer>>,
+        timer: Option<Word<Timer>>; one_of "group",
         /// The fault starts when the milestone is reached for this time.
         count: Count<1, 1_000_000> = 1,
     }
@@ -216,10 +194,8 @@ impl ByKeys for Milestone {
     }
 
     fn to_keys(&self) -> MilestoneKeys {
-        let mut keys = MilestoneKeys {
-            count: self.count,
-            ..MilestoneKeys::default()
-        };
+        let (count, usual) = (self.count, MilestoneKeys::default());
+        let mut keys = MilestoneKeys { count, ..usual };
         keys.set(self.reached);
         keys
     }
@@ -229,13 +205,10 @@ form! {
     /// The affected users, and for how long.
     struct AffectedKeys("a fault of some users", "{ share: 1/4, for: 3s }", "Victims") {
         /// The probability with which the fault affects each present user.
-        #[one_of("victims")]
-        share: Option<Share>,
+        share: Option<Share>; one_of "victims",
         /// In the steps form: these users.
-        #[one_of("victims")]
-        users: Option<Distinct<User, 1>>,
-        #[key("for")]
-        duration: SomeTime,
+        users: Option<Distinct<User, 1>>; one_of "victims",
+        duration as "for": SomeTime,
     }
 }
 
@@ -259,9 +232,10 @@ impl ByKeys for AffectedUsers {
 
     fn to_keys(&self) -> AffectedKeys {
         let (victims, duration) = self.clone();
+        let (share, users) = (None, None);
         let mut keys = AffectedKeys {
-            share: None,
-            users: None,
+            share,
+            users,
             duration,
         };
         keys.set(victims);
@@ -274,16 +248,14 @@ form! {
     struct SlowDisk("`slow_disk`", "{ factor: 20, for: 5s }") {
         /// The factor.
         factor: Count<2, 1_000_000>,
-        #[key("for")]
-        duration: SomeTime,
+        duration as "for": SomeTime,
     }
 }
 
 form! {
     /// Each append to the journal fails.
     struct FailDisk("`fail_disk`", "{ for: 2s }") {
-        #[key("for")]
-        duration: SomeTime,
+        duration as "for": SomeTime,
         /// Whether the outcome of the appends is known only when the fault ends.
         unknown: bool = false,
     }
@@ -320,8 +292,7 @@ form! {
         what: Word<MemberHarmWord>,
         /// The server that owns the chat when the fault strikes, or one of the others.
         which: Word<WhichWord> = Which::Owner,
-        #[key("for")]
-        duration: SomeTime,
+        duration as "for": SomeTime,
         /// By how many percent its clock is too fast or too slow; more than 10 need `reads: strict`.
         percent: Count<1, 50> = LEASE_DRIFT,
     }
@@ -333,11 +304,10 @@ narrowed! {
         if value.what.is_drift() || value.percent == LEASE_DRIFT {
             return Ok(());
         }
-        Err(Problem::new(
-            node.place,
+        node.place.refuse(
             "`percent` is about a clock that runs too fast or too slow",
             "`what: fast`, `what: slow`, or no `percent`",
-        ))
+        )
     }
 }
 
@@ -351,8 +321,7 @@ form! {
         /// late (double).
         what: Word<LogHarmWord>,
         /// How long; harm to a record stays.
-        #[key("for")]
-        duration: SomeTime = Span::secs(5),
+        duration as "for": SomeTime = Span::secs(5),
     }
 }
 
@@ -376,5 +345,112 @@ narrowed! {
         // A stable sort: faults at the same time keep the order of the file.
         faults.sort_by_key(|fault| fault.at);
         Ok(())
+    }
+}
+
+words! { Act("an operator's act") => OperatorVerb }
+
+form! {
+    Lifted("an operator's act", "{ user: a }") => OperatorAct = OperatorAct {
+        /// In the steps form: this user. Otherwise the latest one against whom there was such an act.
+        user: Option<User>,
+    } ..OperatorAct::drawn(OperatorVerb::Mute)
+}
+
+form! {
+    Whom("an operator's act", "{ user: a }") => OperatorAct = OperatorAct {
+        /// In the steps form: this user. Otherwise one of the present users is drawn.
+        user: Option<User>,
+        /// The operator's reason. Otherwise a usual one.
+        reason: Option<Arc<str>>,
+    } ..OperatorAct::drawn(OperatorVerb::Mute)
+}
+
+form! {
+    WhomAndWhere("an operator's act", "{ user: a }") => OperatorAct = OperatorAct {
+        /// In the steps form: this user. Otherwise one of the present users is drawn.
+        user: Option<User>,
+        /// The number of the room, by the order of rooms. Otherwise a room of the user.
+        room: Option<Whole<1, 9_007_199_254_740_991>>,
+        /// The operator's reason. Otherwise a usual one.
+        reason: Option<Arc<str>>,
+    } ..OperatorAct::drawn(OperatorVerb::Mute)
+}
+
+/// What an act takes: a form of the acts of one kind.
+struct Taken {
+    read: fn(&Node, &mut Context) -> Read<OperatorAct>,
+    write: fn(&OperatorAct, &Context) -> Option<Text>,
+    schema: fn(&mut Schemas) -> Json,
+}
+
+impl Taken {
+    const fn by<F: Form<Of = OperatorAct>>() -> Self {
+        Self {
+            read: F::read,
+            write: F::write,
+            schema: |schemas| schemas.of::<F>(),
+        }
+    }
+
+    const fn of(verb: OperatorVerb) -> Self {
+        match (verb.names_room(), verb.has_reason()) {
+            (true, _) => Self::by::<WhomAndWhere>(),
+            (false, true) => Self::by::<Whom>(),
+            (false, false) => Self::by::<Lifted>(),
+        }
+    }
+}
+
+/// `operator: kick`, or `operator: { kick: { user: a } }`.
+impl Form for OperatorAct {
+    type Of = Self;
+    const WHAT: &'static str = "`operator`";
+    const EXAMPLE: &'static str = "mute";
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self> {
+        if !matches!(node.value, Value::Map(_)) {
+            let verb = Word::<Act>::read(node, context)?;
+            return Ok(Self::drawn(verb));
+        }
+        let acts = OperatorVerb::NAMES;
+        let (fields, problems) = Fields::named(node, Self::WHAT, acts.to_vec())?;
+        problems.finish(Some(()))?;
+        let (word, value) = fields.one_of(acts, "{}")?;
+        let known = OperatorVerb::ALL.iter().find(|verb| verb.name() == word);
+        let verb = *known.unwrap_or(&OperatorVerb::Mute);
+        if matches!(value.value, Value::Empty) {
+            return Ok(Self::drawn(verb));
+        }
+        (Taken::of(verb).read)(value, context).map(|act| Self { verb, ..act })
+    }
+
+    fn write(act: &Self, context: &Context) -> Option<Text> {
+        if *act == Self::drawn(act.verb) {
+            return Word::<Act>::write(&act.verb, context);
+        }
+        let taken = (Taken::of(act.verb).write)(act, context);
+        Some(Text::map([(act.verb.name(), taken)]))
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        let acts = OperatorVerb::ALL.iter().map(|verb| {
+            let taken = (Taken::of(*verb).schema)(schemas);
+            let taken = json!({ "anyOf": [{ "type": "null" }, taken] });
+            (verb.name().to_owned(), taken)
+        });
+        let acts: Map<_, _> = acts.collect();
+        json!({
+            "anyOf": [
+                schemas.of::<Word<Act>>(),
+                {
+                    "type": "object",
+                    "properties": acts,
+                    "additionalProperties": false,
+                    "minProperties": 1,
+                    "maxProperties": 1
+                }
+            ]
+        })
     }
 }

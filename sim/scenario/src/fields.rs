@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::closest::{closest, did_you_mean};
 use super::error::{Problem, Problems, Read};
+use super::form::Key;
 use super::node::{Entry, Node, Place, Value, shortened};
-use super::schemas::Key;
 
 /// The entries of one map. Its problems are unknown and repeated keys, and keys that cannot be
 /// combined; the values of the known keys can be read nevertheless.
@@ -47,14 +47,13 @@ impl<'n> Fields<'n> {
         accepted: Vec<&'static str>,
     ) -> Read<(Self, Problems)> {
         let Value::Map(entries) = &node.value else {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 format!(
                     "expected {what} as a map of keys and values, found {}",
                     node.described()
                 ),
                 format!("accepted keys of {what}: {}", accepted.join(", ")),
-            ));
+            );
         };
         let mut fields = Self {
             place: node.place,
@@ -84,12 +83,9 @@ impl<'n> Fields<'n> {
             self.meant.push(meant);
         }
         let guess = did_you_mean(&entry.key, &self.accepted);
-        Err(Problem::new(
-            entry.place,
-            format!("unknown key `{}` in {}", shortened(&entry.key), self.what),
-            self.keys(),
-        )
-        .labelled(format!("not a key of {}{guess}", self.what)))
+        let what = format!("unknown key `{}` in {}", shortened(&entry.key), self.what);
+        let wrong = entry.place.wrong(what, self.keys());
+        Err(wrong.labelled(format!("not a key of {}{guess}", self.what)))
     }
 
     /// Whether an unknown key may be this one, misspelt. Then it is no mistake of its own that this
@@ -137,11 +133,10 @@ impl<'n> Fields<'n> {
         }
         let hosts: Vec<String> = hosts.iter().map(|host| format!("`{host}`")).collect();
         let hosts = hosts.join(" or ");
-        Err(Problem::new(
-            place,
+        place.refuse(
             format!("`{key}` does not belong here: it goes with {hosts}"),
             format!("{hosts} beside it, or no `{key}`; {}", self.keys()),
-        ))
+        )
     }
 
     /// The value of a key, if it is present.
@@ -153,12 +148,9 @@ impl<'n> Fields<'n> {
     /// The value of a required key; `example` shows its form.
     pub(crate) fn need(&self, key: &str, example: &str) -> Read<&'n Node> {
         self.get(key).ok_or_else(|| {
-            Problem::new(
-                self.place,
-                format!("{} needs `{key}`", self.what),
-                format!("write `{key}: {example}`; {}", self.keys()),
-            )
-            .labelled(format!("`{key}` is missing here"))
+            let accepted = format!("write `{key}: {example}`; {}", self.keys());
+            let wrong = (self.place).wrong(format!("{} needs `{key}`", self.what), accepted);
+            wrong.labelled(format!("`{key}` is missing here"))
         })
     }
 
@@ -174,16 +166,13 @@ impl<'n> Fields<'n> {
 
     /// Refuses keys that cannot be combined with the others.
     pub(crate) fn refuse(&self, keys: &[&str], why: &str) -> Read<()> {
-        match keys
-            .iter()
-            .find_map(|key| Some((key, self.key_place(key)?)))
-        {
+        let mut there = keys.iter();
+        match there.find_map(|key| Some((key, self.key_place(key)?))) {
             None => Ok(()),
-            Some((key, place)) => Err(Problem::new(
-                place,
+            Some((key, place)) => place.refuse(
                 format!("`{key}` does not belong here: {why}"),
                 format!("remove `{key}`; {}", self.keys()),
-            )),
+            ),
         }
     }
 
@@ -195,30 +184,24 @@ impl<'n> Fields<'n> {
             .filter_map(|key| self.entry(key).map(|entry| (*key, entry)));
         let Some((key, entry)) = found.next() else {
             let first = keys.first().copied().unwrap_or_default();
-            return Err(Problem::new(
-                self.place,
+            return self.place.refuse(
                 format!("{} needs one of {}", self.what, keys.join(", ")),
                 format!("write for example `{first}: {example}`; {}", self.keys()),
-            ));
+            );
         };
         if let Some((other, second)) = found.next() {
-            return Err(Problem::new(
-                second.place,
-                format!("{} has both `{key}` and `{other}`", self.what),
-                format!("exactly one of {}", keys.join(", ")),
-            )
-            .with(entry.place, "and here"));
+            let what = format!("{} has both `{key}` and `{other}`", self.what);
+            let accepted = format!("exactly one of {}", keys.join(", "));
+            let wrong = second.place.wrong(what, accepted);
+            return Err(wrong.with(entry.place, "and here"));
         }
         Ok((key, &entry.node))
     }
 
     /// "accepted keys of a phase: …"
     fn keys(&self) -> String {
-        format!(
-            "accepted keys of {}: {}",
-            self.what,
-            self.accepted.join(", ")
-        )
+        let (what, accepted) = (self.what, self.accepted.join(", "));
+        format!("accepted keys of {what}: {accepted}")
     }
 
     fn entry(&self, key: &str) -> Option<&'n Entry> {
@@ -228,11 +211,7 @@ impl<'n> Fields<'n> {
 
 /// The error about a key that is there twice.
 pub(crate) fn repeated(what: &str, entry: &Entry, first: &Entry) -> Box<Problem> {
-    Problem::new(
-        entry.place,
-        format!("the key `{}` is there twice in {what}", entry.key),
-        "each key at most once; remove one of the two",
-    )
-    .labelled("again here")
-    .with(first.place, "first here")
+    let what = format!("the key `{}` is there twice in {what}", entry.key);
+    let wrong = (entry.place).wrong(what, "each key at most once; remove one of the two");
+    wrong.labelled("again here").with(first.place, "first here")
 }

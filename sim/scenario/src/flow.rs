@@ -1,27 +1,23 @@
 //! The actions of users: a table of verbs, and the values of each.
 
-mod calls;
-
 use std::sync::Arc;
 
-use chat_types::Span;
+use chat_types::{BreakKind, Span};
 use serde_json::{Map, Value as Json, json};
 
 use super::closest::did_you_mean;
 use super::context::Context;
 use super::error::{Problem, Read};
+use super::fields::Fields;
 use super::flow_check::refuse_impossible;
-use super::form::{Form, form};
-use super::forms::{Count, SomeTime, Word, names, narrowed, words};
-use super::lists::List;
+use super::form::{ByKeys, Form, Schemas, described, form};
+use super::forms::{Count, List, Name, SomeTime, Whole, Word, names, narrowed, words};
 use super::node::{Node, Place, Value, shortened};
-use super::schemas::{Schemas, described};
-use super::tables::DrawnTime;
+use super::tables::{Drawn, DrawnTime, Length};
 use super::text::Text;
-use calls::{Check, EnterQueue, History, Login, Report, UnderGrant};
-use sim_model::plan::{self, Step, Verb};
-use sim_model::protocol::EVENTS;
-use sim_model::protocol::{OpKind, Plain};
+use sim_model::plan;
+use sim_model::plan::{Alphabet, Grant, Step, Verb};
+use sim_model::protocol::{EVENTS, OpKind, Plain, ReadBy};
 
 /// The deepest nesting of loops and choices.
 const MAX_NESTING: usize = 16;
@@ -165,8 +161,7 @@ type Choices = List<Choice, 1, Arc<[plan::Choice]>>;
 form! {
     struct Disconnect("`disconnect`", "{ for: 5s }") {
         /// How long; without it, permanently.
-        #[key("for")]
-        length: Option<SomeTime>,
+        length as "for": Option<SomeTime>,
     }
 }
 
@@ -180,11 +175,10 @@ impl<const LEAST: usize> Form for Steps<LEAST> {
 
     fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
         if context.depth > MAX_NESTING {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "loops and choices stand too deep in one another",
                 format!("at most {MAX_NESTING} deep"),
-            ));
+            );
         }
         context.depth += 1;
         let steps = List::<Step, 0, Self::Of>::read(node, context);
@@ -205,18 +199,16 @@ narrowed! {
     /// The flow of a persona: at least one step, a bounded length, and no impossible step.
     Flow, Steps<1>, Step::WHAT, |steps, node, _| {
         if steps.is_empty() {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "a flow without steps",
                 format!("at least one step; {}", accepted_verbs()),
-            ));
+            );
         }
         if steps.iter().map(expanded).fold(0, u64::saturating_add) > MAX_EXPANDED {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "with its loops written out, this flow is too long",
                 format!("at most {MAX_EXPANDED} steps, the loops' counts multiplied in"),
-            ));
+            );
         }
         refuse_impossible(node, steps)
     }
@@ -250,11 +242,10 @@ impl Form for Step {
         if let Some(plain) = plain(verb) {
             return match value {
                 None => Ok(Self::Call(Verb::Plain(plain))),
-                Some(node) => Err(Problem::new(
-                    node.place,
+                Some(node) => node.place.refuse(
                     format!("`{verb}` takes nothing, found {}", node.described()),
                     format!("write `- {verb}` alone"),
-                )),
+                ),
             };
         }
         let Some(row) = CALLS.iter().chain(OTHERS).find(|row| row.verb == verb) else {
@@ -265,8 +256,7 @@ impl Form for Step {
             value: Value::Map(Vec::new()),
         };
         let value = value.or((row.alone)().then_some(&nothing)).ok_or_else(|| {
-            Problem::new(
-                place,
+            place.wrong(
                 format!("`{verb}` needs a value"),
                 format!("write for example `{verb}: {}`", (row.example)()),
             )
@@ -311,14 +301,13 @@ impl Form for CallStep {
     fn read(node: &Node, context: &mut Context) -> Read<Step> {
         let (place, verb, _) = verb_at(node)?;
         if verbs().any(|known| known == verb) && !Self::verbs().contains(&verb) {
-            return Err(Problem::new(
-                place,
+            return place.refuse(
                 format!("`{verb}` does not belong into the steps form"),
                 format!(
                     "one call at a time, each with its own `at`: {}",
                     Self::verbs().join(", ")
                 ),
-            ));
+            );
         }
         Step::read(node, context)
     }
@@ -328,11 +317,8 @@ impl Form for CallStep {
     }
 
     fn schema(schemas: &mut Schemas) -> Json {
-        let steps = steps_of(&Self::verbs(), schemas);
-        described(
-            steps,
-            "One call, or a disconnection: a word, or a key with its arguments.",
-        )
+        let about = "One call, or a disconnection: a word, or a key with its arguments.";
+        described(steps_of(&Self::verbs(), schemas), about)
     }
 }
 
@@ -367,30 +353,25 @@ pub(crate) fn verb_at(node: &Node) -> Read<(Place, &str, Option<&Node>)> {
             let value = Some(&entry.node).filter(|node| !matches!(node.value, Value::Empty));
             Ok((entry.place, &entry.key, value))
         }
-        [first, second, ..] => Err(Problem::new(
-            second.place,
+        [first, second, ..] => second.place.refuse(
             "a step is one verb, and here is a second key",
             format!(
                 "what belongs to `{}` stands below it, indented further; another verb after a dash of its own",
                 shortened(&first.key)
             ),
-        )),
-        [] => Err(Problem::new(
-            node.place,
+        ),
+        [] => node.place.refuse(
             format!("expected a step, found {}", node.described()),
             accepted_verbs(),
-        )),
+        ),
     }
 }
 
 fn unknown_verb(place: Place, verb: &str) -> Box<Problem> {
     let guess = did_you_mean(verb, &verbs().collect::<Vec<_>>());
-    Problem::new(
-        place,
-        format!("unknown verb `{}`", shortened(verb)),
-        accepted_verbs(),
-    )
-    .labelled(format!("not a verb{guess}"))
+    let what = format!("unknown verb `{}`", shortened(verb));
+    let wrong = place.wrong(what, accepted_verbs());
+    wrong.labelled(format!("not a verb{guess}"))
 }
 
 fn steps_of(verbs: &[&str], schemas: &mut Schemas) -> Json {
@@ -421,6 +402,192 @@ fn steps_of(verbs: &[&str], schemas: &mut Schemas) -> Json {
             }
         ]
     })
+}
+
+form! {
+    EnterQueue("`enter_queue`", "{ interests: [rust] }") => Verb = Verb::EnterQueue {
+        /// The user's interests.
+        interests: Interests = Arc::default(),
+        /// The display name; by default the user's own.
+        name: Option<Arc<str>>,
+        /// The public id; by default one like `user_7`. Only a registration may have one.
+        user_id: Option<Arc<str>>,
+    }
+}
+
+type Interests = List<Name<Arc<str>>, 0, Arc<[Arc<str>]>>;
+
+form! {
+    Login("`login`", "{ room: lobby }") => Verb = Verb::Login {
+        /// The room.
+        room: Arc<str> = Arc::from("lobby"),
+        /// More than 1: the user draws one of so many rooms, from `<room>-0` on.
+        rooms: Count<1, 1_000_000> = 1,
+        /// The display name; by default the user's own.
+        name: Option<Arc<str>>,
+    }
+}
+
+words! {
+    AlphabetOf("an alphabet") => Option<Alphabet> = [
+        "ascii": None,
+        "words": Some(Alphabet::Words),
+        "unicode": Some(Alphabet::Unicode),
+    ]
+}
+
+form! {
+    struct TextKeys("a text", "{ text: \"hello\" }") {
+        /// The text.
+        text: Option<Arc<str>>; one_of "kind",
+        /// The number of characters.
+        length: Option<Drawn<Length>>; one_of "kind",
+        /// The alphabet of random texts.
+        alphabet: Word<AlphabetOf> = None; with("length"),
+    }
+}
+
+impl ByKeys for plan::Text {
+    type Keys = TextKeys;
+
+    fn from_text(text: &str) -> Option<Self> {
+        Some(Self::Words(text.into()))
+    }
+
+    fn from_keys(keys: TextKeys, _: &Fields<'_>, _: &mut Context) -> Read<Self> {
+        Ok(match (keys.text, keys.length, keys.alphabet) {
+            (_, Some(length), None) => Self::Length(length),
+            (_, Some(length), Some(alphabet)) => Self::Letters(alphabet, length),
+            (words, None, _) => Self::Words(words.unwrap_or_default()),
+        })
+    }
+
+    fn to_keys(&self) -> TextKeys {
+        let (text, length, alphabet) = match self.clone() {
+            Self::Words(words) => (Some(words), None, None),
+            Self::Length(length) => (None, Some(length), None),
+            Self::Letters(alphabet, length) => (None, Some(length), Some(alphabet)),
+        };
+        TextKeys {
+            text,
+            length,
+            alphabet,
+        }
+    }
+}
+
+narrowed! {
+    /// The wait of a check, up to the server's limit.
+    Wait, Span, Span::WHAT, |wait, node, context| {
+        let Some(most) = context.server.as_ref().map(|server| server.max_wait) else {
+            return Ok(());
+        };
+        if *wait <= most {
+            return Ok(());
+        }
+        node.place.refuse(
+            format!("a wait of {wait} is more than the server allows"),
+            format!("at most server.max_wait, which is {most}"),
+        )
+    }
+}
+
+words! {
+    Secret("a secret to read by") => ReadBy = [
+        "handle": ReadBy::Handle,
+        "reader": ReadBy::ReaderId,
+    ]
+}
+
+form! {
+    Check("`check`", "{ wait: 5s }") => Verb = Verb::Check {
+        /// How long to wait for an event, at most server.max_wait.
+        wait: Wait = Span::ZERO,
+        /// The secret: the handle, or the reader id, which can only read.
+        by as "as": Word<Secret> = ReadBy::Handle,
+    }
+}
+
+form! {
+    History("`history`", "{ limit: 20 }") => Verb = Verb::History {
+        /// Only messages before this position of the room; the newest by default.
+        before: Option<Whole<1, 1_000_000_000>>,
+        /// The most messages.
+        limit: Count<1, 500> = 50,
+    }
+}
+
+words! {
+    GrantOf("a grant of the stick") => Grant = [
+        "none": Grant::Unnamed,
+        "latest": Grant::Latest,
+    ]
+}
+
+form! {
+    struct UnderGrant("a call under a grant", "{ epoch: latest }") {
+        /// The grant of the stick that the call names: none, or the latest that the user knows of,
+        /// which may be over.
+        epoch: Word<GrantOf> = Grant::Unnamed,
+    }
+}
+
+form! {
+    Report("`report`", "{ reason: spam }") => Verb = Verb::Report {
+        /// The reason.
+        reason: Arc<str> = Arc::from("spam"),
+    }
+}
+
+/// The only tool of the break tools that is no break.
+const STATUS: &str = "check_stress_status";
+
+words! {
+    BreakOf("a break") => Option<BreakKind> = all {
+        let breaks = BreakKind::ALL.iter().map(|kind| (kind.name(), Some(*kind)));
+        breaks.chain([(STATUS, None)]).collect()
+    }
+}
+
+form! {
+    struct BreakKeys("`break`", "{ kind: chimaek }") {
+        /// The kind; any by default. `check_stress_status` is no break, and only shows the stress.
+        kind: Option<Word<BreakOf>>,
+        /// The text of the answer; the server's own by default.
+        excuse: Option<Arc<str>>,
+    }
+}
+
+/// A break, or `check_stress_status`.
+impl ByKeys for Verb {
+    type Keys = BreakKeys;
+
+    fn from_keys(keys: BreakKeys, fields: &Fields<'_>, _: &mut Context) -> Read<Self> {
+        let BreakKeys { kind, excuse } = keys;
+        if kind != Some(None) {
+            let kind = kind.flatten();
+            return Ok(Self::Break { kind, excuse });
+        }
+        if excuse.is_none() {
+            return Ok(Self::Mood);
+        }
+        fields.place_of("kind").refuse(
+            format!("`{STATUS}` is no break, and needs no excuse"),
+            "a break, or no `excuse`",
+        )
+    }
+
+    fn to_keys(&self) -> BreakKeys {
+        let (mut kind, mut excuse) = (Some(None), None);
+        if let Self::Break {
+            kind: taken,
+            excuse: said,
+        } = self
+        {
+            (kind, excuse) = (taken.map(Some), said.clone());
+        }
+        BreakKeys { kind, excuse }
+    }
 }
 
 #[cfg(test)]

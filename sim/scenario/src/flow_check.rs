@@ -189,10 +189,7 @@ fn impossible(item: &Node, need: Need) -> Box<Problem> {
             "`talking_stick` before it",
         ),
     };
-    Problem::new(
-        place,
-        format!("`{verb}` cannot work here: {lacks}"),
-        format!("{before}; {REFUSED}"),
-    )
-    .labelled(lacks)
+    let what = format!("`{verb}` cannot work here: {lacks}");
+    let wrong = place.wrong(what, format!("{before}; {REFUSED}"));
+    wrong.labelled(lacks)
 }

@@ -2,13 +2,12 @@
 //! and its JSON Schema. A form with keys is declared by `form!`, with one row for each key, from
 //! which all three follow.
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use super::context::Context;
 use super::error::{Problems, Read};
 use super::fields::Fields;
 use super::node::{Node, Value};
-use super::schemas::{Key, Schemas};
 use super::text::Text;
 
 /// One kind of value in scenarios.
@@ -147,20 +146,20 @@ impl<T: ByKeys> Form for T {
 /// }
 /// ```
 ///
-/// A row is a key, the form of its value, and its default. A key without a default must be there,
-/// unless its form is an `Option`. Before the key stand what it says and, in this order, whether it
-/// is `key("…")` where the field has another name, `one_of("kind")` of which exactly one must be
-/// there, `with("…")` others of which one must be there, and `needed_with("…")` others. After `=>`
-/// stand what the form is read into and how that is made of the rows' fields; `struct Name` makes a
-/// type of the rows instead.
+/// A row is a key (`as "…"` where it has another name than the field), the form of its value, and its
+/// default. A key without a default must be there, unless its form is an `Option`. Before the key
+/// stands what it says. Behind semicolons follow, in this order, whether it is `one_of "kind"` of
+/// which exactly one must be there, `with("…")` others of which one must be there, and
+/// `needed_with("…")` others. After `=>` stand what the form is read into and how that is made of the
+/// rows' fields; `struct Name` makes a type of the rows instead.
 macro_rules! form {
     (
         $(#[doc = $about:literal])* $(#[derive($derive:ident)])?
         struct $name:ident($what:literal, $example:literal $(, $named:literal)?) {
             $(
-                $(#[doc = $doc:literal])* $(#[key($key:literal)])? $(#[one_of($one:literal)])?
-                $(#[with($($with:literal),+)])? $(#[needed_with($($host:literal),+)])?
-                $field:ident: $form:ty $(= $usual:expr)?,
+                $(#[doc = $doc:literal])*
+                $field:ident $(as $key:literal)?: $form:ty $(= $usual:expr)? $(; one_of $one:literal)?
+                $(; with($($with:literal),+))? $(; needed_with($($host:literal),+))?,
             )*
         }
     ) => {
@@ -170,9 +169,9 @@ macro_rules! form {
         $crate::form::form! {
             @implement $name, $(#[doc = $about])* ($what, $example $(, $named)?) => $name = $name {
                 $(
-                    $(#[doc = $doc])* $(#[key($key)])? $(#[one_of($one)])?
-                    $(#[with($($with),+)])? $(#[needed_with($($host),+)])?
-                    $field: $form $(= $usual)?,
+                    $(#[doc = $doc])*
+                    $field $(as $key)?: $form $(= $usual)? $(; one_of $one)?
+                    $(; with($($with),+))? $(; needed_with($($host),+))?,
                 )*
             }
         }
@@ -188,16 +187,17 @@ macro_rules! form {
         @implement $name:ident,
         $(#[doc = $about:literal])* ($what:literal, $example:literal $(, $named:literal)?) => $of:ty = $($path:ident)::+ {
             $(
-                $(#[doc = $doc:literal])* $(#[key($key:literal)])? $(#[one_of($one:literal)])?
-                $(#[with($($with:literal),+)])? $(#[needed_with($($host:literal),+)])?
-                $field:ident: $form:ty $(= $usual:expr)?,
+                $(#[doc = $doc:literal])*
+                $field:ident $(as $key:literal)?: $form:ty $(= $usual:expr)? $(; one_of $one:literal)?
+                $(; with($($with:literal),+))? $(; needed_with($($host:literal),+))?,
             )*
         } $(..$others:expr)?
     ) => {
         impl $crate::form::Keyed for $name {
-            const KEYS: &'static [$crate::schemas::Key] = &[$(
-                $crate::schemas::Key {
-                    name: $crate::form::key_name!($field $($key)?),
+            const KEYS: &'static [$crate::form::Key] = &[$(
+                $crate::form::Key {
+                    // The name of the field, unless another is given.
+                    name: [$($key,)? stringify!($field)][0],
                     about: concat!($($doc),*),
                     one_of: &[$($one)?],
                     with: &[$($($with),+)?],
@@ -216,7 +216,7 @@ macro_rules! form {
             ) -> $crate::error::Read<$of> {
                 $(let $field = $crate::form::read_key::<$form>(
                     fields,
-                    $crate::form::key_name!($field $($key)?),
+                    [$($key,)? stringify!($field)][0],
                     $crate::form::usual!($form $(= $usual)?),
                     &mut problems,
                     context,
@@ -255,7 +255,7 @@ macro_rules! form {
                     return None;
                 };
                 Some($crate::text::Text::map([$((
-                    $crate::form::key_name!($field $($key)?),
+                    [$($key,)? stringify!($field)][0],
                     $crate::form::write_key::<$form>(
                         $field,
                         $crate::form::usual!($form $(= $usual)?),
@@ -264,8 +264,8 @@ macro_rules! form {
                 )),*]))
             }
 
-            fn schema(schemas: &mut $crate::schemas::Schemas) -> serde_json::Value {
-                $crate::schemas::object(
+            fn schema(schemas: &mut $crate::form::Schemas) -> serde_json::Value {
+                $crate::form::object(
                     concat!($($about),*),
                     <Self as $crate::form::Keyed>::KEYS,
                     schemas,
@@ -277,16 +277,6 @@ macro_rules! form {
                 !keys.iter().any(|key| (key.needed)() || !key.one_of.is_empty())
             }
         }
-    };
-}
-
-/// The name of a key: that of its field, unless another is given.
-macro_rules! key_name {
-    ($field:ident) => {
-        stringify!($field)
-    };
-    ($field:ident $key:literal) => {
-        $key
     };
 }
 
@@ -324,7 +314,7 @@ macro_rules! group {
     };
 }
 
-pub(crate) use {form, group, key_name, usual};
+pub(crate) use {form, group, usual};
 
 impl Schemas {
     /// The schema of a form: a reference if the form has a name.
@@ -369,4 +359,110 @@ pub(crate) fn write_key<F: Form>(
     let text = F::write(value, context)?;
     let is_usual = |usual: fn() -> F::Of| F::write(&usual(), context).as_ref() == Some(&text);
     (!usual.is_some_and(is_usual)).then_some(text)
+}
+
+/// The definitions that schemas refer to by name.
+#[derive(Default)]
+pub(crate) struct Schemas(pub(crate) Map<String, Json>);
+
+impl Schemas {
+    /// A reference to a definition, which is created if it is missing.
+    pub(crate) fn refer(&mut self, name: &str, make: fn(&mut Self) -> Json) -> Json {
+        if !self.0.contains_key(name) {
+            // Steps contain steps, so the name is inserted before its schema is made.
+            self.0.insert(name.to_owned(), Json::Null);
+            let schema = make(self);
+            self.0.insert(name.to_owned(), schema);
+        }
+        json!({ "$ref": format!("#/$defs/{name}") })
+    }
+}
+
+/// One key of a form.
+pub(crate) struct Key {
+    /// The name.
+    pub(crate) name: &'static str,
+    /// The description, for editors.
+    pub(crate) about: &'static str,
+    /// If not empty: exactly one of these keys is required.
+    pub(crate) one_of: &'static [&'static str],
+    /// If not empty: the key requires one of these.
+    pub(crate) with: &'static [&'static str],
+    /// The key is required if one of these is present.
+    pub(crate) needed_with: &'static [&'static str],
+    /// Whether the key is required.
+    pub(crate) needed: fn() -> bool,
+    /// An example of a value.
+    pub(crate) example: fn() -> String,
+    /// The schema of its value.
+    pub(crate) schema: fn(&mut Schemas) -> Json,
+    /// The written default.
+    pub(crate) usual: fn() -> Option<String>,
+}
+
+impl Key {
+    /// Whether other keys decide whether it is required or refused.
+    pub(crate) const fn is_combined(&self) -> bool {
+        !(self.one_of.is_empty() && self.with.is_empty() && self.needed_with.is_empty())
+    }
+}
+
+/// The schema with a description.
+pub(crate) fn described(mut schema: Json, about: &str) -> Json {
+    if !about.is_empty() {
+        schema["description"] = json!(about.trim());
+    }
+    schema
+}
+
+/// The schema of a map with these keys and no others.
+pub(crate) fn object(about: &str, keys: &[Key], schemas: &mut Schemas) -> Json {
+    let property = |key: &Key| {
+        let said = match (key.usual)() {
+            None => key.about.to_owned(),
+            Some(usual) => format!("{}; {usual} by default.", key.about.trim_end_matches('.')),
+        };
+        (key.name.to_owned(), described((key.schema)(schemas), &said))
+    };
+    let properties: Map<String, Json> = keys.iter().map(property).collect();
+    let mut object = json!({
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false
+    });
+    let names = |of: fn(&Key) -> bool| -> Vec<&str> {
+        let keys = keys.iter().filter(|key| of(key));
+        keys.map(|key| key.name).collect()
+    };
+    let required = |names: &[&str]| -> Json {
+        let names = names.iter();
+        names.map(|name| json!({ "required": [name] })).collect()
+    };
+    let needed = names(|key| (key.needed)());
+    if !needed.is_empty() {
+        object["required"] = json!(needed);
+    }
+    let one_of = names(|key| !key.one_of.is_empty());
+    if !one_of.is_empty() {
+        object["oneOf"] = required(&one_of);
+    }
+    for key in keys {
+        for host in key.needed_with {
+            require(&mut object["dependentRequired"][host], key.name);
+        }
+        match key.with {
+            [] => {}
+            [host] => require(&mut object["dependentRequired"][key.name], host),
+            hosts => object["dependentSchemas"][key.name] = json!({ "anyOf": required(hosts) }),
+        }
+    }
+    described(object, about)
+}
+
+fn require(names: &mut Json, name: &str) {
+    if let Json::Array(names) = names {
+        names.push(json!(name));
+    } else {
+        *names = json!([name]);
+    }
 }

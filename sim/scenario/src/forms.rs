@@ -1,5 +1,6 @@
 //! Small forms: words and texts, numbers, durations, probabilities and lists.
 
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -8,10 +9,9 @@ use serde_json::{Value as Json, json};
 
 use super::closest::did_you_mean;
 use super::context::Context;
-use super::error::{Problem, Read};
-use super::form::Form;
+use super::error::{Problem, Problems, Read};
+use super::form::{Form, Schemas};
 use super::node::{Node, Value, shortened};
-use super::schemas::Schemas;
 use super::text::Text;
 use sim_model::draw::Ratio;
 
@@ -22,8 +22,7 @@ const MAX_WORDS: usize = 100_000;
 
 /// The error about a value of the wrong kind.
 pub(crate) fn expected(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
-    Problem::new(
-        node.place,
+    node.place.wrong(
         format!("expected {what}, found {}", node.described()),
         format!("accepted here: {accepted}"),
     )
@@ -61,7 +60,7 @@ macro_rules! narrowed {
                 <$wide as $crate::form::Form>::write(value, context)
             }
 
-            fn schema(schemas: &mut $crate::schemas::Schemas) -> serde_json::Value {
+            fn schema(schemas: &mut $crate::form::Schemas) -> serde_json::Value {
                 schemas.of::<$wide>()
             }
         }
@@ -127,15 +126,13 @@ impl<W: Words> Form for Word<W> {
         let Value::Text(given) = &node.value else {
             return Err(expected(node, W::WHAT, &names.join(", ")));
         };
-        match words.iter().find(|(name, _)| name == given) {
-            Some((_, value)) => Ok(*value),
-            None => Err(Problem::new(
-                node.place,
-                format!("`{}` is not {}", shortened(given), W::WHAT),
-                format!("accepted here: {}", names.join(", ")),
-            )
-            .labelled(format!("not known{}", did_you_mean(given, &names)))),
-        }
+        let found = words.iter().find(|(name, _)| name == given);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let what = format!("`{}` is not {}", shortened(given), W::WHAT);
+            let accepted = format!("accepted here: {}", names.join(", "));
+            let wrong = node.place.wrong(what, accepted);
+            wrong.labelled(format!("not known{}", did_you_mean(given, &names)))
+        })
     }
 
     fn write(value: &W::Of, _: &Context) -> Option<Text> {
@@ -194,11 +191,10 @@ impl Form for Arc<str> {
     fn read(node: &Node, _: &mut Context) -> Read<Self> {
         let words = text(node, Self::WHAT)?;
         if words.chars().count() > MAX_WORDS {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "a text too long to write out",
                 format!("at most {MAX_WORDS} characters"),
-            ));
+            );
         }
         Ok(Self::from(words))
     }
@@ -256,8 +252,7 @@ fn wrong_number(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
     {
         plainly = format!("; write it in plain digits, as in {n}");
     }
-    Problem::new(
-        node.place,
+    node.place.wrong(
         format!("{} is not possible here", node.described()),
         format!("accepted here: {accepted}{plainly}"),
     )
@@ -369,7 +364,7 @@ impl Form for Span {
             // A duration beyond the bounds is still a duration: the parser's message about it is
             // better.
             if why.contains("more than") {
-                Problem::new(node.place, why, format!("accepted here: {DURATION}"))
+                node.place.wrong(why, format!("accepted here: {DURATION}"))
             } else {
                 wrong()
             }
@@ -395,11 +390,10 @@ narrowed! {
         if *value >= Span::millis(1) && *value <= Span::secs(365 * 86_400) {
             return Ok(());
         }
-        Err(Problem::new(
-            node.place,
+        node.place.refuse(
             format!("a duration of {value} is not possible here"),
             "accepted here: 1ms to 365d",
-        ))
+        )
     }
 }
 
@@ -447,8 +441,7 @@ impl Form for Ratio {
         };
         let (over, under) = read.ok_or_else(|| expected(node, Self::WHAT, ACCEPTED))?;
         Self::new(over, under).ok_or_else(|| {
-            Problem::new(
-                node.place,
+            node.place.wrong(
                 format!("{over}/{under} is not a probability"),
                 format!("accepted here: {ACCEPTED}"),
             )
@@ -485,4 +478,125 @@ narrowed! {
             "a ratio of whole numbers above 0 and up to 1, as in 1/4",
         ))
     }
+}
+
+/// A list of at least `LEAST` items.
+pub(crate) struct List<F: Form, const LEAST: usize = 0, C = Vec<<F as Form>::Of>>(
+    PhantomData<(F, C)>,
+);
+
+impl<F: Form, const LEAST: usize, C: FromIterator<F::Of> + AsRef<[F::Of]>> Form
+    for List<F, LEAST, C>
+{
+    type Of = C;
+    const WHAT: &'static str = F::WHAT;
+    const EXAMPLE: &'static str = F::EXAMPLE;
+
+    fn example() -> String {
+        format!("[{}]", F::example())
+    }
+
+    fn read(node: &Node, context: &mut Context) -> Read<C> {
+        let (list, problems) = Self::each(node, context)?;
+        problems.finish(list.into_iter().collect())
+    }
+
+    fn write(list: &C, context: &Context) -> Option<Text> {
+        let items = list.as_ref().iter();
+        Some(Text::List(
+            items.filter_map(|item| F::write(item, context)).collect(),
+        ))
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        let mut list = json!({ "type": "array", "items": schemas.of::<F>() });
+        if LEAST > 0 {
+            list["minItems"] = json!(LEAST);
+        }
+        list
+    }
+}
+
+impl<F: Form, const LEAST: usize, C> List<F, LEAST, C> {
+    /// The value of each item, `None` for a wrong one, and their problems.
+    fn each(node: &Node, context: &mut Context) -> Read<(Vec<Option<F::Of>>, Problems)> {
+        let items = items::<F>(node)?;
+        if items.len() < LEAST {
+            let accepted = format!("at least one, as in [{}]", F::example());
+            return Err(expected(node, &format!("{} or more", F::WHAT), &accepted));
+        }
+        let mut problems = Problems::default();
+        let items = items.iter();
+        let list = items.map(|item| problems.keep(F::read(item, context)));
+        Ok((list.collect(), problems))
+    }
+}
+
+/// A list of at least `LEAST` different items.
+pub(crate) struct Distinct<F, const LEAST: usize = 0>(PhantomData<F>);
+
+impl<F: Form<Of: PartialEq>, const LEAST: usize> Form for Distinct<F, LEAST> {
+    type Of = Vec<F::Of>;
+    const WHAT: &'static str = F::WHAT;
+    const EXAMPLE: &'static str = F::EXAMPLE;
+
+    fn example() -> String {
+        List::<F>::example()
+    }
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
+        let (list, mut problems) = List::<F, LEAST>::each(node, context)?;
+        for (index, item) in items::<F>(node)?.iter().enumerate() {
+            let before = list[..index].iter().filter(|other| **other == list[index]);
+            // A value that is there many times is one mistake.
+            if list[index].is_some() && before.count() == 1 {
+                problems.keep(Err::<(), _>(item.place.wrong(
+                    format!("{} is there twice", item.described()),
+                    "each at most once",
+                )));
+            }
+        }
+        problems.finish(list.into_iter().collect())
+    }
+
+    fn write(list: &Self::Of, context: &Context) -> Option<Text> {
+        List::<F>::write(list, context)
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        let mut list = List::<F, LEAST>::schema(schemas);
+        list["uniqueItems"] = json!(true);
+        list
+    }
+}
+
+/// Refuses an item with the same name as an earlier item.
+pub(crate) fn distinct_names<'n, F: Form>(
+    node: &Node,
+    names: impl Iterator<Item = &'n str>,
+) -> Read<()> {
+    let mut seen = BTreeSet::new();
+    match items::<F>(node)?
+        .iter()
+        .zip(names)
+        .find(|(_, name)| !seen.insert(*name))
+    {
+        None => Ok(()),
+        Some((item, name)) => item.place.refuse(
+            format!("a second one named `{name}`"),
+            "a name of its own for each",
+        ),
+    }
+}
+
+/// The items of a list of this form.
+pub(crate) fn items<F: Form>(node: &Node) -> Read<&[Node]> {
+    let Value::List(items) = &node.value else {
+        return Err(expected(
+            node,
+            &format!("a list, each item {}", F::WHAT),
+            &format!("a list, as in [{}]", F::example()),
+        ));
+    };
+    Ok(items)
 }

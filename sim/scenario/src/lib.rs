@@ -1,7 +1,7 @@
 //! Parses a scenario's YAML into a checked plan, and writes plans as YAML.
 //!
-//! Text becomes nodes with their places (`yaml`, `node`), and nodes become the plan. The format of
-//! the parts is declared in `scenario`, `environment`, `server`, `workload`, `flow`, `script`,
+//! Text becomes nodes with their places (`node`), and nodes become the plan. The format of
+//! the parts is declared in `scenario`, `environment`, `workload`, `flow`, `script`,
 //! `fault` and `threshold`: each key once, in a table (`form`), from which reading, writing and the
 //! JSON Schema follow. The mistakes of a file become a [`ScenarioError`], each with its place and the
 //! accepted values.
@@ -16,19 +16,13 @@ mod flow;
 mod flow_check;
 mod form;
 mod forms;
-mod lists;
 mod node;
-mod operator_act;
-mod phases;
 mod scenario;
-mod schemas;
 mod script;
-mod server;
 mod tables;
 mod text;
 mod threshold;
 mod workload;
-mod yaml;
 
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
@@ -37,11 +31,10 @@ use sim_model::outcome::Notes;
 use sim_model::plan::Plan;
 
 pub use closest::{closest, did_you_mean};
+pub use environment::limits;
 pub use error::{ErrorStyle, Mistake, ScenarioError};
 pub use scenario::{annotated, schema};
-pub use server::limits;
 
-use error::Problem;
 use node::Place;
 
 /// Reads a scenario file.
@@ -69,7 +62,7 @@ pub fn load(path: &Path) -> Result<Plan, ScenarioError> {
         )));
     }
     let mut bytes = Vec::new();
-    let most = u64::try_from(yaml::MAX_BYTES).unwrap_or(u64::MAX) + 1;
+    let most = u64::try_from(node::MAX_BYTES).unwrap_or(u64::MAX) + 1;
     std::fs::File::open(path)
         .and_then(|file| file.take(most).read_to_end(&mut bytes))
         .map_err(unreadable)?;
@@ -86,16 +79,10 @@ pub fn parse_bytes(file_name: &str, bytes: &[u8]) -> Result<Plan, ScenarioError>
         Ok(text) => parse(file_name, text),
         Err(error) => {
             let byte = bytes.get(error.valid_up_to()).copied().unwrap_or(0);
-            let place = Place {
-                start: error.valid_up_to(),
-                length: 1,
-            };
-            Err(Problem::new(
-                place,
-                format!("the byte 0x{byte:02x} is not UTF-8"),
-                "a file in UTF-8",
-            )
-            .within(file_name, &String::from_utf8_lossy(bytes)))
+            let (start, length) = (error.valid_up_to(), 1);
+            let what = format!("the byte 0x{byte:02x} is not UTF-8");
+            let wrong = Place { start, length }.wrong(what, "a file in UTF-8");
+            Err(wrong.within(file_name, &String::from_utf8_lossy(bytes)))
         }
     }
 }
@@ -110,19 +97,19 @@ pub fn parse(file_name: &str, text: &str) -> Result<Plan, ScenarioError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let stem = Path::new(file_name).file_stem();
     let stem = stem.map_or_else(|| file_name.into(), std::ffi::OsStr::to_string_lossy);
-    yaml::read(text)
+    node::read(text)
         .and_then(|node| scenario::plan(&node, &stem))
         .map_err(|problem| problem.within(file_name, text))
 }
 
 fn refuse_large(file_name: &str, bytes: usize) -> Result<(), ScenarioError> {
-    if bytes <= yaml::MAX_BYTES {
+    if bytes <= node::MAX_BYTES {
         return Ok(());
     }
     Err(ScenarioError::of_file(
         file_name,
         "the file is larger than a scenario may be",
-        format!("at most {} bytes (1 MiB)", yaml::MAX_BYTES),
+        format!("at most {} bytes (1 MiB)", node::MAX_BYTES),
     ))
 }
 

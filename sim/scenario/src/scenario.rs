@@ -7,18 +7,16 @@ use serde_json::{Value as Json, json};
 
 use super::context::Context;
 use super::environment::{Capacity, Client, Network};
-use super::error::{Problem, Problems, Read};
+use super::error::{Problems, Read};
 use super::fault::Faults;
 use super::fields::Fields;
-use super::form::{Form, Keyed, form};
+use super::form::{Form, Keyed, Schemas, form};
 use super::forms::{Count, Name, SomeTime, Whole, Word, narrowed, text, words};
 use super::node::{Node, Place, Value};
-use super::phases::Phases;
-use super::schemas::Schemas;
 use super::script::{Steps, Users};
 use super::text::Text;
 use super::threshold::{Properties, Sometimes, Thresholds};
-use super::workload::Personas;
+use super::workload::{Personas, Phases};
 use sim_model::draw::Ratio;
 use sim_model::names::{PROPERTIES, properties_of};
 use sim_model::outcome::Notes;
@@ -61,19 +59,13 @@ form! {
         capacity: Capacity = usual_capacity(),
         client: Client = USUAL_CLIENT,
         /// Periods in which users arrive, one after another, within `duration`.
-        #[one_of("form")]
-        phases: Option<Phases>,
+        phases: Option<Phases>; one_of "form",
         /// The kinds of users, drawn by weight.
-        #[with("phases")]
-        #[needed_with("phases")]
-        scenarios: Option<Personas>,
+        scenarios: Option<Personas>; with("phases"); needed_with("phases"),
         /// The steps form: the users' names.
-        #[with("steps")]
-        #[needed_with("steps")]
-        users: Option<Users>,
+        users: Option<Users>; with("steps"); needed_with("steps"),
         /// The steps form: what each user does, and when.
-        #[one_of("form")]
-        steps: Option<Steps>,
+        steps: Option<Steps>; one_of "form",
         network: Network = usual_network(),
         /// In which order concurrent packets are delivered, until the scenario's duration is over.
         schedule: Schedule = Schedule::Plain,
@@ -120,11 +112,10 @@ impl Form for About {
     fn read(node: &Node, _: &mut Context) -> Read<String> {
         let about = text(node, Self::WHAT)?;
         if about.chars().count() > MAX_ABOUT {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "`about` is too long",
                 format!("at most {MAX_ABOUT} characters"),
-            ));
+            );
         }
         Ok(about.trim().to_owned())
     }
@@ -149,11 +140,10 @@ macro_rules! alike {
 pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     if matches!(node.value, Value::Empty) {
         let keys: Vec<&str> = ScenarioKeys::KEYS.iter().map(|key| key.name).collect();
-        return Err(Problem::new(
-            node.place,
+        return node.place.refuse(
             "the file is empty",
             format!("a map with keys among: {}", keys.join(", ")),
-        ));
+        );
     }
     let (fields, map) = Fields::read(node, ScenarioKeys::WHAT, ScenarioKeys::KEYS)?;
     let has = |key| fields.get(key).is_some() || fields.may_be_misspelt(key);
@@ -173,8 +163,7 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     let duration = context.duration.or(usual);
     if let Some(duration) = duration {
         for (place, at) in context.ends.iter().filter(|(_, at)| *at > duration) {
-            let late = Problem::new(
-                *place,
+            let late = place.wrong(
                 format!("this ends at {at}, after the scenario's duration of {duration}"),
                 format!("an end by {duration}, or a longer `duration`"),
             );
@@ -188,11 +177,10 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
             problems.keep(check_servers(*place, *needed, keys));
         }
         if let (OwnerReads::Strict, 1) = (keys.reads, keys.servers) {
-            problems.keep::<()>(Err(Problem::new(
-                fields.place_of("reads"),
+            problems.keep::<()>(fields.place_of("reads").refuse(
                 "strict reads need several servers: a single one has no log to ask",
                 "`servers: 3`",
-            )));
+            ));
         }
     }
     let (keys, duration) = problems.finish(keys.zip(duration))?;
@@ -228,23 +216,20 @@ fn judged(properties: Vec<&'static str>, servers: u32) -> Vec<&'static str> {
 /// Refuses a fault that needs another number of servers.
 fn check_servers(place: Place, needed: ServersNeeded, keys: &ScenarioKeys) -> Read<()> {
     match (needed, keys.servers) {
-        (ServersNeeded::One, 2..) => Err(Problem::new(
-            place,
+        (ServersNeeded::One, 2..) => place.refuse(
             "several servers share a log, which has no files to damage and keeps what it acknowledged, and all have one configuration",
             "a fault of `member` or `log`, or one server",
-        )),
-        (ServersNeeded::Several | ServersNeeded::Strict, 1) => Err(Problem::new(
-            place,
+        ),
+        (ServersNeeded::Several | ServersNeeded::Strict, 1) => place.refuse(
             "this fault needs several servers",
             "`servers: 3`",
-        )),
-        (ServersNeeded::Strict, _) if keys.reads != OwnerReads::Strict => Err(Problem::new(
-            place,
+        ),
+        (ServersNeeded::Strict, _) if keys.reads != OwnerReads::Strict => place.refuse(
             format!(
                 "leases rely on clocks that run, and are wrong by at most {LEASE_DRIFT} percent"
             ),
             "`reads: strict`",
-        )),
+        ),
         _ => Ok(()),
     }
 }
@@ -255,11 +240,10 @@ fn refuse_frequent(repeated: &[(Place, Span)], duration: Span) -> Read<()> {
     for (place, gap) in repeated {
         times += duration.0 / gap.0.max(1);
         if times > MAX_REPEATS {
-            return Err(Problem::new(
-                *place,
+            return place.refuse(
                 format!("with this one, faults would repeat about {times} times in {duration}"),
                 format!("at most {MAX_REPEATS} times in all; a longer `every`"),
-            ));
+            );
         }
     }
     Ok(())

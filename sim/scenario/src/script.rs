@@ -5,14 +5,14 @@ use serde_json::{Value as Json, json};
 
 use super::closest::did_you_mean;
 use super::context::Context;
-use super::error::{Problem, Problems, Read};
+use super::error::{Problems, Read};
 use super::fields::Fields;
 use super::flow::CallStep;
-use super::form::{Form, Keyed as _, form};
-use super::forms::{Name, Whole, Word, expected, narrowed, text, words};
-use super::lists::{Distinct, List, distinct_names, items};
+use super::form::{Form, Keyed as _, Schemas, form};
+use super::forms::{
+    Distinct, List, Name, Whole, Word, distinct_names, expected, items, narrowed, text, words,
+};
 use super::node::{Node, Place, Value, shortened};
-use super::schemas::Schemas;
 use super::text::Text;
 use super::workload::{OpenedBy, Stream};
 use sim_model::plan::{self, Argument, Delivery, Net, ScriptStep, ScriptUser, Step};
@@ -46,12 +46,10 @@ impl User {
             let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
             let shown = names[..names.len().min(20)].join(", ");
             let more = if names.len() > 20 { ", …" } else { "" };
-            Problem::new(
-                place,
-                format!("there is no user `{}`", shortened(name)),
-                format!("accepted here, as listed under `users`: {shown}{more}"),
-            )
-            .labelled(format!("not among `users`{}", did_you_mean(name, &names)))
+            let accepted = format!("accepted here, as listed under `users`: {shown}{more}");
+            let what = format!("there is no user `{}`", shortened(name));
+            let label = format!("not among `users`{}", did_you_mean(name, &names));
+            place.wrong(what, accepted).labelled(label)
         })
     }
 }
@@ -63,11 +61,10 @@ impl Form for User {
 
     fn read(node: &Node, context: &mut Context) -> Read<u32> {
         if context.users.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Problem::new(
-                node.place,
+            return node.place.refuse(
                 "only the steps form has users with names",
                 "no names: of those who are there, chance draws",
-            ));
+            );
         }
         Self::find(node.place, text(node, Self::WHAT)?, context)
     }
@@ -87,8 +84,7 @@ form! {
     Opening("an opening", "{ reply: 90ms }") => plan::Opening = plan::Opening {
         /// Which stream it is, if not the usual one of the user: by its handle (events), or by its
         /// reader id.
-        #[key("stream")]
-        by: Option<Word<OpenedBy>>,
+        by as "stream": Option<Word<OpenedBy>>,
         /// Whether it leaves out the cursor, so that the stream begins at the end of the inbox.
         bare: bool = false,
         /// A second stream, opened as soon as the one before is open: how long that one stays open
@@ -214,8 +210,7 @@ form! {
         at: Span,
         /// A name from `users`.
         user: User,
-        #[key("do")]
-        what: CallStep,
+        what as "do": CallStep,
         /// The arguments that the call omits.
         leave_out: List<Word<ArgumentOf>> = Vec::new(),
         /// The number of the participant that `report`, `block` or `unblock` names, by the order of
@@ -263,11 +258,10 @@ impl Form for Pushes {
             let again = entries[..index].iter().any(|other| other.key == entry.key);
             let user = problems.keep(user.and_then(|user| match again {
                 false => Ok(user),
-                true => Err(Problem::new(
-                    entry.place,
+                true => entry.place.refuse(
                     format!("the user `{}` is there twice", entry.key),
                     "each user at most once",
-                )),
+                ),
             }));
             let delivery = problems.keep(Delivery::read(&entry.node, context));
             pushes.extend(user.zip(delivery));

@@ -7,12 +7,11 @@ use chat_types::Span;
 use serde_json::{Map, Value as Json, json};
 
 use super::context::Context;
-use super::error::{Problem, Problems, Read};
+use super::error::{Problems, Read};
 use super::fields::Fields;
-use super::form::Form;
+use super::form::{Form, Schemas};
 use super::forms::{DURATION, Whole};
 use super::node::{Node, Value};
-use super::schemas::Schemas;
 use super::text::Text;
 use sim_model::draw::{Quantiles, Shape};
 
@@ -131,11 +130,7 @@ fn drawn(node: &Node, unit: &mut dyn FnMut(&Node) -> Read<u64>) -> Read<Shape> {
             "mean makes an exponential distribution on its own",
         )?;
         return match unit(mean)? {
-            0 => Err(Problem::new(
-                mean.place,
-                "a mean of nothing",
-                "a mean above 0",
-            )),
+            0 => mean.place.refuse("a mean of nothing", "a mean above 0"),
             mean => Ok(Shape::Exponential { mean }),
         };
     }
@@ -157,23 +152,19 @@ fn drawn(node: &Node, unit: &mut dyn FnMut(&Node) -> Read<u64>) -> Read<Shape> {
     let bounds = bound(low_key).zip(bound(high_key));
     let ((low, from), (high, to)) = problems.finish(bounds)?;
     if from > to {
-        return Err(Problem::new(
-            high.place,
-            format!("{high_key} is below {low_key}"),
-            format!("{high_key} at least as large as {low_key}"),
-        )
-        .labelled("the smaller one")
-        .with(low.place, "the larger one"));
+        let accepted = format!("{high_key} at least as large as {low_key}");
+        let wrong = (high.place).wrong(format!("{high_key} is below {low_key}"), accepted);
+        let wrong = wrong.labelled("the smaller one");
+        return Err(wrong.with(low.place, "the larger one"));
     }
     if !lognormal {
         return Ok(Shape::Uniform(from, to));
     }
     if from == 0 {
-        return Err(Problem::new(
-            low.place,
+        return low.place.refuse(
             "a median of nothing",
             "p50 above 0; for values down to 0 write { min: …, max: … }",
-        ));
+        );
     }
     Ok(Shape::Lognormal { p50: from, p99: to })
 }

@@ -5,14 +5,12 @@ use serde_json::{Map, Value as Json, json};
 
 use super::closest::did_you_mean;
 use super::context::Context;
-use super::error::{Problem, Problems, Read};
+use super::error::{Problems, Read};
 use super::fault::PointOf;
 use super::fields::{Fields, repeated};
-use super::form::Form;
-use super::forms::{DURATION_PATTERN, Word, expected, names, text, words};
-use super::lists::Distinct;
+use super::form::{Form, Schemas};
+use super::forms::{DURATION_PATTERN, Distinct, Word, expected, names, text, words};
 use super::node::{Entry, Node, Value, shortened};
-use super::schemas::Schemas;
 use super::text::Text;
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::MOST_GROUPS;
@@ -145,31 +143,25 @@ fn named_persona<'k>(entry: &'k Entry, context: &Context) -> Read<(Metric, &'k s
     let (metric, tag) = entry.key.split_once('{').unwrap_or((&entry.key, ""));
     let tag = tag.strip_suffix('}').and_then(|tag| tag.split_once(':'));
     let Some(("persona", persona)) = tag else {
-        return Err(Problem::new(
-            entry.place,
+        return entry.place.refuse(
             format!("`{}` names no persona", shortened(&entry.key)),
             "a metric and a persona, as in `queue_wait{persona:penpal}`",
-        ));
+        );
     };
     let known = Metric::named(metric).filter(|metric| metric.of_persona().is_some());
     let Some(metric) = known else {
         let by_persona = metrics(|metric| metric.of_persona().is_some());
         let guess = did_you_mean(metric, &by_persona);
-        return Err(Problem::new(
-            entry.place,
-            format!("`{}` is not measured by persona", shortened(metric)),
-            format!("measured by persona: {}", by_persona.join(", ")),
-        )
-        .labelled(format!("here{guess}")));
+        let what = format!("`{}` is not measured by persona", shortened(metric));
+        let accepted = format!("measured by persona: {}", by_persona.join(", "));
+        let wrong = entry.place.wrong(what, accepted);
+        return Err(wrong.labelled(format!("here{guess}")));
     };
     let Some(personas) = &context.personas else {
         return Ok((metric, persona));
     };
-    let measured: Vec<&str> = personas
-        .iter()
-        .map(String::as_str)
-        .take(MOST_GROUPS)
-        .collect();
+    let measured = personas.iter().map(String::as_str).take(MOST_GROUPS);
+    let measured: Vec<&str> = measured.collect();
     if measured.contains(&persona) {
         return Ok((metric, persona));
     }
@@ -181,11 +173,12 @@ fn named_persona<'k>(entry: &'k Entry, context: &Context) -> Read<(Metric, &'k s
     };
     let guess = did_you_mean(persona, &measured);
     let shown = shortened(persona);
-    let wrong = match personas.iter().any(|known| known == persona) {
+    let what = match personas.iter().any(|known| known == persona) {
         true => format!("the persona `{shown}` has no figures of its own"),
         false => format!("there is no persona `{shown}`"),
     };
-    Err(Problem::new(entry.place, wrong, accepted).labelled(format!("here{guess}")))
+    let wrong = entry.place.wrong(what, accepted);
+    Err(wrong.labelled(format!("here{guess}")))
 }
 
 /// The thresholds in the value of one key.
@@ -209,8 +202,7 @@ fn threshold(node: &Node, metric: Metric, persona: Option<&str>) -> Read<Thresho
     let of_persona = persona.and_then(|_| metric.of_persona());
     let quantity = of_persona.unwrap_or(metric.quantity());
     let wrong = |message: String| {
-        Problem::new(
-            node.place,
+        node.place.wrong(
             message,
             format!(
                 "accepted for {limited}: {}; compared by < <= > >= or ==",

@@ -29,15 +29,8 @@ const BISECTIONS: usize = 3;
 impl From<LiveError> for Problem {
     fn from(error: LiveError) -> Self {
         let code = match error {
-            LiveError::Authorities(_) | LiveError::Nemesis { .. } => WRONG,
-            LiveError::Unreachable { .. }
-            | LiveError::NoTls { .. }
-            | LiveError::ProtocolMismatch { .. }
-            | LiveError::Refused { .. }
-            | LiveError::Unmeasured { .. }
-            | LiveError::Lacking { .. }
-            | LiveError::Journal(_)
-            | LiveError::Machine(_) => UNJUDGED,
+            LiveError::Option(_) => WRONG,
+            LiveError::Target(_) | LiveError::Machine(_) => UNJUDGED,
         };
         let said = error.to_string();
         Self { code, said }

@@ -62,12 +62,8 @@ pub(crate) fn draw(sh: &Shell, out: &mut impl Write) -> Result<()> {
         .stdin(lines.collect::<String>())
         .read()?;
         sh.write_file(&page, drawn)?;
-        writeln!(
-            out,
-            "{}drawn in {}\n",
-            rows(name, bench, &stacks),
-            page.display()
-        )?;
+        let (rows, page) = (rows(name, bench, &stacks), page.display());
+        writeln!(out, "{rows}drawn in {page}\n")?;
     }
     Ok(())
 }

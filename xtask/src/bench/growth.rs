@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-use super::{chart, counting};
+use super::{chart, verdict};
 use crate::cargo;
 
 /// From a thousand participants to a million.
@@ -81,7 +81,7 @@ impl Series {
 /// # Errors
 /// Why measuring failed.
 pub(crate) fn measure(sh: &Shell, out: &mut impl Write) -> Result<bool> {
-    counting::ready(sh)?;
+    verdict::ready(sh)?;
     let selected =
         "--package benches --no-default-features --features growth --bin growth".split(' ');
     cmd!(sh, "cargo build --profile dist {selected...}").run()?;

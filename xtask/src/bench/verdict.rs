@@ -1,9 +1,16 @@
 //! Compares counts with the baseline: the table, and the violations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::counting::{Baseline, Machine};
+use anyhow::{Context as _, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use xshell::{Shell, cmd};
+
+use crate::cargo;
+use crate::programs::there_or_installed;
+use crate::workspace_copy::{SELECTED, WorkspaceCopy};
 
 /// The tolerated change of a count, in thousandths.
 const TOLERATED: u64 = 20;
@@ -20,20 +27,12 @@ struct Line {
     now: Option<u64>,
 }
 
-/// The change of a count against its baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    /// Within the tolerance.
-    Same,
-    /// Above the tolerance.
-    More,
-    /// Below the tolerance.
-    Fewer,
-    /// It has no baseline.
-    New,
-    /// It is in the baseline and was not counted.
-    Gone,
-}
+/// The words for a count that changed by more than the tolerance, that has no baseline, or that is in the
+/// baseline and was not counted.
+const MORE: &str = "  more";
+const FEWER: &str = "  fewer";
+const NEW: &str = "  new";
+const GONE: &str = "  gone";
 
 /// All counts with their baseline.
 #[derive(Clone, Debug)]
@@ -46,19 +45,18 @@ pub(crate) struct CountVerdict {
 }
 
 impl Line {
-    fn change(&self) -> Change {
-        let (before, now) = match (self.before, self.now) {
-            (Some(before), Some(now)) => (before, now),
-            (None, _) => return Change::New,
-            (Some(_), None) => return Change::Gone,
+    /// The change of the count against its baseline; empty if it is the same.
+    fn change(&self) -> &'static str {
+        let (Some(before), Some(now)) = (self.before, self.now) else {
+            return if self.before.is_none() { NEW } else { GONE };
         };
         let tolerated = before * TOLERATED;
         if now * 1_000 > before * 1_000 + tolerated {
-            Change::More
+            MORE
         } else if now * 1_000 + tolerated < before * 1_000 {
-            Change::Fewer
+            FEWER
         } else {
-            Change::Same
+            ""
         }
     }
 
@@ -69,16 +67,8 @@ impl Line {
 
     fn told(&self) -> String {
         let number = |count: Option<u64>| count.map_or("–".to_owned(), thousands);
-        let ratio = self
-            .ratio()
-            .map_or("–".to_owned(), |ratio| format!("{ratio:.4}"));
-        let mark = match self.change() {
-            Change::Same => "",
-            Change::More => "  more",
-            Change::Fewer => "  fewer",
-            Change::New => "  new",
-            Change::Gone => "  gone",
-        };
+        let ratio = self.ratio().map(|ratio| format!("{ratio:.4}"));
+        let (ratio, mark) = (ratio.unwrap_or("–".to_owned()), self.change());
         let (name, before, now) = (&self.name, number(self.before), number(self.now));
         format!("{name:<34} {before:>14} {now:>14} {ratio:>8}{mark}")
     }
@@ -108,10 +98,9 @@ impl CountVerdict {
         }
     }
 
-    fn of(&self, change: Change) -> impl Iterator<Item = &Line> {
-        self.lines
-            .iter()
-            .filter(move |line| line.change() == change)
+    fn of(&self, change: &'static str) -> impl Iterator<Item = &Line> {
+        let lines = self.lines.iter();
+        lines.filter(move |line| line.change() == change)
     }
 
     /// The table, a line for each count.
@@ -145,13 +134,11 @@ impl CountVerdict {
 
     /// The counts that fell, which is no violation.
     pub(crate) fn fewer(&self) -> String {
-        let fewer: Vec<&str> = self.of(Change::Fewer).map(|line| &*line.name).collect();
+        let fewer: Vec<&str> = self.of(FEWER).map(|line| &*line.name).collect();
+        let names = fewer.join(", ");
         match fewer.is_empty() {
-            true => String::new(),
-            false => format!(
-                "fewer instructions: {}; keep it so: {ACCEPT}\n",
-                fewer.join(", ")
-            ),
+            true => names,
+            false => format!("fewer instructions: {names}; keep it so: {ACCEPT}\n"),
         }
     }
 
@@ -160,19 +147,16 @@ impl CountVerdict {
         if let Some(why) = &self.other_build {
             return vec![format!("the baseline says nothing here: {why}; {ACCEPT}")];
         }
-        let more = self.of(Change::More).map(|line| {
+        let more = self.of(MORE).map(|line| {
             let percent = percent(line.ratio().unwrap_or(f64::NAN));
-            let [before, now] =
-                [line.before, line.now].map(|count| count.map_or(String::new(), thousands));
-            format!(
-                "{}: {percent:.1} % more instructions ({before} → {now})",
-                line.name
-            )
+            let counts = [line.before, line.now];
+            let [before, now] = counts.map(|count| count.map_or(String::new(), thousands));
+            let name = &line.name;
+            format!("{name}: {percent:.1} % more instructions ({before} → {now})")
         });
-        let new = self
-            .of(Change::New)
-            .map(|line| format!("{}: it has no baseline", line.name));
-        let gone = self.of(Change::Gone);
+        let new = self.of(NEW);
+        let new = new.map(|line| format!("{}: it has no baseline", line.name));
+        let gone = self.of(GONE);
         let gone = gone.map(|line| format!("{}: it is not counted any more", line.name));
         let mut findings: Vec<String> = more.chain(new).chain(gone).collect();
         if !findings.is_empty() {
@@ -204,9 +188,124 @@ pub(crate) fn thousands(number: u64) -> String {
     parts.join(",")
 }
 
+/// The version of gungraun's runner. It must equal that of the library in `Cargo.toml`.
+const RUNNER: &str = "0.20.0";
+
+/// Processor features on which libraries choose between implementations.
+const FEATURES: [&str; 6] = ["avx2", "avx512f", "bmi2", "erms", "fsrm", "sse4_2"];
+
+/// Instructions by name, and the machine that counted them. Its form is that of the committed file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Baseline {
+    pub(crate) instructions: BTreeMap<String, u64>,
+    pub(crate) made_with: Machine,
+}
+
+/// Properties of the machine on which counts depend, by name.
+pub(crate) type Machine = BTreeMap<String, String>;
+
+/// Reads the properties of this machine.
+fn machine(sh: &Shell) -> Result<Machine> {
+    let rustc = cmd!(sh, "rustc -vV").read()?;
+    let line = |key: &str| {
+        let found = rustc.lines().find_map(|line| line.strip_prefix(key));
+        found
+            .map(str::to_owned)
+            .with_context(|| format!("rustc says no {key}"))
+    };
+    let libc = cmd!(sh, "getconf GNU_LIBC_VERSION").read();
+    let cpu = features(&sh.read_file("/proc/cpuinfo").unwrap_or_default());
+    let properties = [
+        ("cpu", cpu),
+        ("libc", libc.unwrap_or_else(|_| "unknown".into())),
+        ("rustc", line("release: ")?),
+        ("target", line("host: ")?),
+        ("valgrind", cmd!(sh, "valgrind --version").read()?),
+    ];
+    Ok(properties
+        .map(|(name, what)| (name.to_owned(), what))
+        .into())
+}
+
+/// Those of `FEATURES` that the system lists.
+fn features(info: &str) -> String {
+    let line = info.lines().find(|line| line.starts_with("flags"));
+    let there: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
+    let known = FEATURES.iter().filter(|feature| there.contains(feature));
+    known.copied().collect::<Vec<_>>().join(" ")
+}
+
+/// Checks that valgrind and the runner are installed in the right version, and installs them
+/// otherwise.
+///
+/// # Errors
+/// Why they cannot be installed.
+pub(crate) fn ready(sh: &Shell) -> Result<()> {
+    there_or_installed(sh, &["valgrind"], "valgrind")?;
+    let wanted = format!("gungraun-runner v{RUNNER}:");
+    let has_runner = || {
+        let list = cmd!(sh, "cargo install --list").read();
+        list.is_ok_and(|list| list.lines().any(|line| line == wanted))
+    };
+    cargo::there_or_installed(sh, has_runner, ("gungraun-runner", RUNNER), &[])
+}
+
+impl Baseline {
+    /// Counts everything.
+    ///
+    /// # Errors
+    /// Why counting failed.
+    pub(crate) fn count(sh: &Shell) -> Result<Self> {
+        // Counts of an earlier run must not mix with those of this one.
+        let home = cargo::empty_scratch(sh, "gungraun")?;
+        let home = format!("--home={}", home.display());
+        let copy = WorkspaceCopy::refresh(sh)?;
+        // The other steps have built the simulator with this profile. A release build would take minutes
+        // and change the counts by few percent.
+        let counted = ["--output-format=json", "--nosummary", "--parallel=2", &home];
+        let count = cmd!(
+            copy.sh(),
+            "cargo bench {SELECTED...} --bench counts -- {counted...}"
+        );
+        let said = count.to_string();
+        let output = count.ignore_status().output()?;
+        if !output.status.success() {
+            let (told, status) = (String::from_utf8_lossy(&output.stderr), output.status);
+            bail!("{told}\n`{said}`: {status}");
+        }
+        let said = String::from_utf8_lossy(&output.stdout);
+        let lines = said.lines().filter(|line| line.starts_with('{'));
+        let instructions: BTreeMap<_, _> = lines.map(read).collect::<Result<_>>()?;
+        ensure!(!instructions.is_empty(), "nothing was counted");
+        if let Some((name, _)) = instructions.iter().find(|(_, count)| **count == 0) {
+            bail!("{name}: the function to be counted was not found");
+        }
+        Ok(Self {
+            instructions,
+            made_with: machine(sh)?,
+        })
+    }
+}
+
+/// Reads the name and the instructions of one bench from the runner's output.
+fn read(line: &str) -> Result<(String, u64)> {
+    let all: Value = serde_json::from_str(line)?;
+    let function = all["function_name"]
+        .as_str()
+        .context("a bench has no name")?;
+    let name = match all["id"].as_str() {
+        Some(id) => format!("{function}/{id}"),
+        None => function.to_owned(),
+    };
+    let profiles = all["profiles"].as_array().into_iter().flatten();
+    let mut counts = profiles
+        .filter_map(|profile| profile["data"]["total"]["metrics"]["Ir"]["values"]["new"].as_u64());
+    Ok((name, counts.next().context("a bench was not counted")?))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Baseline, CountVerdict, thousands};
+    use super::{Baseline, CountVerdict, RUNNER, features, read, thousands};
 
     fn counted(counts: &[(&str, u64)]) -> Baseline {
         let of = |text: &str| text.to_owned();
@@ -225,73 +324,91 @@ mod tests {
         }
     }
 
-    fn findings(before: u64, now: u64) -> Vec<String> {
-        CountVerdict::new(counted(&[("world", before)]), counted(&[("world", now)])).findings()
+    fn verdict(before: &[(&str, u64)], now: &[(&str, u64)]) -> CountVerdict {
+        CountVerdict::new(counted(before), counted(now))
     }
 
     #[test]
     fn a_growth_of_up_to_two_percent_is_tolerated() {
-        assert_eq!(findings(1_000_000, 1_000_000), [""; 0]);
-        assert_eq!(findings(1_000_000, 1_020_000), [""; 0]);
-        let found = findings(1_000_000, 1_050_000);
-        assert_eq!(
-            found[0],
-            "world: 5.0 % more instructions (1,000,000 → 1,050,000)"
-        );
+        let findings = |now| verdict(&[("world", 1_000_000)], &[("world", now)]).findings();
+        assert_eq!([1_000_000, 1_020_000].map(findings), [[""; 0], [""; 0]]);
+        let found = findings(1_050_000);
+        let told = "world: 5.0 % more instructions (1,000,000 → 1,050,000)";
+        assert_eq!(found[0], told);
         assert!(found[1].contains("cargo xtask bench --accept"), "{found:?}");
     }
 
     #[test]
     fn a_lower_count_is_reported_and_passes() {
-        let (before, now) = (
-            counted(&[("world", 100_000)]),
-            counted(&[("world", 97_000)]),
-        );
-        let verdict = CountVerdict::new(before, now);
+        let verdict = verdict(&[("world", 100_000)], &[("world", 97_000)]);
         assert_eq!(verdict.findings(), [""; 0]);
         assert!(verdict.fewer().contains("fewer instructions: world;"));
     }
 
     #[test]
     fn a_new_or_missing_benchmark_must_be_accepted() {
-        let (before, now) = (
-            counted(&[("a", 1), ("c", 1)]),
-            counted(&[("b", 1), ("c", 1)]),
-        );
-        let found = CountVerdict::new(before, now).findings();
-        assert_eq!(found[0], "b: it has no baseline");
-        assert_eq!(found[1], "a: it is not counted any more");
+        let found = verdict(&[("a", 1), ("c", 1)], &[("b", 1), ("c", 1)]).findings();
+        let told = ["b: it has no baseline", "a: it is not counted any more"];
+        assert_eq!(found[..2], told);
     }
 
     #[test]
-    fn another_compiler_needs_another_baseline() {
-        let (before, mut now) = (counted(&[("a", 1)]), counted(&[("a", 1)]));
-        now.made_with.insert("rustc".into(), "1.96.0".into());
-        let found = CountVerdict::new(before, now).findings();
-        assert!(
-            found[0].contains("rustc 1.95.0 there, 1.96.0 here"),
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn another_libc_is_reported_beside_a_change() {
+    fn another_compiler_or_libc_is_reported() {
+        for (name, version, count, place, told) in [
+            ("rustc", "1.96.0", 100, 0, "rustc 1.95.0 there, 1.96.0 here"),
+            ("libc", "glibc 2.40", 110, 1, "it may come from the machine"),
+        ] {
+            let (before, mut now) = (counted(&[("a", 100)]), counted(&[("a", count)]));
+            now.made_with.insert(name.into(), version.into());
+            let found = CountVerdict::new(before, now).findings();
+            assert!(found[place].contains(told), "{found:?}");
+        }
         let (before, mut now) = (counted(&[("a", 100)]), counted(&[("a", 100)]));
         now.made_with.insert("libc".into(), "glibc 2.40".into());
-        let verdict = CountVerdict::new(before.clone(), now.clone());
+        let verdict = CountVerdict::new(before, now);
         assert_eq!(verdict.findings(), [""; 0]);
         assert!(verdict.summary().contains("libc glibc 2.36 there"));
-        now.instructions.insert("a".into(), 110);
-        let found = CountVerdict::new(before, now).findings();
-        assert!(
-            found[1].contains("it may come from the machine"),
-            "{found:?}"
-        );
     }
 
     #[test]
     fn numbers_are_grouped_by_thousands() {
         let told = [1, 999, 1_000, 1_234_567].map(thousands);
         assert_eq!(told, ["1", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn the_runner_is_of_the_version_of_the_library() {
+        let manifest = include_str!("../../../Cargo.toml");
+        assert!(manifest.contains(&format!("gungraun = \"={RUNNER}\"\n")));
+    }
+
+    #[test]
+    fn a_count_is_read_with_its_name() {
+        let line = |id| {
+            format!(
+                r#"{{"function_name": "command", {id} "profiles": [{{"data": {{"total":
+                {{"metrics": {{"Ir": {{"values": {{"new": 651141}}}}}}}}}}}}]}}"#
+            )
+        };
+        let named = read(&line(r#""id": "login","#)).expect("a count");
+        assert_eq!(named, ("command/login".to_owned(), 651_141));
+        let named = read(&line("")).expect("a count");
+        assert_eq!(named, ("command".to_owned(), 651_141));
+        assert!(read("{}").is_err());
+    }
+
+    #[test]
+    fn the_committed_baseline_reads_back_as_written() {
+        let committed = include_str!("../../../benches/baseline.json");
+        let read: Baseline = serde_json::from_str(committed).expect("it is a baseline");
+        let written = serde_json::to_string_pretty(&read).expect("it is JSON");
+        assert_eq!(written + "\n", committed);
+    }
+
+    #[test]
+    fn only_features_that_count_are_noted() {
+        let info = "model name : x\nflags\t: fpu sse4_2 avx2 avx bmi2\nflags : erms\n";
+        assert_eq!(features(info), "avx2 bmi2 sse4_2");
+        assert_eq!(features(""), "");
     }
 }

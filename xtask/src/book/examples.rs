@@ -76,11 +76,8 @@ pub(super) fn check(sh: &Shell) -> Result<()> {
     let server = cargo::program(sh, "talking-stick")?;
     let mut failures = Vec::new();
     for Named { path, page } in pages::read(&sh.current_dir())? {
-        failures.extend(
-            run(sh, &path, &page, &server)
-                .err()
-                .map(|why| format!("{path}: {why}")),
-        );
+        let failed = run(sh, &path, &page, &server).err();
+        failures.extend(failed.map(|why| format!("{path}: {why}")));
     }
     none_of(&failures)
 }
@@ -99,13 +96,12 @@ fn run(sh: &Shell, path: &str, page: &Page, server: &Path) -> Result<()> {
             sh.write_file(file, at(&fence.text, &address))?;
         }
     }
-    cmd!(sh, "timeout {GUARD_S} bash page.sh")
+    Ok(cmd!(sh, "timeout {GUARD_S} bash page.sh")
         .env("SERVER_PROGRAM", server)
         .env("TALKING_STICK_LISTEN", &address)
         .env("XDG_DATA_HOME", sh.current_dir())
         .env("TALKING_STICK_LOG_LEVEL", "warn")
-        .run()?;
-    Ok(())
+        .run()?)
 }
 
 /// The examples of a page as one script; none if no example calls the server.

@@ -58,10 +58,7 @@ struct Stage<'a> {
 }
 
 /// A proxy's command, and the port on which it will listen.
-struct Proxy {
-    command: Command,
-    port: u16,
-}
+type Proxy = (Command, u16);
 
 impl<'a> Stage<'a> {
     fn new(sh: &'a Shell, program: &Path) -> Result<Self> {
@@ -103,19 +100,11 @@ impl<'a> Stage<'a> {
     fn write(&self, path: &str, before: &str, changes: &[(&str, String)]) -> Result<String> {
         let mut text = self.sh.read_file(path)?;
         for (from, to) in changes {
-            ensure!(
-                text.contains(from),
-                "{path} does not have `{}`",
-                from.trim()
-            );
+            let wanted = from.trim();
+            ensure!(text.contains(from), "{path} does not have `{wanted}`");
             text = text.replace(from, to);
         }
-        let written = self.path(
-            Path::new(path)
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or(path),
-        );
+        let written = self.path(path.rsplit('/').next().unwrap_or(path));
         self.sh.write_file(&written, before.to_owned() + &text)?;
         Ok(written)
     }
@@ -123,17 +112,13 @@ impl<'a> Stage<'a> {
     fn nginx(&self) -> Result<Proxy> {
         let (port, other) = (free_port()?, free_port()?);
         let live = "/etc/letsencrypt/live/chat.example.org";
+        let (certificate, server) = (self.path("certificate.pem"), self.upstream());
+        let server = format!("server {server};");
         let changes = [
             ("listen 443 ", format!("listen 127.0.0.1:{port} ")),
             ("listen 80;", format!("listen 127.0.0.1:{other};")),
-            (
-                "server 127.0.0.1:8894;",
-                format!("server {};", self.upstream()),
-            ),
-            (
-                &format!("{live}/fullchain.pem"),
-                self.path("certificate.pem"),
-            ),
+            ("server 127.0.0.1:8894;", server),
+            (&format!("{live}/fullchain.pem"), certificate),
             (&format!("{live}/privkey.pem"), self.path("key.pem")),
         ];
         let site = self.write("deploy/nginx.conf", "", &changes)?;
@@ -147,7 +132,7 @@ impl<'a> Stage<'a> {
         self.sh.write_file(self.path("whole.conf"), whole)?;
         let mut command = Command::new("nginx");
         command.args(["-e", "stderr", "-c", &self.path("whole.conf")]);
-        Ok(Proxy { command, port })
+        Ok((command, port))
     }
 
     fn caddy(&self) -> Result<Proxy> {
@@ -166,7 +151,7 @@ impl<'a> Stage<'a> {
         command.env("XDG_DATA_HOME", &self.folder);
         // Its log has a line for each step of a start.
         command.stderr(Stdio::null());
-        Ok(Proxy { command, port })
+        Ok((command, port))
     }
 }
 
@@ -188,8 +173,7 @@ impl Drop for Proxied<'_> {
 }
 
 impl<'a> Proxied<'a> {
-    fn start(stage: &Stage<'a>, proxy: Proxy) -> Result<Self> {
-        let Proxy { mut command, port } = proxy;
+    fn start(stage: &Stage<'a>, (mut command, port): Proxy) -> Result<Self> {
         let proxied = Self {
             sh: stage.sh,
             child: command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?,
@@ -289,7 +273,6 @@ impl<'a> Proxied<'a> {
 
 /// A port that was free a moment ago.
 fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
-        .local_addr()?
-        .port())
+    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(bound.local_addr()?.port())
 }

@@ -18,7 +18,7 @@ use super::MutantsWords;
 use super::mutant::Mutant;
 use super::survivors::{self, Keys};
 use super::verdict::{Fate, Row};
-use super::{curated, hunt};
+use super::{hunt, verdict};
 use crate::cargo;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -38,12 +38,8 @@ const DONE: [i32; 3] = [0, 2, 3];
 /// Why the run could not be done.
 pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Result<bool> {
     let listed = survivors::load(sh)?;
-    cargo::there_or_installed(
-        sh,
-        || cargo::has(sh, "mutants"),
-        ("cargo-mutants", VERSION),
-        &[],
-    )?;
+    let is_there = || cargo::has(sh, "mutants");
+    cargo::there_or_installed(sh, is_there, ("cargo-mutants", VERSION), &[])?;
     let folder = sh.create_dir("target/mutants/generated")?;
     let all = cmd!(
         sh,
@@ -76,18 +72,11 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
 fn mutate(sh: &Shell, folder: &Path, words: &MutantsWords) -> Result<()> {
     let jobs = words.jobs.unwrap_or(1).to_string();
     // Few random journals in a build that takes half the time catch nearly all mutants.
-    let quick = [
-        ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
-        ("PROPTEST_CASES", "12"),
-    ];
+    let unoptimised = ("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+    let quick = [unoptimised, ("PROPTEST_CASES", "12")];
     let few = ["--skip", "random_journals_reach"];
-    run_pass(
-        sh,
-        folder,
-        &["--jobs", &jobs, "--timeout", "30"],
-        &few,
-        &quick,
-    )?;
+    let words = ["--jobs", &jobs, "--timeout", "30"];
+    run_pass(sh, folder, &words, &few, &quick)?;
     // The whole pass for the rest. Mutants that hung are not run again.
     let hung = sh.read_file(folder.join("mutants.out/timeout.txt"))?;
     let hung: Vec<_> = hung.lines().map(exactly).collect();
@@ -173,7 +162,7 @@ fn hunt_all(
     out: &mut impl Write,
 ) -> Result<Vec<String>> {
     let file = folder.join("hunted.json");
-    let known = curated::results(sh, &file)?;
+    let known = verdict::results(sh, &file)?;
     // Another core may have another mutant of the same name.
     let keys: BTreeMap<_, _> = missed.iter().map(|one| (&one.name, key_of(one))).collect();
     let is_new = |mutant: &&Mutant| {
@@ -187,18 +176,12 @@ fn hunt_all(
         Fate::Broken(why) => bail!("{}: {why}", row.mutant),
         Fate::Caught | Fate::Misread | Fate::Missed => {
             let mutant = keys[&row.mutant].clone();
-            curated::keep(
-                sh,
-                &file,
-                &Row {
-                    mutant,
-                    ..row.clone()
-                },
-            )
+            let row = row.clone();
+            verdict::keep(sh, &file, &Row { mutant, ..row })
         }
     };
-    curated::hunt_all(&copy, &new, hunt, out, keep)?;
-    let rows = curated::results(sh, &file)?;
+    verdict::hunt_all(&copy, &new, hunt, out, keep)?;
+    let rows = verdict::results(sh, &file)?;
     let survived = rows.iter().filter(|row| row.fate == Fate::Missed);
     let survived: BTreeSet<_> = survived.map(|row| &row.mutant).collect();
     let survived = missed
@@ -219,21 +202,19 @@ mod tests {
 
     use super::{Mutant, exactly, missed, with_heads};
 
+    const DIFF: &str = "--- core/src/a.rs\n+++ replace a with b\n@@ -1 +1 @@\n-a\n+b\n";
+
     #[test]
     fn excluded_names_are_matched_exactly() {
-        assert_eq!(
-            exactly("a.rs:1:2: replace >= with Vec<(T)> in é"),
-            r"^a\.rs:1:2: replace >= with Vec<\(T\)> in é$"
-        );
+        let escaped = exactly("a.rs:1:2: replace >= with Vec<(T)> in é");
+        assert_eq!(escaped, r"^a\.rs:1:2: replace >= with Vec<\(T\)> in é$");
     }
 
     #[test]
     fn a_diff_gets_heads_that_git_knows() {
-        let diff = "--- core/src/a.rs\n+++ replace a with b\n@@ -1 +1 @@\n-a\n+b\n";
-        assert_eq!(
-            with_heads(diff, "core/src/a.rs"),
-            "--- a/core/src/a.rs\n+++ b/core/src/a.rs\n@@ -1 +1 @@\n-a\n+b\n"
-        );
+        let with_heads = with_heads(DIFF, "core/src/a.rs");
+        let heads = "--- a/core/src/a.rs\n+++ b/core/src/a.rs\n";
+        assert_eq!(with_heads, format!("{heads}@@ -1 +1 @@\n-a\n+b\n"));
     }
 
     #[test]
@@ -253,11 +234,10 @@ mod tests {
             outcome("c", "Timeout"),
             outcome("d", "Unviable"),
         ];
-        let diff = "--- core/src/a.rs\n+++ replace a with b\n@@ -1 +1 @@\n-a\n+b\n";
         let written = |name: &str, text: String| sh.write_file(results.join(name), text);
-        written("diff/a.diff", diff.to_owned()).expect("it is written");
+        written("diff/a.diff", DIFF.to_owned()).expect("it is written");
         written("outcomes.json", json!({ "outcomes": all }).to_string()).expect("it is written");
-        let diff = with_heads(diff, "core/src/a.rs");
+        let diff = with_heads(DIFF, "core/src/a.rs");
         let found = missed(&sh, folder.path()).expect("outcomes");
         assert_eq!(found, [Mutant::generated("b".into(), diff)]);
         written("outcomes.json", "{}".to_owned()).expect("it is written");

@@ -6,8 +6,8 @@ use serde_json::Value;
 use xshell::cmd;
 
 use super::mutant::{Hunt, Mutant};
-use crate::exhaust::CLUSTER_DEPTH;
 use crate::scenarios;
+use crate::sim::CLUSTER_DEPTH;
 use crate::workspace_copy::WorkspaceCopy;
 
 /// Scenarios that are too large for repeated runs.
@@ -26,7 +26,8 @@ pub(crate) struct Detection {
     pub(crate) detail: String,
     pub(crate) scenario: String,
     pub(crate) seed: u64,
-    /// The number of seeds up to and including the one that failed.
+    /// The number of seeds up to and including the one that failed: its index for `sim explore`.
+    #[serde(alias = "index")]
     pub(crate) seeds: u64,
     /// The number of steps of the shrunk scenario, or of a later failure that could be shrunk; none
     /// if no failure could.
@@ -154,37 +155,16 @@ pub(super) fn sim_json(copy: &WorkspaceCopy, words: &[&str]) -> Result<Value> {
     })
 }
 
-/// A failure as `sim explore` writes it.
-#[derive(Deserialize)]
-struct Failure {
-    property: String,
-    detail: String,
-    scenario: String,
-    seed: u64,
-    index: u64,
-    shrunk: Option<ShrunkFailure>,
-}
-
-#[derive(Deserialize)]
-struct ShrunkFailure {
-    steps: u64,
-}
-
 /// The failures of `sim explore`, the earliest first.
 fn finds_of_explore(result: &Value) -> Result<Vec<Detection>> {
-    let failures = result
-        .get("failures")
-        .context("the result of `sim explore` has no failures list")?;
-    let failures: Vec<Failure> = Vec::deserialize(failures)?;
-    let finds = failures.into_iter().map(|failure| Detection {
-        property: failure.property,
-        detail: failure.detail,
-        scenario: failure.scenario,
-        seed: failure.seed,
-        seeds: failure.index,
-        steps: failure.shrunk.map(|shrunk| shrunk.steps),
+    let failures = result["failures"].as_array();
+    let failures = failures.context("the result of `sim explore` has no failures list")?;
+    let finds = failures.iter().map(|failure| {
+        let steps = failure["shrunk"]["steps"].as_u64();
+        let find = Detection::deserialize(failure)?;
+        anyhow::Ok(Detection { steps, ..find })
     });
-    let mut finds: Vec<_> = finds.collect();
+    let mut finds = finds.collect::<Result<Vec<_>>>()?;
     finds.sort_by_key(|find| find.seeds);
     Ok(finds)
 }
@@ -244,10 +224,10 @@ mod tests {
         let early = failure("panic", 3, json!(null));
         let result = json!({ "seeds": 50, "failures": [late, early] });
         let finds = finds_of_explore(&result).expect("a good result");
-        let seen: Vec<_> = finds
+        let seen = finds
             .iter()
-            .map(|find| (find.property.as_str(), find.seeds, find.steps))
-            .collect();
+            .map(|find| (&*find.property, find.seeds, find.steps));
+        let seen: Vec<_> = seen.collect();
         assert_eq!(seen, [("panic", 3, None), ("bounded", 40, Some(6))]);
     }
 
@@ -275,16 +255,11 @@ mod tests {
             ],
         });
         let finds = finds_of_run(&result, "s.yaml", 11, 100);
-        let seen: Vec<_> = finds
+        let seen = finds
             .iter()
-            .map(|find| (find.property.as_str(), find.seeds, find.detail.as_str()))
-            .collect();
-        assert_eq!(
-            seen,
-            [
-                ("bounded", 102, "too many"),
-                ("latency", 104, "queue_wait p(95)<2s")
-            ]
-        );
+            .map(|find| (&*find.property, find.seeds, &*find.detail));
+        let seen: Vec<_> = seen.collect();
+        let latency = ("latency", 104, "queue_wait p(95)<2s");
+        assert_eq!(seen, [("bounded", 102, "too many"), latency]);
     }
 }

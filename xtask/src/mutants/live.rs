@@ -8,9 +8,9 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use xshell::Shell;
 
-use super::curated::choose;
 use super::hunt::sim_json;
 use super::mutant::{self, Mutant};
+use super::verdict::choose;
 use crate::live::SCENARIO;
 use crate::server::{FOR_ONE_ADDRESS, Server};
 use crate::workspace_copy::WorkspaceCopy;
@@ -76,11 +76,8 @@ fn follow(copy: &WorkspaceCopy, mutant: &Mutant, out: &mut impl Write) -> Result
         writeln!(out, "{by:<9} {}", told(violation))?;
         let property = violation["property"].as_str().unwrap_or_default();
         let is_wanted = mutant.names(&property.to_owned());
-        ensure!(
-            is_wanted,
-            "the {by} does not fail by {}",
-            mutant.caught_by.join(" or ")
-        );
+        let wanted = mutant.caught_by.join(" or ");
+        ensure!(is_wanted, "the {by} does not fail by {wanted}");
         Ok(())
     };
     let replay = [&["replay", &data][..], &by_server].concat();

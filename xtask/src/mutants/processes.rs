@@ -8,10 +8,9 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use xshell::Shell;
 
-use super::curated::hunt_all;
 use super::hunt::Detection;
 use super::mutant::{self, Mutant};
-use super::verdict::Row;
+use super::verdict::{Row, hunt_all};
 use crate::cluster::{self, ClusterWords};
 use crate::workspace_copy::WorkspaceCopy;
 

@@ -102,7 +102,7 @@ pub(crate) fn compare(
 
 #[cfg(test)]
 mod tests {
-    use super::{compare, keys, read};
+    use super::{FILE, compare, keys, read};
 
     const LIST: &str = "\
 core/src/a.rs:7:12: replace == with != in <impl Display for A>::fmt
@@ -110,18 +110,14 @@ core/src/a.rs:9:3: replace == with != in <impl Display for A>::fmt
 core/src/b.rs:1:1: replace b -> u8 with 1
 ";
 
+    const FIRST: &str = "core/src/a.rs: replace == with != in <impl Display for A>::fmt #1";
+    const OTHER: &str = "core/src/b.rs: replace b -> u8 with 1 #1";
+
     #[test]
     fn mutants_are_named_without_their_lines() {
-        let keys = keys(LIST);
-        let bare: Vec<&str> = keys.values().map(String::as_str).collect();
-        assert_eq!(
-            bare,
-            [
-                "core/src/a.rs: replace == with != in <impl Display for A>::fmt #1",
-                "core/src/a.rs: replace == with != in <impl Display for A>::fmt #2",
-                "core/src/b.rs: replace b -> u8 with 1 #1",
-            ]
-        );
+        let keys: Vec<String> = keys(LIST).into_values().collect();
+        let second = FIRST.replace("#1", "#2");
+        assert_eq!(keys, [FIRST, &second, OTHER]);
     }
 
     #[test]
@@ -147,27 +143,17 @@ core/src/b.rs:1:1: replace b -> u8 with 1
     #[test]
     fn the_list_equals_the_survivors() {
         let all = keys(LIST);
-        let listed = read("core/src/b.rs: replace b -> u8 with 1 #1\n  x\nd: gone #1\n  x\n");
-        let listed = listed.expect("a good list");
-        let first = "core/src/a.rs: replace == with != in <impl Display for A>::fmt #1";
-        let [unexplained, killed, gone] = [
-            "survives, and core/mutants/survivors.txt does not say why",
-            "core/mutants/survivors.txt lists what no longer survives",
-            "core/mutants/survivors.txt lists what is not there",
-        ];
+        let listed = read(&format!("{OTHER}\n  x\nd: gone #1\n  x\n")).expect("a good list");
         assert_eq!(
-            compare(&listed, &[first.to_owned()], &all),
+            compare(&listed, &[FIRST.to_owned()], &all),
             [
-                format!("{unexplained}: {first}"),
-                format!("{killed}: core/src/b.rs: replace b -> u8 with 1 #1"),
-                format!("{gone}: d: gone #1"),
+                format!("survives, and {FILE} does not say why: {FIRST}"),
+                format!("{FILE} lists what no longer survives: {OTHER}"),
+                format!("{FILE} lists what is not there: d: gone #1"),
             ]
         );
-        let both = [
-            first.to_owned(),
-            "core/src/b.rs: replace b -> u8 with 1 #1".into(),
-        ];
-        let listed = read(&format!("{}\n  x\n{}\n  x\n", both[0], both[1])).expect("good");
+        let listed = read(&format!("{FIRST}\n  x\n{OTHER}\n  x\n")).expect("a good list");
+        let both = [FIRST, OTHER].map(str::to_owned);
         assert_eq!(compare(&listed, &both, &all), [""; 0]);
     }
 }

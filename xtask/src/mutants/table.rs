@@ -10,10 +10,9 @@ use serde_json::json;
 use xshell::Shell;
 
 use super::MutantsWords;
-use super::curated::{RESULTS, results};
 use super::hunt::{Detection, explored};
 use super::mutant;
-use super::verdict::{Fate, Row, median_and_most};
+use super::verdict::{Fate, RESULTS, Row, median_and_most, results};
 use crate::bench::thousands;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -111,36 +110,22 @@ fn table(explored: Explored, results: &[Row], names: &[String]) -> String {
         )
     };
     let (there, hunted, caught) = (names.len(), hunted.len(), caught.len());
-    let virtual_time = format!("{:.0} days", explored.virtual_ms / DAY);
-    let rows = [
-        (
-            "seeds explored on the healthy server",
-            thousands(explored.seeds),
-        ),
-        ("virtual time in them", virtual_time),
-        (
-            "false accusations in them",
-            thousands(explored.failures as u64),
-        ),
-        (
-            "bugs planted by those who know the core",
-            format!("{there}, of which {hunted} were hunted"),
-        ),
-        (
-            "caught by a property that the bug breaks",
-            format!("{caught} of {hunted}"),
-        ),
-        (
-            "seeds until a bug is caught, median",
-            spread(|find| Some(find.seeds)),
-        ),
-        (
-            "steps of its shrunk failure, median",
-            spread(|find| find.steps),
-        ),
-    ];
-    let rows = rows.map(|(figure, value)| format!("| {figure} | {value} |\n"));
-    format!("| figure | value |\n|---|---|\n{}", rows.concat())
+    let days = explored.virtual_ms / DAY;
+    let (seeds, failures) = (
+        thousands(explored.seeds),
+        thousands(explored.failures as u64),
+    );
+    let (tried, steps) = (spread(|find| Some(find.seeds)), spread(|find| find.steps));
+    format!(
+        "| figure | value |\n|---|---|\n\
+         | seeds explored on the healthy server | {seeds} |\n\
+         | virtual time in them | {days:.0} days |\n\
+         | false accusations in them | {failures} |\n\
+         | bugs planted by those who know the core | {there}, of which {hunted} were hunted |\n\
+         | caught by a property that the bug breaks | {caught} of {hunted} |\n\
+         | seeds until a bug is caught, median | {tried} |\n\
+         | steps of its shrunk failure, median | {steps} |\n"
+    )
 }
 
 #[cfg(test)]
@@ -149,16 +134,20 @@ mod tests {
 
     #[test]
     fn the_table_counts_the_mutants_that_are_still_there() {
-        let row = |name: &str, fate: Fate, seeds: u64| Row {
-            mutant: name.into(),
-            wanted: Vec::new(),
-            fate,
-            find: Some(Detection {
-                seeds,
-                steps: Some(2),
-                ..Detection::default()
-            }),
-            seconds: 1.0,
+        let row = |name: &str, fate: Fate, seeds: u64| {
+            let usual = Detection::default();
+            let steps = Some(2);
+            Row {
+                mutant: name.into(),
+                wanted: Vec::new(),
+                fate,
+                find: Some(Detection {
+                    seeds,
+                    steps,
+                    ..usual
+                }),
+                seconds: 1.0,
+            }
         };
         let results = [
             row("a", Fate::Caught, 4),
@@ -202,11 +191,8 @@ mod tests {
             (&kept, u64::MAX, 4_999),
             ("{", u64::MAX, 9_000),
         ] {
-            let begun = Explored {
-                digest,
-                ..Explored::default()
-            };
-            assert_eq!(Explored::so_far(text, digest, seeds), begun);
+            let begun = Explored::so_far(text, digest, seeds);
+            assert_eq!((begun.digest, begun.seeds, begun.failures), (digest, 0, 0));
         }
     }
 

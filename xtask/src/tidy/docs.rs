@@ -100,10 +100,8 @@ mod tests {
 
     #[test]
     fn complete_documents_have_no_findings() {
-        let map = (
-            "ARCHITECTURE.md",
-            "`core/src/hub.rs` `core/src/` `<its name>/src/a.rs`\n",
-        );
+        let named = "`core/src/hub.rs` `core/src/` `<its name>/src/a.rs`\n";
+        let map = ("ARCHITECTURE.md", named);
         let other = ("scenarios/regressions/stale_epoch.yaml", "\n");
         assert_eq!(found(&[HUB, BURST, TABLE, map, other]), [""; 0]);
     }
@@ -111,42 +109,27 @@ mod tests {
     #[test]
     fn a_scenario_left_out_or_made_up_is_found() {
         let churn = ("scenarios/churn.yaml", "\n");
-        assert_eq!(
-            found(&[churn, TABLE]),
-            [
-                "docs/scenarios.md:2: scenarios/burst.yaml does not exist",
-                "docs/scenarios.md: the scenario table does not name scenarios/churn.yaml",
-            ]
-        );
+        let made_up = "docs/scenarios.md:2: scenarios/burst.yaml does not exist";
+        let left_out = "docs/scenarios.md: the scenario table does not name scenarios/churn.yaml";
+        assert_eq!(found(&[churn, TABLE]), [made_up, left_out]);
         assert_eq!(found(&[]), ["docs/scenarios.md: the file is missing"]);
     }
 
     #[test]
     fn a_former_name_in_a_document_is_found_except_in_the_changelog() {
         let former = "`core/src/hub.rs`\n`core/src/agenda.rs` `core/src/agenda/`\n";
-        let all = [
-            HUB,
-            BURST,
-            TABLE,
-            ("CHANGELOG.md", former),
-            ("CONTRIBUTING.md", former),
-        ];
-        assert_eq!(
-            found(&all),
-            [
-                "CONTRIBUTING.md:2: core/src/agenda.rs does not exist",
-                "CONTRIBUTING.md:2: core/src/agenda/ does not exist",
-            ]
-        );
+        let documents = [("CHANGELOG.md", former), ("CONTRIBUTING.md", former)];
+        let all = [&[HUB, BURST, TABLE], &documents[..]].concat();
+        let told = ["core/src/agenda.rs", "core/src/agenda/"]
+            .map(|name| format!("CONTRIBUTING.md:2: {name} does not exist"));
+        assert_eq!(found(&all), told);
     }
 
     #[test]
     fn a_source_without_its_line_is_found() {
         let all = [BURST, TABLE, ("core/src/queue.rs", "use a::b;\n")];
-        assert_eq!(
-            found(&all),
-            ["core/src/queue.rs:1: say in a line `//! …` what the file holds"]
-        );
+        let told = "core/src/queue.rs:1: say in a line `//! …` what the file holds";
+        assert_eq!(found(&all), [told]);
     }
 
     #[test]

@@ -24,26 +24,17 @@ const UNDONE: [&str; 3] = [
 /// The findings in this file.
 pub(super) fn check(file: &Source) -> Vec<Finding> {
     let Source { path, text } = file;
-    let (of_name, of_length, of_end) = (name(path), length(file), ending(text));
-    let whole = of_name
-        .into_iter()
-        .chain(of_length)
-        .chain(of_end.map(str::to_owned));
+    let whole = [name(path), length(file), ending(text).map(str::to_owned)];
+    let whole = whole.into_iter().flatten();
     let mut found: Vec<_> = whole.map(|what| finding(path, None, what)).collect();
-    for (index, line) in text.split('\n').enumerate() {
+    for (number, line) in (1..).zip(text.split('\n')) {
         if line.ends_with([' ', '\t', '\r']) {
-            found.push(finding(
-                path,
-                index + 1,
-                "white space at the end of the line",
-            ));
+            let what = "white space at the end of the line";
+            found.push(finding(path, number, what));
         }
         if UNDONE.iter().any(|mark| has_word(line, mark)) {
-            found.push(finding(
-                path,
-                index + 1,
-                "work left undone: do it, or open an issue",
-            ));
+            let what = "work left undone: do it, or open an issue";
+            found.push(finding(path, number, what));
         }
     }
     found
@@ -92,12 +83,8 @@ mod tests {
 
     /// The findings in a file, a line each.
     fn found(path: &str, text: &str) -> Vec<String> {
-        let files = files(&[(path, text)]);
-        files
-            .iter()
-            .flat_map(check)
-            .map(|f| f.to_string())
-            .collect()
+        let found = check(&files(&[(path, text)])[0]);
+        found.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -109,36 +96,28 @@ mod tests {
 
     #[test]
     fn meaningless_file_names_are_found() {
-        for path in [
-            "core/src/hub/mod.rs",
-            "sim/src/utils.rs",
-            "sim/src/report_helpers.rs",
-            "core/src/room_manager.rs",
+        for (path, count) in [
+            ("core/src/hub/mod.rs", 1),
+            ("sim/src/utils.rs", 1),
+            ("sim/src/report_helpers.rs", 1),
+            ("core/src/room_manager.rs", 1),
+            ("core/src/model.rs", 0),
+            ("core/src/managers.md", 0),
+            ("sim/src/moderation.rs", 0),
         ] {
-            assert_eq!(found(path, "\n").len(), 1, "{path}");
-        }
-        for path in [
-            "core/src/model.rs",
-            "core/src/managers.md",
-            "sim/src/moderation.rs",
-        ] {
-            assert_eq!(found(path, "x\n"), [""; 0], "{path}");
+            assert_eq!(found(path, "x\n").len(), count, "{path}");
         }
     }
 
     #[test]
     fn a_file_may_be_as_long_as_the_limit_and_no_longer() {
-        assert_eq!(found("core/src/hub.rs", &"x\n".repeat(MOST_LINES)), [""; 0]);
-        assert_eq!(
-            found("core/src/hub.rs", &"x\n".repeat(MOST_LINES + 1)),
-            ["core/src/hub.rs: 801 lines are more than 800: take an idea out of it"]
-        );
-        assert_eq!(
-            found("README.md", &"x\n".repeat(MOST_LINES_OF_README + 1)),
-            ["README.md: 201 lines are more than 200: move some to a page of the book"]
-        );
-        let long = "x\n".repeat(MOST_LINES + 1);
-        assert_eq!(found("docs/protocol.md", &long), [""; 0]);
+        let of = |path: &str, lines: usize| found(path, &"x\n".repeat(lines));
+        let idea = "core/src/hub.rs: 801 lines are more than 800: take an idea out of it";
+        let page = "README.md: 201 lines are more than 200: move some to a page of the book";
+        assert_eq!(of("core/src/hub.rs", MOST_LINES), [""; 0]);
+        assert_eq!(of("core/src/hub.rs", MOST_LINES + 1), [idea]);
+        assert_eq!(of("README.md", MOST_LINES_OF_README + 1), [page]);
+        assert_eq!(of("docs/protocol.md", MOST_LINES + 1), [""; 0]);
     }
 
     #[test]
@@ -156,26 +135,18 @@ mod tests {
 
     #[test]
     fn white_space_at_the_end_of_a_line_is_found() {
-        assert_eq!(
-            found(
-                "scenarios/burst.yaml",
-                "name: burst \nseed: 42\t\nabout: x\r\n"
-            ),
-            [1, 2, 3].map(|line| format!(
-                "scenarios/burst.yaml:{line}: white space at the end of the line"
-            ))
-        );
+        let told = |line| format!("a.yaml:{line}: white space at the end of the line");
+        let text = "name: burst \nseed: 42\t\nabout: x\r\n";
+        assert_eq!(found("a.yaml", text), [1, 2, 3].map(told));
     }
 
     #[test]
     fn a_file_ends_with_one_line_end() {
-        assert_eq!(
-            found("README.md", "x"),
-            ["README.md: the last line does not end"]
-        );
-        assert_eq!(
-            found("README.md", "x\n\n"),
-            ["README.md: empty lines at the end"]
-        );
+        for (text, told) in [
+            ("x", "README.md: the last line does not end"),
+            ("x\n\n", "README.md: empty lines at the end"),
+        ] {
+            assert_eq!(found("README.md", text), [told]);
+        }
     }
 }

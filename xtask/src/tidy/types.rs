@@ -48,18 +48,11 @@ fn shared_type(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::files;
     use super::check;
-    use crate::tidy::Source;
 
-    fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let files: Vec<_> = files
-            .iter()
-            .map(|(path, text)| Source {
-                path: (*path).to_owned(),
-                text: (*text).to_owned(),
-            })
-            .collect();
-        check(&files).iter().map(ToString::to_string).collect()
+    fn found(of: &[(&str, &str)]) -> Vec<String> {
+        check(&files(of)).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -69,20 +62,16 @@ mod tests {
             ("a/src/lib.rs", "pub struct Page<'a> {\n"),
             ("a/src/one.rs", "\npub(super) enum Page {\n"),
         ];
-        assert_eq!(
-            found(&files),
-            ["a/src/one.rs:2: `Page` is also the name of a type in a/src/lib.rs"]
-        );
+        let twice = "a/src/one.rs:2: `Page` is also the name of a type in a/src/lib.rs";
+        assert_eq!(found(&files), [twice]);
     }
 
     #[test]
     fn private_types_and_other_crates_may_share_a_name() {
         let files = [
             ("a/Cargo.toml", ""),
-            (
-                "a/src/lib.rs",
-                "pub struct Page;\nstruct Page;\npub fn page() {}\n",
-            ),
+            ("a/src/lib.rs", "pub struct Page;\nstruct Page;\n"),
+            ("a/src/page.rs", "pub fn page() {}\n"),
             ("b/Cargo.toml", ""),
             ("b/src/lib.rs", "pub type Page = u8;\npub struct PageOf;\n"),
         ];

@@ -5,23 +5,22 @@ use std::time::Duration;
 
 use chat_types::Span;
 
-use super::CalibrateError;
+use super::{Measured, refused};
 use crate::ask::Ask;
-use crate::caller::{CallerRequest, Message, Session};
+use crate::caller::{Answered, CallerRequest, Message, Pool, Session};
 use crate::client::Identity;
-use crate::pool::Pool;
 use crate::probe::Capabilities;
-use crate::reply::ParsedReply;
 use crate::unregister;
-use sim_model::protocol::{
-    Command, EnterQueue, Op, Outcome, ReadBy, Refusal, Reply, Response, Room,
-};
+use sim_model::protocol::{Command, EnterQueue, Op, Outcome, ReadBy, Reply, Response, Room};
 
 /// The longest time for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A message of usual length.
 const WORDS: &str = "the kettle is on, and the seven o'clock train was nearly on time today";
+
+/// The failure of a measurement beside other participants.
+const BUSY: &str = "another participant waits in its line; take a server of its own for this";
 
 /// How many times in a row a new room may be needed before the measurement fails.
 const MOVES: usize = 3;
@@ -47,22 +46,22 @@ impl<'p> ProbeClients<'p> {
     }
 
     /// Makes the cheapest request of the protocol.
-    pub(super) fn least(&mut self) -> Result<Span, CalibrateError> {
+    pub(super) fn least(&mut self) -> Measured<Span> {
         let session = Arc::clone(&self.identities[0].session);
         let (_, took) = self.exchange(&session, CallerRequest::Least)?;
         Ok(took)
     }
 
     /// Makes a read.
-    pub(super) fn read(&mut self) -> Result<Span, CalibrateError> {
+    pub(super) fn read(&mut self) -> Measured<Span> {
         let (answer, took) = self.ask(0, read())?;
-        answer.map_err(|refusal| CalibrateError::Refused("check", refusal.code))?;
+        answer.map_err(|refusal| refused("check", refusal.code))?;
         Ok(took)
     }
 
     /// Sends a message, which is journalled. If the room has ended, sends it in a new one.
-    pub(super) fn send(&mut self) -> Result<Span, CalibrateError> {
-        let mut refused = "room_not_found";
+    pub(super) fn send(&mut self) -> Measured<Span> {
+        let mut code = "room_not_found";
         for _ in 0..MOVES {
             let text = WORDS.into();
             let (room, epoch) = (self.room, None);
@@ -70,31 +69,25 @@ impl<'p> ProbeClients<'p> {
                 self.ask(0, Op::Command(Command::SendMessage { room, text, epoch }))?;
             match answer {
                 Ok(_) => return Ok(took),
-                Err(refusal) => refused = refusal.code,
+                Err(refusal) => code = refusal.code,
             }
-            match refused {
+            match code {
                 // A pair room has a limit of messages, and a grant of the stick has a lease.
                 "chat_ended" => self.pair()?,
                 "stick_required" => self.claim()?,
                 _ => break,
             }
         }
-        Err(CalibrateError::Refused("send_message", refused))
+        Err(refused("send_message", code))
     }
 
     /// Puts the first clients into a room: two into a pair room. If the server has none, one into a
     /// named room.
-    pub(super) fn enter_room(&mut self) -> Result<(), CalibrateError> {
-        let needed = ["check", "send_message"];
-        let lacking: Vec<&str> = needed
-            .into_iter()
-            .filter(|tool| !self.tools.has(tool))
-            .collect();
+    pub(super) fn enter_room(&mut self) -> Measured<()> {
+        let mut lacking = vec!["check", "send_message"];
+        lacking.retain(|tool| !self.tools.has(tool));
         if !lacking.is_empty() {
-            return Err(CalibrateError::Failed(format!(
-                "it lacks {}",
-                lacking.join(", ")
-            )));
+            return Err(format!("it lacks {}", lacking.join(", ")));
         }
         if self.tools.has("enter_queue") {
             self.identities
@@ -105,57 +98,47 @@ impl<'p> ProbeClients<'p> {
         self.claim()
     }
 
-    fn pair(&mut self) -> Result<(), CalibrateError> {
+    fn pair(&mut self) -> Measured<()> {
         let Response::Done(Reply::Waiting { user: first, .. }) = self.enter(0)? else {
-            return Err(CalibrateError::Busy);
+            return Err(BUSY.to_owned());
         };
         let Response::Done(Reply::Matched { room, partner, .. }) = self.enter(1)? else {
-            return Err(CalibrateError::Busy);
+            return Err(BUSY.to_owned());
         };
         self.room = Some(room);
-        (partner.id == first)
-            .then_some(())
-            .ok_or(CalibrateError::Busy)
+        match partner.id == first {
+            true => Ok(()),
+            false => Err(BUSY.to_owned()),
+        }
     }
 
     /// Takes the stick of the named room, if the server has sticks.
-    fn claim(&mut self) -> Result<(), CalibrateError> {
+    fn claim(&mut self) -> Measured<()> {
         if self.tools.has("talking_stick") {
-            let (answer, _) = self.ask(
-                0,
-                Op::Command(Command::TalkingStick {
-                    room: self.room,
-                    epoch: None,
-                }),
-            )?;
-            match answer {
-                Ok(_) => {}
-                Err(Refusal {
-                    code: "no_stick", ..
-                }) => {}
-                Err(refusal) => return Err(CalibrateError::Refused("talking_stick", refusal.code)),
+            let (room, epoch) = (self.room, None);
+            let (answer, _) = self.ask(0, Op::Command(Command::TalkingStick { room, epoch }))?;
+            if let Err(refusal) = answer
+                && refusal.code != "no_stick"
+            {
+                return Err(refused("talking_stick", refusal.code));
             }
         }
         Ok(())
     }
 
     /// Registers clients until there are this many.
-    pub(super) fn register_up_to(&mut self, many: usize) -> Result<(), CalibrateError> {
+    pub(super) fn register_up_to(&mut self, many: usize) -> Measured<()> {
         while self.identities.len() < many {
             let who = self.identities.len();
             self.identities.push(Identity::new(who as u64, 0));
             if self.tools.has("enter_queue") {
                 if !matches!(self.enter(who)?, Response::Done(Reply::Waiting { .. })) {
-                    return Err(CalibrateError::Busy);
+                    return Err(BUSY.to_owned());
                 }
                 self.must_succeed(who, Op::Command(Command::LeaveQueue))?;
             } else {
-                let room = format!("calibrate-{who}");
-                let username = self.name(who);
-                let op = Op::Command(Command::Login {
-                    username,
-                    room: room.into(),
-                });
+                let (username, room) = (self.name(who), format!("calibrate-{who}").into());
+                let op = Op::Command(Command::Login { username, room });
                 if let Response::Done(Reply::LoggedIn { room, .. }) = self.must_succeed(who, op)? {
                     self.room.get_or_insert(room);
                 }
@@ -168,7 +151,7 @@ impl<'p> ProbeClients<'p> {
     pub(super) fn reader(&self, who: usize) -> (Arc<Session>, Ask) {
         let identity = &self.identities[who];
         let ask = Ask {
-            handle: handle(identity),
+            handle: identity.handle(),
             key: None,
             op: read(),
             room: None,
@@ -180,7 +163,7 @@ impl<'p> ProbeClients<'p> {
         format!("calibrate-{who}{}", self.pool.net.writer.names.suffix()).into()
     }
 
-    fn enter(&mut self, who: usize) -> Result<Response, CalibrateError> {
+    fn enter(&mut self, who: usize) -> Measured<Response> {
         // An interest that no other participant has.
         let interest = self.pool.net.writer.names.suffix().trim_start_matches('-');
         let op = Op::Command(Command::EnterQueue(EnterQueue {
@@ -192,37 +175,30 @@ impl<'p> ProbeClients<'p> {
     }
 
     /// Makes a call that must be accepted.
-    fn must_succeed(&mut self, who: usize, op: Op) -> Result<Response, CalibrateError> {
+    fn must_succeed(&mut self, who: usize, op: Op) -> Measured<Response> {
         let name = op.tool();
         let (answer, _) = self.ask(who, op)?;
-        answer.map_err(|refusal| CalibrateError::Refused(name, refusal.code))
+        answer.map_err(|refusal| refused(name, refusal.code))
     }
 
-    fn ask(&mut self, who: usize, op: Op) -> Result<(Outcome, Span), CalibrateError> {
+    fn ask(&mut self, who: usize, op: Op) -> Measured<(Outcome, Span)> {
         self.keys += 1;
         let identity = &self.identities[who];
         let session = Arc::clone(&identity.session);
         let ask = Ask {
-            handle: handle(identity),
+            handle: identity.handle(),
             key: (!op.is_read()).then_some(self.keys),
             op,
             room: None,
         };
-        let (message, took) = self.exchange(&session, CallerRequest::Call(ask))?;
-        let Message::Answered { reply, .. } = message else {
-            return Err(CalibrateError::Failed(
-                "a call was answered as none".to_owned(),
-            ));
+        let (answered, took) = self.exchange(&session, CallerRequest::Call(ask))?;
+        let Answered::Call(reply) = answered else {
+            return Err("a call was answered as none".to_owned());
         };
-        let ParsedReply {
-            outcome,
-            credentials,
-            ..
-        } = *reply;
-        if let Some(credentials) = credentials {
+        if let Some(credentials) = reply.credentials {
             self.identities[who].credentials = Some(credentials);
         }
-        Ok((outcome, took))
+        Ok((reply.outcome, took))
     }
 
     /// Makes one request and waits for its result. Measures from the send until this thread
@@ -231,40 +207,23 @@ impl<'p> ProbeClients<'p> {
         &mut self,
         session: &Arc<Session>,
         want: CallerRequest,
-    ) -> Result<(Message, Span), CalibrateError> {
+    ) -> Measured<(Answered, Span)> {
         let clock = self.pool.net.clock;
         let began = clock.now();
         let ticket = self.pool.send(session, want);
         loop {
-            let received = self.pool.messages().recv_timeout(PATIENCE);
+            let received = self.pool.messages.recv_timeout(PATIENCE);
             let now = clock.now();
             let Ok(received) = received else {
                 self.pool.cancel(ticket);
-                let seconds = PATIENCE.as_secs();
-                return Err(CalibrateError::Failed(format!(
-                    "no answer within {seconds}s"
-                )));
+                return Err(format!("no answer within {}s", PATIENCE.as_secs()));
             };
-            match received.message {
-                Message::Failed { ticket: of, why } if of == ticket => {
-                    self.pool.finish(ticket);
-                    return Err(CalibrateError::Failed(why.0));
-                }
-                Message::Answered { ticket: of, .. } | Message::Read { ticket: of, .. }
-                    if of == ticket =>
-                {
-                    self.pool.finish(ticket);
-                    return Ok((received.message, now.since(began)));
-                }
-                Message::Answered { .. }
-                | Message::Read { .. }
-                | Message::Failed { .. }
-                | Message::Opened { .. }
-                | Message::Pushed { .. }
-                | Message::Grew { .. }
-                | Message::Asked(_)
-                | Message::Nemesis(_)
-                | Message::Closed { .. } => {}
+            if let Message::Ended { ticket: of, result } = received.message
+                && of == ticket
+            {
+                self.pool.finish(ticket);
+                let answered = result.map_err(|why| why.0)?;
+                return Ok((answered, now.since(began)));
             }
         }
     }
@@ -278,11 +237,6 @@ impl<'p> ProbeClients<'p> {
         let identities: Vec<&Identity> = self.identities.iter().collect();
         unregister::unregister_identities(self.pool, &identities);
     }
-}
-
-fn handle(identity: &Identity) -> Option<Arc<str>> {
-    let credentials = identity.credentials.as_ref()?;
-    Some(Arc::clone(&credentials.handle))
 }
 
 /// A check that does not wait, acknowledge or cause a journal entry.

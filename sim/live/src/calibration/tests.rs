@@ -1,6 +1,7 @@
 use super::*;
 use sim_model::draw::{Actor, Draw, Quantiles};
 use sim_model::outcome::{Calibration, RoundTrips};
+use sim_model::plan::Plan;
 use sim_report::calibration_yaml;
 
 /// A number of draws of the sum of these parts.
@@ -44,23 +45,18 @@ fn server(latency: Spread, service: Spread, commit: Spread, most: f64) -> Sample
     }
 }
 
-fn near(got: Span, wanted: Span) -> bool {
-    got.0.abs_diff(wanted.0) * 8 <= wanted.0
+fn assert_near(got: Spread, wanted: Spread) {
+    let near = |got: Span, wanted: Span| got.0.abs_diff(wanted.0) * 8 <= wanted.0;
+    let are_near = near(got.p50, wanted.p50) && near(got.p99, wanted.p99);
+    assert!(are_near, "{got:?} for {wanted:?}");
 }
 
 #[test]
 fn inference_recovers_a_server_s_times() {
     let (latency, service, commit) = (spread(200, 500), spread(40, 60), spread(1_500, 6_000));
     let block = server(latency, service, commit, 1e6 / 40.0).infer();
-    for (got, wanted) in [
-        (block.network.latency, latency),
-        (block.capacity.commit, commit),
-    ] {
-        assert!(
-            near(got.p50, wanted.p50) && near(got.p99, wanted.p99),
-            "{got:?} for {wanted:?}"
-        );
-    }
+    assert_near(block.network.latency, latency);
+    assert_near(block.capacity.commit, commit);
     // Its tail is that of a whole read, and its mean that of the best stage.
     let tail = block.capacity.service;
     let read = spread_of(&trips(&[latency, service, latency], 10_000));
@@ -73,18 +69,9 @@ fn inferred_times_add_up_to_the_measured_ones() {
     let samples = server(spread(30, 90), spread(50, 400), spread(70, 900), 20_000.0);
     let block = samples.infer();
     let (away, takes) = (block.network.latency, block.capacity);
-    for (parts, measured) in [
-        (vec![away, takes.service, away], &samples.read),
-        (
-            vec![away, takes.service, away, takes.commit],
-            &samples.committed,
-        ),
-    ] {
-        let (again, wanted) = (spread_of(&trips(&parts, 20_000)), spread_of(measured));
-        assert!(
-            near(again.p50, wanted.p50) && near(again.p99, wanted.p99),
-            "{again:?} for {wanted:?}"
-        );
+    let parts = [away, takes.service, away, takes.commit];
+    for (parts, measured) in [(&parts[..3], &samples.read), (&parts, &samples.committed)] {
+        assert_near(spread_of(&trips(parts, 20_000)), spread_of(measured));
     }
 }
 
@@ -115,21 +102,15 @@ fn a_commit_without_a_measurable_time_gets_the_shortest() {
     let block = samples.infer();
     assert_eq!(block.capacity.commit, spread(1, 1));
     let remarks = samples.remarks(&block);
-    assert!(
-        remarks
-            .iter()
-            .any(|remark| remark.contains("as short as it can be"))
-    );
+    let is_it = |remark: &String| remark.contains("as short as it can be");
+    assert!(remarks.iter().any(is_it));
 }
 
 #[test]
 fn times_are_at_least_a_microsecond() {
     let block = server(spread(1, 1), spread(1, 1), spread(1, 1), 5e6).infer();
-    for one in [
-        block.network.latency,
-        block.capacity.service,
-        block.capacity.commit,
-    ] {
+    let capacity = block.capacity;
+    for one in [block.network.latency, capacity.service, capacity.commit] {
         assert!(one.p50 >= Span(1) && one.p99 >= one.p50, "{one:?}");
     }
 }
@@ -151,12 +132,8 @@ fn doubtful_figures_have_remarks() {
 }
 
 fn calibration() -> Calibration {
-    let samples = server(
-        spread(30, 90),
-        spread(50, 100),
-        spread(700, 2_000),
-        20_000.0,
-    );
+    let commit = spread(700, 2_000);
+    let samples = server(spread(30, 90), spread(50, 100), commit, 20_000.0);
     let block = samples.infer();
     let trips = |request, took: &Distribution| RoundTrips {
         request,
@@ -182,38 +159,23 @@ fn a_scenario_accepts_the_calibration_block() {
         "name: s\nduration: 1s\nphases: [{{ name: a, duration: 1s, arrival_count: 1 }}]\n\
          scenarios: [{{ name: p, flow: [login, check] }}]\n{block}"
     );
-    let plan = sim_scenario::parse("s.yaml", &text).unwrap();
-    let mut applied =
-        sim_scenario::parse("s.yaml", text.split("# Measured").next().unwrap()).unwrap();
-    assert_ne!(
-        applied.capacity.commit.shape(),
-        plan.capacity.commit.shape()
-    );
+    let parse = |text: &str| sim_scenario::parse("s.yaml", text).unwrap();
+    let shapes = |plan: &Plan| {
+        let (capacity, latency) = (&plan.capacity, plan.network.latency.shape());
+        [capacity.service.shape(), capacity.commit.shape(), latency]
+    };
+    let (before, _) = text.split_once("# Measured").unwrap();
+    let (plan, mut applied) = (parse(&text), parse(before));
+    assert_ne!(shapes(&applied)[1], shapes(&plan)[1]);
     measured.block.apply(&mut applied);
-    assert_eq!(
-        applied.capacity.service.shape(),
-        plan.capacity.service.shape()
-    );
-    assert_eq!(
-        applied.capacity.commit.shape(),
-        plan.capacity.commit.shape()
-    );
-    assert_eq!(
-        applied.network.latency.shape(),
-        plan.network.latency.shape()
-    );
+    assert_eq!(shapes(&applied), shapes(&plan));
     // A program reads the same from JSON.
     let json = serde_json::to_value(&measured).unwrap();
-    let lines = format!(
-        "capacity: {}\nnetwork: {}\n",
-        json["capacity"], json["network"]
-    );
-    let (before, _) = text.split_once("# Measured").unwrap();
-    let plan = sim_scenario::parse("s.yaml", &format!("{before}{lines}")).unwrap();
-    assert_eq!(
-        applied.capacity.commit.shape(),
-        plan.capacity.commit.shape()
-    );
+    let (capacity, network) = (&json["capacity"], &json["network"]);
+    let plan = parse(&format!(
+        "{before}capacity: {capacity}\nnetwork: {network}\n"
+    ));
+    assert_eq!(shapes(&applied), shapes(&plan));
 }
 
 #[test]

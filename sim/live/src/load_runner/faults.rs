@@ -6,7 +6,7 @@ use chat_types::Time;
 
 use super::{LoadRunner, Phase, Wakeup};
 use crate::caller::Message;
-use crate::nemesis::{Effect, Output};
+use crate::nemesis::{NemesisLine, Output, mend_all};
 use sim_model::history::{FaultRecord, Observer as _, RunEvent, WorldRecord};
 use sim_model::outcome::START;
 use sim_model::plan::{ClientHarm, FaultKind};
@@ -58,7 +58,7 @@ impl LoadRunner<'_, '_> {
         client.cut_until = client.cut_until.max(until);
         let lost: Vec<u64> = client.in_flight.iter().map(|one| one.ticket).collect();
         for ticket in lost {
-            self.forget(Some(ticket));
+            self.forget(ticket);
         }
         self.break_stream(agent);
     }
@@ -101,17 +101,12 @@ impl LoadRunner<'_, '_> {
     /// Keeps a message for a client whose process is stopped. Returns all other messages.
     pub(super) fn keep(&mut self, message: Message, now: Time) -> Option<Message> {
         let agent = match &message {
-            Message::Answered { ticket, .. }
-            | Message::Read { ticket, .. }
-            | Message::Failed { ticket, .. } => match self.requests.get(ticket) {
-                Some(purpose) => purpose.agent(),
-                None => return Some(message),
-            },
-            Message::Opened { agent, .. }
-            | Message::Pushed { agent, .. }
-            | Message::Grew { agent, .. }
-            | Message::Closed { agent, .. } => *agent,
-            Message::Asked(_) | Message::Nemesis(_) => return Some(message),
+            Message::Ended { ticket, .. } => self.requests.get(ticket).map(|one| one.agent),
+            Message::Stream { agent, .. } => Some(*agent),
+            Message::Asked(_) | Message::Nemesis(_) => None,
+        };
+        let Some(agent) = agent else {
+            return Some(message);
         };
         let client = &mut self.clients[agent as usize];
         if client.asleep_until <= now {
@@ -127,20 +122,18 @@ impl LoadRunner<'_, '_> {
             return;
         };
         match nemesis.take(output, now) {
-            Ok(Some(Effect::Made(index))) => {
-                let name = &*nemesis.record.0.faults[index].fault;
-                self.timeline.mark(now.since(START), name, None);
-                let made = WorldRecord::FaultMade { at: now, name };
+            Ok(Some(NemesisLine::Fault(name))) => {
+                self.timeline.mark(now.since(START), &name, None);
+                let made = WorldRecord::FaultMade {
+                    at: now,
+                    name: &name,
+                };
                 self.metrics.observe_world(&made);
             }
-            Ok(Some(Effect::Mended(index))) => {
-                let name = &*nemesis.record.0.faults[index].fault;
-                let mended = WorldRecord::FaultMended { at: now, name };
-                self.metrics.observe_world(&mended);
-            }
+            Ok(Some(NemesisLine::Mended(name))) => self.observe_mended(&name, now),
             Ok(None) => {}
             Err(why) => {
-                nemesis.record.fail(now.since(START), why);
+                nemesis.fail(now.since(START), why);
                 self.end_safety(now);
             }
         }
@@ -155,16 +148,19 @@ impl LoadRunner<'_, '_> {
         if !nemesis.has_exited(now) {
             return;
         }
-        if nemesis.record.0.failed.is_some() {
+        if nemesis.record.failed.is_some() {
             self.end(now);
             return;
         }
-        for index in nemesis.record.mend_all(now.since(START)) {
-            let name = &*nemesis.record.0.faults[index].fault;
-            let mended = WorldRecord::FaultMended { at: now, name };
-            self.metrics.observe_world(&mended);
+        for name in mend_all(&mut nemesis.record, now.since(START)) {
+            self.observe_mended(&name, now);
         }
         self.heal(now);
+    }
+
+    fn observe_mended(&mut self, name: &str, now: Time) {
+        let mended = WorldRecord::FaultMended { at: now, name };
+        self.metrics.observe_world(&mended);
     }
 
     /// Ends the faults of clients. A suspended process goes on at its own time.

@@ -135,25 +135,15 @@ fn step() -> impl Strategy<Value = ScriptStep> {
 
 /// Repetitions of a fault, so rare that they stay within the limit.
 fn repeats() -> impl Strategy<Value = Repeats> + Clone {
+    const SECOND: u64 = 1_000_000;
     let gap = prop_oneof![
-        (1_u64..9).prop_map(Shape::Fixed),
-        (0_u64..3, 3_u64..9).prop_map(|(low, high)| Shape::Uniform(low, high)),
-        (1_u64..9).prop_map(|mean| Shape::Exponential { mean }),
+        (1_u64..9).prop_map(|n| Shape::Fixed(n * SECOND)),
+        (0_u64..3, 3_u64..9).prop_map(|(low, high)| Shape::Uniform(low * SECOND, high * SECOND)),
+        (1_u64..9).prop_map(|n| Shape::Exponential { mean: n * SECOND }),
     ];
-    gap.prop_map(|gap| {
-        let seconds = |n: u64| n * 1_000_000;
-        let every = Arc::new(Quantiles::new(match gap {
-            Shape::Fixed(n) => Shape::Fixed(seconds(n)),
-            Shape::Uniform(low, high) => Shape::Uniform(seconds(low), seconds(high)),
-            Shape::Lognormal { p50, p99 } => Shape::Lognormal { p50, p99 },
-            Shape::Exponential { mean } => Shape::Exponential {
-                mean: seconds(mean),
-            },
-        }));
-        Repeats {
-            every,
-            first: FirstTime::AtOnce,
-        }
+    gap.prop_map(|gap| Repeats {
+        every: Arc::new(Quantiles::new(gap)),
+        first: FirstTime::AtOnce,
     })
 }
 

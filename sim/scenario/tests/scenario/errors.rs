@@ -4,12 +4,12 @@ use std::path::Path;
 
 use sim_scenario::{ErrorStyle, ScenarioError, load, parse, parse_bytes};
 
-use crate::{bad_scenario, yaml_files};
+use crate::{BAD, BEYOND_A_SCHEMA, bad_scenario, yaml_files};
 
 /// Run with `UPDATE_ERRORS=1` to rewrite the errors.
 #[test]
 fn errors_of_bad_scenarios_name_the_place_and_the_accepted_values() {
-    let files = yaml_files("tests/bad_scenarios");
+    let files = [yaml_files(BAD), yaml_files(BEYOND_A_SCHEMA)].concat();
     assert!(files.len() > 150, "{} files", files.len());
     for file in files {
         let name = file.file_name().unwrap().to_str().unwrap();
@@ -51,17 +51,15 @@ fn a_file_in_another_encoding_or_with_a_control_character_is_refused() {
 }
 
 fn parsed(file: &str) -> ScenarioError {
-    let (scenario, _) = bad_scenario(&Path::new("tests/bad_scenarios").join(file));
+    let (scenario, _) = bad_scenario(&Path::new(BAD).join(file));
     parse_bytes(file, &scenario).expect_err(file)
 }
 
 /// The lines of the mistakes in a file, and the number of further ones.
 fn lines_of(file: &str) -> (Vec<usize>, usize) {
     let error = parsed(file);
-    let lines = error.mistakes.iter().map(|mistake| {
-        let (line, _) = mistake.at.expect("a place");
-        line
-    });
+    let places = error.mistakes.iter().map(|mistake| mistake.at);
+    let lines = places.map(|place| place.expect("a place").0);
     (lines.collect(), error.more)
 }
 
@@ -109,45 +107,12 @@ fn ten_megabytes_are_refused_at_once() {
 #[test]
 fn parsing_a_mebibyte_of_any_character_terminates() {
     let most = 1 << 20;
-    for unit in [
-        "[",
-        "{",
-        "- ",
-        "? ",
-        "a: ",
-        "&a ",
-        "*a ",
-        "!!x ",
-        "\"",
-        "'",
-        "|\n",
-        "# ",
-        ", ",
-        "%",
-        "\n",
-        " ",
-        "\r",
-        "- - ",
-        "a:\n ",
-        "[[],",
-        "{a: b, ",
-        "a: 1\n",
-        "- x\n",
-        "---\n",
-        "x",
-        "é",
-        "\u{feff}",
-        "- &a b\n",
-        "\\",
-        ":",
-        "- {p50: 1, p99: 2}\n",
-        "<<: ",
-        "~",
-        "...\n",
-        "> ",
-        "`",
-        "@",
-    ] {
+    let units = [
+        "[", "{", "- ", "? ", "a: ", "&a ", "*a ", "!!x ", "\"", "'", "|\n", "# ", ", ", "%", "\n",
+        " ", "\r", "- - ", "a:\n ", "[[],", "{a: b, ", "a: 1\n", "- x\n", "---\n", "x", "é",
+        "\u{feff}", "- &a b\n", "\\", ":", "<<: ", "~", "...\n", "> ", "`", "@",
+    ];
+    for unit in units.into_iter().chain(["- {p50: 1, p99: 2}\n"]) {
         let text = unit.repeat(most / unit.len());
         let error = refused(&text);
         assert!(!error.render(ErrorStyle::Colour, 80).is_empty());
@@ -158,10 +123,7 @@ fn parsing_a_mebibyte_of_any_character_terminates() {
 fn a_file_that_cannot_be_read_is_named() {
     let error = load(Path::new("no/such/scenario.yaml")).unwrap_err();
     assert_eq!(error.file, "no/such/scenario.yaml");
-    assert!(
-        error.to_string().contains("there is no such file"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("there is no such file"));
     let folder = load(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap_err();
     assert!(folder.to_string().contains("it is a folder"), "{folder}");
 }

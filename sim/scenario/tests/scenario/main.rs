@@ -9,6 +9,10 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+/// The folders of bad scenarios: those that the schema refuses, and those that only the parser does.
+const BAD: &str = "tests/bad_scenarios";
+const BEYOND_A_SCHEMA: &str = "tests/bad_scenarios/beyond_a_schema";
+
 /// The scenarios of a folder, relative to this package.
 fn yaml_files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);

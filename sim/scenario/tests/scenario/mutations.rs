@@ -6,122 +6,51 @@ use sim_scenario::{ErrorStyle, parse_bytes};
 use crate::{shipped, yaml_files};
 
 fn good() -> Vec<Vec<u8>> {
-    shipped()
-        .into_iter()
-        .chain(yaml_files("tests/good_scenarios"))
-        .map(|path| std::fs::read(path).expect("a file"))
-        .collect()
+    let files = [shipped(), yaml_files("tests/good_scenarios")].concat();
+    let texts = files
+        .iter()
+        .map(|path| std::fs::read(path).expect("a file"));
+    texts.collect()
 }
 
-/// A way to damage a file. Places are fractions of its length, out of 65,536.
-#[derive(Clone, Debug)]
-enum Damage {
-    Set { at: u16, byte: u8 },
-    Truncate { at: u16 },
-    RepeatLine { at: u16, times: u8 },
-    SwapLines { a: u16, b: u16 },
-    Indent { at: u16, by: u8 },
-    Insert { at: u16, what: &'static str },
-    Remove { at: u16, count: u8 },
-}
+/// A damage: one of seven ways, a place as a fraction of the file's length out of 65,536, a number, and
+/// a text.
+type Damage = (u8, u16, u16, &'static str);
 
 fn damage() -> impl Strategy<Value = Damage> {
-    let pieces = prop::sample::select(vec![
-        "-",
-        ":",
-        "{",
-        "}",
-        "[",
-        "]",
-        "\"",
-        "'",
-        "|",
-        ">",
-        "&a ",
-        "*a ",
-        "!!str ",
-        "? ",
-        "#",
-        "\n",
-        "\t",
-        "\0",
-        "0",
-        "-1",
-        "99999999999999999999",
-        "1/0",
-        "5/4",
-        ".nan",
-        "1e999",
-        "~",
-        "é",
-        "\u{202e}",
-        "---\n",
-        "...\n",
-        "<<: ",
-        "null",
-        "true",
-        ",",
-        "\r",
-        "%",
-        "@",
-        "\u{85}",
-        "\\",
-    ]);
-    prop_oneof![
-        (any::<u16>(), any::<u8>()).prop_map(|(at, byte)| Damage::Set { at, byte }),
-        any::<u16>().prop_map(|at| Damage::Truncate { at }),
-        (any::<u16>(), any::<u8>()).prop_map(|(at, times)| Damage::RepeatLine { at, times }),
-        (any::<u16>(), any::<u16>()).prop_map(|(a, b)| Damage::SwapLines { a, b }),
-        (any::<u16>(), 0_u8..9).prop_map(|(at, by)| Damage::Indent { at, by }),
-        (any::<u16>(), pieces).prop_map(|(at, what)| Damage::Insert { at, what }),
-        (any::<u16>(), any::<u8>()).prop_map(|(at, count)| Damage::Remove { at, count }),
-    ]
+    let pieces = [
+        "-", ":", "{", "}", "[", "]", "\"", "'", "|", ">", "&a ", "*a ", "!!str ", "? ", "#", "\n",
+        "\t", "\0", "0", "-1", "1/0", "5/4", ".nan", "1e999", "~", "é", "\u{202e}", "---\n",
+        "...\n", "<<: ", "null", "true", ",", "\r", "%", "@", "\u{85}", "\\",
+    ];
+    let pieces = [&pieces[..], &["99999999999999999999"]].concat();
+    let pieces = prop::sample::select(pieces);
+    (0_u8..7, any::<u16>(), any::<u16>(), pieces)
 }
 
-fn scaled(at: u16, length: usize) -> usize {
-    usize::from(at) * length / 65_536
-}
-
-fn on_lines(bytes: &[u8], change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Vec<u8> {
-    let mut lines: Vec<Vec<u8>> = bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
-    change(&mut lines);
-    lines.join(&b'\n')
-}
-
-fn apply(damage: &Damage, mut bytes: Vec<u8>) -> Vec<u8> {
+fn apply((way, at, number, piece): Damage, mut bytes: Vec<u8>) -> Vec<u8> {
     if bytes.is_empty() {
         return bytes;
     }
-    let length = bytes.len();
-    match *damage {
-        Damage::Set { at, byte } => bytes[scaled(at, length)] = byte,
-        Damage::Truncate { at } => bytes.truncate(scaled(at, length)),
-        Damage::Insert { at, what } => {
-            let at = scaled(at, length);
-            bytes.splice(at..at, what.bytes());
-        }
-        Damage::Remove { at, count } => {
-            let at = scaled(at, length);
-            bytes.drain(at..(at + usize::from(count)).min(length));
-        }
-        Damage::RepeatLine { at, times } => {
-            return on_lines(&bytes, |lines| {
-                let line = lines[scaled(at, lines.len())].clone();
-                let at = scaled(at, lines.len());
-                lines.splice(at..at, (0..times).map(|_| line.clone()));
-            });
-        }
-        Damage::SwapLines { a, b } => {
-            return on_lines(&bytes, |lines| {
-                let count = lines.len();
-                lines.swap(scaled(a, count), scaled(b, count));
-            });
-        }
-        Damage::Indent { at, by } => {
-            return on_lines(&bytes, |lines| {
-                let at = scaled(at, lines.len());
-                lines[at].splice(0..0, vec![b' '; usize::from(by)]);
-            });
+    let scaled = |at: u16, length: usize| usize::from(at) * length / 65_536;
+    let (start, [byte, _]) = (scaled(at, bytes.len()), number.to_le_bytes());
+    match way {
+        0 => bytes[start] = byte,
+        1 => bytes.truncate(start),
+        2 => drop(bytes.splice(start..start, piece.bytes())),
+        3 => drop(bytes.drain(start..(start + usize::from(byte)).min(bytes.len()))),
+        _ => {
+            let mut lines: Vec<_> = bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+            let (start, other) = (scaled(at, lines.len()), scaled(number, lines.len()));
+            match way {
+                4 => {
+                    let again = vec![lines[start].clone(); usize::from(byte)];
+                    drop(lines.splice(start..start, again));
+                }
+                5 => lines.swap(start, other),
+                _ => drop(lines[start].splice(0..0, vec![b' '; usize::from(byte % 9)])),
+            }
+            return lines.join(&b'\n');
         }
     }
     bytes
@@ -135,7 +64,7 @@ proptest! {
         file in prop::sample::select(good()),
         damages in prop::collection::vec(damage(), 1..6),
     ) {
-        let bytes = damages.iter().fold(file, |bytes, damage| apply(damage, bytes));
+        let bytes = damages.into_iter().fold(file, |bytes, damage| apply(damage, bytes));
         if let Err(error) = parse_bytes("damaged.yaml", &bytes) {
             for mistake in &error.mistakes {
                 prop_assert!(!mistake.message.is_empty());

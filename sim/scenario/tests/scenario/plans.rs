@@ -1,19 +1,34 @@
 //! The plans of good scenarios.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use chat_types::Span;
 use sim_model::draw::{Ratio, Shape};
 use sim_model::plan::{
     ArrivalMode, Arrivals, ClientHarm, Compare, Delivery, FaultKind, Figure, FirstTime, Frequency,
-    Milestone, OperatorAct, OperatorVerb, Outage, Plan, Reached, Step, Text, Verb, Victims,
-    Workload,
+    Milestone, OperatorAct, OperatorVerb, Outage, Persona, Phase, Plan, Reached, ScriptStep,
+    ScriptUser, Step, Text, Verb, Victims, Workload,
 };
 use sim_scenario::{load, parse};
 
 fn good(name: &str) -> Plan {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good_scenarios");
     load(&folder.join(name)).expect("a good scenario")
+}
+
+fn phases(plan: Plan) -> (Vec<Phase>, Vec<Arc<Persona>>) {
+    match plan.workload {
+        Workload::Phases { phases, personas } => (phases, personas),
+        Workload::Steps { .. } => panic!("phases"),
+    }
+}
+
+fn steps(plan: Plan) -> (Vec<ScriptUser>, Vec<ScriptStep>) {
+    match plan.workload {
+        Workload::Steps { users, steps } => (users, steps),
+        Workload::Phases { .. } => panic!("steps"),
+    }
 }
 
 #[test]
@@ -33,22 +48,16 @@ fn the_smallest_scenario_has_all_defaults() {
     assert_eq!(plan.properties, sim_model::names::properties_of(1));
     assert!(plan.faults.is_empty() && plan.expect_sometimes.is_empty());
     assert_eq!(plan.allow_stuck, Ratio::NEVER);
-    let Workload::Phases { phases, personas } = plan.workload else {
-        panic!("phases");
-    };
+    let (phases, personas) = phases(plan);
     assert_eq!(phases[0].name, "phase 1");
-    assert_eq!(
-        (personas[0].frequency, personas[0].stream),
-        (Frequency::Weight(1), true)
-    );
+    assert!(personas[0].frequency == Frequency::Weight(1) && personas[0].stream);
 }
 
 #[test]
 fn phases_and_personas_are_parsed() {
-    assert_eq!(good("every_key.yaml").capacity.snapshot_every, 50);
-    let Workload::Phases { phases, personas } = good("every_key.yaml").workload else {
-        panic!("phases");
-    };
+    let plan = good("every_key.yaml");
+    assert_eq!(plan.capacity.snapshot_every, 50);
+    let (phases, personas) = phases(plan);
     let counted = |users, mode| Arrivals::Count { users, mode };
     let arrivals: Vec<Arrivals> = phases.iter().map(|phase| phase.arrivals).collect();
     let rate = |from_milli, to_milli, mode| Arrivals::Rate {
@@ -79,10 +88,7 @@ fn phases_and_personas_are_parsed() {
     assert_eq!(names[9..], ["phase 8"; 2]);
     assert_eq!(personas[5].frequency, Frequency::Count(3));
     let everybody = &personas[0];
-    assert_eq!(
-        (everybody.frequency, everybody.stream),
-        (Frequency::Weight(1_000), false)
-    );
+    assert!(everybody.frequency == Frequency::Weight(1_000) && !everybody.stream);
     assert_eq!(everybody.habits.abandon, Ratio::new(1, 3).unwrap());
     assert_eq!(everybody.habits.forget_handle, Ratio::new(1, 1).unwrap());
     assert!(!everybody.habits.parallel.is_possible());
@@ -128,11 +134,8 @@ fn a_step_that_works_on_one_path_is_accepted() {
         let error = read(flow).expect_err(flow);
         let line = format!("scenarios: [{{ name: a, flow: {flow} }}]");
         let column = line.find(step).map(|at| at + 1);
-        assert_eq!(
-            error.mistakes[0].at,
-            column.map(|column| (2, column)),
-            "{flow}"
-        );
+        let place = column.map(|column| (2, column));
+        assert_eq!(error.mistakes[0].at, place, "{flow}");
     }
 }
 
@@ -173,36 +176,15 @@ fn text_in_words(text: &Text) -> String {
 fn steps_are_sorted_and_carry_network_decisions() {
     let plan = good("every_step.yaml");
     assert_eq!(plan.duration, Span::secs(35));
-    let Workload::Steps { users, steps } = plan.workload else {
-        panic!("steps");
-    };
+    let (users, steps) = steps(plan);
     let users: Vec<_> = users.iter().map(|u| (u.name.as_str(), u.stream)).collect();
-    assert_eq!(
-        users,
-        [("ann", true), ("bob", false), ("1", true), ("eve", true)]
-    );
-    let order: Vec<(Span, u32)> = steps.iter().map(|step| (step.at, step.user)).collect();
-    assert_eq!(
-        order,
-        [
-            (Span::ZERO, 0),
-            (Span::ZERO, 1),
-            (Span::secs(1), 1),
-            (Span::secs(2), 0),
-            (Span::secs(3), 0),
-            (Span::secs(7), 0),
-            (Span::secs(8), 0),
-            (Span::secs(9), 0),
-            (Span::secs(10), 0),
-            (Span::secs(11), 0),
-            (Span::secs(12), 3),
-            (Span::secs(13), 3),
-            (Span::secs(14), 0),
-            (Span::secs(15), 0),
-            (Span::secs(16), 0),
-            (Span::secs(35), 1),
-        ]
-    );
+    let all = [("ann", true), ("bob", false), ("1", true), ("eve", true)];
+    assert_eq!(users, all);
+    let order = steps.iter().map(|step| (step.at.as_secs(), step.user));
+    let by_ann = (7..12).map(|second| (second, 0));
+    let first = [(0, 0), (0, 1), (1, 1), (2, 0), (3, 0)];
+    let last = [(12, 3), (13, 3), (14, 0), (15, 0), (16, 0), (35, 1)];
+    assert!(order.eq(first.into_iter().chain(by_ann).chain(last)));
     let net = &steps[2].net;
     assert_eq!(net.request, Some(Delivery::After(Span::millis(20))));
     assert_eq!(net.reply, Some(Delivery::Lost));
@@ -227,66 +209,32 @@ fn steps_are_sorted_and_carry_network_decisions() {
 }
 
 #[test]
-fn lookups_and_their_secrets_are_parsed() {
-    use sim_model::plan::Verb;
+fn calls_and_their_secrets_are_parsed() {
     use sim_model::protocol::ReadBy;
-    let Workload::Steps { users, steps } = good("every_step.yaml").workload else {
-        panic!("steps");
-    };
+    let (users, steps) = steps(good("every_step.yaml"));
     assert_eq!(users[3].stream_by, ReadBy::ReaderId);
-    let whats: Vec<String> = steps[8..15]
-        .iter()
-        .map(|s| format!("{:?}", s.what))
-        .collect();
-    assert_eq!(
-        whats,
-        [
-            "Call(History { before: Some(3), limit: 50 })",
-            "Call(Plain(ListUsers))",
-            "Call(Check { wait: Span(1000000), by: ReaderId })",
-            "Call(Plain(Unregister))",
-            "Call(TalkingStick(Latest))",
-            "Call(Undo(Latest))",
-            "Call(Reset(Unnamed))",
-        ]
-    );
-    let Workload::Phases { personas, .. } = good("every_key.yaml").workload else {
-        panic!("phases");
-    };
+    let whats = steps[5..15].iter().map(|step| format!("{:?}", step.what));
+    assert!(whats.eq([
+        "Call(Break { kind: None, excuse: None })",
+        "Call(Mood)",
+        "Call(Break { kind: Some(Chimaek), excuse: Some(\"so hungry\") })",
+        "Call(History { before: Some(3), limit: 50 })",
+        "Call(Plain(ListUsers))",
+        "Call(Check { wait: Span(1000000), by: ReaderId })",
+        "Call(Plain(Unregister))",
+        "Call(TalkingStick(Latest))",
+        "Call(Undo(Latest))",
+        "Call(Reset(Unnamed))",
+    ]));
+    let (_, personas) = phases(good("every_key.yaml"));
     let stranger = &personas[2];
     assert_eq!(stranger.profile.stream_by, ReadBy::ReaderId);
     assert_eq!(stranger.profile.reads, sim_model::plan::Reads::ByStream);
     let Step::Call(Verb::EnterQueue { name, user_id, .. }) = &stranger.flow[0] else {
         panic!("enter_queue");
     };
-    assert_eq!(
-        (name.as_deref(), user_id.as_deref()),
-        (Some("Zoë 🦀"), Some("zoe"))
-    );
-}
-
-#[test]
-fn breaks_are_parsed_in_all_forms() {
-    use sim_model::plan::Verb;
-    let Workload::Steps { steps, .. } = good("every_step.yaml").workload else {
-        panic!("steps");
-    };
-    let any = |verb: &Step| {
-        matches!(
-            verb,
-            Step::Call(Verb::Break {
-                kind: None,
-                excuse: None
-            })
-        )
-    };
-    assert!(any(&steps[5].what));
-    assert!(matches!(&steps[6].what, Step::Call(Verb::Mood)));
-    let Step::Call(Verb::Break { kind, excuse }) = &steps[7].what else {
-        panic!("a break");
-    };
-    assert_eq!(*kind, Some(chat_types::BreakKind::Chimaek));
-    assert_eq!(excuse.as_deref(), Some("so hungry"));
+    let named = (name.as_deref(), user_id.as_deref());
+    assert_eq!(named, (Some("Zoë 🦀"), Some("zoe")));
 }
 
 #[test]
@@ -309,22 +257,15 @@ fn faults_are_sorted_by_time() {
         })
     ));
     let plan = good("every_key.yaml");
-    assert!(matches!(
-        plan.faults[0].kind,
-        FaultKind::Down {
-            how: Outage::Crash,
-            ..
-        }
-    ));
+    let how = Outage::Crash;
+    assert!(matches!(plan.faults[0].kind, FaultKind::Down { how: found, .. } if found == how));
     // A fault with a milestone and no time may start at once.
     let milestone = |reached, count| Some(Milestone { reached, count });
     let waits: Vec<_> = plan.faults.iter().map(|fault| fault.milestone).collect();
     let of_match = milestone(Reached::Sometimes("match"), 3);
     let of_push = milestone(Reached::Stick("released_by_push"), 1);
-    assert_eq!(
-        waits[..7],
-        [None, of_match, of_push, None, None, None, None]
-    );
+    let first = [None, of_match, of_push, None, None, None, None];
+    assert_eq!(waits[..7], first);
     assert_eq!(waits[7], milestone(Reached::Timer("lease"), 2));
     assert!(matches!(plan.faults[2].kind, FaultKind::LoseReplies));
     assert!(matches!(
@@ -366,16 +307,10 @@ fn a_fault_repeats_until_the_end_of_the_duration() {
         |starts: &[u64]| -> Vec<u64> { starts.windows(2).map(|two| two[1] - two[0]).collect() };
     for seed in 0..50 {
         let starts = starts(&jittered, seed);
-        assert!(
-            (6..=7).contains(&starts.len()) && starts[0] == 0,
-            "{starts:?}"
-        );
-        assert!(
-            gaps(&starts)
-                .iter()
-                .all(|gap| (9_000..=11_000).contains(gap)),
-            "{starts:?}"
-        );
+        let is_near = |gap: &u64| (9_000..=11_000).contains(gap);
+        let are_near = gaps(&starts).iter().all(is_near);
+        let are_all = (6..=7).contains(&starts.len()) && starts[0] == 0;
+        assert!(are_near && are_all, "{starts:?}");
     }
     let random = plan("{ every: { mean: 10s }, clock_jump: 1s }, { at: 30s, operator: mute }");
     let all: Vec<Vec<u64>> = (0..200).map(|seed| starts(&random, seed)).collect();
@@ -389,36 +324,21 @@ fn a_fault_repeats_until_the_end_of_the_duration() {
 fn properties_and_thresholds_are_parsed() {
     let plan = good("every_key.yaml");
     assert_eq!(plan.properties, ["no_lost_messages", "latency"]);
-    let found: Vec<(&str, Figure, Compare, f64)> = plan
-        .thresholds
-        .iter()
-        .map(|t| (t.metric.name(), t.figure, t.compare, t.bound))
-        .collect();
+    let thresholds = plan.thresholds.iter();
+    let found = thresholds.map(|t| (t.metric.name(), t.figure, t.compare, t.bound));
+    let found: Vec<_> = found.collect();
+    use Compare::{Above, AtLeast, AtMost, Below, Equal};
+    let percentile = Figure::Percentile;
     for wanted in [
-        (
-            "message_latency",
-            Figure::Percentile(99.9),
-            Compare::Below,
-            2_000.0,
-        ),
-        ("message_latency", Figure::Max, Compare::AtMost, 60_000.0),
-        ("message_latency", Figure::Mean, Compare::Above, 0.001),
-        ("queue_wait", Figure::Overtaken, Compare::Equal, 0.0),
-        (
-            "request_latency",
-            Figure::Percentile(50.0),
-            Compare::AtLeast,
-            1.0,
-        ),
-        ("stick_turns", Figure::Jain, Compare::Above, 0.8),
-        (
-            "bytes_per_message",
-            Figure::Percentile(95.0),
-            Compare::Below,
-            2_000.5,
-        ),
-        ("lost", Figure::Rate, Compare::Below, 0.01),
-        ("refused", Figure::Rate, Compare::AtMost, 1.0),
+        ("message_latency", percentile(99.9), Below, 2_000.0),
+        ("message_latency", Figure::Max, AtMost, 60_000.0),
+        ("message_latency", Figure::Mean, Above, 0.001),
+        ("queue_wait", Figure::Overtaken, Equal, 0.0),
+        ("request_latency", percentile(50.0), AtLeast, 1.0),
+        ("stick_turns", Figure::Jain, Above, 0.8),
+        ("bytes_per_message", percentile(95.0), Below, 2_000.5),
+        ("lost", Figure::Rate, Below, 0.01),
+        ("refused", Figure::Rate, AtMost, 1.0),
     ] {
         assert!(found.contains(&wanted), "{wanted:?} is not in {found:#?}");
     }
@@ -445,30 +365,23 @@ fn the_deepest_flow_is_read() {
 
 #[test]
 fn a_text_alone_is_sent_and_a_percentage_is_a_probability() {
-    let with = |send: &str, loss: &str| {
+    let read = |send: &str, loss: &str| {
         let scenario = format!(
             "name: short\nduration: 10s\nphases: [{{ duration: 1s, arrival_count: 2 }}]\n\
              scenarios: [{{ name: a, flow: [login, {send}] }}]\nnetwork: {{ loss: {loss} }}\n"
         );
-        parse("short.yaml", &scenario).unwrap_or_else(|problem| panic!("{problem:?}"))
+        parse("short.yaml", &scenario)
     };
+    let with = |send, loss| read(send, loss).expect("a good scenario");
     let long = with("send: { text: hello }", "1/200");
     for loss in ["0.5%", "0.50 %", "1/200"] {
-        assert_eq!(
-            format!("{:?}", with("send: hello", loss)),
-            format!("{long:?}"),
-            "{loss}"
-        );
+        let short = with("send: hello", loss);
+        assert_eq!(format!("{short:?}"), format!("{long:?}"), "{loss}");
     }
-    assert_eq!(
-        with("send: hello", "100%").network.loss,
-        Ratio::new(1, 1).unwrap()
-    );
+    let always = with("send: hello", "100%").network.loss;
+    assert_eq!(always, Ratio::new(1, 1).unwrap());
     for wrong in ["101%", "%", ".5%", "1.%", "0.00001%", "-1%", "99999999999%"] {
-        let scenario = format!(
-            "name: wrong\nduration: 10s\nphases: [{{ duration: 1s, arrival_count: 2 }}]\n\
-             scenarios: [{{ name: a, flow: [login] }}]\nnetwork: {{ loss: \"{wrong}\" }}\n"
-        );
-        assert!(parse("short.yaml", &scenario).is_err(), "{wrong}");
+        let loss = format!("{wrong:?}");
+        assert!(read("push", &loss).is_err(), "{wrong}");
     }
 }

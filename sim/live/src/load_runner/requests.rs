@@ -1,0 +1,383 @@
+//! Performs users' requests, and passes them what returns: answers, events, and the ends of streams.
+
+use std::sync::Arc;
+
+use chat_types::{Span, Time, mix};
+
+use super::{LoadRunner, Phase, RequestPurpose, Wakeup};
+use crate::ask::Ask;
+use crate::caller::{Answered, CallerRequest, Message, StreamNews, TimedMessage};
+use crate::client::{InFlight, Reading, Stream};
+use crate::event::Received;
+use crate::listening::Opening;
+use crate::reply::{ParsedPage, ParsedReply};
+use crate::target::Protocol;
+use crate::wire::WireError;
+use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
+use sim_model::outcome::{LostTarget, START};
+use sim_model::protocol::{Agent, CallId, Refusal, Reply, Response};
+use sim_user::{Action, Credential};
+
+impl LoadRunner<'_, '_> {
+    pub(super) fn receive(&mut self, received: TimedMessage) {
+        let now = self.clock.now();
+        self.metrics.record_delay(received.at, now);
+        self.steps += 1;
+        if received.message.is_heard() {
+            self.watch.hear(received.at);
+        }
+        if let Some(message) = self.keep(received.message, now) {
+            self.handle(message, now);
+        }
+    }
+
+    pub(super) fn handle(&mut self, message: Message, now: Time) {
+        match message {
+            Message::Asked(found) => self.hear_of_target(found, now),
+            Message::Nemesis(output) => self.hear_nemesis(output, now),
+            Message::Ended { ticket, result } => self.end_request(ticket, result, now),
+            Message::Stream {
+                agent,
+                stream,
+                news,
+            } if self.has_stream(agent, stream) => self.hear_of_stream(agent, stream, news, now),
+            Message::Stream { .. } => {}
+        }
+    }
+
+    /// Handles the end of a request, if it is still awaited.
+    fn end_request(&mut self, ticket: u64, result: Result<Answered, WireError>, now: Time) {
+        self.pool.finish(ticket);
+        let purpose = self.requests.remove(&ticket);
+        if let Err(why) = &result {
+            self.metrics.requests.failed += 1;
+            self.last_failure = Some(why.0.clone());
+        }
+        let Some(RequestPurpose { agent, stream }) = purpose else {
+            return;
+        };
+        let call = self.clients[agent as usize].take(|one| one.ticket == ticket);
+        self.metrics.requests.answered += u64::from(result.is_ok());
+        match (result, stream, call) {
+            (Ok(Answered::Call(reply)), _, Some(call)) => self.answer(agent, &call, *reply, now),
+            (Ok(Answered::Page(page)), Some(stream), _) => self.read(agent, stream, page, now),
+            (Err(_), Some(stream), _) => self.handle_stream_end(agent, stream, None, now),
+            // To the client, a failed attempt looks like a slow one: it waits for its timeout.
+            (_, _, _) => {}
+        }
+    }
+
+    fn answer(&mut self, agent: u32, call: &InFlight, mut reply: ParsedReply, now: Time) {
+        let client = &mut self.clients[agent as usize];
+        if let Some(credentials) = reply.credentials.take() {
+            client.identity(call.secret).credentials = Some(credentials);
+        }
+        // The answer to a break of a registered participant does not contain its id.
+        if let Ok(Response::Done(Reply::OnBreak { user, .. })) = &mut reply.outcome
+            && let Some(me) = client.user.identity()
+        {
+            *user = me;
+        }
+        self.deliver(agent, reply.events, DeliveryPath::Check, now);
+        let user = &mut self.clients[agent as usize].user;
+        let outcome = &reply.outcome;
+        user.handle_answer(now, call.call, call.attempt, outcome, &mut self.metrics);
+        self.settle(agent);
+    }
+
+    fn hear_of_stream(&mut self, agent: u32, stream: u32, news: StreamNews, now: Time) {
+        match news {
+            StreamNews::Opened => {
+                let user = &mut self.clients[agent as usize].user;
+                user.handle_stream_opened(now, stream, &mut self.metrics);
+                self.handle_growth(agent, stream);
+                self.settle(agent);
+            }
+            StreamNews::Pushed(event) => {
+                if !self.breaks(agent) {
+                    self.deliver(agent, vec![event], DeliveryPath::Stream, now);
+                    self.settle(agent);
+                }
+            }
+            StreamNews::Grew => {
+                if !self.breaks(agent) {
+                    self.handle_growth(agent, stream);
+                }
+            }
+            StreamNews::Closed(refusal) => self.handle_stream_end(agent, stream, refusal, now),
+        }
+    }
+
+    /// Handles the end of a question to the target. The run ends if it is gone.
+    fn hear_of_target(&mut self, found: Result<(), WireError>, now: Time) {
+        if let (Some(heard_at), Err(why)) = (self.watch.end_asking(&found, now), found) {
+            self.lost = Some(LostTarget {
+                at: heard_at.since(START),
+                why: why.0,
+            });
+            self.end(now);
+        }
+    }
+
+    fn has_stream(&self, agent: u32, number: u32) -> bool {
+        let stream = &self.clients[agent as usize].stream;
+        stream.as_ref().is_some_and(|s| s.number == number)
+    }
+
+    /// Whether the client's stream breaks at this push, by chance.
+    fn breaks(&mut self, agent: u32) -> bool {
+        let breaks =
+            self.phase == Phase::Safety && self.fault_draw.chance(self.plan.network.stream_break);
+        if breaks {
+            self.break_stream(agent);
+        }
+        breaks
+    }
+
+    pub(super) fn handle_stream_end(
+        &mut self,
+        agent: u32,
+        number: u32,
+        refusal: Option<Refusal>,
+        now: Time,
+    ) {
+        if self.has_stream(agent, number) {
+            self.close(agent);
+            let user = &mut self.clients[agent as usize].user;
+            user.handle_stream_closed(now, number, refusal, &mut self.metrics);
+            self.settle(agent);
+        }
+    }
+
+    /// Reads an inbox whose stream reported that it grew.
+    fn handle_growth(&mut self, agent: u32, number: u32) {
+        if self.pool.net.writer.protocol == Protocol::Http || !self.has_stream(agent, number) {
+            return;
+        }
+        let Some(stream) = &mut self.clients[agent as usize].stream else {
+            return;
+        };
+        let Some(inbox) = stream.inbox.clone() else {
+            return;
+        };
+        stream.reading = match stream.reading {
+            Reading::Idle => {
+                let after = stream.cursor;
+                let want = CallerRequest::Inbox { inbox, after };
+                let ticket = self.pool.send(&stream.session, want);
+                self.metrics.requests.sent += 1;
+                let stream = Some(number);
+                self.requests
+                    .insert(ticket, RequestPurpose { agent, stream });
+                Reading::Page { ticket }
+            }
+            Reading::Page { ticket } | Reading::PageAndMore { ticket } => {
+                Reading::PageAndMore { ticket }
+            }
+        };
+    }
+
+    /// Handles a page of an inbox that was read for a stream.
+    fn read(&mut self, agent: u32, stream: u32, page: Option<ParsedPage>, now: Time) {
+        if !self.has_stream(agent, stream) {
+            return;
+        }
+        let Some(page) = page else {
+            self.handle_stream_end(agent, stream, None, now);
+            return;
+        };
+        let mut goes_on = page.more;
+        if let Some(open) = &mut self.clients[agent as usize].stream {
+            goes_on |= matches!(open.reading, Reading::PageAndMore { .. });
+            open.reading = Reading::Idle;
+            open.cursor = open.cursor.max(page.cursor);
+        }
+        self.deliver(agent, page.events, DeliveryPath::Stream, now);
+        if goes_on {
+            self.handle_growth(agent, stream);
+        }
+        self.settle(agent);
+    }
+
+    /// Passes events to the user, one by one.
+    fn deliver(&mut self, agent: u32, events: Vec<Received>, path: DeliveryPath, now: Time) {
+        let user = &mut self.clients[agent as usize].user;
+        for mut event in events {
+            event.read_by(user.identity());
+            let sent_at = event.sent_at.unwrap_or(now);
+            let seen = event.inbox_event();
+            user.handle_event(now, event.seq, sent_at, seen, path, &mut self.metrics);
+        }
+    }
+}
+
+impl LoadRunner<'_, '_> {
+    /// Performs the user's requests, and schedules its timer.
+    pub(super) fn settle(&mut self, agent: u32) {
+        while let Some(action) = self.clients[agent as usize].user.poll_action() {
+            self.act(agent, action);
+        }
+        let client = &mut self.clients[agent as usize];
+        if let Some(due) = client.user.poll_timeout()
+            && due < client.timer_at
+        {
+            client.timer_at = due;
+            self.at(due, Wakeup::Timer(agent));
+        }
+        let client = &mut self.clients[agent as usize];
+        if !client.done && client.user.is_done() {
+            client.done = true;
+            self.busy -= 1;
+            self.end_if_quiet(self.clock.now());
+        }
+    }
+
+    /// Whether a user's timer has moved later since it was scheduled. If so, it is scheduled again.
+    pub(super) fn timer_is_stale(&mut self, agent: u32, at: Time) -> bool {
+        let client = &mut self.clients[agent as usize];
+        if client.timer_at != at {
+            return true;
+        }
+        client.timer_at = Time::MAX;
+        match client.user.poll_timeout() {
+            Some(due) if due > at => {
+                client.timer_at = due;
+                self.at(due, Wakeup::Timer(agent));
+                true
+            }
+            Some(_) => false,
+            None => true,
+        }
+    }
+
+    fn act(&mut self, agent: u32, action: Action) {
+        let client = &mut self.clients[agent as usize];
+        match action {
+            Action::Request {
+                call,
+                attempt,
+                who,
+                key,
+                op,
+            } => {
+                let (secret, key, handle) = match who {
+                    // The handle follows from the key of the registering call, so all attempts have
+                    // one, whatever the user's habits.
+                    Credential::New { secret } => {
+                        let key = key.unwrap_or(u128::from(mix(3, secret)) << 64);
+                        (secret, Some(key), None)
+                    }
+                    Credential::Handle { secret } => {
+                        (secret, key, client.identity(secret).handle())
+                    }
+                };
+                if client.cut_until > self.clock.now() {
+                    // The request is lost on its way.
+                    return;
+                }
+                let room = client.user.current_room();
+                let session = Arc::clone(&client.identity(secret).session);
+                let moves = session.moves();
+                let want = CallerRequest::Call(Ask {
+                    handle,
+                    key,
+                    op,
+                    room: room.filter(|_| self.pool.net.writer.protocol != Protocol::Http),
+                });
+                let ticket = self.pool.send(&session, want);
+                self.metrics.requests.sent += 1;
+                client.in_flight.push(InFlight {
+                    call,
+                    attempt,
+                    ticket,
+                    secret,
+                    moves,
+                });
+                let stream = None;
+                self.requests
+                    .insert(ticket, RequestPurpose { agent, stream });
+            }
+            Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
+            // All streams of a live server are opened by handle.
+            Action::OpenStream {
+                stream, who, after, ..
+            } => self.open(agent, stream, who, after),
+            Action::CloseStream { stream } => {
+                if client.stream.as_ref().is_some_and(|s| s.number == stream) {
+                    self.close(agent);
+                }
+            }
+            Action::DropAll { length } => self.drop_all(agent, length),
+        }
+    }
+
+    /// Cancels an attempt that had no answer in time. The client goes on to the next server.
+    fn cancel(&mut self, agent: u32, call: CallId, attempt: u32) {
+        let client = &mut self.clients[agent as usize];
+        let is_it = |one: &InFlight| (one.call, one.attempt) == (call, attempt);
+        let Some(one) = client.take(is_it) else {
+            return;
+        };
+        if self.requests.contains_key(&one.ticket) {
+            client.identity(one.secret).session.leave(one.moves);
+        }
+        self.forget(one.ticket);
+    }
+
+    /// Ends all connections of a client.
+    fn drop_all(&mut self, agent: u32, length: Option<Span>) {
+        let (now, dropped) = (self.clock.now(), NetworkRecord::Disconnected { length });
+        self.metrics.observe_network(now, Agent(agent), &dropped);
+        let lost = std::mem::take(&mut self.clients[agent as usize].in_flight);
+        for one in lost {
+            self.forget(one.ticket);
+        }
+        self.close(agent);
+    }
+
+    /// Cancels a request that is not awaited any more.
+    pub(super) fn forget(&mut self, ticket: u64) {
+        self.requests.remove(&ticket);
+        self.pool.cancel(ticket);
+    }
+
+    fn open(&mut self, agent: u32, number: u32, who: Credential, after: u64) {
+        let (Credential::New { secret } | Credential::Handle { secret }) = who;
+        self.close(agent);
+        let client = &mut self.clients[agent as usize];
+        let identity = client.identity(secret);
+        let session = Arc::clone(&identity.session);
+        let Some(credentials) = identity.credentials.clone() else {
+            return;
+        };
+        if client.cut_until > self.clock.now() {
+            return;
+        }
+        let task = self.pool.listen(Opening {
+            agent,
+            stream: number,
+            slow_until: Arc::clone(&client.slow_until),
+            handle: credentials.handle,
+            inbox: credentials.inbox.clone(),
+            after,
+            session: Arc::clone(&session),
+        });
+        client.stream = Some(Stream {
+            number,
+            task,
+            inbox: credentials.inbox,
+            session,
+            cursor: after,
+            reading: Reading::Idle,
+        });
+    }
+
+    pub(super) fn close(&mut self, agent: u32) {
+        if let Some(stream) = self.clients[agent as usize].stream.take() {
+            match stream.reading {
+                Reading::Idle => {}
+                Reading::Page { ticket } | Reading::PageAndMore { ticket } => self.forget(ticket),
+            }
+        }
+    }
+}

@@ -162,9 +162,9 @@ mod tests {
     fn every_break_is_found_by_its_name() {
         assert_eq!(BreakKind::ALL.len(), 11);
         for kind in BreakKind::ALL {
-            assert_eq!(BreakKind::parse(kind.name()), Some(*kind));
+            assert_eq!(BreakKind::named(kind.name()), Some(*kind));
         }
-        assert_eq!(BreakKind::parse("work"), None);
+        assert_eq!(BreakKind::named("work"), None);
     }
 
     #[test]

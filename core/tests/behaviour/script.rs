@@ -197,7 +197,7 @@ fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {
             reason: words.next().into(),
         },
         "break" => Command::TakeBreak {
-            kind: BreakKind::parse(&words.next()).expect("a break"),
+            kind: BreakKind::named(&words.next()).expect("a break"),
             excuse: words.text("excuse").map(Arc::from),
         },
         "unregister" => Command::Unregister,

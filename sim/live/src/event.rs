@@ -168,9 +168,9 @@ fn lost_range(lost: &Value, names: &Names) -> LostRange {
         from: RoomSeq(number("from_room_seq")),
         to: RoomSeq(number("to_room_seq")),
         messages: number("messages"),
-        you: { mine }.find(|you| lost["you"] == you.as_str()),
+        you: { mine }.find(|you| lost["you"] == you.name()),
         members_changed: flag("members_changed"),
-        stick: { sticks.into_iter() }.find(|loss| lost["stick"] == loss.as_str()),
+        stick: { sticks.into_iter() }.find(|loss| lost["stick"] == loss.name()),
         stick_changed: flag("stick_changed"),
         ended: text("ended").and_then(reason),
     }
@@ -179,7 +179,7 @@ fn lost_range(lost: &Value, names: &Names) -> LostRange {
 fn reason(text: &str) -> Option<EndReason> {
     use EndReason::{Blocked, Closed, Left, Timeout, TurnLimit};
     let all = [Left, Timeout, Blocked, TurnLimit, Closed].into_iter();
-    { all }.find(|reason| reason.as_str() == text)
+    { all }.find(|reason| reason.name() == text)
 }
 
 #[cfg(test)]

@@ -150,7 +150,7 @@ fn suffix(mut bits: u64) -> String {
 /// A refusal's code as a static string. Codes are few, and histories keep references to them.
 pub(super) fn code(text: &str) -> &'static str {
     static OTHERS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    if let Some(known) = Code::parse(text) {
+    if let Some(known) = Code::named(text) {
         return known.name();
     }
     let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -53,7 +53,7 @@ impl Refusal {
     /// Whether the call can be repeated and is then decided anew.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        Code::parse(self.code).is_some_and(Code::is_retryable)
+        Code::named(self.code).is_some_and(Code::is_retryable)
     }
 }
 

@@ -39,8 +39,8 @@ use server_chat::metrics::Metrics;
 use server_chat::service::Service;
 use server_chat::task;
 use server_nats::{Calls, Log, LogOptions, LogReader, OpenError, RealmNameError, Vouching};
+use server_settings::ClusterSettings;
 use server_settings::cli::ReadsRule;
-use server_settings::{ClusterSettings, SyncProof};
 use server_storage::clock::{self, Clock};
 use server_storage::history::{Copiers, History, HistoryOptions};
 use server_storage::journal::{self, FoundJournal, KeepError};
@@ -317,9 +317,9 @@ fn options(cluster: &ClusterSettings) -> Result<LogOptions, ClusterError> {
         authority: cluster.authority.clone(),
         realm: cluster.realm.parse()?,
         monitors: cluster.monitors.clone(),
-        vouching: match cluster.sync_proof {
-            SyncProof::Asked => Vouching::Servers,
-            SyncProof::Vouched => Vouching::Operator,
+        vouching: match cluster.trust_servers {
+            false => Vouching::Servers,
+            true => Vouching::Operator,
         },
     })
 }

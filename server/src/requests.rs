@@ -13,7 +13,6 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use server_chat::metrics::Row;
 use server_chat::service::Service;
-use server_settings::AccessLog;
 
 use crate::guard::NameOfToken;
 use crate::web;
@@ -22,12 +21,12 @@ use crate::web;
 pub const LOG: &str = "talking_stick::access";
 
 /// Wraps the whole app: all its current routes, and its fallback.
-pub fn watch(app: Router, service: Service, log: AccessLog) -> Router {
-    app.layer(middleware::from_fn_with_state((service, log), pass))
+pub fn watch(app: Router, service: Service, is_logged: bool) -> Router {
+    app.layer(middleware::from_fn_with_state((service, is_logged), pass))
 }
 
 async fn pass(
-    State((service, log)): State<(Service, AccessLog)>,
+    State((service, is_logged)): State<(Service, bool)>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -41,7 +40,7 @@ async fn pass(
     let metrics = service.node().metrics();
     metrics.took(Row::HttpRequestSeconds, &route, took);
     metrics.count(Row::HttpResponses, &format!("{route} {status}"));
-    if log == AccessLog::Written {
+    if is_logged {
         let source = peer.map(tracing::field::display);
         let token = response.extensions().get::<NameOfToken>();
         let token = token.map(|name| &*name.0);
@@ -63,15 +62,7 @@ fn route(request: &Request) -> String {
 
 /// The method, of which clients may invent more.
 fn method(method: &Method) -> &'static str {
-    const KNOWN: [(&Method, &str); 7] = [
-        (&Method::GET, "GET"),
-        (&Method::POST, "POST"),
-        (&Method::DELETE, "DELETE"),
-        (&Method::HEAD, "HEAD"),
-        (&Method::OPTIONS, "OPTIONS"),
-        (&Method::PUT, "PUT"),
-        (&Method::PATCH, "PATCH"),
-    ];
-    let known = KNOWN.iter().find(|(known, _)| *known == method);
-    known.map_or("other", |(_, name)| name)
+    let known = ["GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH"];
+    let known = known.into_iter().find(|known| method == known);
+    known.unwrap_or("other")
 }

@@ -151,12 +151,12 @@ fn of_server(words: &[&str]) -> Result<(), String> {
         Some(
             server_settings::cli::Command::Export(_)
             | server_settings::cli::Command::Records(_)
-            | server_settings::cli::Command::Backup(_)
-            | server_settings::cli::Command::Restore(_)
-            | server_settings::cli::Command::Inspect(_)
-            | server_settings::cli::Command::Token(_)
+            | server_settings::cli::Command::Backup { .. }
+            | server_settings::cli::Command::Restore { .. }
+            | server_settings::cli::Command::Inspect { .. }
+            | server_settings::cli::Command::Token { .. }
             | server_settings::cli::Command::Cluster { .. }
-            | server_settings::cli::Command::Healthcheck(_)
+            | server_settings::cli::Command::Healthcheck { .. }
             | server_settings::cli::Command::Completions { .. }
             | server_settings::cli::Command::Man { .. },
         ) => return Ok(()),

@@ -1,22 +1,19 @@
-//! The command line.
+//! The command line, and what packages make of it: completions of shells, and manual pages.
 
-mod cluster;
-mod cluster_log;
 mod variables;
 
+use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chat_types::Span;
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::accepted;
 
-pub use crate::log_form::LogForm;
-pub use crate::settings::{ClusterArgs, ReadsRule, ServeArgs};
-pub use cluster::{ClusterCommand, ClusterStatusArgs};
-pub use cluster_log::{ClusterRepairArgs, ClusterVerifyArgs};
-pub(crate) use variables::command;
+pub use crate::settings::{ClusterArgs, LogForm, ReadsRule, ServeArgs};
+use variables::command;
 pub use variables::{in_place_of_flags, parse};
 
 const EXAMPLES: &str = "\
@@ -87,13 +84,39 @@ pub enum Command {
     /// Write the journal as one file for `sim replay`, at any time.
     Records(DataArgs),
     /// Copy the journal's folder, also while the server runs.
-    Backup(BackupArgs),
+    Backup {
+        /// The folder to make, which must be absent or empty
+        #[arg(value_name = "DIR")]
+        to: PathBuf,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+        data: DataArgs,
+    },
     /// Make a folder for a journal from a backup.
-    Restore(RestoreArgs),
+    Restore {
+        /// The folder of the backup
+        #[arg(value_name = "BACKUP")]
+        from: PathBuf,
+        /// The folder to make, which must be absent or empty [default: the user's]
+        #[arg(long, value_name = "DIR")]
+        data: Option<PathBuf>,
+    },
     /// Check the journal's folder, also while the server runs.
-    Inspect(InspectArgs),
+    Inspect {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+        data: DataArgs,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Make a token for one who may call the server.
-    Token(TokenArgs),
+    Token {
+        /// Whose token it is: letters, digits, dots, dashes and underscores
+        name: String,
+        /// The file of tokens that gets its line; without one the line is printed
+        file: Option<PathBuf>,
+    },
     /// See the members of a cluster, check their log, or make one.
     Cluster {
         /// What to do
@@ -101,11 +124,15 @@ pub enum Command {
         command: ClusterCommand,
     },
     /// Ask a running server whether it takes calls: exit code 0 or 1.
-    Healthcheck(HealthArgs),
+    Healthcheck {
+        /// The address on which it listens [default: 127.0.0.1:8894]
+        #[arg(long, value_name = "ADDRESS", value_parser = accepted::address)]
+        listen: Option<SocketAddr>,
+    },
     /// Print the completions of a shell.
     Completions {
         /// The shell
-        shell: clap_complete::Shell,
+        shell: Shell,
     },
     /// Write manual pages.
     Man {
@@ -115,62 +142,72 @@ pub enum Command {
     },
 }
 
-/// The server to ask.
-#[derive(Clone, Debug, Args)]
-pub struct HealthArgs {
-    /// The address on which it listens [default: 127.0.0.1:8894]
-    #[arg(long, value_name = "ADDRESS", value_parser = accepted::address, env = "TALKING_STICK_LISTEN")]
-    pub listen: Option<SocketAddr>,
-}
-
 /// The folder of a journal.
 #[derive(Clone, Debug, Args)]
 pub struct DataArgs {
     /// The folder of the journal [default: the user's]
-    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA")]
+    #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }
 
-/// The arguments of `backup`.
-#[derive(Clone, Debug, Args)]
-pub struct BackupArgs {
-    /// The folder to make, which must be absent or empty
-    #[arg(value_name = "DIR")]
-    pub to: PathBuf,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
-    pub data: DataArgs,
-}
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  talking-stick cluster verify --cluster nats://10.0.0.1:4222
+  talking-stick cluster verify --cluster nats://10.0.0.1:4222 --data /var/lib/talking-stick
 
-/// The arguments of `restore`.
-#[derive(Clone, Debug, Args)]
-pub struct RestoreArgs {
-    /// The folder of the backup
-    #[arg(value_name = "BACKUP")]
-    pub from: PathBuf,
-    /// The folder to make, which must be absent or empty [default: the user's]
-    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA")]
-    pub data: Option<PathBuf>,
-}
+Reads only, also while members run. Exit code 0: nothing differs; 1: something
+does, or cannot be read; 2: wrong arguments.";
 
-/// The arguments of `token`.
-#[derive(Clone, Debug, Args)]
-pub struct TokenArgs {
-    /// Whose token it is: letters, digits, dots, dashes and underscores
-    pub name: String,
-    /// The file of tokens that gets its line; without one the line is printed
-    pub file: Option<PathBuf>,
-}
+const REPAIR_EXAMPLES: &str = "\
+Examples:
+  talking-stick cluster repair --from /var/lib/talking-stick --dry-run --cluster nats://10.0.0.1:4222
+  talking-stick cluster repair --from /var/lib/talking-stick --cluster nats://10.0.0.1:4222 \\
+    --cluster-monitor http://10.0.0.1:8222
 
-/// The arguments of `inspect`.
-#[derive(Clone, Debug, Args)]
-pub struct InspectArgs {
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
-    pub data: DataArgs,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
+Stop all members first, and take the folder that ends last. A single server's
+folder moves into a new cluster in the same way. A log with records is never
+changed.";
+
+/// The commands about a cluster.
+#[derive(Debug, Subcommand)]
+pub enum ClusterCommand {
+    /// Print each member's role, epoch, sequence, lag and digest.
+    Status {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+        cluster: ClusterArgs,
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read the whole log, and compare its copies.
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+        cluster: ClusterArgs,
+        /// The folder of a member, whose journal is compared with the log
+        #[arg(long, value_name = "DIR")]
+        data: Option<PathBuf>,
+    },
+    /// Make a log from a journal, because it is lost or new.
+    #[command(after_help = REPAIR_EXAMPLES)]
+    Repair {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+        cluster: ClusterArgs,
+        /// The folder of a member, or of a single server, whose journal the log continues
+        #[arg(long, value_name = "DIR")]
+        from: PathBuf,
+        /// Say what would be done, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Take what is readable of a damaged journal
+        #[arg(long)]
+        accept_loss: bool,
+    },
+    /// Ask the owner to hand over, and print which member is the owner then.
+    Resign(ClusterArgs),
 }
 
 const STDIO_EXAMPLES: &str = "\
@@ -192,39 +229,11 @@ pub struct StdioArgs {
     #[expect(missing_docs, reason = "a comment here would be the help's first line")]
     pub serve: ServeArgs,
     /// The server to join: auto, never, or a URL as in http://127.0.0.1:8894
-    #[arg(
-        long,
-        value_name = "SERVER",
-        default_value = "auto",
-        env = "TALKING_STICK_CONNECT"
-    )]
-    pub connect: Connect,
+    #[arg(long, value_name = "SERVER", default_value = "auto")]
+    pub connect: String,
     /// The token for the server; better in TALKING_STICK_TOKEN
-    #[arg(long, value_name = "TOKEN", env = "TALKING_STICK_TOKEN")]
+    #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
-}
-
-/// The server that a client on stdio joins.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Connect {
-    /// The one on the default address, if it runs.
-    Auto,
-    /// No server: the process serves the client itself.
-    Never,
-    /// The one at this address.
-    Url(String),
-}
-
-impl std::str::FromStr for Connect {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "auto" => Self::Auto,
-            "never" => Self::Never,
-            url => Self::Url(url.into()),
-        })
-    }
 }
 
 /// The arguments of `demo`.
@@ -240,6 +249,26 @@ pub struct DemoArgs {
     /// Stop after one conversation; without this, repeat until interrupted.
     #[arg(long)]
     pub once: bool,
+}
+
+/// Writes the completions of a shell.
+///
+/// # Errors
+/// They cannot be written.
+pub fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
+    // The library panics if it cannot write.
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut command(), "talking-stick", &mut text);
+    out.write_all(&text)
+}
+
+/// Writes a manual page for the program and for each of its commands into this folder.
+///
+/// # Errors
+/// The folder cannot be made, or a page not be written.
+pub fn manual_pages(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(command(), folder)
 }
 
 #[cfg(test)]

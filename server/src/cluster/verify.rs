@@ -92,10 +92,7 @@ impl Compared {
         }
         let recovered = reader
             .recover(origin)
-            .map_err(|error| UpkeepError::Recovery {
-                path: folder.into(),
-                error: Box::new(error),
-            })?;
+            .map_err(|error| UpkeepError::at(folder, error))?;
         let first = reader.first().map_err(UpkeepError::database(folder))?;
         Ok(Self {
             reader,

@@ -31,8 +31,7 @@ use server_storage::lock;
 use tokio::task::AbortHandle;
 
 use super::Http;
-use super::call::PostedCall;
-use super::chat::{ShortRoute, answer, command, ok, registered, waits};
+use super::chat::{PostedCall, ShortRoute, answer, command, ok, registered, waits};
 use crate::guard::HttpError;
 
 pub(super) use words::Older;

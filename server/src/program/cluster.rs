@@ -4,8 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use server_chat::render_text;
-use server_settings::cli::ClusterCommand;
-use server_settings::cli::{ClusterArgs, ClusterRepairArgs, ServeArgs};
+use server_settings::cli::{ClusterArgs, ClusterCommand, ServeArgs};
 use server_settings::{ClusterSettings, Unnamed};
 use tokio::runtime::Runtime;
 use tracing::Level;
@@ -17,17 +16,17 @@ type Done = Result<ExitCode, Box<dyn std::error::Error>>;
 /// Performs a command on a cluster, and prints its result.
 pub(super) fn perform(command: ClusterCommand) -> ExitCode {
     match command {
-        ClusterCommand::Status(args) => {
-            with_cluster(args.cluster, Level::ERROR, |runtime, cluster| {
-                print(&runtime.block_on(cluster::status(cluster, args.json))?)
+        ClusterCommand::Status { cluster, json } => {
+            with_cluster(cluster, Level::ERROR, |runtime, cluster| {
+                print(&runtime.block_on(cluster::status(cluster, json))?)
             })
         }
         ClusterCommand::Resign(args) => with_cluster(args, Level::ERROR, |runtime, cluster| {
             print(&runtime.block_on(cluster::resign(cluster))?)
         }),
-        ClusterCommand::Verify(args) => {
-            with_cluster(args.cluster, Level::WARN, |runtime, cluster| {
-                let report = runtime.block_on(cluster::verify(cluster, args.data.as_deref()))?;
+        ClusterCommand::Verify { cluster, data } => {
+            with_cluster(cluster, Level::WARN, |runtime, cluster| {
+                let report = runtime.block_on(cluster::verify(cluster, data.as_deref()))?;
                 print(&report.text)?;
                 Ok(match report.is_sound {
                     true => ExitCode::SUCCESS,
@@ -35,23 +34,19 @@ pub(super) fn perform(command: ClusterCommand) -> ExitCode {
                 })
             })
         }
-        ClusterCommand::Repair(args) => repair(args),
-    }
-}
-
-/// Makes a log from a journal.
-fn repair(args: ClusterRepairArgs) -> ExitCode {
-    let kind = match args.dry_run {
-        true => Repair::DryRun,
-        false => Repair::Made,
-    };
-    with_cluster(args.cluster, Level::WARN, |runtime, cluster| {
-        print(&runtime.block_on(cluster::repair(
+        ClusterCommand::Repair {
             cluster,
-            (&args.from, args.accept_loss.into()),
-            kind,
-        ))?)
-    })
+            from,
+            dry_run,
+            accept_loss,
+        } => with_cluster(cluster, Level::WARN, |runtime, cluster| {
+            let kind = match dry_run {
+                true => Repair::DryRun,
+                false => Repair::Made,
+            };
+            print(&runtime.block_on(cluster::repair(cluster, (&from, accept_loss), kind))?)
+        }),
+    }
 }
 
 /// Prints a text, which may quote other programs.
@@ -74,8 +69,9 @@ fn with_cluster(
     };
     super::with_settings(&args, Unnamed::InUsualFolder, |runtime, settings| {
         let Some(cluster) = &settings.cluster else {
-            super::complain(&"name the servers of the cluster with --cluster");
-            return Ok(ExitCode::from(super::USAGE));
+            return Ok(super::misused(
+                &"name the servers of the cluster with --cluster",
+            ));
         };
         work(runtime, cluster)
     })

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use server::http::{Admin, HttpOptions};
+use server::http::HttpOptions;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::tokens::tokens;
@@ -47,7 +47,7 @@ async fn no_secret_is_ever_logged() {
     setup.guard.tokens = Some(tokens(&["token-of-a-user"]));
     setup.guard.operators = Some(tokens(&["token-of-the-boss"]));
     setup.http = HttpOptions {
-        admin: Admin::Served,
+        operators: true,
         ..HttpOptions::default()
     };
     let world = World::start(setup).await;

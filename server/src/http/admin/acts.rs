@@ -16,9 +16,8 @@ use server_chat::tools::{Arguments, Tool};
 use server_chat::view::View;
 
 use super::super::Http;
-use super::super::call::PostedCall;
-use super::super::chat::ok;
-use super::lists::shown_address;
+use super::super::chat::{PostedCall, ok};
+use super::shown_address;
 use crate::guard::{HttpError, Operator};
 
 /// The log target of operators' actions.
@@ -63,17 +62,44 @@ pub(super) fn routes() -> Router<Http> {
 }
 
 impl Deed {
+    /// Performs the act, and logs it: the operator, the action, its subject, and the operator's reason.
     async fn perform(
         self,
-        name: &'static str,
-        operator: Operator,
+        what: &'static str,
+        Operator(operator): Operator,
         State(http): State<Http>,
         posted: PostedCall,
     ) -> Response {
-        let act = Act::of(&http, &operator, name, &posted);
-        let from = posted.origin.address;
-        let read = self.read(&http, posted.arguments).await;
-        act.log(operate(&http, operator, from, read).await)
+        let text = |name: &str| {
+            let text = posted.arguments.get(name)?.as_str()?;
+            // The log shows an address in the same form as /admin/bans.
+            let address = text.parse::<IpAddr>().ok().filter(|_| name == "address");
+            Some(match address {
+                Some(ip) => shown_address(http.service.address(ip)),
+                None => text.chars().take(MAX_TOLD).collect(),
+            })
+        };
+        let named = |name: &str| Some(format!("{name} {}", text(name)?));
+        let whom = ["user_id", "name", "address", "room_id"];
+        let whom: Vec<_> = whom.into_iter().filter_map(named).collect();
+        let (whom, why) = (whom.join(", "), text("reason").unwrap_or_default());
+        let done = match self.read(&http, posted.arguments).await {
+            Ok(act) => operate(&http, &operator, posted.origin.address, act).await,
+            Err(refusal) => Err(refusal),
+        };
+        let (answer, told) = match done {
+            Ok(answer) if answer["lifted"] == false => {
+                (ok(&answer), "an operator's act lifted nothing")
+            }
+            Ok(answer) => (ok(&answer), "an operator acted"),
+            Err(refusal) => {
+                let refused = HttpError::from(refusal).into_response();
+                (refused, "an operator's act is refused")
+            }
+        };
+        let status = answer.status().as_u16();
+        tracing::info!(target: LOG, %operator, what, whom, why, status, "{told}");
+        answer
     }
 
     /// The act with these arguments.
@@ -125,83 +151,20 @@ impl Deed {
     }
 }
 
-/// An action for the log: the operator, the action, its subject, and the operator's reason.
-struct Act {
-    operator: Arc<str>,
-    what: &'static str,
-    whom: Vec<String>,
-    why: String,
-}
-
-impl Act {
-    fn of(http: &Http, operator: &Operator, what: &'static str, posted: &PostedCall) -> Self {
-        let text = |name: &str| {
-            let text = posted.arguments.get(name)?.as_str()?;
-            // The log shows an address in the same form as /admin/bans.
-            let address = text.parse::<IpAddr>().ok().filter(|_| name == "address");
-            Some(match address {
-                Some(ip) => shown_address(http.service.address(ip)),
-                None => text.chars().take(MAX_TOLD).collect(),
-            })
-        };
-        let named = |name: &str| Some(format!("{name} {}", text(name)?));
-        let whom = ["user_id", "name", "address", "room_id"];
-        Self {
-            operator: Arc::clone(&operator.0),
-            what,
-            whom: whom.into_iter().filter_map(named).collect(),
-            why: text("reason").unwrap_or_default(),
-        }
-    }
-
-    fn log(self, answer: Response) -> Response {
-        let Self {
-            operator,
-            what,
-            whom,
-            why,
-        } = self;
-        let whom = whom.join(", ");
-        let status = answer.status().as_u16();
-        if answer.extensions().get::<NothingLifted>().is_some() {
-            tracing::info!(
-                target: LOG, %operator, what, whom, why, status, "an operator's act lifted nothing"
-            );
-        } else if answer.status().is_success() {
-            tracing::info!(target: LOG, %operator, what, whom, why, status, "an operator acted");
-        } else {
-            tracing::info!(
-                target: LOG, %operator, what, whom, why, status, "an operator's act is refused"
-            );
-        }
-        answer
-    }
-}
-
-/// The mark of an answer to an act that was to lift a measure, and found none.
-#[derive(Clone, Copy)]
-struct NothingLifted;
-
+/// The answer to an act.
 async fn operate(
     http: &Http,
-    Operator(operator): Operator,
+    operator: &Arc<str>,
     from: Address,
-    read: Result<Operate, Refusal>,
-) -> Response {
-    let act = match read {
-        Ok(act) => act,
-        Err(refusal) => return HttpError::from(refusal).into_response(),
-    };
+    act: Operate,
+) -> Result<Value, Refusal> {
+    let operator = Arc::clone(operator);
     let request = NodeRequest::Call(Call::Operate { operator, act });
     match http.service.node().call(from, request).await.outcome {
         Ok(Outcome::Done(Reply::Lifted { found })) => {
-            let mut answer = ok(&json!({ "success": true, "lifted": found }));
-            if !found {
-                answer.extensions_mut().insert(NothingLifted);
-            }
-            answer
+            Ok(json!({ "success": true, "lifted": found }))
         }
-        Ok(_) => ok(&json!({ "success": true })),
+        Ok(_) => Ok(json!({ "success": true })),
         Err(reject) => {
             let is_elsewhere = matches!(reject, Reject::NotInRoom);
             let mut refusal = Refusal::from(reject);
@@ -209,7 +172,7 @@ async fn operate(
                 // The sentence of the core is for the participant.
                 refusal.message = "That participant is not in that room".into();
             }
-            HttpError::from(refusal).into_response()
+            Err(refusal)
         }
     }
 }

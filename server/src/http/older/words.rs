@@ -11,7 +11,7 @@ use server_chat::driver::{Delivery, Ending, NodeClient};
 use server_chat::wire::timestamp;
 
 use super::Known;
-use crate::http::frames;
+use crate::http::events::{CLOSING, block};
 
 /// The sender of the server's sentences, a reserved name.
 const SERVER: &str = "Server";
@@ -72,18 +72,18 @@ impl Older {
                 if lines.is_empty() {
                     return String::new();
                 }
-                format!("id: {}\n{}", page.cursor, frames::block("message", &lines))
+                format!("id: {}\n{}", page.cursor, block("message", &lines))
             }
             Delivery::Notice { notice, .. } => match notice.kind {
                 NoticeKind::Typing => String::new(),
                 NoticeKind::Waiting(span) => {
                     let line = waits(called(&notice.user), span, notice.at);
-                    frames::block("message", &[line])
+                    block("message", &[line])
                 }
             },
             Delivery::End(Ending::Closing) => {
                 let line = server("Server shutting down...".into(), self.node.now());
-                frames::block(frames::CLOSING, &[line])
+                block(CLOSING, &[line])
             }
             Delivery::End(Ending::Forgotten) => String::new(),
         }

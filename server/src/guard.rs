@@ -10,15 +10,9 @@
 //! limit rates, and bans must be by name. TLS is the proxy's task, too.
 
 mod body;
-mod ending;
 mod hosts;
 mod http_error;
-mod new_token;
-mod oauth;
-mod request_charge;
-mod scan;
 mod session;
-mod session_file;
 mod token_file;
 mod tokens;
 mod unsent;
@@ -29,16 +23,19 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{Method, request};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use chat_core::{Address, Config};
+use chat_core::{Address, Config, Reject};
+use futures_util::StreamExt as _;
+use futures_util::future::OptionFuture;
 use server_chat::capacity::{MAX_WAIT, Source};
 use server_chat::metrics::Row;
+use server_chat::refusal::Refusal;
 use server_chat::refused_requests::{LOG, Peer, Verdict};
 use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
@@ -49,18 +46,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::web;
 
-pub use body::SMALL_BODY;
-pub use hosts::{AllowedHosts, HostError};
+pub use body::{RequestCharge, SMALL_BODY, cost, has_few_values};
+pub use hosts::AllowedHosts;
 pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
 pub(crate) use http_error::{has_json, status};
-pub use new_token::{NewTokenError, new_token};
-pub use request_charge::RequestCharge;
-pub use scan::{cost, has_few_values};
-pub use session_file::SESSIONS;
-pub use token_file::{RealmOfTokens, TokenFile};
+pub use session::SESSIONS;
+pub use token_file::{RealmOfTokens, TokenFile, new_token};
 pub use tokens::{TokensError, Wrong};
 
 use body::Bodies;
+use http_error::{oauth_fault, oauth_refused};
 use session::PageSessions;
 use tokens::Token;
 use unsent::Unsent;
@@ -143,9 +138,7 @@ impl Default for GuardOptions {
 
 struct Guard {
     service: Service,
-    hosts: AllowedHosts,
-    tokens: Option<Arc<TokenFile>>,
-    operators: Option<Arc<TokenFile>>,
+    options: GuardOptions,
     sessions: Arc<PageSessions>,
     bodies: Bodies,
 }
@@ -156,29 +149,24 @@ struct Guard {
 /// that maintains the tokens.
 pub fn wrap(app: Router, service: Service, options: GuardOptions) -> Router {
     let files = [options.tokens.as_deref(), options.operators.as_deref()];
-    let sessions = Arc::new(PageSessions::read(
-        (options.sessions, options.cookies),
-        files,
-    ));
-    let app = if options.tokens.is_some() || options.operators.is_some() {
-        let session = post(session::open).delete(session::close);
-        app.route("/session", session.with_state(Arc::clone(&sessions)))
-    } else {
-        app
+    let kept = (options.sessions.clone(), options.cookies.clone());
+    let sessions = Arc::new(PageSessions::read(kept, files));
+    let bodies = Bodies {
+        limit: options.max_body,
+        within: options.body_within,
+        capacity: Arc::clone(service.capacity()),
     };
-    let bodies = Bodies::new(
-        options.max_body,
-        options.body_within,
-        Arc::clone(service.capacity()),
-    );
     let guard = Arc::new(Guard {
         service,
-        hosts: options.hosts,
-        tokens: options.tokens,
-        operators: options.operators,
-        sessions,
+        options,
+        sessions: Arc::clone(&sessions),
         bodies,
     });
+    let session = post(session::open).delete(session::close);
+    let app = match guard.has_tokens() {
+        true => app.route("/session", session.with_state(sessions)),
+        false => app,
+    };
     let looked_after = Arc::downgrade(&guard);
     task::keep("guard", move || look_after(Weak::clone(&looked_after)));
     // Bodies are already limited by the guard.
@@ -196,10 +184,14 @@ async fn look_after(guard: Weak<Guard>) {
         let Some(guard) = guard.upgrade() else {
             return;
         };
-        for (of, file) in [("callers", &guard.tokens), ("operators", &guard.operators)] {
-            let Some(file) = file else {
-                continue;
-            };
+        let GuardOptions {
+            tokens, operators, ..
+        } = &guard.options;
+        let files = [("callers", tokens), ("operators", operators)];
+        for (of, file) in files
+            .into_iter()
+            .filter_map(|(of, file)| Some((of, file.as_ref()?)))
+        {
             let looked = Arc::clone(file);
             let look = move || looked.look(clock::wall());
             // A disk that does not answer blocks only this task.
@@ -231,7 +223,7 @@ async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> 
                 .and_then(Known::owner)
                 .map(|owner| Arc::clone(&owner.name));
             let right = (ended, &guard.service, address);
-            let mut response = ending::unless(right, next.run(request)).await;
+            let mut response = unless_ended(right, next.run(request)).await;
             if let Some(name) = name {
                 response.extensions_mut().insert(NameOfToken(name));
             }
@@ -273,7 +265,7 @@ impl Guard {
         let known = match known {
             Err(Fault::TokenRequired) if may_be_oauth => {
                 let (body, _) = self.bodies.read(&head.headers, body, source).await?;
-                return Err(oauth::fault(&body).unwrap_or(Fault::TokenRequired));
+                return Err(oauth_fault(&body).unwrap_or(Fault::TokenRequired));
             }
             known => known?,
         };
@@ -298,7 +290,7 @@ impl Guard {
         let ended = known.ended.clone();
         head.extensions.insert(known);
         let (body, paid) = self.bodies.read(&head.headers, body, source).await?;
-        if let (true, Some(fault)) = (may_be_oauth, oauth::fault(&body)) {
+        if let (true, Some(fault)) = (may_be_oauth, oauth_fault(&body)) {
             return Err(fault);
         }
         if let Some(paid) = paid {
@@ -312,14 +304,15 @@ impl Guard {
         // Behind another name, a wrong token is refused as one: its guesses are counted.
         let has_token = self.has_tokens() && bearer(&head.headers).is_some();
         if !has_token && !HEALTH.contains(&head.uri.path()) {
-            self.hosts.check_host(&head.uri, &head.headers)?;
+            self.options.hosts.check_host(&head.uri, &head.headers)?;
         }
-        self.hosts.check_origin(&head.headers)?;
+        self.options.hosts.check_origin(&head.headers)?;
         if !is_page(head) {
             AllowedHosts::check_site(&head.headers)?;
         }
         let known = self.known(head)?;
-        let is_operators = self.operators.is_some() && head.uri.path().starts_with(OPERATORS);
+        let is_operators =
+            self.options.operators.is_some() && head.uri.path().starts_with(OPERATORS);
         match (&known.operator, known.scope()) {
             (None, Some(_)) if is_operators => Err(Fault::NoOperator),
             (None, None) if is_operators => Err(Fault::OperatorRequired),
@@ -341,13 +334,13 @@ impl Guard {
         let (_, kind) = fault.row();
         let verdict = kind.map(|kind| self.service.refuse_request(peer, kind));
         let fault = match verdict {
-            Some(Verdict::TooMany(wait)) => Fault::TooManyTokens {
-                retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
-            },
+            Some(Verdict::TooMany(wait)) => {
+                Fault::TooManyTokens(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1))
+            }
             Some(Verdict::Refuse) | None => fault,
         };
         if fault == Fault::NoOAuth {
-            return oauth::refused();
+            return oauth_refused();
         }
         HttpError::from(fault).into_response()
     }
@@ -368,7 +361,9 @@ impl Guard {
             None => Ok(self.sessions.find(&head.headers).unwrap_or_default()),
         };
         match known {
-            Ok(known) if is_open || known.scope().is_some() || self.tokens.is_none() => Ok(known),
+            Ok(known) if is_open || known.scope().is_some() || self.options.tokens.is_none() => {
+                Ok(known)
+            }
             Ok(_) => Err(Fault::TokenRequired),
             Err(_) if is_open => Ok(Known::default()),
             Err(fault) => Err(fault),
@@ -376,11 +371,12 @@ impl Guard {
     }
 
     const fn has_tokens(&self) -> bool {
-        self.tokens.is_some() || self.operators.is_some()
+        self.options.tokens.is_some() || self.options.operators.is_some()
     }
 
     fn find(&self, token: &str) -> Result<Known, Fault> {
-        let found = [&self.tokens, &self.operators].map(|file| file.as_ref()?.find(token));
+        let found =
+            [&self.options.tokens, &self.options.operators].map(|file| file.as_ref()?.find(token));
         if found.iter().all(Option::is_none) {
             return Err(Fault::TokenUnknown);
         }
@@ -396,6 +392,37 @@ impl Guard {
 /// users.
 fn is_page(head: &request::Parts) -> bool {
     matches!(head.method, Method::GET | Method::HEAD) && web::is_file(head.uri.path())
+}
+
+/// The answer, unless its caller loses its permission before: its token is revoked, or its address is
+/// banned. A streamed body ends then.
+async fn unless_ended(
+    (token, service, address): (Option<CancellationToken>, &Service, Address),
+    answer: impl Future<Output = Response>,
+) -> Response {
+    // When the caller may no longer receive answers, and why.
+    let end = || {
+        let token = token.clone();
+        let banned = service.banned_addresses().until_banned(address);
+        async move {
+            let revoked = OptionFuture::from(token.as_ref().map(CancellationToken::cancelled));
+            tokio::select! {
+                Some(()) = revoked => HttpError::from(Fault::TokenUnknown),
+                reason = banned => Refusal::banned(Reject::Blocked, &reason).into(),
+            }
+        }
+    };
+    let response = tokio::select! {
+        biased;
+        response = answer => response,
+        refused = end() => return refused.into_response(),
+    };
+    // A complete body is sent as it is.
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    let ended = end();
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended)))
 }
 
 /// The files' tokens that a request's token is.

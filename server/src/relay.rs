@@ -6,8 +6,6 @@
 //! participants are absent: they keep their places for the usual grace, and a client that passes the
 //! handle is one of them again.
 
-mod bounded;
-mod progress;
 mod pushes;
 mod upstream;
 
@@ -19,26 +17,24 @@ use axum::http::StatusCode;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorCode, ErrorData,
-    ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    ListToolsResult, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{NotificationContext, SubscriptionContext};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use server_chat::identity::Handle;
 use server_chat::scope::CallerScope;
 use server_chat::tools::{Mint, NOTHING, Tool};
-use server_settings::OutputSchemas;
 use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::inbox::{self, MAX_FOLLOWED};
-use crate::mcp::listing;
+use crate::mcp::listing::{self, Answer, Context, Paged, Templates};
 
-use progress::ClientProgress;
-pub use pushes::Pushes;
-use pushes::Start;
+use pushes::{BEGINNING, Pushes};
+use upstream::ClientProgress;
 pub use upstream::{ServerKind, Upstream, UpstreamError};
 
 /// The number of attempts of a call to a server that does not answer, and the pause between two of
@@ -50,7 +46,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub struct Relay {
     upstream: Upstream,
     tools: Vec<Tool>,
-    output_schemas: OutputSchemas,
+    output_schemas: bool,
     scope: CallerScope,
     /// Each registration, to repeat it.
     registered: Mutex<Vec<Registration>>,
@@ -74,7 +70,7 @@ struct Registration {
 impl Relay {
     /// A relay to this server that offers these tools.
     #[must_use]
-    pub fn new(upstream: Upstream, tools: Vec<Tool>, output_schemas: OutputSchemas) -> Self {
+    pub fn new(upstream: Upstream, tools: Vec<Tool>, output_schemas: bool) -> Self {
         let gone = CancellationToken::new();
         Self {
             pushes: Pushes::new(upstream.clone(), gone.clone()),
@@ -153,13 +149,11 @@ impl Relay {
         let mut tries = 0;
         loop {
             let params = json!({ "name": tool.name(), "arguments": arguments });
-            let tried = self
-                .upstream
-                .ask(("tools/call", Some(tool.name())), params, progress)
-                .await;
+            let asked = ("tools/call", Some(tool.name()));
+            let tried = self.upstream.ask(asked, params, progress).await;
             tries += 1;
             match tried {
-                Err(UpstreamError::Unreachable { .. })
+                Err(UpstreamError::Unreachable(_))
                     if tries < TRIES && may_repeat(tool, arguments) =>
                 {
                     tokio::time::sleep(PAUSE).await;
@@ -230,7 +224,7 @@ impl Relay {
         }
         drop(called);
         if is_known || self.pushes.takes_events() {
-            self.pushes.participates(handle, Start::Now);
+            self.pushes.participates(handle, None);
         }
     }
 
@@ -256,11 +250,11 @@ impl Relay {
         let name = said["display_name"].as_str().unwrap_or_default();
         self.scope.minted(&handle, name);
         if called_as.is_some() {
-            self.pushes.participates(&handle, Start::Now);
+            self.pushes.participates(&handle, None);
             return None;
         }
         if self.pushes.takes_events() {
-            self.pushes.participates(&handle, Start::Beginning);
+            self.pushes.participates(&handle, BEGINNING);
         }
         lock(&self.called).insert(handle.expose().into());
         // A key would return the first outcome, and a handle would not register.
@@ -320,7 +314,7 @@ fn refusal((code, message): (&str, &str), next: &str, mut error: Value) -> CallT
     for (name, value) in [("code", code), ("message", message), ("next_call", next)] {
         error[name] = value.into();
     }
-    let mut result = CallToolResult::error(vec![rmcp::model::ContentBlock::text(text)]);
+    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
     result.structured_content = Some(json!({ "error": error }));
     result
 }
@@ -328,35 +322,28 @@ fn refusal((code, message): (&str, &str), next: &str, mut error: Value) -> CallT
 /// A failure as an error of the protocol.
 fn rpc_error(error: UpstreamError) -> ErrorData {
     match error {
-        UpstreamError::Rpc {
-            code,
-            message,
-            data,
-        } => ErrorData::new(
-            ErrorCode(i32::try_from(code).unwrap_or(ErrorCode::INTERNAL_ERROR.0)),
-            message,
-            data,
-        ),
-        UpstreamError::Address { .. }
-        | UpstreamError::Unreachable { .. }
+        UpstreamError::Rpc(error) => error,
+        UpstreamError::Unreachable(_)
         | UpstreamError::HttpError { .. }
-        | UpstreamError::Slow { .. }
-        | UpstreamError::Strange { .. } => ErrorData::internal_error(error.to_string(), None),
+        | UpstreamError::Failed(_) => internal(&error),
     }
 }
 
-type Context = RequestContext<RoleServer>;
+fn internal(error: &dyn std::fmt::Display) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
+}
+
+/// A result of the server in the protocol's form.
+fn read<T: DeserializeOwned>(result: Value) -> Answer<T> {
+    serde_json::from_value(result).map_err(|error| internal(&error))
+}
 
 impl ServerHandler for Relay {
     fn get_info(&self) -> ServerConfig {
         listing::server(listing::capabilities())
     }
 
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: Context,
-    ) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(&self, _: Paged, _: Context) -> Answer<ListToolsResult> {
         Ok(ListToolsResult {
             tools: self
                 .tools
@@ -371,24 +358,18 @@ impl ServerHandler for Relay {
         &self,
         request: CallToolRequestParams,
         context: Context,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Answer<CallToolResponse> {
         let tool = listing::offered(&self.tools, &request.name)?;
         let arguments = request.arguments.unwrap_or_default();
         let progress = ClientProgress::of(&context);
         let called = tokio::select! {
             called = self.call(tool, arguments, progress.as_ref()) => called,
-            () = context.ct.cancelled() => {
-                return Err(ErrorData::internal_error("the request was cancelled", None));
-            }
-            () = self.gone.cancelled() => {
-                return Err(ErrorData::internal_error("the client is gone", None));
-            }
+            () = context.ct.cancelled() => return Err(internal(&"the request was cancelled")),
+            () = self.gone.cancelled() => return Err(internal(&"the client is gone")),
         };
         match called {
-            Ok(result) => serde_json::from_value::<CallToolResult>(result)
-                .map(Into::into)
-                .map_err(|error| ErrorData::internal_error(error.to_string(), None)),
-            Err(error @ UpstreamError::Rpc { .. }) => Err(rpc_error(error)),
+            Ok(result) => read::<CallToolResult>(result).map(Into::into),
+            Err(UpstreamError::Rpc(error)) => Err(error),
             Err(
                 ref error @ UpstreamError::HttpError {
                     status, ref code, ..
@@ -401,11 +382,7 @@ impl ServerHandler for Relay {
         }
     }
 
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: Context,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+    async fn list_resource_templates(&self, _: Paged, _: Context) -> Answer<Templates> {
         Ok(listing::templates())
     }
 
@@ -413,33 +390,21 @@ impl ServerHandler for Relay {
         &self,
         request: ReadResourceRequestParams,
         _: Context,
-    ) -> Result<ReadResourceResponse, ErrorData> {
+    ) -> Answer<ReadResourceResponse> {
         let params = json!({ "uri": request.uri });
-        let upstream = &self.upstream;
-        let read = upstream
-            .ask(("resources/read", Some(&request.uri)), params, None)
-            .await;
-        let read = read.map_err(rpc_error)?;
-        serde_json::from_value::<ReadResourceResult>(read)
-            .map(Into::into)
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+        let asked = ("resources/read", Some(&*request.uri));
+        let result = self.upstream.ask(asked, params, None).await;
+        let result = result.map_err(rpc_error)?;
+        read::<ReadResourceResult>(result).map(Into::into)
     }
 
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        _: Context,
-    ) -> Result<(), ErrorData> {
+    async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Answer<()> {
         let (reader, _) = inbox::at(&request.uri)?;
         self.pushes.subscribe(&reader);
         Ok(())
     }
 
-    async fn unsubscribe(
-        &self,
-        request: UnsubscribeRequestParams,
-        _: Context,
-    ) -> Result<(), ErrorData> {
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: Context) -> Answer<()> {
         let (reader, _) = inbox::at(&request.uri)?;
         self.pushes.unsubscribe(&reader);
         Ok(())
@@ -456,7 +421,7 @@ impl ServerHandler for Relay {
         Some(inbox::accepted(requested))
     }
 
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+    async fn listen(&self, context: SubscriptionContext) -> Answer<()> {
         let mut readers = Vec::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             readers.push(inbox::at(uri)?.0);

@@ -31,8 +31,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::{
-    self, AllowedHosts, GuardOptions, HostError, NoRealmNamed, RealmOfTokens, TokenFile,
-    TokensError,
+    self, AllowedHosts, GuardOptions, NoRealmNamed, RealmOfTokens, TokenFile, TokensError,
 };
 use crate::http;
 use crate::listener;
@@ -56,7 +55,7 @@ pub enum ServeError {
     #[error("the machine has no randomness to make secrets of: {0}")]
     Randomness(getrandom::Error),
     #[error("--allow-hosts: {0}")]
-    Hosts(#[from] HostError),
+    Hosts(String),
     #[error(transparent)]
     Tokens(#[from] TokensError),
     #[cfg(feature = "cluster")]
@@ -339,7 +338,7 @@ fn guard_options(
     };
     let journal = settings.journal.as_ref();
     Ok(GuardOptions {
-        hosts: AllowedHosts::new(&settings.allow_hosts)?,
+        hosts: AllowedHosts::new(&settings.allow_hosts).map_err(ServeError::Hosts)?,
         operators: read(&settings.operator_tokens)?,
         tokens: read(&settings.auth_tokens)?,
         sessions: journal.map(|journal| journal.folder.join(guard::SESSIONS)),
@@ -359,11 +358,8 @@ struct Shared {
 /// All routes of a realm behind the guard.
 fn app((settings, guard): (&Settings, GuardOptions), service: &Service, shared: &Shared) -> Router {
     let http = http::HttpOptions {
-        usernames: settings.usernames,
-        admin: match guard.operators {
-            Some(_) => http::Admin::Served,
-            None => http::Admin::Absent,
-        },
+        trust_usernames: settings.trust_usernames,
+        operators: guard.operators.is_some(),
         closing: shared.closing.clone(),
         ..http::HttpOptions::default()
     };

@@ -12,12 +12,12 @@ use server_chat::scope::CallerScope;
 use server_chat::service::RequestOrigin;
 use server_chat::task;
 use server_chat::tools::of_toolsets;
-use server_settings::cli::{Connect, StdioArgs};
+use server_settings::cli::StdioArgs;
 use server_settings::{DEFAULT_LISTEN, Settings};
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp;
-use crate::relay::{Relay, ServerKind, Upstream, UpstreamError};
+use crate::relay::{Relay, ServerKind, Upstream};
 use crate::serve::{Core, ServeError};
 
 use lines::lines;
@@ -33,23 +33,7 @@ const PARTING: Duration = Duration::from_millis(250);
 const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 /// Why a client on stdio cannot be served.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
-pub enum StdioError {
-    #[error(transparent)]
-    Serve(#[from] ServeError),
-    #[error(transparent)]
-    Upstream(#[from] UpstreamError),
-    #[error(
-        "the server at {base} asks for a token, and a token is sent to no server that was only \
-         found there: name it with --connect {base}, and give the token in TALKING_STICK_TOKEN"
-    )]
-    Unnamed { base: String },
-    #[error("the client's first words are no MCP: {0}")]
-    Handshake(String),
-    #[error("the conversation with the client broke off: {0}")]
-    Broken(String),
-}
+type StdioError = Box<dyn std::error::Error>;
 
 /// Serves the client until it closes stdin.
 ///
@@ -65,20 +49,24 @@ pub async fn run(args: &StdioArgs, settings: &Settings) -> Result<(), StdioError
 /// The server to join; none if the client is served here. A program on the `usual` address may be
 /// anything: it is identified first, and receives no token.
 async fn server(args: &StdioArgs, usual: SocketAddr) -> Result<Option<Upstream>, StdioError> {
-    match &args.connect {
-        Connect::Never => Ok(None),
-        Connect::Url(url) => Ok(Some(Upstream::at(url, args.token.as_deref())?)),
-        Connect::Auto if args.serve.says_anything() => Ok(None),
-        Connect::Auto => {
+    match &*args.connect {
+        "never" => Ok(None),
+        "auto" if args.serve.says_anything() => Ok(None),
+        "auto" => {
             let usual = Upstream::at(&format!("http://{usual}"), None)?;
+            let base = usual.base();
             match usual.find(PATIENCE).await {
                 ServerKind::Server => Ok(Some(usual)),
-                ServerKind::Guarded => Err(StdioError::Unnamed {
-                    base: usual.base().into(),
-                }),
+                ServerKind::Guarded => Err(format!(
+                    "the server at {base} asks for a token, and a token is sent to no server that \
+                     was only found there: name it with --connect {base}, and give the token in \
+                     TALKING_STICK_TOKEN"
+                )
+                .into()),
                 ServerKind::Nothing => Ok(None),
             }
         }
+        url => Ok(Some(Upstream::at(url, args.token.as_deref())?)),
     }
 }
 
@@ -110,7 +98,7 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
         ..RequestOrigin::default()
     };
     let tools = service.tools(&settings.toolsets);
-    let chat = mcp::Chat::over_stdio(service.clone(), tools, &options, caller);
+    let chat = mcp::Chat::over_stdio(service.clone(), tools, options, caller);
     let parting = service.clone();
     let stop = move || parting.node().stop(Instant::now() + LAST_MOMENT);
     let ended = converse(chat.into_dyn(), stop).await;
@@ -139,12 +127,15 @@ async fn converse(
             Ok(serving) => serving,
             // The client left before `initialize`, which is no error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-            Err(error) => return Err(StdioError::Handshake(error.to_string())),
+            Err(error) => {
+                return Err(format!("the client's first words are no MCP: {error}").into());
+            }
         };
-        match serving.waiting().await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(StdioError::Broken(error.to_string())),
-        }
+        let broken = "the conversation with the client broke off";
+        let ended = serving.waiting().await;
+        ended
+            .map(drop)
+            .map_err(|error| format!("{broken}: {error}").into())
     };
     tokio::select! {
         conversed = conversed => conversed,

@@ -7,61 +7,51 @@ mod export;
 mod inspect;
 mod records;
 
+use std::fmt::Display;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chat_core::Position;
-use chat_journal::{Origin, RecoveryError};
+use chat_journal::Origin;
 use server_settings::os_error::{advice, reason};
 use server_storage::journal::{DatabaseError, JournalReader, database_in};
 use server_storage::private::is_no_folder;
 
 pub use copy::{backup, restore};
 pub use export::export;
-pub use inspect::{Form, inspect};
+pub use inspect::inspect;
 pub use records::records;
 
-/// Why a command on a folder failed.
+/// What is missing where a journal should be.
+const NO_JOURNAL: &str = "there is no journal; --data names its folder";
+
+/// Why a command on a folder failed, in words for people.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
-pub enum UpkeepError {
-    #[error("{}: {}", path.display(), unread(error))]
-    File { path: PathBuf, error: io::Error },
-    #[error("{}: {error}", path.display())]
-    Database { path: PathBuf, error: DatabaseError },
-    #[error("{}: there is no journal; --data names its folder", _0.display())]
-    NoJournal(PathBuf),
-    #[error(
-        "{}: there is no backup; write the folder that `talking-stick backup` made",
-        _0.display()
-    )]
-    NoBackup(PathBuf),
-    #[error(
-        "{}: there is no history yet; a server that starts with this folder makes it",
-        path.display()
-    )]
-    NoHistory { path: PathBuf },
-    #[error("{}: it is not empty, and nothing was changed; name a folder that is", path.display())]
-    NotEmpty { path: PathBuf },
-    #[error(
-        "{}: an earlier attempt or another program left it, and nothing was changed; look at it, and \
-         remove it",
-        path.display()
-    )]
-    InTheWay { path: PathBuf },
-    #[error("{}: {error}", path.display())]
-    Recovery {
-        path: PathBuf,
-        error: Box<RecoveryError<DatabaseError>>,
-    },
-    #[error("{}: {problems}", path.display())]
-    Damaged { path: PathBuf, problems: String },
-    #[error(
-        "the records are no text: write them to a file, as in `talking-stick records > journal.bundle`"
-    )]
-    Terminal,
-    #[error("the output cannot be written: {}", reason(_0))]
-    Output(#[from] io::Error),
+#[error("{0}")]
+pub struct UpkeepError(String);
+
+impl UpkeepError {
+    /// What is wrong with this file or folder.
+    pub(crate) fn at(path: &Path, why: impl Display) -> Self {
+        Self(format!("{}: {why}", path.display()))
+    }
+
+    fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |error| Self::at(&path, unread(&error))
+    }
+
+    pub(crate) fn database<E: Into<DatabaseError>>(path: &Path) -> impl FnOnce(E) -> Self + use<E> {
+        let path = path.to_owned();
+        move |error| Self::at(&path, error.into())
+    }
+}
+
+/// An error of the output, to which commands write as they read.
+impl From<io::Error> for UpkeepError {
+    fn from(error: io::Error) -> Self {
+        Self(format!("the output cannot be written: {}", reason(&error)))
+    }
 }
 
 /// Why a file or folder cannot be used, and what to do.
@@ -74,18 +64,18 @@ fn unread(error: &io::Error) -> String {
     format!("{}{advice}", reason(error))
 }
 
-/// Checks that the folder of a journal has a journal; `none` makes the error if it has not.
-fn check_journal(folder: &Path, none: fn(PathBuf) -> UpkeepError) -> Result<(), UpkeepError> {
+/// Checks that the folder of a journal has a journal; `none` says what to do if it has not.
+fn check_journal(folder: &Path, none: &str) -> Result<(), UpkeepError> {
     let found = database_in(folder).try_exists();
     match found.map_err(UpkeepError::file(folder))? {
         true => Ok(()),
-        false => Err(none(folder.into())),
+        false => Err(UpkeepError::at(folder, none)),
     }
 }
 
 /// Opens the journal of a folder.
 fn opened(folder: &Path) -> Result<(JournalReader, Origin), UpkeepError> {
-    check_journal(folder, UpkeepError::NoJournal)?;
+    check_journal(folder, NO_JOURNAL)?;
     let reader = JournalReader::open(folder).map_err(UpkeepError::database(folder))?;
     let origin = reader.origin().map_err(UpkeepError::database(folder))?;
     Ok((reader, origin))
@@ -100,21 +90,6 @@ fn snapshots(
         file => Some(file.map(|file| (position, file))),
     };
     Ok(reader.snapshots()?.into_iter().filter_map(present))
-}
-
-impl UpkeepError {
-    fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |error| Self::File { path, error }
-    }
-
-    pub(crate) fn database<E: Into<DatabaseError>>(path: &Path) -> impl FnOnce(E) -> Self + use<E> {
-        let path = path.to_owned();
-        move |error| Self::Database {
-            path,
-            error: error.into(),
-        }
-    }
 }
 
 #[cfg(test)]

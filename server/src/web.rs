@@ -56,11 +56,8 @@ const FILES: &[File] = files! {
     "/page/field.js" SCRIPT
     "/page/finder.js" SCRIPT
     "/page/home.js" SCRIPT
-    "/page/figures.js" SCRIPT
     "/page/kept.js" SCRIPT
     "/page/log.js" SCRIPT
-    "/page/members.js" SCRIPT
-    "/page/mood.js" SCRIPT
     "/page/notice.js" SCRIPT
     "/page/operator.js" SCRIPT
     "/page/operator_figures.js" SCRIPT

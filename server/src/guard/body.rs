@@ -6,19 +6,23 @@
 //! the pool as well, until the request is dropped. The part beyond small bodies has a rate, also
 //! while a refused body is discarded. The values of a body count in that rate as in the pool,
 //! because parsing them takes longer than reading their bytes.
+//!
+//! A parsed value takes a hundred times the bytes of its text, so a limit on bytes is not enough.
+//! The scan reads the bytes once and stores nothing. It counts separators and opening brackets
+//! outside of strings, which is never less than the number of values in valid JSON. The parser
+//! refuses invalid JSON later.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, Bytes, HttpBody as _};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HeaderMap};
 use futures_util::StreamExt as _;
 use server_chat::capacity::{Capacity, MAX_WAIT, Reservation, Source};
+use server_storage::lock;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::http_error::Fault;
-use super::request_charge::RequestCharge;
-use super::scan::cost;
 
 /// The size of a body, including its parsed values, up to which nothing is taken from the pool.
 pub const SMALL_BODY: usize = 16 * 1_024;
@@ -33,23 +37,15 @@ const PATIENCE_TIME: Duration = Duration::from_secs(2);
 /// The limits of bodies.
 #[derive(Clone, Debug)]
 pub(super) struct Bodies {
-    limit: usize,
-    within: Duration,
-    capacity: Arc<Capacity>,
+    pub(super) limit: usize,
+    pub(super) within: Duration,
+    pub(super) capacity: Arc<Capacity>,
 }
 
 /// A body, and the amount taken for it, if it is not small.
 type Read = (Bytes, Option<RequestCharge>);
 
 impl Bodies {
-    pub(super) fn new(limit: usize, within: Duration, capacity: Arc<Capacity>) -> Self {
-        Self {
-            limit,
-            within,
-            capacity,
-        }
-    }
-
     /// Reads a whole body of this source, and checks the size of its parsed form.
     pub(super) async fn read(
         &self,
@@ -70,7 +66,7 @@ impl Bodies {
         self.pay(&mut reading.held, cost)?;
         reading.spend(&self.capacity, cost).await?;
         let held = reading.held;
-        let paid = (held.amount() > 0).then(|| RequestCharge::with(held));
+        let paid = (held.amount() > 0).then(|| RequestCharge(Arc::new(Mutex::new(held))));
         Ok((body, paid))
     }
 
@@ -78,7 +74,7 @@ impl Bodies {
         if reading.body.is_end_stream() {
             return Ok(Bytes::new());
         }
-        let too_large = Fault::BodyTooLarge { limit: self.limit };
+        let too_large = Fault::BodyTooLarge(self.limit);
         let is_too_large = declared(headers).is_some_and(|length| length > self.limit);
         if is_too_large || is_encoded(headers) {
             // A client that sent `Expect` has not begun to send the body.
@@ -99,9 +95,7 @@ impl Bodies {
 
     async fn collect(&self, reading: &mut Reading) -> Result<Bytes, Fault> {
         let mut ends = Instant::now() + self.within;
-        let too_slow = Fault::BodyTooSlow {
-            seconds: self.within.as_secs(),
-        };
+        let too_slow = Fault::BodyTooSlow(self.within.as_secs());
         let mut whole = Vec::new();
         loop {
             let next = timeout_at(ends, reading.next()).await;
@@ -110,7 +104,7 @@ impl Bodies {
             };
             let length = whole.len() + more.len();
             if length > self.limit {
-                return Err(Fault::BodyTooLarge { limit: self.limit });
+                return Err(Fault::BodyTooLarge(self.limit));
             }
             // A body in one piece is not copied.
             if whole.is_empty() && reading.body.is_end_stream() {
@@ -202,15 +196,92 @@ fn is_encoded(headers: &HeaderMap) -> bool {
     codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
+/// The bytes taken for a request and its parsed form. It is stored in the request's extensions, and
+/// so follows the request: the library keeps a request's head beside its message, and a session
+/// keeps that of its first request.
+#[derive(Clone, Debug)]
+pub struct RequestCharge(Arc<Mutex<Reservation>>);
+
+impl RequestCharge {
+    /// Returns the excess over what this part of the body needs; the rest of the body is dropped.
+    pub fn keep(&self, part: &[u8]) {
+        if let Ok(cost) = cost(part) {
+            let beyond = cost.saturating_sub(SMALL_BODY) as u64;
+            let mut held = lock(&self.0);
+            held.shrink(beyond);
+        }
+    }
+}
+
+/// The largest number of values of a body, including names of members.
+const MAX_VALUES: usize = 2_048;
+
+/// The largest depth of values.
+const MAX_DEPTH: usize = 32;
+
+/// A generous cost of one parsed value besides its bytes.
+const VALUE: usize = 256;
+
+/// The number of bytes of a body and its parsed values.
+///
+/// # Errors
+/// The body has too many values, or they are nested too deeply.
+pub fn cost(body: &[u8]) -> Result<usize, Fault> {
+    let values = scan(body, MAX_VALUES)?;
+    Ok(values.saturating_mul(VALUE).saturating_add(body.len()))
+}
+
+/// Whether JSON has at most so many values, none of them too deep.
+#[must_use]
+pub fn has_few_values(json: &[u8], limit: usize) -> bool {
+    scan(json, limit).is_ok()
+}
+
+/// The number of values in a body, which is at most `limit`.
+fn scan(body: &[u8], limit: usize) -> Result<usize, Fault> {
+    let (mut values, mut depth) = (1_usize, 0_usize);
+    let mut bytes = body.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => skip_string(&mut bytes),
+            b'{' | b'[' => {
+                depth += 1;
+                values += 1;
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' | b':' => values += 1,
+            _ => {}
+        }
+        if depth > MAX_DEPTH {
+            let why = format!("the body nests values more than {MAX_DEPTH} deep");
+            return Err(Fault::BodyUnread(why));
+        }
+        if values > limit {
+            return Err(Fault::TooManyValues(limit));
+        }
+    }
+    Ok(values)
+}
+
+/// Advances past the end of a string.
+fn skip_string(bytes: &mut std::slice::Iter<'_, u8>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return,
+            b'\\' => {
+                bytes.next();
+            }
+            _ => {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use futures_util::stream;
 
     use super::*;
     use server_chat::capacity::{LARGE, Limits, Share};
-
-    /// The cost of a body without values, besides its bytes.
-    const VALUE: usize = 256;
 
     fn chunks(count: usize, size: usize) -> Body {
         let chunk = move |_| Ok::<_, std::convert::Infallible>(Bytes::from(vec![b'x'; size]));
@@ -222,8 +293,11 @@ mod tests {
             bodies: bytes,
             ..Limits::default()
         };
-        let capacity = Arc::new(Capacity::new(&limits));
-        Bodies::new(limit, Duration::from_secs(30), capacity)
+        Bodies {
+            limit,
+            within: Duration::from_secs(30),
+            capacity: Arc::new(Capacity::new(&limits)),
+        }
     }
 
     async fn read(bodies: &Bodies, body: Body, source: u64) -> Result<Read, Fault> {
@@ -241,7 +315,7 @@ mod tests {
         let bodies = bodies(100, PLENTY);
         let length = async |body| Ok(read(&bodies, body, 1).await?.0.len());
         assert_eq!(length(chunks(10, 10)).await, Ok(100));
-        let too_large = Err(Fault::BodyTooLarge { limit: 100 });
+        let too_large = Err(Fault::BodyTooLarge(100));
         assert_eq!(length(chunks(11, 10)).await, too_large);
         assert_eq!(length(Body::empty()).await, Ok(0));
     }
@@ -250,7 +324,7 @@ mod tests {
     async fn a_stalled_body_is_refused() {
         let never = stream::pending::<Result<Bytes, std::convert::Infallible>>();
         let read = read(&bodies(100, PLENTY), Body::from_stream(never), 1).await;
-        assert_eq!(read.unwrap_err(), Fault::BodyTooSlow { seconds: 30 });
+        assert_eq!(read.unwrap_err(), Fault::BodyTooSlow(30));
     }
 
     #[tokio::test]
@@ -299,7 +373,10 @@ mod tests {
         };
         let capacity = Arc::new(Capacity::new(&limits));
         capacity.memory.measured(2);
-        let bodies = Bodies::new(1 << 20, Duration::from_secs(30), capacity);
+        let bodies = Bodies {
+            capacity,
+            ..bodies(1 << 20, PLENTY)
+        };
         assert!(read(&bodies, chunks(1, 100), 1).await.is_ok());
         let full = read(&bodies, chunks(2, SMALL_BODY), 1).await;
         assert!(matches!(full, Err(Fault::Full(_))), "{full:?}");
@@ -334,7 +411,7 @@ mod tests {
         let began = Instant::now();
         let thrown_away = SMALL_BODY + 3 * limit;
         let too_large = read(&bodies, chunks(8, thrown_away / 8), 1).await;
-        assert_eq!(too_large.unwrap_err(), Fault::BodyTooLarge { limit });
+        assert_eq!(too_large.unwrap_err(), Fault::BodyTooLarge(limit));
         let waited = began.elapsed().as_secs_f64();
         assert!((waited - at_rate(3 * limit)).abs() < 0.01, "{waited}");
     }
@@ -371,5 +448,25 @@ mod tests {
                 assert!(matches!(read, Err(Fault::Full(_))), "{read:?}");
             }
         }
+    }
+
+    #[test]
+    fn values_are_counted_outside_of_strings() {
+        assert_eq!(scan(b"{}", MAX_VALUES), Ok(2));
+        assert_eq!(scan(br#"{"a":[1,2],"b":"[,:{\"["}"#, MAX_VALUES), Ok(7));
+        assert_eq!(scan(b"", MAX_VALUES), Ok(1));
+        assert_eq!(scan(br#""never ends \"#, MAX_VALUES), Ok(1));
+    }
+
+    #[test]
+    fn too_many_values_and_too_deep_nesting_are_refused() {
+        let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
+        assert_eq!(
+            scan(many.as_bytes(), MAX_VALUES),
+            Err(Fault::TooManyValues(MAX_VALUES))
+        );
+        let deep = |depth| scan("[".repeat(depth).as_bytes(), MAX_VALUES);
+        assert!(deep(MAX_DEPTH).is_ok());
+        assert!(matches!(deep(MAX_DEPTH + 1), Err(Fault::BodyUnread(_))));
     }
 }

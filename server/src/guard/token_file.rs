@@ -1,4 +1,4 @@
-//! A token file: read again when it changes, or on request.
+//! A token file: read again when it changes, or on request; and a new token with its line.
 //!
 //! A missing or invalid file changes nothing: the previous tokens stay, the log names the wrong line,
 //! and a metric says so until the file is read. A file without tokens revokes them all, and then no
@@ -6,18 +6,24 @@
 //! only read after it looked unchanged twice in a row, so that an incomplete file is not mistaken for a
 //! shorter one. A reading that failed is repeated until the file could be read: a revocation waits for it.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::error::Error;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chat_core::Time;
-use server_settings::realm;
+use server_settings::os_error::reason;
+use server_settings::{named_file, realm};
 use server_storage::lock;
+use sha2::{Digest as _, Sha256};
 
 use super::LOG;
-use super::tokens::{Changes, Hash, Token, Tokens, TokensError};
+use super::tokens::{Changes, Hash, Token, Tokens, TokensError, check_name};
 
 /// The tokens of one file, for the lifetime of the server.
 #[derive(Debug)]
@@ -196,14 +202,59 @@ fn stamp(path: &Path) -> Option<Stamp> {
     ])
 }
 
+/// Makes a token with this name. Its line goes to the end of the file, which is made if it is absent,
+/// for its owner alone. Returns the token and, without a file, the line.
+///
+/// # Errors
+/// The name is wrong; or the file is, cannot be written, or has the name already.
+pub fn new_token(name: &str, file: Option<&Path>) -> Result<String, Box<dyn Error>> {
+    // In a line, a name with `#` or a space would be something else.
+    check_name(name)?;
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret)
+        .map_err(|error| format!("the machine has no randomness to make a token of: {error}"))?;
+    let token = URL_SAFE_NO_PAD.encode(secret);
+    let hash = Sha256::digest(token.as_bytes());
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let line = format!("{name} {hash}\n");
+    match file {
+        Some(file) => {
+            append(file, &line)?;
+            Ok(format!("{token}\n"))
+        }
+        None => Ok(format!("{token}\n{line}")),
+    }
+}
+
+fn append(path: &Path, line: &str) -> Result<(), Box<dyn Error>> {
+    let file = path.display();
+    let unwritten = |error| format!("cannot write {file}: {}", reason(&error));
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true).mode(0o600);
+    let mut file = options.open(path).map_err(unwritten)?;
+    let text = named_file::text(&file).map_err(unwritten)?;
+    let length = text.len() as u64;
+    let end = match text.is_empty() || text.ends_with('\n') {
+        true => "",
+        false => "\n",
+    };
+    let added = format!("{end}{line}");
+    Tokens::check(path, &(text + &added))?;
+    // One write: two commands at once do not mix their lines.
+    let written = file.write_all(added.as_bytes());
+    let written = written.and_then(|()| file.sync_all());
+    if written.is_err() {
+        // A part of a line would make the whole file wrong.
+        let _ = file.set_len(length);
+    }
+    Ok(written.map_err(unwritten)?)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use super::*;
 
     fn line(name: &str, token: &str) -> String {
-        use sha2::{Digest as _, Sha256};
         let hash = Sha256::digest(token.as_bytes());
         let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{name} {hex}\n")

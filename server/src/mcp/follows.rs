@@ -51,10 +51,6 @@ pub(super) struct Follows {
     changed: watch::Sender<()>,
 }
 
-/// The limit of followed inboxes is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TooMany;
-
 impl Follows {
     /// Records that the client declared that it takes events.
     pub(super) fn take_events(&self) {
@@ -75,12 +71,12 @@ impl Follows {
     /// Beyond the limit, an inbox is not followed, but can be read.
     pub(super) fn called(&self, reader: &ReaderId, handle: &Handle) {
         let takes_events = self.takes_events();
-        let followed = self.change(reader, |follow| {
+        let is_followed = self.change(reader, |follow| {
             follow.is_present |=
                 follow.handle.is_some() || follow.subscribed.is_some() || takes_events;
             follow.handle = Some(handle.clone());
         });
-        if followed.is_err() {
+        if !is_followed {
             tracing::debug!("a session has more participants than are pushed to");
         }
     }
@@ -89,15 +85,15 @@ impl Follows {
     pub(super) fn is_of(&self, reader: &ReaderId, handle: &Handle) {
         // An inbox that is not followed needs no mark.
         if self.of(reader).is_some() {
-            let _ = self.change(reader, |follow| {
+            self.change(reader, |follow| {
                 follow.handle = Some(handle.clone());
                 follow.is_present = true;
             });
         }
     }
 
-    /// Adds a subscription to this inbox.
-    pub(super) fn subscribe(&self, reader: &ReaderId, uri: &str) -> Result<(), TooMany> {
+    /// Adds a subscription to this inbox, unless too many are followed.
+    pub(super) fn subscribe(&self, reader: &ReaderId, uri: &str) -> bool {
         self.change(reader, |follow| {
             follow.subscribed = Some(uri.into());
             follow.is_present |= follow.handle.is_some();
@@ -137,7 +133,8 @@ impl Follows {
         self.changed.subscribe()
     }
 
-    fn change(&self, reader: &ReaderId, change: impl FnOnce(&mut Follow)) -> Result<(), TooMany> {
+    /// Changes what is followed of an inbox. Returns whether it is followed.
+    fn change(&self, reader: &ReaderId, change: impl FnOnce(&mut Follow)) -> bool {
         {
             let mut list = lock(&self.list);
             if let Some(follow) = list.iter_mut().find(|follow| follow.reader == *reader) {
@@ -146,10 +143,10 @@ impl Follows {
                 if before != follow.by() {
                     self.changed.send_replace(());
                 }
-                return Ok(());
+                return true;
             }
             if list.len() >= MAX_FOLLOWED {
-                return Err(TooMany);
+                return false;
             }
             let mut follow = Follow {
                 reader: reader.clone(),
@@ -161,7 +158,7 @@ impl Follows {
             list.push(follow);
         }
         self.changed.send_replace(());
-        Ok(())
+        true
     }
 }
 
@@ -176,12 +173,12 @@ mod tests {
     #[test]
     fn a_participant_stays_followed_when_its_subscription_ends() {
         let follows = Follows::default();
-        follows.subscribe(&reader(1), "uri").unwrap();
+        follows.subscribe(&reader(1), "uri");
         follows.called(&reader(1), &Handle::given("1"));
         follows.unsubscribe(&reader(1));
         let follow = follows.of(&reader(1)).unwrap();
         assert_eq!((follow.by(), follow.subscribed), (Some(By::Handle), None));
-        follows.subscribe(&reader(2), "uri").unwrap();
+        follows.subscribe(&reader(2), "uri");
         follows.unsubscribe(&reader(2));
         let all = follows.all();
         assert_eq!((all.len(), &all[0].reader), (1, &reader(1)));
@@ -204,7 +201,7 @@ mod tests {
         follows.called(&reader(1), &Handle::given("1"));
         let subscribes = Follows::default();
         subscribes.called(&reader(1), &Handle::given("1"));
-        subscribes.subscribe(&reader(1), "uri").unwrap();
+        subscribes.subscribe(&reader(1), "uri");
         for follows in [follows, subscribes] {
             let by = follows.of(&reader(1)).and_then(|follow| follow.by());
             assert_eq!(by, Some(By::Handle));
@@ -215,9 +212,9 @@ mod tests {
     fn there_is_a_limit() {
         let follows = Follows::default();
         for n in 0..MAX_FOLLOWED {
-            follows.subscribe(&reader(n), "uri").unwrap();
+            assert!(follows.subscribe(&reader(n), "uri"));
         }
-        assert_eq!(follows.subscribe(&reader(999), "uri"), Err(TooMany));
+        assert!(!follows.subscribe(&reader(999), "uri"));
         follows.called(&reader(999), &Handle::given("999"));
         assert_eq!(follows.all().len(), MAX_FOLLOWED);
     }

@@ -4,6 +4,8 @@
 //! `follows.rs`); a client that knows only a reader id only reads. The next event of an inbox is requested after the last one
 //! was sent. So a client that does not read costs one page, and delays no other.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -23,10 +25,10 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use super::McpOptions;
 use super::follows::{By, Follow, Follows};
 use super::inbox;
 use super::listing::PUSHED;
-use super::marks::Marks;
 
 /// The destination of pushes.
 #[derive(Debug)]
@@ -40,7 +42,6 @@ pub(super) enum Sink {
 }
 
 /// A stream of pushes.
-#[derive(Debug)]
 pub(super) struct Listener {
     pub(super) service: Service,
     /// The address that opened it.
@@ -49,10 +50,7 @@ pub(super) struct Listener {
     pub(super) sink: Sink,
     /// Its cursors.
     pub(super) marks: Mutex<Marks>,
-    /// How long a push may wait for the client to read; then the stream ends.
-    pub(super) stall: Duration,
-    /// Cancelled at the start of a shutdown.
-    pub(super) closing: CancellationToken,
+    pub(super) options: Arc<McpOptions>,
 }
 
 /// Why a stream of pushes ended.
@@ -92,7 +90,7 @@ struct Reading {
 impl Listener {
     /// Pushes events until it ends.
     pub(super) async fn run(self: Arc<Self>, gone: &CancellationToken) -> Outcome {
-        let closing = &self.closing;
+        let closing = &self.options.closing;
         let mut changes = self.follows.changes();
         let mut reading = Reading::default();
         loop {
@@ -117,7 +115,8 @@ impl Listener {
                     Ok((reader, Ended::Unreadable(refusal))) => {
                         tracing::debug!(code = refusal.code, "an inbox cannot be followed");
                         self.follows.forget(&reader);
-                        if self.is_subscription() && self.follows.all().is_empty() {
+                        let is_subscription = matches!(self.sink, Sink::Subscription(_));
+                        if is_subscription && self.follows.all().is_empty() {
                             return Outcome::Unreadable { uri: reader.inbox_uri(), refusal };
                         }
                     }
@@ -129,10 +128,6 @@ impl Listener {
                 },
             }
         }
-    }
-
-    const fn is_subscription(&self) -> bool {
-        matches!(self.sink, Sink::Subscription(_))
     }
 
     /// Starts reading new inboxes, and stops reading those that are no longer followed, or are read
@@ -164,7 +159,7 @@ impl Listener {
     async fn read(self: Arc<Self>, follow: Follow) -> (ReaderId, Ended) {
         let ended = match self.open(&follow).await {
             Ok(stream) => self.pump(stream, &follow.reader).await,
-            Err(_) if self.closing.is_cancelled() => Ended::Closing,
+            Err(_) if self.options.closing.is_cancelled() => Ended::Closing,
             Err(refusal) => Ended::Unreadable(refusal),
         };
         (follow.reader, ended)
@@ -183,7 +178,7 @@ impl Listener {
                     };
                     tokio::select! {
                         () = tokio::time::sleep(Duration::from_millis(ms)) => {}
-                        () = self.closing.cancelled() => return Err(refusal),
+                        () = self.options.closing.cancelled() => return Err(refusal),
                     }
                 }
             }
@@ -223,7 +218,7 @@ impl Listener {
                     let Some(follow) = self.follows.of(reader) else {
                         return Ended::Forgotten;
                     };
-                    if self.push(user, &page, &follow).await.is_err() {
+                    if self.push(user, &page, &follow).await.is_none() {
                         return Ended::Stalled;
                     }
                 }
@@ -234,7 +229,8 @@ impl Listener {
         }
     }
 
-    async fn push(&self, user: UserId, page: &Page, follow: &Follow) -> Result<(), Stuck> {
+    /// Pushes what is in a page. Returns nothing if the client does not read.
+    async fn push(&self, user: UserId, page: &Page, follow: &Follow) -> Option<()> {
         for event in wire::events(page, user) {
             let (seq, kind) = (event.seq(), event.kind());
             let is_own = follow.handle.is_some() && self.follows.takes_events();
@@ -249,41 +245,28 @@ impl Listener {
             self.send(inbox::grew(uri.clone()), user, page.cursor)
                 .await?;
         }
-        Ok(())
+        Some(())
     }
 
     /// Sends a push, and waits until it is sent, so that pushes keep their order.
-    async fn send(
-        &self,
-        notification: ServerNotification,
-        user: UserId,
-        seq: Seq,
-    ) -> Result<(), Stuck> {
+    async fn send(&self, push: ServerNotification, user: UserId, seq: Seq) -> Option<()> {
         let sent = async {
             match &self.sink {
                 Sink::Stream(sender) => {
-                    let place = sender.reserve().await.map_err(|_| Stuck)?;
+                    let place = sender.reserve().await.ok()?;
                     let mut marks = lock(&self.marks);
                     marks.set(user, seq);
-                    let message = JsonRpcMessage::notification(notification);
+                    let message = JsonRpcMessage::notification(push);
                     place.send(ServerSseMessage::new(marks.to_string(), message));
-                    Ok(())
+                    Some(())
                 }
-                Sink::Subscription(sink) => sink.send(notification).await.map_err(|_| Stuck),
-                Sink::Peer(peer) => peer
-                    .send_notification(notification)
-                    .await
-                    .map_err(|_| Stuck),
+                Sink::Subscription(sink) => sink.send(push).await.ok(),
+                Sink::Peer(peer) => peer.send_notification(push).await.ok(),
             }
         };
-        tokio::time::timeout(self.stall, sent)
-            .await
-            .unwrap_or(Err(Stuck))
+        tokio::time::timeout(self.options.stall, sent).await.ok()?
     }
 }
-
-/// The client does not read.
-struct Stuck;
 
 impl Sink {
     /// Waits until the client is gone, if that can be noticed here.
@@ -292,5 +275,76 @@ impl Sink {
             Self::Stream(sender) => sender.closed().await,
             Self::Subscription(_) | Self::Peer(_) => std::future::pending().await,
         }
+    }
+}
+
+/// The prefix of the ids of a stream's events. The library's own ids are numbers.
+const PREFIX: char = 'c';
+
+/// The largest number of inboxes in an id.
+const MAX_INBOXES: usize = 128;
+
+/// A resume token: the last pushed event of each inbox. Written `c7.12_9.3`: event 12 of user 7, and event 3 of
+/// user 9. Each event's id contains all cursors, so the last id is enough to resume.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks(BTreeMap<UserId, Seq>);
+
+impl Marks {
+    /// Reads an id of a listener's stream.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let mut marks = Self::default();
+        let list = text.strip_prefix(PREFIX)?;
+        for entry in list.split('_').filter(|entry| !entry.is_empty()) {
+            let (user, seq) = entry.split_once('.')?;
+            marks.set(UserId(user.parse().ok()?), Seq(seq.parse().ok()?));
+        }
+        (marks.0.len() <= MAX_INBOXES).then_some(marks)
+    }
+
+    pub(super) fn of(&self, user: UserId) -> Option<Seq> {
+        self.0.get(&user).copied()
+    }
+
+    pub(super) fn set(&mut self, user: UserId, seq: Seq) {
+        self.0.insert(user, seq);
+    }
+
+    pub(super) fn forget(&mut self, user: UserId) {
+        self.0.remove(&user);
+    }
+}
+
+impl fmt::Display for Marks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}")?;
+        for (index, (user, seq)) in self.0.iter().enumerate() {
+            let between = if index == 0 { "" } else { "_" };
+            write!(f, "{between}{}.{}", user.0, seq.0)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_back() {
+        let mut marks = Marks::default();
+        assert_eq!(Marks::read(&marks.to_string()), Some(marks.clone()));
+        marks.set(UserId(9), Seq(3));
+        marks.set(UserId(7), Seq(12));
+        assert_eq!(marks.to_string(), "c7.12_9.3");
+        assert_eq!(Marks::read("c7.12_9.3"), Some(marks));
+    }
+
+    #[test]
+    fn what_is_no_id_is_told() {
+        for text in ["", "0", "3/1", "c7", "c7.x", "cx.1", "c7.1_9"] {
+            assert_eq!(Marks::read(text), None, "{text}");
+        }
+        let many: Vec<_> = (0..200).map(|n| format!("{n}.1")).collect();
+        assert_eq!(Marks::read(&format!("c{}", many.join("_"))), None);
     }
 }

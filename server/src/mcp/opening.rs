@@ -15,6 +15,7 @@ use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
 use tokio::task_local;
 
 use super::listing;
+use super::sessions::SessionError;
 
 task_local! {
     static OPENING: Arc<Opening>;
@@ -28,11 +29,12 @@ pub(super) struct Opening {
     pub(super) takes_events: bool,
     /// The protocol version in the header, for a session that is taken up again.
     pub(super) version: ProtocolVersion,
-    /// The opening of a request.
-    turn: Mutex<Option<OwnedSemaphorePermit>>,
-    refused: Mutex<Option<Refusal>>,
-    /// The turn to take a session up again.
-    taking_up: Mutex<Option<OwnedMutexGuard<()>>>,
+    /// The permit to open a session, until the request is answered.
+    pub(super) turn: Mutex<Option<OwnedSemaphorePermit>>,
+    /// Why no session was opened.
+    pub(super) refused: Mutex<Option<Refusal>>,
+    /// The turn to take a session up again, until that is done, or the request is over.
+    pub(super) taking_up: Mutex<Option<OwnedMutexGuard<()>>>,
 }
 
 impl Opening {
@@ -67,29 +69,12 @@ impl Opening {
         OPENING.scope(Arc::clone(self), work).await
     }
 
-    /// Stores the permit, until the request is answered.
-    pub(super) fn has_turn(&self, turn: OwnedSemaphorePermit) {
-        *lock(&self.turn) = Some(turn);
-    }
-
-    /// Stores the turn to take a session up again, until that is done, or the request is over.
-    pub(super) fn takes_up(&self, turn: OwnedMutexGuard<()>) {
-        *lock(&self.taking_up) = Some(turn);
-    }
-
-    /// Gives up that turn.
-    pub(super) fn took_up(&self) {
-        lock(&self.taking_up).take();
-    }
-
-    /// Records why no session was opened.
-    pub(super) fn refuse(&self, refusal: Refusal) {
-        *lock(&self.refused) = Some(refusal);
-    }
-
-    /// Why no session was opened, if it was refused.
-    pub(super) fn refused(&self) -> Option<Refusal> {
-        lock(&self.refused).take()
+    /// What a session or a stream is granted. The answer to the request says why it is not.
+    pub(super) fn granted<T>(&self, granted: Result<T, Refusal>) -> Result<T, SessionError> {
+        granted.map_err(|refusal| {
+            *lock(&self.refused) = Some(refusal);
+            SessionError::Full
+        })
     }
 }
 

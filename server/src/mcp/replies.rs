@@ -1,19 +1,21 @@
-//! Readable texts for the library's terse errors.
+//! Readable texts for the library's terse errors; and batches, several messages in one request, which
+//! revision 2025-03-26 alone has: each is served as a request of its own, in order, and the answers
+//! form a list.
 
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, future, stream};
 use serde_json::{Value, json};
 use server_chat::refusal::Refusal;
+use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
-use super::batch;
 use super::kept::{MAX_OPENING, counted, kept};
 use super::opening::Opening;
 use super::sessions::{RETRY, Sessions};
@@ -22,8 +24,17 @@ use crate::guard::{RequestCharge, has_json, status};
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";
 
+/// The content type of answers.
+const JSON: (HeaderName, &str) = (header::CONTENT_TYPE, "application/json");
+
 /// The longest text of a refusal by the library, in bytes.
 const MAX_TEXT: usize = 4_096;
+
+/// The most messages of a batch: each has an answer, and all wait for the last one.
+const MAX_BATCH: usize = 16;
+
+/// The largest answer to one message in bytes; the server's own are smaller.
+const MAX_ANSWER: usize = 4 << 20;
 
 /// Rewrites answers: an invalid JSON-RPC message gets a JSON-RPC error, and a full server a
 /// refusal. A session that was opened with another bearer token does not exist for the caller.
@@ -45,9 +56,9 @@ pub(super) async fn in_words(
     {
         return unknown_session();
     }
-    let body = match to_bytes(body, sessions.max_body()).await {
+    let body = match to_bytes(body, sessions.options.max_body_bytes).await {
         Ok(body) => kept(body),
-        Err(_) => return too_large(sessions.max_body()),
+        Err(_) => return too_large(sessions.options.max_body_bytes),
     };
     let Some(counted) = counted(&body) else {
         return too_large(MAX_OPENING);
@@ -55,7 +66,7 @@ pub(super) async fn in_words(
     if let Some(paid) = head.extensions.get::<RequestCharge>() {
         paid.keep(counted);
     }
-    let caller = sessions.caller(&head);
+    let caller = (sessions.options.caller)(&head);
     let opening = Opening::of(caller.clone(), &head, &body);
     // The library takes the end of any session as done.
     if ends
@@ -66,18 +77,18 @@ pub(super) async fn in_words(
         return unknown_session();
     }
     let has_session = session.is_some();
-    if let Some(messages) = batch::of(&body) {
+    if let Some(messages) = batch(&body) {
         if let Err(why) = takes_batch(&sessions, (&head, &opening), &messages) {
             return error(StatusCode::BAD_REQUEST, -32_600, &why);
         }
         return match sessions.turn_for(&caller, messages.len()).await {
-            Ok(()) => opening.serve(batch::serve(head, messages, next)).await,
+            Ok(()) => opening.serve(serve_batch(head, messages, next)).await,
             Err(refusal) => refused(&refusal),
         };
     }
     let request = Request::from_parts(head, body.into());
     let response = opening.serve(next.run(request)).await;
-    if let Some(refusal) = opening.refused() {
+    if let Some(refusal) = lock(&opening.refused).take() {
         return refused(&refusal);
     }
     match response.status() {
@@ -104,7 +115,7 @@ fn takes_batch(
 ) -> Result<(), String> {
     let session = head.headers.get(SESSION).map(HeaderValue::to_str);
     match session {
-        Some(Ok(id)) if sessions.takes_batches(id, &opening.version) => batch::check(messages),
+        Some(Ok(id)) if sessions.takes_batches(id, &opening.version) => check_batch(messages),
         Some(_) | None => {
             let why = "a request is one message, not a list: only MCP 2025-03-26 has batches";
             Err(why.into())
@@ -163,14 +174,9 @@ fn too_large(limit: usize) -> Response {
 
 /// The answer that explains why no session was opened, with the retry delay.
 fn refused(refusal: &Refusal) -> Response {
-    let status = status(refusal);
     let seconds = refusal.retry_after_ms.unwrap_or_default().div_ceil(1_000);
-    let mut response = said(
-        status,
-        -32_603,
-        &refusal.message,
-        json!({ "error": refusal }),
-    );
+    let data = json!({ "error": refusal });
+    let mut response = said(status(refusal), -32_603, &refusal.message, data);
     let headers = response.headers_mut();
     headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
     response
@@ -186,6 +192,66 @@ fn said(status: StatusCode, code: i32, message: &str, data: Value) -> Response {
         error["data"] = data;
     }
     let body = json!({ "jsonrpc": "2.0", "id": null, "error": error });
-    let json = (header::CONTENT_TYPE, "application/json");
-    (status, [json], body.to_string()).into_response()
+    (status, [JSON], body.to_string()).into_response()
+}
+
+/// The messages of a batch; none if the body is something else.
+fn batch(body: &[u8]) -> Option<Vec<Value>> {
+    let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first != Some(&b'[') {
+        return None;
+    }
+    serde_json::from_slice(body).ok()
+}
+
+/// Checks a batch.
+///
+/// # Errors
+/// What is wrong with it.
+fn check_batch(messages: &[Value]) -> Result<(), String> {
+    if !(1..=MAX_BATCH).contains(&messages.len()) {
+        return Err(format!("a batch has 1 to {MAX_BATCH} messages here"));
+    }
+    if messages.iter().any(|one| one["method"] == "initialize") {
+        return Err("initialize is no part of a batch".into());
+    }
+    Ok(())
+}
+
+/// Serves the messages with the head of their request.
+async fn serve_batch(mut head: Parts, messages: Vec<Value>, next: Next) -> Response {
+    head.headers.remove(header::CONTENT_LENGTH);
+    let mut answers = Vec::new();
+    for message in messages {
+        let body = Body::from(message.to_string());
+        let request = Request::from_parts(head.clone(), body);
+        let response = next.clone().run(request).await;
+        answers.extend(answer(response, &message["id"]).await);
+    }
+    if answers.is_empty() {
+        return StatusCode::ACCEPTED.into_response();
+    }
+    ([JSON], Value::from(answers).to_string()).into_response()
+}
+
+/// The answer to one message; none to a notification.
+async fn answer(response: Response, id: &Value) -> Option<Value> {
+    if response.status() == StatusCode::ACCEPTED {
+        return None;
+    }
+    let body = to_bytes(response.into_body(), MAX_ANSWER).await;
+    let body = body.unwrap_or_default();
+    let said = parsed(&body).unwrap_or_else(|| {
+        let error = json!({ "code": -32_600, "message": "this is no message of MCP" });
+        json!({ "jsonrpc": "2.0", "id": id, "error": error })
+    });
+    Some(said)
+}
+
+/// An answer as JSON, or as the last event of a stream.
+fn parsed(body: &Bytes) -> Option<Value> {
+    let text = std::str::from_utf8(body).ok()?;
+    let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let last = data.next_back().unwrap_or(text);
+    serde_json::from_str(last).ok()
 }

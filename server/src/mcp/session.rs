@@ -1,16 +1,24 @@
-//! A session of the older protocol version: its implicit identity, its inboxes, and its use.
+//! A session of the older protocol version: its implicit identity, its inboxes, and its use; its
+//! stream of messages, and its place in the pool.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rmcp::model::ProtocolVersion;
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionWorker;
+use rmcp::transport::{Transport, WorkerTransport};
 use server_chat::capacity::Reservation;
 use server_chat::scope::CallerScope;
 use server_storage::lock;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio_stream::Stream;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::follows::Follows;
 
@@ -32,9 +40,9 @@ pub(super) struct Session {
     /// The opening that takes its place in the pool after its end.
     heir: Mutex<Option<oneshot::Sender<Reservation>>>,
     /// Cancelled when all its resources are freed.
-    over: CancellationToken,
-    /// The revision of the protocol that both sides speak.
-    revision: OnceLock<ProtocolVersion>,
+    pub(super) over: CancellationToken,
+    /// The revision of the protocol that both sides speak, from its `initialize` on.
+    pub(super) revision: OnceLock<ProtocolVersion>,
 }
 
 impl Session {
@@ -54,11 +62,6 @@ impl Session {
         })
     }
 
-    /// Stores the revision of its `initialize`.
-    pub(super) fn agree_on(&self, revision: ProtocolVersion) {
-        let _ = self.revision.set(revision);
-    }
-
     /// Whether its stream begins with an event that has an id and empty data. Clients of older
     /// revisions parse the data of each event as JSON, and fail.
     pub(super) fn is_primed(&self) -> bool {
@@ -69,16 +72,6 @@ impl Session {
     /// Whether one of its requests may be several messages.
     pub(super) fn takes_batches(&self) -> bool {
         self.revision.get() == Some(&ProtocolVersion::V_2025_03_26)
-    }
-
-    /// Waits until all its resources are freed.
-    pub(super) async fn over(&self) {
-        self.over.cancelled().await;
-    }
-
-    /// Whether all its resources are freed.
-    pub(super) fn is_over(&self) -> bool {
-        self.over.is_cancelled()
     }
 
     /// Names the caller as the heir: the receiver yields the session's place after the session's
@@ -155,6 +148,80 @@ impl Drop for Busy {
 /// The connection of a request. Cancelled if it closed before the answer.
 #[derive(Clone, Debug)]
 pub(super) struct Connection(pub(super) CancellationToken);
+
+type Messages = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
+
+/// A stream that notices when its connection is closed before its end.
+pub(super) struct SessionStream {
+    pub(super) inner: Messages,
+    connection: Option<DropGuard>,
+    _busy: Busy,
+    /// Its part of the pool of streams.
+    _held: Option<Reservation>,
+}
+
+impl SessionStream {
+    /// A stream of a session in use. It cancels `connection` if it is dropped before its end, and
+    /// holds this part of the pool of streams.
+    pub(super) fn new(
+        inner: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+        busy: Busy,
+        connection: Option<CancellationToken>,
+        held: Option<Reservation>,
+    ) -> Self {
+        Self {
+            inner: Box::pin(inner),
+            connection: connection.map(CancellationToken::drop_guard),
+            _busy: busy,
+            _held: held,
+        }
+    }
+}
+
+impl Stream for SessionStream {
+    type Item = ServerSseMessage;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let polled = self.inner.as_mut().poll_next(context);
+        if let Poll::Ready(None) = polled
+            && let Some(connection) = self.connection.take()
+        {
+            connection.disarm();
+        }
+        polled
+    }
+}
+
+/// The library's own transport.
+type Inner = WorkerTransport<LocalSessionWorker>;
+
+/// The library's transport of a session, with the session's place in the pool.
+///
+/// The library drops the transport when the tasks of the session have ended, and not when its end
+/// is requested. So the pool counts exactly the existing sessions. The place is dropped last.
+pub(super) struct PooledTransport {
+    pub(super) inner: Inner,
+    pub(super) _place: Place,
+}
+
+impl Transport<RoleServer> for PooledTransport {
+    type Error = <Inner as Transport<RoleServer>>::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.inner.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.inner.receive().await
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,9 @@
 //! with all sessions in use, that of the source that has most. The new session begins when the old
 //! one has released everything, so that a fast sequence of openings never exceeds the limit. Half
 //! of the processors at most open sessions at a time, so that other calls go on.
+//!
+//! A session that this process does not have is taken up again by one request, while others with its
+//! id wait until its handshake is over.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -33,21 +36,17 @@ use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
 use server_storage::lock;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
-use super::listener::{Listener, Sink};
-use super::marks::Marks;
+use super::listener::{Listener, Marks, Sink};
 use super::opening::Opening;
-use super::pooled_transport::PooledTransport;
-use super::session::{Connection, Place, Session};
+use super::session::{Connection, Place, PooledTransport, Session, SessionStream};
 use super::session_ids::SessionIds;
-use super::session_stream::SessionStream;
-use super::session_tables::SessionTables;
-use super::{CallerOf, McpOptions, StandaloneStream, listing};
+use super::{McpOptions, StandaloneStream, listing};
 
 /// The number of pushes between a listener and its connection.
 const IN_FLIGHT: usize = 4;
@@ -55,20 +54,14 @@ const IN_FLIGHT: usize = 4;
 /// The reconnection time of clients.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
 
-/// All sessions.
+/// All sessions of a realm.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     known: Mutex<BTreeMap<SessionId, KnownSession>>,
-    /// The sessions of all realms.
-    all: Arc<SessionTables>,
     pub(super) ids: Arc<SessionIds>,
-    pub(super) taking_up: Turns<SessionId>,
-    pub(super) service: Service,
-    caller: CallerOf,
-    closing: CancellationToken,
-    stall: Duration,
-    max_body: usize,
-    standalone: StandaloneStream,
+    taking_up: Turns<SessionId>,
+    service: Service,
+    pub(super) options: Arc<McpOptions>,
 }
 
 /// A session, its owner, and the sources of its opening and of its last use.
@@ -103,39 +96,68 @@ pub(super) enum SessionError {
     Library(#[from] LocalSessionManagerError),
 }
 
+/// The sessions of all realms of a process: their places are shared, and so are the processors that
+/// open them.
+pub struct SessionTables {
+    tables: Mutex<Vec<Weak<Sessions>>>,
+    /// The permits to open a session.
+    openings: Arc<Semaphore>,
+}
+
+impl Default for SessionTables {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            tables: Mutex::default(),
+            // Half of the processors are left to others.
+            openings: Arc::new(Semaphore::new((processors / 2).max(1))),
+        }
+    }
+}
+
+impl SessionTables {
+    /// Removes the longest idle session of this source from its table, and returns both. Sessions in
+    /// use are passed over.
+    fn take_idlest(&self, source: Source) -> Option<(Arc<Sessions>, KnownSession)> {
+        // Another call does not find the same one meanwhile.
+        let tables = lock(&self.tables);
+        let tables = tables.iter().filter_map(Weak::upgrade);
+        let idle = tables.filter_map(|table| {
+            let (idle, id) = table.idlest(source)?;
+            Some((idle, id, table))
+        });
+        let (_, id, table) = idle.max_by_key(|(idle, ..)| *idle)?;
+        let known = table.take(&id)?;
+        Some((table, known))
+    }
+}
+
 impl Sessions {
-    pub(super) fn new(service: Service, options: &McpOptions) -> Self {
+    /// The sessions of a realm, none yet. A task ends those that expire.
+    pub(super) fn start(service: Service, options: &Arc<McpOptions>) -> Arc<Self> {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = None;
         inner.session_config.sse_retry = None;
-        Self {
+        let sessions = Arc::new(Self {
             inner,
             known: Mutex::default(),
-            all: Arc::clone(&options.sessions),
             ids: Arc::new(SessionIds::new(service.secrets())),
             taking_up: Turns::default(),
             service,
-            caller: Arc::clone(&options.caller),
-            closing: options.closing.clone(),
-            stall: options.stall,
-            max_body: options.max_body_bytes,
-            standalone: options.standalone,
-        }
-    }
-
-    /// The largest body of a request in bytes.
-    pub(super) const fn max_body(&self) -> usize {
-        self.max_body
-    }
-
-    /// The caller of a request.
-    pub(super) fn caller(&self, head: &Parts) -> RequestOrigin {
-        (self.caller)(head)
+            options: Arc::clone(options),
+        });
+        let weak = Arc::downgrade(&sessions);
+        lock(&options.sessions.tables).push(Weak::clone(&weak));
+        let (limit, closing) = (options.session_idle, options.closing.clone());
+        task::keep("sessions", move || {
+            expire_until(Weak::clone(&weak), limit, closing.clone())
+        });
+        sessions
     }
 
     /// The stop of the server, if it breaks off the streams of clients of this revision.
     pub(super) fn stop_of(&self, version: &ProtocolVersion) -> Option<CancellationToken> {
-        (*version < ProtocolVersion::V_2025_11_25).then(|| self.closing.clone())
+        (*version < ProtocolVersion::V_2025_11_25).then(|| self.options.closing.clone())
     }
 
     /// Waits for the turn of all but the first message of a batch, which is a request.
@@ -174,7 +196,7 @@ impl Sessions {
             Full::Source { .. } => source,
             Full::All { .. } => capacity.sessions.more_than(source).unwrap_or(source),
         };
-        let Some((table, known)) = self.all.take_idlest(whose) else {
+        let Some((table, known)) = self.options.sessions.take_idlest(whose) else {
             return Err(full.into());
         };
         let place = known.session.inherit();
@@ -186,7 +208,7 @@ impl Sessions {
     }
 
     /// The longest idle session of this source, with that time. Sessions in use are passed over.
-    pub(super) fn idlest(&self, source: Source) -> Option<(Duration, SessionId)> {
+    fn idlest(&self, source: Source) -> Option<(Duration, SessionId)> {
         let known = lock(&self.known);
         let of_source = known.iter().filter(|(_, one)| one.source == source);
         let idle = of_source.map(|(id, one)| (one.session.idle(), id));
@@ -196,7 +218,7 @@ impl Sessions {
     }
 
     /// Removes a session from the table.
-    pub(super) fn take(&self, id: &SessionId) -> Option<KnownSession> {
+    fn take(&self, id: &SessionId) -> Option<KnownSession> {
         lock(&self.known).remove(id)
     }
 
@@ -209,7 +231,7 @@ impl Sessions {
     }
 
     /// Ends a session in the table.
-    pub(super) async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
+    async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
         let known = self.take(id)?;
         self.end(&known).await;
         Some(known.session)
@@ -219,20 +241,20 @@ impl Sessions {
     async fn begin(&self, id: &SessionId) -> Result<(PooledTransport, Arc<Session>), SessionError> {
         let opening = Opening::current();
         let caller = opening.caller.clone();
-        let place = match self.place(caller.source).await {
-            Ok(place) => place,
-            Err(refusal) => {
-                opening.refuse(refusal);
-                return Err(SessionError::Full);
-            }
-        };
+        let place = opening.granted(self.place(caller.source).await)?;
         // Until it is answered. The semaphore is never closed.
-        if let Ok(turn) = Arc::clone(&self.all.openings).acquire_owned().await {
-            opening.has_turn(turn);
+        if let Ok(turn) = Arc::clone(&self.options.sessions.openings)
+            .acquire_owned()
+            .await
+        {
+            *lock(&opening.turn) = Some(turn);
         }
         let (inner, transport) = self.inner.create_session().await?;
         let session = Session::at(Arc::new(CallerScope::with_id(&format!("session {id}"))));
-        let transport = PooledTransport::new(transport, Place::of(&session, place));
+        let transport = PooledTransport {
+            inner: transport,
+            _place: Place::of(&session, place),
+        };
         let known = KnownSession {
             session: Arc::clone(&session),
             inner,
@@ -258,7 +280,7 @@ impl Sessions {
             // The library answers requests for unknown sessions.
             None => return false,
         };
-        match (owner, (self.caller)(request).token) {
+        match (owner, (self.options.caller)(request).token) {
             (Some(owner), Some(caller)) => owner.id() != caller.id(),
             (owner, caller) => owner.is_some() != caller.is_some(),
         }
@@ -286,7 +308,7 @@ impl Sessions {
             && let Some(parts) =
                 rmcp::model::GetExtensions::extensions(&request.request).get::<Parts>()
         {
-            let caller = (self.caller)(parts);
+            let caller = (self.options.caller)(parts);
             known.last = (caller.address, caller.source);
             if let Some(kept) = lock(&self.known).get_mut(id) {
                 kept.last = known.last;
@@ -300,13 +322,7 @@ impl Sessions {
     fn stream(&self, id: &SessionId, marks: Marks) -> Result<SessionStream, SessionError> {
         let KnownSession { session, last, .. } = self.find(id)?;
         let (address, source) = last;
-        let held = match self.service.place_for_stream(source) {
-            Ok(held) => held,
-            Err(refusal) => {
-                Opening::current().refuse(refusal);
-                return Err(SessionError::Full);
-            }
-        };
+        let held = Opening::current().granted(self.service.place_for_stream(source))?;
         let (sender, receiver) = mpsc::channel(IN_FLIGHT);
         if session.is_primed() {
             let first = ServerSseMessage::priming(marks.to_string(), RETRY);
@@ -320,15 +336,71 @@ impl Sessions {
             follows: Arc::clone(&session.follows),
             sink: Sink::Stream(sender),
             marks: Mutex::new(marks),
-            stall: self.stall,
-            closing: self.closing.clone(),
+            options: Arc::clone(&self.options),
         });
         let busy = session.enter();
         task::spawn(async move {
             let outcome = listener.run(&gone).await;
             tracing::debug!(?outcome, "a session's stream ended");
         });
-        Ok(SessionStream::new(ReceiverStream::new(receiver), busy).holding(held))
+        let pushes = ReceiverStream::new(receiver);
+        Ok(SessionStream::new(pushes, busy, None, Some(held)))
+    }
+
+    /// Whether there is a session with this id. If there is none, and the id is valid, this request
+    /// has the turn to take it up.
+    async fn is_there(&self, id: &SessionId) -> bool {
+        let opening = Opening::current();
+        loop {
+            if let Ok(known) = self.find(id) {
+                if self.is_ready(id, &known.session).await {
+                    return true;
+                }
+                continue;
+            }
+            if !self.ids.is_valid(id, &opening) {
+                return false;
+            }
+            let turn = self.taking_up.take(Arc::clone(id)).await;
+            if self.find(id).is_err() {
+                *lock(&opening.taking_up) = Some(turn);
+                return false;
+            }
+        }
+    }
+
+    /// Waits for the handshake of a session: the library passes other messages on at once, and the
+    /// first of a session has to be `initialize`.
+    async fn is_ready(&self, id: &SessionId, session: &Session) -> bool {
+        tokio::select! {
+            biased;
+            () = session.ready.cancelled() => true,
+            () = session.ended.cancelled() => false,
+            // The client of the request that took it up is gone.
+            () = tokio::time::sleep(MAX_WAIT) => {
+                self.end_known(id).await;
+                false
+            }
+        }
+    }
+
+    /// Finds the participants of a session that is taken up again, and follows their inboxes, as if
+    /// the client had subscribed to them: whether it had is not known, and a hint too many does no
+    /// harm.
+    async fn follow_again(&self, session: &Session) {
+        let mut origin = Opening::current().caller.clone();
+        origin.scope = Some(Arc::clone(&session.scope));
+        self.service.take_up(&session.scope, origin.address).await;
+        let mut handles = session.scope.handles();
+        if handles.is_empty() {
+            handles.extend(self.service.only(&origin).await.ok().flatten());
+        }
+        for handle in handles {
+            let reader = self.service.secrets().reader_of(&handle);
+            session.follows.called(&reader, &handle);
+            // No more participants are known than can be followed.
+            session.follows.subscribe(&reader, &reader.inbox_uri());
+        }
     }
 }
 
@@ -339,14 +411,6 @@ const ENDING: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Ends sessions that are idle for too long, or whose token was revoked, until the server stops.
-pub(super) fn expire(sessions: &Arc<Sessions>, options: &McpOptions) {
-    let sessions = Arc::downgrade(sessions);
-    let (limit, closing) = (options.session_idle, options.closing.clone());
-    task::keep("sessions", move || {
-        expire_until(Weak::clone(&sessions), limit, closing.clone())
-    });
-}
-
 async fn expire_until(sessions: Weak<Sessions>, limit: Duration, closing: CancellationToken) {
     let mut ticks = tokio::time::interval((limit / 4).clamp(Duration::from_millis(1), LOOK));
     loop {
@@ -400,7 +464,7 @@ impl SessionManager for Sessions {
         if let JsonRpcMessage::Response(response) = &answer
             && let ServerResult::InitializeResult(agreed) = &response.result
         {
-            session.agree_on(agreed.protocol_version.clone());
+            let _ = session.revision.set(agreed.protocol_version.clone());
         }
         Ok(answer)
     }
@@ -414,13 +478,14 @@ impl SessionManager for Sessions {
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
         // The library also calls this after the last task of a session, of which the client may
         // have taken it up again.
-        let is_over = |known: &KnownSession| Opening::is_in_request() || known.session.is_over();
+        let is_over =
+            |known: &KnownSession| Opening::is_in_request() || known.session.over.is_cancelled();
         if !lock(&self.known).get(id).is_some_and(is_over) {
             return Ok(());
         }
         if let Some(session) = self.end_known(id).await {
             // A session that takes longer to end does not delay the answer further.
-            let _ = timeout(ENDING, session.over()).await;
+            let _ = timeout(ENDING, session.over.cancelled()).await;
         }
         Ok(())
     }
@@ -435,7 +500,7 @@ impl SessionManager for Sessions {
         let connection = CancellationToken::new();
         message.insert_extension(Connection(connection.clone()));
         let inner = self.inner.create_stream(&inner, message).await?;
-        Ok(SessionStream::new(inner, busy).cancelling(connection))
+        Ok(SessionStream::new(inner, busy, Some(connection), None))
     }
 
     async fn accept_message(
@@ -448,7 +513,7 @@ impl SessionManager for Sessions {
         self.inner.accept_message(&inner, message).await?;
         if !session.ready.is_cancelled() {
             session.ready.cancel();
-            Opening::current().took_up();
+            lock(&Opening::current().taking_up).take();
         }
         Ok(())
     }
@@ -458,7 +523,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let mut stream = self.stream(id, Marks::default())?;
-        if self.standalone == StandaloneStream::WithRequests {
+        if self.options.standalone == StandaloneStream::WithRequests {
             // Their ids would look like the listener's.
             let inner = self.find(id)?.inner;
             let said = self.inner.create_standalone_stream(&inner).await?;
@@ -484,6 +549,6 @@ impl SessionManager for Sessions {
         let KnownSession { session, inner, .. } = self.find(id)?;
         let busy = session.enter();
         let inner = self.inner.resume(&inner, last_event_id).await?;
-        Ok(SessionStream::new(inner, busy))
+        Ok(SessionStream::new(inner, busy, None, None))
     }
 }

@@ -22,9 +22,12 @@ use crate::mcp::listing::{PUSHED, takes_events};
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
+/// The place before the first event of an inbox.
+pub(super) const BEGINNING: Option<&str> = Some("0");
+
 /// The inboxes that a client follows.
 #[derive(Clone)]
-pub struct Pushes {
+pub(super) struct Pushes {
     upstream: Upstream,
     gone: CancellationToken,
     followed: Arc<Mutex<Followed>>,
@@ -59,26 +62,6 @@ impl FollowedInbox {
     }
 }
 
-/// The destination of events.
-enum Destination<'a> {
-    /// A client of the older protocol version.
-    Peer,
-    /// A subscription of the newer one.
-    Subscription(&'a SubscriptionSink),
-}
-
-/// The start of a followed inbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
-    /// Its first event.
-    Beginning,
-    /// Its end.
-    Now,
-}
-
-/// The client or the subscription is gone.
-struct ClientGone;
-
 impl Pushes {
     pub(super) fn new(upstream: Upstream, gone: CancellationToken) -> Self {
         Self {
@@ -102,12 +85,13 @@ impl Pushes {
     }
 
     /// Follows the inbox of the client's participant, which is present while the stream is open.
-    /// For a new registration all events are pushed; otherwise only those from now on.
-    pub(super) fn participates(&self, handle: &Handle, from: Start) {
+    /// For a new registration all events are pushed, from the [`BEGINNING`]; otherwise only those from
+    /// now on.
+    pub(super) fn participates(&self, handle: &Handle, from: Option<&'static str>) {
         self.begin(FollowedInbox::Own(handle.clone()), from);
     }
 
-    fn begin(&self, what: FollowedInbox, from: Start) {
+    fn begin(&self, what: FollowedInbox, from: Option<&'static str>) {
         let mut followed = lock(&self.followed);
         let streams = &mut followed.streams;
         if streams.contains_key(what.secret()) || streams.len() >= 2 * MAX_FOLLOWED {
@@ -118,7 +102,7 @@ impl Pushes {
         let pushes = self.clone();
         task::spawn(async move {
             tokio::select! {
-                () = pushes.follow(&what, from, &Destination::Peer) => {}
+                () = pushes.follow(&what, from, None) => {}
                 () = ends.cancelled() => {}
             }
             // Another may have begun since this one was ended.
@@ -129,7 +113,7 @@ impl Pushes {
     }
 
     pub(super) fn subscribe(&self, reader: &ReaderId) {
-        self.begin(FollowedInbox::Subscribed(reader.clone()), Start::Now);
+        self.begin(FollowedInbox::Subscribed(reader.clone()), None);
     }
 
     pub(super) fn unsubscribe(&self, reader: &ReaderId) {
@@ -149,10 +133,7 @@ impl Pushes {
         for reader in readers {
             let what = FollowedInbox::Subscribed(reader.clone());
             let (pushes, sink) = (self.clone(), sink.clone());
-            streams.spawn(async move {
-                let told = Destination::Subscription(&sink);
-                pushes.follow(&what, Start::Now, &told).await
-            });
+            streams.spawn(async move { pushes.follow(&what, None, Some(&sink)).await });
         }
         let all = async { while streams.join_next().await.is_some() {} };
         tokio::select! {
@@ -162,19 +143,22 @@ impl Pushes {
         }
     }
 
-    /// Follows an inbox until it does not exist any more, or until the destination is gone.
-    async fn follow(&self, what: &FollowedInbox, from: Start, told: &Destination<'_>) {
-        let mut last = match from {
-            Start::Beginning => Some("0".to_owned()),
-            Start::Now => None,
-        };
+    /// Follows an inbox for a subscription of the newer protocol version, or else for the client of the
+    /// older one: until it does not exist any more, or they are gone.
+    async fn follow(
+        &self,
+        what: &FollowedInbox,
+        from: Option<&str>,
+        told: Option<&SubscriptionSink>,
+    ) {
+        let mut last = from.map(ToOwned::to_owned);
         let mut pause = FIRST_PAUSE;
         loop {
             match self.upstream.events(what, last.as_deref()).await {
                 Ok(mut events) => {
                     while let Some(Ok(event)) = events.next().await {
                         pause = FIRST_PAUSE;
-                        if self.tell(what, told, &event).await.is_err() {
+                        if self.tell(what, told, &event).await.is_none() {
                             return;
                         }
                         last = event.id.or(last);
@@ -189,15 +173,16 @@ impl Pushes {
         }
     }
 
+    /// Tells of an event. Returns nothing if who should hear it is gone.
     async fn tell(
         &self,
         what: &FollowedInbox,
-        told: &Destination<'_>,
+        told: Option<&SubscriptionSink>,
         event: &sse_stream::Sse,
-    ) -> Result<(), ClientGone> {
+    ) -> Option<()> {
         // Only events with a place make the inbox grow.
         let (Some(kind), Some(_)) = (event.event.as_deref(), event.id.as_deref()) else {
-            return Ok(());
+            return Some(());
         };
         let pushed = match what {
             FollowedInbox::Subscribed(reader) => inbox::grew(reader.inbox_uri()),
@@ -206,18 +191,15 @@ impl Pushes {
                 let told = told.and_then(|told| upstream::parse(told).ok());
                 inbox::pushed(kind.to_owned(), told.map(|told| render_text::data(&told)))
             }
-            FollowedInbox::Own(_) => return Ok(()),
+            FollowedInbox::Own(_) => return Some(()),
         };
-        match told {
-            Destination::Subscription(sink) => sink.send(pushed).await.map_err(|_| ClientGone),
-            Destination::Peer => {
-                let peer = lock(&self.followed).peer.clone();
-                let Some(peer) = peer else {
-                    return Ok(());
-                };
-                let sent = peer.send_notification(pushed).await;
-                sent.map_err(|_| ClientGone)
-            }
+        if let Some(sink) = told {
+            return sink.send(pushed).await.ok();
+        }
+        let peer = lock(&self.followed).peer.clone();
+        match peer {
+            Some(peer) => peer.send_notification(pushed).await.ok(),
+            None => Some(()),
         }
     }
 }

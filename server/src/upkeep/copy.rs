@@ -13,7 +13,7 @@ use server_storage::history;
 use server_storage::journal::{JournalReader, database_in, marks_in, note_lost_life, snapshot_in};
 use server_storage::private::{self, Access};
 
-use super::{UpkeepError, check_journal, opened, snapshots};
+use super::{NO_JOURNAL, UpkeepError, check_journal, opened, snapshots};
 
 /// How often a copy is made again: the server may have replaced a snapshot meanwhile.
 const ATTEMPTS: usize = 3;
@@ -23,14 +23,11 @@ const ATTEMPTS: usize = 3;
 /// # Errors
 /// The journal cannot be read, or the copy not be written. Then there is no folder `to`.
 pub fn backup(data: &Path, to: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
-    check_journal(data, UpkeepError::NoJournal)?;
-    let position = copy(data, to, |_, _| Ok(()))?;
+    check_journal(data, NO_JOURNAL)?;
+    let Position(position) = copy(data, to, |_, _| Ok(()))?;
     let (from, to) = (data.display(), to.display());
-    let position = position.0;
-    Ok(writeln!(
-        out,
-        "{from} up to position {position} is copied to {to}, and verified"
-    )?)
+    let told = format!("{from} up to position {position} is copied to {to}, and verified");
+    Ok(writeln!(out, "{told}")?)
 }
 
 /// Makes the folder `data` of a journal from a backup. The life of the server since the backup is
@@ -39,15 +36,14 @@ pub fn backup(data: &Path, to: &Path, out: &mut dyn Write) -> Result<(), UpkeepE
 /// # Errors
 /// As for a backup; a journal that cannot be recovered is not restored.
 pub fn restore(from: &Path, data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
-    check_journal(from, UpkeepError::NoBackup)?;
-    let position = copy(from, data, |copy, end| {
+    let none = "there is no backup; write the folder that `talking-stick backup` made";
+    check_journal(from, none)?;
+    let Position(position) = copy(from, data, |copy, end| {
         note_lost_life(copy, end).map_err(UpkeepError::database(copy))
     })?;
-    let (data, position) = (data.display(), position.0);
-    Ok(writeln!(
-        out,
-        "{data} is restored up to position {position}, and verified"
-    )?)
+    let data = data.display();
+    let told = format!("{data} is restored up to position {position}, and verified");
+    Ok(writeln!(out, "{told}")?)
 }
 
 /// Copies, and passes the copy with its last position to `finish` before it gets its name. Returns
@@ -64,18 +60,20 @@ fn copy(
     let beside = PathBuf::from(name);
     match fs::symlink_metadata(&beside) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Ok(_) => return Err(UpkeepError::InTheWay { path: beside }),
+        Ok(_) => {
+            let why = "an earlier attempt or another program left it, and nothing was changed; look at \
+                       it, and remove it";
+            return Err(UpkeepError::at(&beside, why));
+        }
         Err(error) => return Err(UpkeepError::file(&beside)(error)),
     }
-    let mut attempt = 1;
-    let copied = loop {
-        let copied = attempt_copy(from, &beside);
-        if copied.is_ok() || attempt == ATTEMPTS {
-            break copied;
+    let mut copied = attempt_copy(from, &beside);
+    for _ in 1..ATTEMPTS {
+        if copied.is_err() {
+            fs::remove_dir_all(&beside).map_err(UpkeepError::file(&beside))?;
+            copied = attempt_copy(from, &beside);
         }
-        attempt += 1;
-        remove(&beside)?;
-    };
+    }
     let placed = copied.and_then(|position| {
         finish(&beside, position)?;
         fs::rename(&beside, to).map_err(UpkeepError::file(to))?;
@@ -113,13 +111,12 @@ fn check_empty(path: &Path) -> Result<(), UpkeepError> {
         Err(error) => Err(error),
     };
     match found.map_err(UpkeepError::file(path))?.next() {
-        Some(_) => Err(UpkeepError::NotEmpty { path: path.into() }),
+        Some(_) => {
+            let why = "it is not empty, and nothing was changed; name a folder that is";
+            Err(UpkeepError::at(path, why))
+        }
         None => Ok(()),
     }
-}
-
-fn remove(path: &Path) -> Result<(), UpkeepError> {
-    fs::remove_dir_all(path).map_err(UpkeepError::file(path))
 }
 
 fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
@@ -145,10 +142,7 @@ fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
 fn verify(folder: &Path) -> Result<Position, UpkeepError> {
     let (reader, origin) = opened(folder)?;
     let recovered = reader.recover(&origin);
-    let recovered = recovered.map_err(|error| UpkeepError::Recovery {
-        path: folder.into(),
-        error: Box::new(error),
-    })?;
+    let recovered = recovered.map_err(|error| UpkeepError::at(folder, error))?;
     Ok(recovered.chain.last())
 }
 

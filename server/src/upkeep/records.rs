@@ -1,6 +1,6 @@
 //! The journal as one file, to replay it elsewhere.
 
-use std::io::Write;
+use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
 use chat_core::Position;
@@ -12,8 +12,12 @@ use super::{UpkeepError, opened, snapshots};
 /// from if the first ones are gone.
 ///
 /// # Errors
-/// There is no journal, or it cannot be read.
+/// There is no journal, it cannot be read, or a terminal would show it.
 pub fn records(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
+    if io::stdout().is_terminal() {
+        let how = "write them to a file, as in `talking-stick records > journal.bundle`";
+        return Err(UpkeepError(format!("the records are no text: {how}")));
+    }
     let (reader, origin) = opened(data)?;
     let mut bytes = Vec::new();
     let mut bundle = BundleWriter::begin(&origin, &mut bytes);

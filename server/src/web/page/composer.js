@@ -2,17 +2,14 @@
 
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { Fault, marked, mend } from '/page/field.js';
-import { keep } from '/page/kept.js';
+import { keepAndDraw } from '/page/kept.js';
 import { NoticeButton } from '/page/notice.js';
 import { holds } from '/page/room.js';
 import { append, asksForStick, claim, handBack, say, tooLong, typing, undo } from '/page/speech.js';
-import { changed, doing, label, state } from '/page/state.js';
+import { doing, label, state } from '/page/state.js';
 
 export class Composer extends Component {
-  constructor(props) {
-    super(props);
-    this.text = createRef();
-  }
+  text = createRef();
 
   render({ room }) {
     const needsStick = asksForStick(room);
@@ -38,8 +35,7 @@ export class Composer extends Component {
       mend('text');
       room.text = event.currentTarget.value;
       if (room.text !== '') typing(room);
-      keep();
-      changed();
+      keepAndDraw();
     };
     const pressed = (event) => {
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;

@@ -1,7 +1,7 @@
 // A modal dialog: a title, some fields, and an action.
 
 import { Component, createRef, h } from '/preact/preact.mjs';
-import { Fault, Field, placedBy } from '/page/field.js';
+import { Fault, Field, placedBy, submitted, valuesOf } from '/page/field.js';
 import { changed, doing, label as buttonLabel, state } from '/page/state.js';
 
 // Opens a dialog. `title` is a text, or a text with names in it; `text` is a paragraph or several, and
@@ -26,10 +26,7 @@ function close(question) {
 
 // The browser's dialog element keeps the focus inside, closes on Escape, and restores the focus.
 export class Dialog extends Component {
-  constructor(props) {
-    super(props);
-    this.box = createRef();
-  }
+  box = createRef();
 
   componentDidMount() {
     this.box.current.showModal();
@@ -39,10 +36,7 @@ export class Dialog extends Component {
     const { title, text, body, fields, does, danger, act } = question;
     const at = placedBy('dialog', Object.fromEntries(fields.map(({ name }) => [name, `dialog-${name}`])));
     const label = typeof does === 'function' ? does(this.state) : does;
-    const chosen = (event) => this.setState(Object.fromEntries(new FormData(event.currentTarget)));
-    const submit = async (event) => {
-      event.preventDefault();
-      const values = Object.fromEntries(new FormData(event.currentTarget));
+    const submit = async (values) => {
       const done = await doing('dialog', async () => {
         await act(values);
         return true;
@@ -50,7 +44,7 @@ export class Dialog extends Component {
       if (done) this.box.current?.close();
     };
     return h('dialog', { ref: this.box, class: 'dialog', 'aria-labelledby': 'dialog-title', onClose: () => close(question) },
-      h('form', { onSubmit: submit, onChange: chosen },
+      h('form', { onSubmit: submitted(submit), onChange: (event) => this.setState(valuesOf(event)) },
         h('h2', { id: 'dialog-title' }, title),
         [text].flat().map((one) => one && h('p', { key: one, class: 'muted' }, one)),
         body,

@@ -40,6 +40,15 @@ export function mend(id) {
   }
 }
 
+// The values of the fields of the form that an event is about.
+export const valuesOf = (event) => Object.fromEntries(new FormData(event.currentTarget));
+
+// Handles the submission of a form by an action that receives the values of its fields.
+export const submitted = (action) => (event) => {
+  event.preventDefault();
+  action(valuesOf(event));
+};
+
 // A label, a control, and the error at it.
 export function Field({ id, label, options = null, onInput = null, children = null, ...control }) {
   const typed = (event) => {

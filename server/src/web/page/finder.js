@@ -1,7 +1,7 @@
 // The search of a room, in place of its log: messages that were said while the user was there.
 
 import { Component, createRef, h } from '/preact/preact.mjs';
-import { Fault, marked, mend } from '/page/field.js';
+import { Fault, marked, mend, submitted } from '/page/field.js';
 import { Entry, Words, count } from '/page/parts.js';
 import { reach } from '/page/past.js';
 import { call } from '/page/server.js';
@@ -45,10 +45,7 @@ async function showThere(room, seq) {
 }
 
 export class Search extends Component {
-  constructor(props) {
-    super(props);
-    this.query = createRef();
-  }
+  query = createRef();
 
   componentDidMount() {
     this.query.current.focus();
@@ -63,12 +60,8 @@ export class Search extends Component {
       search.query = event.currentTarget.value;
       changed();
     };
-    const sent = (event) => {
-      event.preventDefault();
-      go(() => find(room, search, null));
-    };
     return h('section', { class: 'log finder', 'aria-label': 'Search', tabindex: 0 },
-      h('form', { role: 'search', onSubmit: sent },
+      h('form', { role: 'search', onSubmit: submitted(() => go(() => find(room, search, null))) },
         h('label', { for: 'query', class: 'hidden' }, 'Words to find'),
         h('input', { id: 'query', type: 'search', ref: this.query, dir: 'auto', autocomplete: 'off', placeholder: 'Words to find', value: search.query, onInput: typed, ...marked('query') }),
         h('button', { type: 'submit', class: 'primary', disabled: busy || search.query.trim() === '' }, 'Find'),

@@ -14,13 +14,10 @@ const NEAR_START = 300;
 // The log. It stays scrolled to its end while the user reads there. Elsewhere the user's place stays
 // where it is, whatever is added before it. Near the start, older messages are loaded.
 export class Log extends Component {
-  constructor(props) {
-    super(props);
-    this.box = createRef();
-    this.atEnd = true;
-    // The last entry that was in view.
-    this.seen = 0;
-  }
+  box = createRef();
+  atEnd = true;
+  // The last entry that was in view.
+  seen = 0;
 
   componentDidMount() {
     this.follow();

@@ -2,7 +2,7 @@
 
 import { h } from '/preact/preact.mjs';
 import { ask as question } from '/page/dialog.js';
-import { Fault, Field } from '/page/field.js';
+import { Fault, Field, submitted } from '/page/field.js';
 import { LISTS, act, actAtOnce, choose, context, operator, signIn, signOut, turn } from '/page/operator.js';
 import { Figures, Table } from '/page/operator_figures.js';
 import { Clock, Entry, Name, Presence, Words, isolated, span } from '/page/parts.js';
@@ -21,11 +21,7 @@ function Door({ it }) {
       h('h1', { tabindex: -1 }, 'No operators here'),
       h('p', null, 'This server was started without operators. Start it with ', h('code', null, '--operator-tokens FILE'), ' to have some.'));
   }
-  const submit = (event) => {
-    event.preventDefault();
-    signIn(new FormData(event.currentTarget).get('token'));
-  };
-  return h('form', { class: 'card gate', onSubmit: submit },
+  return h('form', { class: 'card gate', onSubmit: submitted(({ token }) => signIn(token)) },
     h('h1', { tabindex: -1 }, 'Operator'),
     h('p', { class: 'muted' }, 'Sign in with an operator’s token. It is kept in a cookie that no program can read, for this browser alone.'),
     h(Field, { id: 'operator-token', name: 'token', label: 'Operator’s token', type: 'password', required: true, autocomplete: 'current-password' }),

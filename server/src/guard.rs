@@ -13,7 +13,6 @@ mod body;
 mod hosts;
 mod http_error;
 mod session;
-mod token_file;
 mod tokens;
 mod unsent;
 
@@ -51,8 +50,7 @@ pub use hosts::AllowedHosts;
 pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
 pub(crate) use http_error::{has_json, status};
 pub use session::SESSIONS;
-pub use token_file::{RealmOfTokens, TokenFile, new_token};
-pub use tokens::{TokensError, Wrong};
+pub use tokens::{RealmOfTokens, TokenFile, TokensError, Wrong, new_token};
 
 use body::Bodies;
 use http_error::{oauth_fault, oauth_refused};
@@ -184,14 +182,14 @@ async fn look_after(guard: Weak<Guard>) {
         let Some(guard) = guard.upgrade() else {
             return;
         };
-        let GuardOptions {
-            tokens, operators, ..
-        } = &guard.options;
-        let files = [("callers", tokens), ("operators", operators)];
-        for (of, file) in files
-            .into_iter()
-            .filter_map(|(of, file)| Some((of, file.as_ref()?)))
-        {
+        let options = &guard.options;
+        for (of, file) in [
+            ("callers", &options.tokens),
+            ("operators", &options.operators),
+        ] {
+            let Some(file) = file else {
+                continue;
+            };
             let looked = Arc::clone(file);
             let look = move || looked.look(clock::wall());
             // A disk that does not answer blocks only this task.
@@ -219,9 +217,8 @@ async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> 
                 (caller.source, caller.address)
             });
             let known = request.extensions().get::<Known>();
-            let name = known
-                .and_then(Known::owner)
-                .map(|owner| Arc::clone(&owner.name));
+            let owner = known.and_then(Known::owner);
+            let name = owner.map(|owner| Arc::clone(&owner.name));
             let right = (ended, &guard.service, address);
             let mut response = unless_ended(right, next.run(request)).await;
             if let Some(name) = name {
@@ -307,7 +304,9 @@ impl Guard {
             self.options.hosts.check_host(&head.uri, &head.headers)?;
         }
         self.options.hosts.check_origin(&head.headers)?;
-        if !is_page(head) {
+        // Links of other sites may lead to the page's own files, which reveal nothing about users.
+        let is_read = matches!(head.method, Method::GET | Method::HEAD);
+        if !(is_read && web::is_file(head.uri.path())) {
             AllowedHosts::check_site(&head.headers)?;
         }
         let known = self.known(head)?;
@@ -388,12 +387,6 @@ impl Guard {
     }
 }
 
-/// Whether links of other sites may lead there: to the page's own files, which reveal nothing about
-/// users.
-fn is_page(head: &request::Parts) -> bool {
-    matches!(head.method, Method::GET | Method::HEAD) && web::is_file(head.uri.path())
-}
-
 /// The answer, unless its caller loses its permission before: its token is revoked, or its address is
 /// banned. A streamed body ends then.
 async fn unless_ended(
@@ -438,13 +431,12 @@ struct Known {
 
 impl Known {
     fn by_token(caller: Option<Token>, operator: Option<Token>) -> Self {
-        let mut known = Self {
+        let owner = caller.as_ref().or(operator.as_ref());
+        Self {
+            ended: owner.map(|owner| owner.ended.clone()),
             caller,
             operator,
-            ended: None,
-        };
-        known.ended = known.owner().map(|owner| owner.ended.clone());
-        known
+        }
     }
 
     fn owner(&self) -> Option<&Token> {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::response::Response;
 use axum::routing::get;
 use server_chat::refusal::Refusal;
 use server_chat::service::Service;
@@ -71,15 +72,17 @@ struct Shared {
 
 type Http = Arc<Shared>;
 
+/// What a handler gives.
+type Served = Result<Response, HttpError>;
+
 /// The routes of plain HTTP, and the fallback. The app that combines them with the other routes
 /// must be wrapped by [`crate::guard::wrap`].
 pub fn router(service: Service, options: &HttpOptions) -> Router {
-    let trusts = options.trust_usernames;
     let shared = Shared {
         service,
         options: options.clone(),
         views: Views::default(),
-        older: trusts.then(|| OlderClients::new(options.older_turn)),
+        older: options.trust_usernames.then(OlderClients::default),
         document: document(options.operators).to_string(),
     };
     let routes = chat::routes()

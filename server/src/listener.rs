@@ -5,7 +5,6 @@
 //! the events stay in its inbox.
 
 mod pace;
-mod waits;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -60,10 +59,8 @@ impl Default for ConnectionLimits {
 #[must_use]
 pub fn raise_file_limit() -> u64 {
     rlimit::increase_nofile_limit(u64::MAX).unwrap_or_else(|error| {
-        tracing::debug!(
-            error = reason(&error),
-            "the limit of open files stays as it is"
-        );
+        let told = "the limit of open files stays as it is";
+        tracing::debug!(error = reason(&error), "{told}");
         rlimit::getrlimit(rlimit::Resource::NOFILE).map_or(u64::MAX, |(soft, _)| soft)
     })
 }
@@ -113,14 +110,14 @@ pub async fn serve(
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
+        let refused = |why| node.metrics().count(Row::ConnectionsRefused, why);
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 if !std::mem::replace(&mut is_failing, true) {
                     tracing::warn!(error = reason(&error), "cannot accept a connection");
                 }
-                node.metrics()
-                    .count(Row::ConnectionsRefused, "not_accepted");
+                refused("not_accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
@@ -130,7 +127,7 @@ pub async fn serve(
         let place = match places.take(source, 1) {
             Ok(place) => place,
             Err(full) => {
-                node.metrics().count(Row::ConnectionsRefused, "full");
+                refused("full");
                 if let Ok(told) = Arc::clone(&told).try_acquire_owned() {
                     open.spawn(task::boxed(async move {
                         refuse_connection(stream, full).await;
@@ -141,10 +138,8 @@ pub async fn serve(
             }
         };
         if let Err(error) = prepare(&stream, limits.pace.window) {
-            tracing::debug!(
-                error = reason(&error),
-                "a connection keeps the machine's own settings"
-            );
+            let told = "a connection keeps the machine's own settings";
+            tracing::debug!(error = reason(&error), "{told}");
         }
         let app = app.clone();
         let stop = stop.clone();

@@ -31,7 +31,7 @@ use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::inbox::{self, MAX_FOLLOWED};
-use crate::mcp::listing::{self, Answer, Context, Paged, Templates};
+use crate::mcp::listing::{self, Context, Paged, Reply, Templates};
 
 use pushes::{BEGINNING, Pushes};
 use upstream::ClientProgress;
@@ -56,16 +56,19 @@ pub struct Relay {
     /// Held during a registration, so that concurrent calls register only one participant.
     minting: tokio::sync::Mutex<()>,
     pushes: Pushes,
-    gone: CancellationToken,
+    /// To be cancelled when the client is gone: that cancels its calls, and ends its streams.
+    pub gone: CancellationToken,
 }
 
-/// A registration of a participant.
-#[derive(Clone, Debug)]
-struct Registration {
-    handle: Handle,
-    /// The call that registers it again; none if a break registered it, which must not be repeated.
-    again: Option<(Tool, Map<String, Value>)>,
-}
+type Arguments = Map<String, Value>;
+
+/// A registration of a participant: its handle, and the call that registers it again; none if a break
+/// registered it, which must not be repeated.
+type Registration = (Handle, Option<(Tool, Arguments)>);
+
+/// Where the progress of a call goes, and what comes of it.
+type Progress<'a> = Option<&'a ClientProgress>;
+type Called = Result<Value, UpstreamError>;
 
 impl Relay {
     /// A relay to this server that offers these tools.
@@ -85,14 +88,8 @@ impl Relay {
         }
     }
 
-    /// To be cancelled when the client is gone: that cancels its calls, and ends its streams.
-    #[must_use]
-    pub fn gone(&self) -> CancellationToken {
-        self.gone.clone()
-    }
-
     /// The handle of a call without one, by the server's rule.
-    fn implicit(&self, tool: Tool, arguments: &Map<String, Value>) -> Option<Handle> {
+    fn implicit(&self, tool: Tool, arguments: &Arguments) -> Option<Handle> {
         if !tool.mints() {
             return self.scope.only();
         }
@@ -105,12 +102,7 @@ impl Relay {
     }
 
     /// Calls a tool. If the server has lost the participant in a restart, calls again once.
-    async fn call(
-        &self,
-        tool: Tool,
-        mut arguments: Map<String, Value>,
-        progress: Option<&ClientProgress>,
-    ) -> Result<Value, UpstreamError> {
+    async fn call(&self, tool: Tool, mut arguments: Arguments, progress: Progress<'_>) -> Called {
         let passed = said(&arguments, "handle");
         let mut handle = match passed {
             Some(text) => Some(Handle::given(text)),
@@ -140,12 +132,7 @@ impl Relay {
     }
 
     /// Makes a call with several attempts: the server may be restarting.
-    async fn try_call(
-        &self,
-        tool: Tool,
-        arguments: &Map<String, Value>,
-        progress: Option<&ClientProgress>,
-    ) -> Result<Value, UpstreamError> {
+    async fn try_call(&self, tool: Tool, arguments: &Arguments, progress: Progress<'_>) -> Called {
         let mut tries = 0;
         loop {
             let params = json!({ "name": tool.name(), "arguments": arguments });
@@ -168,50 +155,42 @@ impl Relay {
     /// if its tool does; otherwise the refusal stands.
     async fn call_again(
         &self,
-        (tool, mut asked): (Tool, Map<String, Value>),
+        (tool, mut asked): (Tool, Arguments),
         lost: &Handle,
         refused: Value,
-        progress: Option<&ClientProgress>,
-    ) -> Result<Value, UpstreamError> {
+        progress: Progress<'_>,
+    ) -> Called {
         let mut minting = Some(self.minting.lock().await);
         let is_implicit = said(&asked, "handle").is_none();
         asked.remove("handle");
-        let known = lock(&self.registered)
-            .iter()
-            .find(|one| one.handle == *lost)
-            .cloned();
-        let again = match known.as_ref().map(|known| known.again.clone()) {
-            Some(Some(first)) => self.register_again(lost, first).await?,
-            Some(None) => None,
+        let is_it = |(handle, _): &&Registration| handle == lost;
+        let known = lock(&self.registered).iter().find(is_it).cloned();
+        let is_known = known.is_some();
+        let again = match known {
+            Some((_, Some((tool, arguments)))) => {
+                let result = self.try_call(tool, &arguments, None).await?;
+                self.forget(lost);
+                let again = self.learn(tool, arguments, None, &result);
+                if again.is_some() {
+                    tracing::info!("the server had forgotten this client, which registered again");
+                }
+                again
+            }
             None if is_implicit => self.implicit(tool, &asked).filter(|one| one != lost),
-            None => None,
+            Some((_, None)) | None => None,
         };
         self.forget(lost);
         let mut arguments = asked.clone();
         if let Some(handle) = &again {
             arguments.insert("handle".into(), handle.expose().into());
             minting = None;
-        } else if !tool.mints() || known.is_none() && !is_implicit {
+        } else if !tool.mints() || !is_known && !is_implicit {
             return Ok(refused);
         }
         let result = self.try_call(tool, &arguments, progress).await?;
         self.learn(tool, asked, again.as_ref(), &result);
         drop(minting);
         Ok(result)
-    }
-
-    async fn register_again(
-        &self,
-        lost: &Handle,
-        (tool, arguments): (Tool, Map<String, Value>),
-    ) -> Result<Option<Handle>, UpstreamError> {
-        let result = self.try_call(tool, &arguments, None).await?;
-        self.forget(lost);
-        let again = self.learn(tool, arguments, None, &result);
-        if again.is_some() {
-            tracing::info!("the server had forgotten this client, which registered again");
-        }
-        Ok(again)
     }
 
     /// Follows the inbox of a participant, which is present until the client is gone. As over HTTP, a
@@ -231,14 +210,14 @@ impl Relay {
     fn forget(&self, handle: &Handle) {
         self.scope.forget(handle);
         lock(&self.called).remove(handle.expose());
-        lock(&self.registered).retain(|one| one.handle != *handle);
+        lock(&self.registered).retain(|(known, _)| known != handle);
     }
 
     /// Records a registration in the result; returns a new handle.
     fn learn(
         &self,
         tool: Tool,
-        mut arguments: Map<String, Value>,
+        mut arguments: Arguments,
         called_as: Option<&Handle>,
         result: &Value,
     ) -> Option<Handle> {
@@ -261,23 +240,21 @@ impl Relay {
         arguments.remove("request_key");
         arguments.remove("handle");
         let is_break = matches!(tool, Tool::Break(_));
-        lock(&self.registered).push(Registration {
-            handle: handle.clone(),
-            again: (!is_break).then_some((tool, arguments)),
-        });
+        let again = (!is_break).then_some((tool, arguments));
+        lock(&self.registered).push((handle.clone(), again));
         Some(handle)
     }
 }
 
 /// A text argument, unless it stands for nothing.
-fn said<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+fn said<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
     let text = arguments.get(name)?.as_str()?;
     (!NOTHING.contains(&text)).then_some(text)
 }
 
 /// Whether a call may be repeated although the first attempt may have arrived: it only reads, or
 /// has a key.
-fn may_repeat(tool: Tool, arguments: &Map<String, Value>) -> bool {
+fn may_repeat(tool: Tool, arguments: &Arguments) -> bool {
     tool.is_read_only() || said(arguments, "request_key").is_some()
 }
 
@@ -334,7 +311,7 @@ fn internal(error: &dyn std::fmt::Display) -> ErrorData {
 }
 
 /// A result of the server in the protocol's form.
-fn read<T: DeserializeOwned>(result: Value) -> Answer<T> {
+fn read<T: DeserializeOwned>(result: Value) -> Reply<T> {
     serde_json::from_value(result).map_err(|error| internal(&error))
 }
 
@@ -343,7 +320,7 @@ impl ServerHandler for Relay {
         listing::server(listing::capabilities())
     }
 
-    async fn list_tools(&self, _: Paged, _: Context) -> Answer<ListToolsResult> {
+    async fn list_tools(&self, _: Paged, _: Context) -> Reply<ListToolsResult> {
         Ok(ListToolsResult {
             tools: self
                 .tools
@@ -358,7 +335,7 @@ impl ServerHandler for Relay {
         &self,
         request: CallToolRequestParams,
         context: Context,
-    ) -> Answer<CallToolResponse> {
+    ) -> Reply<CallToolResponse> {
         let tool = listing::offered(&self.tools, &request.name)?;
         let arguments = request.arguments.unwrap_or_default();
         let progress = ClientProgress::of(&context);
@@ -382,7 +359,7 @@ impl ServerHandler for Relay {
         }
     }
 
-    async fn list_resource_templates(&self, _: Paged, _: Context) -> Answer<Templates> {
+    async fn list_resource_templates(&self, _: Paged, _: Context) -> Reply<Templates> {
         Ok(listing::templates())
     }
 
@@ -390,7 +367,7 @@ impl ServerHandler for Relay {
         &self,
         request: ReadResourceRequestParams,
         _: Context,
-    ) -> Answer<ReadResourceResponse> {
+    ) -> Reply<ReadResourceResponse> {
         let params = json!({ "uri": request.uri });
         let asked = ("resources/read", Some(&*request.uri));
         let result = self.upstream.ask(asked, params, None).await;
@@ -398,13 +375,13 @@ impl ServerHandler for Relay {
         read::<ReadResourceResult>(result).map(Into::into)
     }
 
-    async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Answer<()> {
+    async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Reply<()> {
         let (reader, _) = inbox::at(&request.uri)?;
         self.pushes.subscribe(&reader);
         Ok(())
     }
 
-    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: Context) -> Answer<()> {
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: Context) -> Reply<()> {
         let (reader, _) = inbox::at(&request.uri)?;
         self.pushes.unsubscribe(&reader);
         Ok(())
@@ -421,7 +398,7 @@ impl ServerHandler for Relay {
         Some(inbox::accepted(requested))
     }
 
-    async fn listen(&self, context: SubscriptionContext) -> Answer<()> {
+    async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
         let mut readers = Vec::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             readers.push(inbox::at(uri)?.0);

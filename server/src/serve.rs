@@ -47,11 +47,8 @@ const LAST_BYTES: Duration = Duration::from_millis(500);
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum ServeError {
-    #[error("cannot listen on {address}: {}", unbound(error))]
-    Listen {
-        address: SocketAddr,
-        error: std::io::Error,
-    },
+    #[error("cannot listen on {}: {}", _0, unbound(_1))]
+    Listen(SocketAddr, std::io::Error),
     #[error("the machine has no randomness to make secrets of: {0}")]
     Randomness(getrandom::Error),
     #[error("--allow-hosts: {0}")]
@@ -63,8 +60,8 @@ pub enum ServeError {
     Cluster(#[from] crate::cluster::ClusterError),
     #[error(transparent)]
     Journal(#[from] journal::OpenError),
-    #[error("realm {realm}: {why}")]
-    Realm { realm: String, why: Box<Self> },
+    #[error("realm {0}: {1}")]
+    Realm(String, Box<Self>),
     #[error("the history has no thread: {}", reason(_0))]
     Thread(std::io::Error),
     #[error(transparent)]
@@ -105,7 +102,7 @@ impl ServeError {
     /// Whether a setting is the cause.
     #[must_use]
     pub const fn is_of_settings(&self) -> bool {
-        if let Self::Realm { why, .. } = self {
+        if let Self::Realm(_, why) = self {
             return why.is_of_settings();
         }
         matches!(self, Self::Hosts(_) | Self::Tokens(_))
@@ -118,33 +115,31 @@ impl Core {
     /// # Errors
     /// The journal cannot be used, or the machine has no randomness.
     pub fn start(settings: &Settings) -> Result<Self, ServeError> {
-        let mut history = None;
-        let (node, journal, secrets) = match &settings.journal {
+        let (history, secrets);
+        let (node, journal): (_, Box<dyn Journal>) = match &settings.journal {
             Some(options) => {
                 let opened = journal::open(options, &settings.limits)?;
-                let secrets = Secrets::new(&opened.identity.secret);
-                let end = opened.node.hub().position();
                 let history_options = HistoryOptions {
                     origin: opened.identity.origin(),
-                    end,
+                    end: opened.node.hub().position(),
                     retention: settings.history,
                     copiers: Copiers::One,
                     server: settings.history_server.clone(),
                 };
                 let started = History::start(&options.folder, &settings.limits, &history_options);
                 let (past, ended) = started.map_err(ServeError::Thread)?;
+                secrets = Secrets::new(&opened.identity.secret);
                 history = Some(past.clone());
                 let journal = Followed::new(Box::new(opened.journal), past, ended);
-                let journal: Box<dyn Journal> = Box::new(journal);
-                (opened.node, journal, secrets)
+                (opened.node, Box::new(journal))
             }
             None => {
                 let mut seed = [0; 8];
                 getrandom::fill(&mut seed).map_err(ServeError::Randomness)?;
-                let secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
+                secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
+                history = None;
                 let node = Node::start(settings.limits.clone(), u64::from_le_bytes(seed));
-                let journal: Box<dyn Journal> = Box::new(MemoryJournal::default());
-                (node, journal, secrets)
+                (node, Box::new(MemoryJournal::default()))
             }
         };
         let clock = Clock::start_after(node.hub().now());
@@ -157,22 +152,11 @@ impl Core {
     /// Starts a realm of a server: a member of a cluster, or a node that is alone.
     async fn start_realm(settings: &Settings) -> Result<Self, ServeError> {
         #[cfg(feature = "cluster")]
-        let started = match &settings.cluster {
-            Some(cluster) => match crate::cluster::start(cluster, settings).await {
-                Ok((service, running)) => Ok(Self::limited(settings, service, running)),
-                Err(why) => Err(why.into()),
-            },
-            None => Self::start(settings),
-        };
-        #[cfg(not(feature = "cluster"))]
-        let started = Self::start(settings);
-        started.map_err(|why| match settings.realms.is_empty() {
-            true => why,
-            false => ServeError::Realm {
-                realm: settings.realm.clone(),
-                why: Box::new(why),
-            },
-        })
+        if let Some(cluster) = &settings.cluster {
+            let (service, running) = crate::cluster::start(cluster, settings).await?;
+            return Ok(Self::limited(settings, service, running));
+        }
+        Self::start(settings)
     }
 
     /// The service with the limits on clients' resources.
@@ -234,29 +218,30 @@ impl Server {
             starting.push((realm, of, guard));
         }
         let address = settings.listen;
-        let refused = |error| ServeError::Listen { address, error };
+        let refused = |error| ServeError::Listen(address, error);
         let socket = TcpListener::bind(address).await.map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
-        let cores = starting.iter().map(|(_, of, _)| Core::start_realm(of));
+        let cores = starting.iter().map(async |(realm, of, _)| {
+            let core = Core::start_realm(of).await;
+            core.map_err(|why| match settings.realms.is_empty() {
+                true => why,
+                false => ServeError::Realm(realm.name.to_string(), Box::new(why)),
+            })
+        });
         let mut cores = try_join_all(cores).await?;
         let service = cores[0].service.clone();
         for core in &mut cores[1..] {
             core.service = core.service.clone().beside(&service);
         }
         let closing = CancellationToken::new();
-        let shared = Shared {
-            closing: closing.clone(),
-            sessions: Arc::default(),
-            services: cores.iter().map(|core| core.service.clone()).collect(),
-        };
+        let shared = (
+            cores.iter().map(|core| core.service.clone()).collect(),
+            mcp_options(&closing),
+        );
         let (mut tokens, mut served) = (Vec::new(), Vec::new());
         for ((realm, settings, guard), core) in starting.into_iter().zip(&cores) {
-            let files: Vec<_> = guard
-                .tokens
-                .iter()
-                .chain(&guard.operators)
-                .cloned()
-                .collect();
+            let files = guard.tokens.iter().chain(&guard.operators);
+            let files: Vec<_> = files.cloned().collect();
             tokens.extend(files.clone());
             served.push(Served {
                 app: app((&settings, guard), &core.service, &shared),
@@ -348,47 +333,46 @@ fn guard_options(
     })
 }
 
-/// What all realms share.
-struct Shared {
-    closing: CancellationToken,
-    sessions: Arc<mcp::SessionTables>,
-    services: Arc<[Service]>,
-}
+/// What all realms share: their services, and options of MCP.
+type Shared = (Arc<[Service]>, mcp::McpOptions);
 
 /// All routes of a realm behind the guard.
-fn app((settings, guard): (&Settings, GuardOptions), service: &Service, shared: &Shared) -> Router {
+fn app(
+    (settings, guard): (&Settings, GuardOptions),
+    service: &Service,
+    (services, mcp): &Shared,
+) -> Router {
     let http = http::HttpOptions {
         trust_usernames: settings.trust_usernames,
         operators: guard.operators.is_some(),
-        closing: shared.closing.clone(),
+        closing: mcp.closing.clone(),
         ..http::HttpOptions::default()
+    };
+    let mcp = mcp::McpOptions {
+        toolsets: settings.toolsets.clone(),
+        output_schemas: settings.output_schemas,
+        silence: mcp::silence(&settings.limits),
+        max_body_bytes: guard.max_body,
+        ..mcp.clone()
     };
     let watched = Router::new()
         .route("/metrics", get(metrics))
-        .with_state((service.clone(), Arc::clone(&shared.services)));
-    let mcp = mcp::router(service, &mcp_options(settings, shared));
+        .with_state((service.clone(), Arc::clone(services)));
     let app = http::router(service.clone(), &http)
         .merge(watched)
-        .merge(mcp)
+        .merge(mcp::router(service, &mcp))
         .merge(web::router());
     let app = guard::wrap(app, service.clone(), guard);
     requests::watch(app, service.clone(), settings.access_log)
 }
 
-fn mcp_options(settings: &Settings, shared: &Shared) -> mcp::McpOptions {
+fn mcp_options(closing: &CancellationToken) -> mcp::McpOptions {
     // The guard has admitted the request, and identified its caller.
     let caller = |head: &axum::http::request::Parts| {
         let caller = head.extensions.get::<RequestOrigin>().cloned();
         caller.unwrap_or_default()
     };
-    mcp::McpOptions {
-        toolsets: settings.toolsets.clone(),
-        output_schemas: settings.output_schemas,
-        silence: mcp::silence(&settings.limits),
-        max_body_bytes: guard::max_body(&settings.limits),
-        sessions: Arc::clone(&shared.sessions),
-        ..mcp::McpOptions::new(Arc::new(caller), shared.closing.clone())
-    }
+    mcp::McpOptions::new(Arc::new(caller), closing.clone())
 }
 
 /// The metrics of this realm; of the process and of all realms, if the request names none.

@@ -74,8 +74,8 @@ async fn joined(upstream: Upstream, settings: &Settings) -> Result<(), StdioErro
     tracing::info!(server = upstream.base(), "this client joins a server");
     let tools = of_toolsets(&settings.toolsets);
     let relay = Relay::new(upstream, tools, settings.output_schemas);
-    let _gone = relay.gone().drop_guard();
-    let parting = relay.gone();
+    let _gone = relay.gone.clone().drop_guard();
+    let parting = relay.gone.clone();
     converse(relay.into_dyn(), move || parting.cancel()).await
 }
 

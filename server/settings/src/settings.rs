@@ -189,11 +189,20 @@ fn limits(given: &ServeArgs) -> Result<Config, String> {
 mod tests {
     use std::io::Write as _;
 
+    use clap::Parser as _;
+
     use super::*;
     use crate::Toolset;
+    use crate::cli::Cli;
 
     fn gathered(args: &ServeArgs) -> Result<Settings, String> {
         Settings::gather(args, Unnamed::InMemory)
+    }
+
+    /// The settings of a command line with these flags.
+    fn flags(flags: &[&str]) -> Result<Settings, String> {
+        let words = [&["talking-stick"], flags].concat();
+        gathered(&Cli::try_parse_from(words).unwrap().serve)
     }
 
     fn file(text: &str) -> (tempfile::NamedTempFile, ServeArgs) {
@@ -208,23 +217,14 @@ mod tests {
 
     #[test]
     fn a_copy_of_the_history_needs_a_journal_and_a_program_that_can_make_it() {
-        let gather = |data: Option<&str>| {
-            gathered(&ServeArgs {
-                history: "postgres://chat:secret@db/chat".parse().ok(),
-                data: data.map(Into::into),
-                ..ServeArgs::default()
-            })
-        };
-        let settings = gather(Some("/nowhere"));
-        let in_memory = gather(None).unwrap_err();
+        let server = ["--history", "postgres://chat:secret@db/chat"];
+        let settings = flags(&[&server[..], &["--data", "/nowhere"]].concat());
+        let in_memory = flags(&server).unwrap_err();
         match cfg!(feature = "postgres") {
             true => {
                 let server = settings.unwrap().history_server.unwrap();
                 assert_eq!(server.to_string(), "postgres://chat@db/chat");
-                assert!(
-                    in_memory.contains("name its folder with --data"),
-                    "{in_memory}"
-                );
+                assert!(in_memory.contains("name its folder with --data"));
             }
             false => {
                 let why = settings.unwrap_err();
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn nothing_said_is_loopback_and_all_tools() {
-        let settings = gathered(&ServeArgs::default()).unwrap();
+        let settings = flags(&[]).unwrap();
         assert_eq!(settings.listen, DEFAULT_LISTEN);
         assert_eq!(settings.toolsets, Toolset::ALL);
         assert_eq!(settings.limits, Config::default());
@@ -263,10 +263,7 @@ mod tests {
     #[test]
     fn the_sample_file_says_what_is_so_anyway() {
         let (_file, args) = file(include_str!("../../../deploy/talking-stick.yaml"));
-        let (sample, default) = (
-            gathered(&args).unwrap(),
-            gathered(&ServeArgs::default()).unwrap(),
-        );
+        let (sample, default) = (gathered(&args).unwrap(), flags(&[]).unwrap());
         assert_eq!(format!("{sample:?}"), format!("{default:?}"));
     }
 
@@ -291,40 +288,43 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_what_is_accepted() {
-        let limit = |text: &str| {
-            gathered(&ServeArgs {
-                limits: vec![text.into()],
-                ..ServeArgs::default()
-            })
-            .unwrap_err()
-        };
-        assert!(limit("stick_lease").contains("as in stick_lease=60s"));
-        assert!(
-            limit("stick_leese=1s").contains("stick_lease"),
-            "{}",
-            limit("stick_leese=1s")
-        );
-        assert!(
-            limit("max_members=1").contains("2 to 65536"),
-            "{}",
-            limit("max_members=1")
-        );
-        let (_kept, args) = file("lisen: 127.0.0.1:1\n");
-        assert!(gathered(&args).unwrap_err().contains("listen"));
-        let (_kept, args) = file("limits: { max_members: many }\n");
-        let why = gathered(&args).unwrap_err();
-        assert!(why.contains("limits"), "{why}");
+        let hosts = ["--allow-hosts", "chat.example.org"];
+        let tokens = ["--auth-tokens", "tokens.txt"];
+        let open = ["--listen", "0.0.0.0:1"];
+        let trusting = ["--trust-usernames"];
+        for (given, named) in [
+            (
+                &[&["--limit", "stick_lease"][..]][..],
+                "as in stick_lease=60s",
+            ),
+            (&[&["--limit", "stick_leese=1s"]], "stick_lease"),
+            (&[&["--limit", "max_members=1"]], "2 to 65536"),
+            (&[&hosts], "chat.example.org opens"),
+            (&[&hosts], "--auth-tokens"),
+            (&[&hosts, &tokens, &trusting], "--trust-usernames"),
+            (&[&hosts, &tokens, &trusting], "--allow-hosts"),
+            (&[&open], "--allow-hosts"),
+            (&[&open, &trusting], "--trust-usernames"),
+        ] {
+            let why = flags(&given.concat()).unwrap_err();
+            assert!(why.contains(named), "{named}: {why}");
+        }
+        for safe in [&[&hosts[..], &tokens][..], &[&hosts, &tokens, &open]] {
+            assert!(flags(&safe.concat()).is_ok(), "{safe:?}");
+        }
+        for (text, named) in [
+            ("lisen: 127.0.0.1:1\n", "listen"),
+            ("limits: { max_members: many }\n", "limits"),
+        ] {
+            let (_kept, args) = file(text);
+            let why = gathered(&args).unwrap_err();
+            assert!(why.contains(named), "{why}");
+        }
     }
 
     #[test]
     fn commas_part_limits_and_within_brackets_they_do_not() {
-        let limits = |flag: &str| {
-            let args = ServeArgs {
-                limits: vec![flag.into()],
-                ..ServeArgs::default()
-            };
-            gathered(&args).map(|settings| settings.limits)
-        };
+        let limits = |text: &str| flags(&["--limit", text]).map(|settings| settings.limits);
         let both = limits("stick_lease=5s,rate_limit={per_second: 1, burst: 2},turn_limit=7");
         let both = both.unwrap();
         assert_eq!(both.stick_lease, Span::secs(5));
@@ -333,56 +333,5 @@ mod tests {
         assert_eq!(both.rate_limit, alone.rate_limit);
         let why = limits("stick_lease=5s,turn_limit").unwrap_err();
         assert!(why.contains("--limit turn_limit: write a key"), "{why}");
-    }
-
-    #[test]
-    fn a_host_that_is_allowed_asks_for_tokens_on_loopback_too() {
-        let hosts = ServeArgs {
-            allow_hosts: vec!["chat.example.org".into()],
-            ..ServeArgs::default()
-        };
-        let why = gathered(&hosts).unwrap_err();
-        assert!(
-            why.contains("chat.example.org") && why.contains("--auth-tokens"),
-            "{why}"
-        );
-        let tokens = ServeArgs {
-            auth_tokens: Some("tokens.txt".into()),
-            ..hosts
-        };
-        assert!(gathered(&tokens).is_ok());
-        let trusting = ServeArgs {
-            trust_usernames: true,
-            ..tokens
-        };
-        let why = gathered(&trusting).unwrap_err();
-        assert!(
-            why.contains("--trust-usernames") && why.contains("--allow-hosts"),
-            "{why}"
-        );
-    }
-
-    #[test]
-    fn what_is_open_to_others_needs_names_and_tokens() {
-        let open = ServeArgs {
-            listen: Some("0.0.0.0:1".parse().unwrap()),
-            ..ServeArgs::default()
-        };
-        assert!(gathered(&open).unwrap_err().contains("--allow-hosts"));
-        let trusting = ServeArgs {
-            trust_usernames: true,
-            ..open.clone()
-        };
-        assert!(
-            gathered(&trusting)
-                .unwrap_err()
-                .contains("--trust-usernames")
-        );
-        let closed = ServeArgs {
-            allow_hosts: vec!["chat.example.org".into()],
-            auth_tokens: Some("tokens.txt".into()),
-            ..open
-        };
-        assert!(gathered(&closed).is_ok());
     }
 }

@@ -305,6 +305,24 @@ mod tests {
         bodies.read(&none, body, Source(source)).await
     }
 
+    fn refuse_full(read: Result<Read, Fault>) {
+        assert!(matches!(read, Err(Fault::Full(_))), "{read:?}");
+    }
+
+    /// Spends all that the first source may have at once.
+    async fn spend_burst(bodies: &Bodies) {
+        let (large, mut patience) = (&bodies.capacity.large, MAX_WAIT);
+        let spent = large.spend(Source(1), LARGE.burst, &mut patience);
+        spent.await.unwrap();
+    }
+
+    /// Checks that the first source has waited for as long as these bytes take.
+    fn check_wait(began: Instant, bytes: usize) {
+        let expected = bytes as f64 / LARGE.per_second as f64;
+        let waited = began.elapsed().as_secs_f64();
+        assert!((waited - expected).abs() < 0.01, "{waited} {expected}");
+    }
+
     const PLENTY: Share = Share {
         all: 64 << 20,
         each: 16 << 20,
@@ -329,26 +347,19 @@ mod tests {
 
     #[tokio::test]
     async fn large_bodies_share_a_pool_for_as_long_as_their_requests_last() {
-        let bodies = bodies(
-            1 << 20,
-            Share {
-                all: 10_000,
-                each: 6_000,
-            },
-        );
+        let (all, each) = (10_000, 6_000);
+        let bodies = bodies(1 << 20, Share { all, each });
         let held = || bodies.capacity.bodies.held();
-        let large = |size| chunks(4, size / 4);
-        let (_, small) = read(&bodies, large(SMALL_BODY - VALUE), 1).await.unwrap();
+        let large = async |beyond, source| {
+            let body = chunks(4, (SMALL_BODY - VALUE + beyond) / 4);
+            read(&bodies, body, source).await
+        };
+        let (_, small) = large(0, 1).await.unwrap();
         assert_eq!((small.is_some(), held()), (false, 0));
-        let (_, first) = read(&bodies, large(SMALL_BODY - VALUE + 4_000), 1)
-            .await
-            .unwrap();
+        let (_, first) = large(4_000, 1).await.unwrap();
         assert_eq!(held(), 4_000);
-        let full = read(&bodies, large(SMALL_BODY - VALUE + 4_000), 1).await;
-        assert!(matches!(full, Err(Fault::Full(_))), "{full:?}");
-        let (_, other) = read(&bodies, large(SMALL_BODY - VALUE + 5_000), 2)
-            .await
-            .unwrap();
+        refuse_full(large(4_000, 1).await);
+        let (_, other) = large(5_000, 2).await.unwrap();
         assert_eq!(held(), 9_000);
         let copy = first.clone();
         drop((first, other));
@@ -378,62 +389,40 @@ mod tests {
             ..bodies(1 << 20, PLENTY)
         };
         assert!(read(&bodies, chunks(1, 100), 1).await.is_ok());
-        let full = read(&bodies, chunks(2, SMALL_BODY), 1).await;
-        assert!(matches!(full, Err(Fault::Full(_))), "{full:?}");
+        refuse_full(read(&bodies, chunks(2, SMALL_BODY), 1).await);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_source_above_its_rate_is_delayed() {
         let limit = 1 << 20;
         let bodies = bodies(limit, PLENTY);
-        let large = &bodies.capacity.large;
-        let mut patience = MAX_WAIT;
-        large
-            .spend(Source(1), LARGE.burst, &mut patience)
-            .await
-            .unwrap();
+        spend_burst(&bodies).await;
         let began = Instant::now();
-        assert!(
-            read(&bodies, chunks(2, (SMALL_BODY - VALUE) / 2), 1)
-                .await
-                .is_ok()
-        );
+        let small = chunks(2, (SMALL_BODY - VALUE) / 2);
+        assert!(read(&bodies, small, 1).await.is_ok());
         assert!(read(&bodies, chunks(8, limit / 8), 2).await.is_ok());
         assert!(began.elapsed().is_zero(), "small ones and others' go on");
-        let at_rate = |bytes: usize| bytes as f64 / LARGE.per_second as f64;
         let kept = SMALL_BODY + limit / 2;
         assert!(read(&bodies, chunks(8, kept / 8), 1).await.is_ok());
-        let waited = began.elapsed().as_secs_f64();
-        assert!(
-            (waited - at_rate(kept - SMALL_BODY)).abs() < 0.01,
-            "{waited}"
-        );
+        check_wait(began, kept - SMALL_BODY);
         let began = Instant::now();
         let thrown_away = SMALL_BODY + 3 * limit;
         let too_large = read(&bodies, chunks(8, thrown_away / 8), 1).await;
         assert_eq!(too_large.unwrap_err(), Fault::BodyTooLarge(limit));
-        let waited = began.elapsed().as_secs_f64();
-        assert!((waited - at_rate(3 * limit)).abs() < 0.01, "{waited}");
+        check_wait(began, 3 * limit);
     }
 
     #[tokio::test(start_paused = true)]
     async fn values_have_the_rate_of_the_memory_that_they_take() {
         let bodies = bodies(1 << 20, PLENTY);
-        let mut patience = MAX_WAIT;
-        let large = &bodies.capacity.large;
-        large
-            .spend(Source(1), LARGE.burst, &mut patience)
-            .await
-            .unwrap();
+        spend_burst(&bodies).await;
         let list = format!("[{}1]", "1,".repeat(1_000));
         let cost = list.len() + 1_002 * VALUE;
         let began = Instant::now();
         assert!(read(&bodies, Body::from("[1,1]"), 1).await.is_ok());
         assert!(began.elapsed().is_zero(), "few values are small");
         assert!(read(&bodies, Body::from(list), 1).await.is_ok());
-        let expected = (cost - SMALL_BODY) as f64 / LARGE.per_second as f64;
-        let waited = began.elapsed().as_secs_f64();
-        assert!((waited - expected).abs() < 0.01, "{waited} {expected}");
+        check_wait(began, cost - SMALL_BODY);
     }
 
     #[tokio::test(start_paused = true)]
@@ -444,9 +433,7 @@ mod tests {
         tokio::select! {
             biased;
             _ = bodies.capacity.large.spend(Source(1), bytes, &mut long) => unreachable!("it waits"),
-            read = read(&bodies, chunks(2, SMALL_BODY), 1) => {
-                assert!(matches!(read, Err(Fault::Full(_))), "{read:?}");
-            }
+            read = read(&bodies, chunks(2, SMALL_BODY), 1) => refuse_full(read),
         }
     }
 
@@ -461,10 +448,8 @@ mod tests {
     #[test]
     fn too_many_values_and_too_deep_nesting_are_refused() {
         let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
-        assert_eq!(
-            scan(many.as_bytes(), MAX_VALUES),
-            Err(Fault::TooManyValues(MAX_VALUES))
-        );
+        let scanned = scan(many.as_bytes(), MAX_VALUES);
+        assert_eq!(scanned, Err(Fault::TooManyValues(MAX_VALUES)));
         let deep = |depth| scan("[".repeat(depth).as_bytes(), MAX_VALUES);
         assert!(deep(MAX_DEPTH).is_ok());
         assert!(matches!(deep(MAX_DEPTH + 1), Err(Fault::BodyUnread(_))));

@@ -31,8 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::hosts::is_over_tls;
 use super::http_error::{Fault, HttpError, json};
-use super::token_file::TokenFile;
-use super::tokens::{Hash, Token};
+use super::tokens::{Hash, Token, TokenFile};
 use super::{Known, LOG, bearer};
 
 /// The cookie's name without TLS.
@@ -302,19 +301,15 @@ impl PageSessions {
         named(HOST_NAME).or_else(|| named(NAME))
     }
 
-    fn answer(
-        &self,
-        headers: &HeaderMap,
-        (cookie, proof): (&str, Option<&str>),
-        age: &str,
-    ) -> Response {
+    /// The answer that sets this cookie, with the proof of a session; without one the cookie ends.
+    fn answer(&self, headers: &HeaderMap, cookie: &str, proof: Option<&str>) -> Response {
         let (name, tls) = match is_over_tls(headers) {
             true => (HOST_NAME, "; Secure"),
             false => (NAME, ""),
         };
-        let suffix = &self.suffix;
-        let cookie =
-            format!("{name}{suffix}={cookie}; Path=/; HttpOnly; SameSite=Strict{tls}{age}");
+        let name = format!("{name}{}", self.suffix);
+        let age = proof.map_or("; Max-Age=0", |_| "");
+        let cookie = format!("{name}={cookie}; Path=/; HttpOnly; SameSite=Strict{tls}{age}");
         let mut success = serde_json::json!({ "success": true });
         if let Some(proof) = proof {
             success["proof"] = proof.into();
@@ -379,7 +374,7 @@ async fn opened(sessions: &Arc<PageSessions>, known: &Known, headers: &HeaderMap
     match sessions.open(known) {
         Ok(Some((cookie, proof))) => {
             sessions.save().await;
-            sessions.answer(headers, (&cookie, Some(&proof)), "")
+            sessions.answer(headers, &cookie, Some(&proof))
         }
         Ok(None) => HttpError::from(Fault::TokenUnknown).into_response(),
         Err(error) => {
@@ -408,7 +403,7 @@ pub(super) async fn close(
     }
     match user {
         Some(user) => opened(&sessions, &Known::by_token(Some(user), None), &headers).await,
-        None => sessions.answer(&headers, ("", None), "; Max-Age=0"),
+        None => sessions.answer(&headers, "", None),
     }
 }
 

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use server_chat::refusal::Refusal;
 use server_chat::wire::{User, past, presence, timestamp};
 
-use super::Http;
 use super::views::{Part, look, part, room, shown};
+use super::{Http, Served};
 use crate::guard::{Fault, HttpError, Operator};
 use acts::missing;
 
@@ -96,7 +96,7 @@ async fn listed(
     State(http): State<Http>,
     RawQuery(query): RawQuery,
     list: List,
-) -> Result<Response, HttpError> {
+) -> Served {
     let now = http.service.node().now();
     let part = part(query.as_deref(), LISTED)?;
     let view = look(&http, move |node| list(node.hub(), &part, now)).await;
@@ -164,11 +164,7 @@ fn report(hub: &Hub, report: &Report) -> Value {
 }
 
 /// The last messages of the rooms that a participant is in, for those who judge a report.
-async fn context(
-    _: Operator,
-    State(http): State<Http>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, HttpError> {
+async fn context(_: Operator, State(http): State<Http>, RawQuery(query): RawQuery) -> Served {
     let id = form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes())
         .find(|(name, _)| name == "user_id")
         .map(|(_, id)| id.into_owned());

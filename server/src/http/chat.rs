@@ -20,7 +20,7 @@ use server_chat::service::{CallOutcome, RequestOrigin};
 use server_chat::tools::{Arguments, Ask, ParsedCall, Tool, parse_check_event};
 use server_chat::wire::public_id;
 
-use super::{HANDLE_HEADER, Http, invalid, older};
+use super::{HANDLE_HEADER, Http, Served, invalid, older};
 use crate::guard::{Fault, HttpError, has_json};
 
 /// The largest number of characters of a handle that is looked up.
@@ -144,7 +144,7 @@ impl ShortRoute {
         }
     }
 
-    async fn perform(self, http: &Http, posted: PostedCall) -> Result<Response, HttpError> {
+    async fn perform(self, http: &Http, posted: PostedCall) -> Served {
         let PostedCall { origin, arguments } = posted;
         let service = &http.service;
         match self {
@@ -178,7 +178,7 @@ impl ShortRoute {
 }
 
 /// The answer of `/register`, from a login's outcome.
-pub(super) fn registered(http: &Http, outcome: &CallOutcome) -> Result<Response, HttpError> {
+pub(super) fn registered(http: &Http, outcome: &CallOutcome) -> Served {
     let (Some(Answer::Done(Reply::LoggedIn { room, .. })), Some(me), Some(handle)) =
         (outcome.response(), outcome.me(), &outcome.caller)
     else {
@@ -197,11 +197,7 @@ pub(super) fn registered(http: &Http, outcome: &CallOutcome) -> Result<Response,
 
 /// Marks the participant as present, as any call does. The call reads as little as possible, because
 /// only the context of its answer is used.
-async fn back(
-    http: &Http,
-    origin: RequestOrigin,
-    arguments: Map<String, Value>,
-) -> Result<Response, HttpError> {
+async fn back(http: &Http, origin: RequestOrigin, arguments: Map<String, Value>) -> Served {
     let handle = caller_alone(http, &origin, arguments).await?;
     let asked = ParsedCall {
         handle: Some(handle),
@@ -270,7 +266,7 @@ async fn tool(
 }
 
 /// The tool's `structuredContent`, or the refusal.
-pub(super) fn answer(outcome: &CallOutcome) -> Result<Response, HttpError> {
+pub(super) fn answer(outcome: &CallOutcome) -> Served {
     match &outcome.result {
         Ok(_) => Ok(ok(outcome)),
         Err(refusal) => Err(refusal.clone().into()),

@@ -24,7 +24,7 @@ use tokio::time::timeout;
 
 use super::chat::origin;
 use super::older::{self, Older};
-use super::{Http, invalid};
+use super::{Http, Served, invalid};
 use crate::guard::HttpError;
 
 /// The header in which a reconnecting reader names its last event.
@@ -51,10 +51,7 @@ struct Query {
 }
 
 /// `GET /events`.
-pub(super) async fn events(
-    State(http): State<Http>,
-    request: Request,
-) -> Result<Response, HttpError> {
+pub(super) async fn events(State(http): State<Http>, request: Request) -> Served {
     let (head, _) = request.into_parts();
     let origin = origin(&head)?;
     let query = query(head.uri.query().unwrap_or_default())?;

@@ -21,7 +21,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use super::chat::ok;
-use super::{Http, invalid};
+use super::{Http, Served, invalid};
 use crate::guard::{Fault, HttpError, written};
 
 /// The largest number of names in an answer of `/users`.
@@ -139,10 +139,7 @@ pub(super) fn part(query: Option<&str>, most: usize) -> Result<Part, HttpError> 
 }
 
 /// `GET /users`: the names of present participants.
-pub(super) async fn users(
-    State(http): State<Http>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, HttpError> {
+pub(super) async fn users(State(http): State<Http>, RawQuery(query): RawQuery) -> Served {
     let part = part(query.as_deref(), NAMES)?;
     let _turn = http.views.turn.lock().await;
     let view = look(&http, move |node| names(node, &part)).await;
@@ -233,7 +230,7 @@ pub(super) async fn healthz() -> Response {
 }
 
 /// `GET /readyz`: the node answers, the journal can be written, and the server is not shutting down.
-pub(super) async fn readyz(State(http): State<Http>) -> Result<Response, HttpError> {
+pub(super) async fn readyz(State(http): State<Http>) -> Served {
     if http.options.closing.is_cancelled() {
         return Err(Fault::ShuttingDown.into());
     }

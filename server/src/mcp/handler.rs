@@ -29,7 +29,7 @@ use super::McpOptions;
 use super::follows::Follows;
 use super::inbox::{self, MAX_FOLLOWED};
 use super::listener::{Listener, Outcome, Sink};
-use super::listing::{self, Answer, Context, Paged, Templates};
+use super::listing::{self, Context, Paged, Reply, Templates};
 use super::session::{Connection, Session};
 use crate::http::HANDLE_HEADER;
 
@@ -160,7 +160,7 @@ impl Chat {
         &self,
         request: CallToolRequestParams,
         context: &Context,
-    ) -> Answer<CallToolResult> {
+    ) -> Reply<CallToolResult> {
         let tool = listing::offered(&self.tools, &request.name)?;
         let from = self.origin_of(&context.extensions);
         let arguments = request.arguments.unwrap_or_default();
@@ -186,7 +186,7 @@ impl Chat {
         arguments: Map<String, Value>,
         from: &McpOrigin,
         context: &Context,
-    ) -> Answer<CallOutcome> {
+    ) -> Reply<CallOutcome> {
         let mut performing = pin!(self.service.perform(tool, arguments, &from.origin));
         let token = context.meta.get_progress_token();
         let (began, every) = (Instant::now(), self.options.progress_every);
@@ -247,7 +247,7 @@ impl ServerHandler for Chat {
         self.listed.iter().find(|tool| tool.name == name).cloned()
     }
 
-    async fn list_tools(&self, _: Paged, _: Context) -> Answer<ListToolsResult> {
+    async fn list_tools(&self, _: Paged, _: Context) -> Reply<ListToolsResult> {
         Ok(ListToolsResult {
             tools: self.listed.to_vec(),
             ..ListToolsResult::default()
@@ -258,11 +258,11 @@ impl ServerHandler for Chat {
         &self,
         request: CallToolRequestParams,
         context: Context,
-    ) -> Answer<CallToolResponse> {
+    ) -> Reply<CallToolResponse> {
         self.call(request, &context).await.map(Into::into)
     }
 
-    async fn list_resources(&self, _: Paged, context: Context) -> Answer<ListResourcesResult> {
+    async fn list_resources(&self, _: Paged, context: Context) -> Reply<ListResourcesResult> {
         let handles = self.handles(&context.extensions).await;
         let secrets = self.service.secrets();
         Ok(ListResourcesResult {
@@ -274,7 +274,7 @@ impl ServerHandler for Chat {
         })
     }
 
-    async fn list_resource_templates(&self, _: Paged, _: Context) -> Answer<Templates> {
+    async fn list_resource_templates(&self, _: Paged, _: Context) -> Reply<Templates> {
         Ok(listing::templates())
     }
 
@@ -282,13 +282,13 @@ impl ServerHandler for Chat {
         &self,
         request: ReadResourceRequestParams,
         context: Context,
-    ) -> Answer<ReadResourceResponse> {
+    ) -> Reply<ReadResourceResponse> {
         let address = self.origin_of(&context.extensions).origin.address;
         let read = inbox::read(&self.service, &request.uri, address).await?;
         Ok(read.into())
     }
 
-    async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Answer<()> {
+    async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Reply<()> {
         let (reader, _) = inbox::at(&request.uri)?;
         // Only a session can receive updates.
         let Some(session) = self.origin_of(&context.extensions).session else {
@@ -305,7 +305,7 @@ impl ServerHandler for Chat {
         }
     }
 
-    async fn unsubscribe(&self, request: UnsubscribeRequestParams, context: Context) -> Answer<()> {
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, context: Context) -> Reply<()> {
         let (reader, _) = inbox::at(&request.uri)?;
         if let Some(session) = self.origin_of(&context.extensions).session {
             session.follows.unsubscribe(&reader);
@@ -320,7 +320,7 @@ impl ServerHandler for Chat {
         Some(inbox::accepted(requested))
     }
 
-    async fn listen(&self, context: SubscriptionContext) -> Answer<()> {
+    async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
         let request = context.request_context();
         let source = self.origin_of(&request.extensions).origin.source;
         let _held = self.service.place_for_stream(source).map_err(full)?;
@@ -366,7 +366,7 @@ impl ServerHandler for Chat {
         &self,
         request: CustomRequest,
         context: Context,
-    ) -> Answer<CustomResult> {
+    ) -> Reply<CustomResult> {
         let name = request.method.as_str();
         let version = context.protocol_version().unwrap_or_default();
         let of_era = if version < ProtocolVersion::V_2026_07_28 {

@@ -18,7 +18,7 @@ use server_chat::tools::{Tool, describe};
 /// the request, and the answer.
 pub(crate) type Paged = Option<PaginatedRequestParams>;
 pub(crate) type Context = RequestContext<RoleServer>;
-pub(crate) type Answer<T> = Result<T, ErrorData>;
+pub(crate) type Reply<T> = Result<T, ErrorData>;
 pub(crate) type Templates = ListResourceTemplatesResult;
 
 /// The instructions for a model.

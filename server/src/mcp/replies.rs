@@ -11,7 +11,9 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, future, stream};
+use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
+use server_chat::capacity::MAX_WAIT;
 use server_chat::refusal::Refusal;
 use server_storage::lock;
 use tokio_util::sync::CancellationToken;
@@ -45,15 +47,11 @@ pub(super) async fn in_words(
     next: Next,
 ) -> Response {
     let is_json = has_json(request.headers());
-    let (ends, listens) = (
-        request.method() == Method::DELETE,
-        request.method() == Method::GET,
-    );
     let (head, body) = request.into_parts();
+    let (ends, listens) = (head.method == Method::DELETE, head.method == Method::GET);
     let session = head.headers.get(SESSION);
-    if let Some(Ok(id)) = session.map(HeaderValue::to_str)
-        && sessions.is_anothers(id, &head)
-    {
+    let (has_session, id) = (session.is_some(), session.and_then(|id| id.to_str().ok()));
+    if id.is_some_and(|id| sessions.is_anothers(id, &head)) {
         return unknown_session();
     }
     let body = match to_bytes(body, sessions.options.max_body_bytes).await {
@@ -66,22 +64,31 @@ pub(super) async fn in_words(
     if let Some(paid) = head.extensions.get::<RequestCharge>() {
         paid.keep(counted);
     }
-    let caller = (sessions.options.caller)(&head);
-    let opening = Opening::of(caller.clone(), &head, &body);
+    let opening = Opening::of((sessions.options.caller)(&head), &head, &body);
     // The library takes the end of any session as done.
     if ends
-        && let Some(Ok(id)) = session.map(HeaderValue::to_str)
+        && let Some(id) = id
         && sessions.find(&id.into()).is_err()
         && !sessions.ids.is_valid(id, &opening)
     {
         return unknown_session();
     }
-    let has_session = session.is_some();
     if let Some(messages) = batch(&body) {
-        if let Err(why) = takes_batch(&sessions, (&head, &opening), &messages) {
+        let checked = match id.is_some_and(|id| sessions.takes_batches(id, &opening.version)) {
+            true => check_batch(&messages),
+            false => {
+                Err("a request is one message, not a list: only MCP 2025-03-26 has batches".into())
+            }
+        };
+        if let Err(why) = checked {
             return error(StatusCode::BAD_REQUEST, -32_600, &why);
         }
-        return match sessions.turn_for(&caller, messages.len()).await {
+        // The first message is the request, which had its turn.
+        let more = messages.len().saturating_sub(1) as u64;
+        let requests = &sessions.service.capacity().requests;
+        let mut patience = MAX_WAIT;
+        let turn = requests.spend(opening.caller.source, more, &mut patience);
+        return match turn.await {
             Ok(()) => opening.serve(serve_batch(head, messages, next)).await,
             Err(refusal) => refused(&refusal),
         };
@@ -94,32 +101,21 @@ pub(super) async fn in_words(
     match response.status() {
         StatusCode::NOT_FOUND if has_session => unknown_session(),
         // The content type is right, so the body is invalid.
-        StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => error(
-            StatusCode::BAD_REQUEST,
-            -32_700,
-            "the body is no JSON-RPC message of MCP",
-        ),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => {
+            let told = "the body is no JSON-RPC message of MCP";
+            error(StatusCode::BAD_REQUEST, -32_700, told)
+        }
         // Some clients accept only this as the end of their session.
         StatusCode::ACCEPTED if ends => StatusCode::NO_CONTENT.into_response(),
         status if status.is_client_error() => in_json(response).await,
-        StatusCode::OK if listens => begun(response, sessions.stop_of(&opening.version)),
-        _ => response,
-    }
-}
-
-/// Whether the session's revision has batches, and this is one.
-fn takes_batch(
-    sessions: &Sessions,
-    (head, opening): (&Parts, &Opening),
-    messages: &[Value],
-) -> Result<(), String> {
-    let session = head.headers.get(SESSION).map(HeaderValue::to_str);
-    match session {
-        Some(Ok(id)) if sessions.takes_batches(id, &opening.version) => check_batch(messages),
-        Some(_) | None => {
-            let why = "a request is one message, not a list: only MCP 2025-03-26 has batches";
-            Err(why.into())
+        StatusCode::OK if listens => {
+            let breaks_off = opening.version < ProtocolVersion::V_2025_11_25;
+            begun(
+                response,
+                breaks_off.then(|| sessions.options.closing.clone()),
+            )
         }
+        _ => response,
     }
 }
 

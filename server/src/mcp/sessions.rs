@@ -33,7 +33,7 @@ use rmcp::transport::streamable_http_server::session::{
 use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source, Turns};
 use server_chat::refusal::Refusal;
 use server_chat::scope::CallerScope;
-use server_chat::service::{RequestOrigin, Service};
+use server_chat::service::Service;
 use server_chat::task;
 use server_storage::lock;
 use tokio::sync::{Semaphore, mpsc};
@@ -60,7 +60,7 @@ pub(super) struct Sessions {
     known: Mutex<BTreeMap<SessionId, KnownSession>>,
     pub(super) ids: Arc<SessionIds>,
     taking_up: Turns<SessionId>,
-    service: Service,
+    pub(super) service: Service,
     pub(super) options: Arc<McpOptions>,
 }
 
@@ -132,6 +132,9 @@ impl SessionTables {
     }
 }
 
+/// What comes of the use of a session.
+type Known<T> = Result<T, SessionError>;
+
 impl Sessions {
     /// The sessions of a realm, none yet. A task ends those that expire.
     pub(super) fn start(service: Service, options: &Arc<McpOptions>) -> Arc<Self> {
@@ -153,23 +156,6 @@ impl Sessions {
             expire_until(Weak::clone(&weak), limit, closing.clone())
         });
         sessions
-    }
-
-    /// The stop of the server, if it breaks off the streams of clients of this revision.
-    pub(super) fn stop_of(&self, version: &ProtocolVersion) -> Option<CancellationToken> {
-        (*version < ProtocolVersion::V_2025_11_25).then(|| self.options.closing.clone())
-    }
-
-    /// Waits for the turn of all but the first message of a batch, which is a request.
-    pub(super) async fn turn_for(
-        &self,
-        caller: &RequestOrigin,
-        messages: usize,
-    ) -> Result<(), Refusal> {
-        let more = messages.saturating_sub(1) as u64;
-        let requests = &self.service.capacity().requests;
-        let mut patience = MAX_WAIT;
-        requests.spend(caller.source, more, &mut patience).await
     }
 
     /// Whether the revision of this session has batches: `version`, if it is taken up again.
@@ -238,7 +224,7 @@ impl Sessions {
     }
 
     /// Opens a session under this id.
-    async fn begin(&self, id: &SessionId) -> Result<(PooledTransport, Arc<Session>), SessionError> {
+    async fn begin(&self, id: &SessionId) -> Known<(PooledTransport, Arc<Session>)> {
         let opening = Opening::current();
         let caller = opening.caller.clone();
         let place = opening.granted(self.place(caller.source).await)?;
@@ -266,7 +252,7 @@ impl Sessions {
         Ok((transport, session))
     }
 
-    pub(super) fn find(&self, id: &SessionId) -> Result<KnownSession, SessionError> {
+    pub(super) fn find(&self, id: &SessionId) -> Known<KnownSession> {
         lock(&self.known)
             .get(id)
             .cloned()
@@ -298,11 +284,7 @@ impl Sessions {
     }
 
     /// Adds the session of a message for the handler.
-    fn mark(
-        &self,
-        id: &SessionId,
-        message: &mut ClientJsonRpcMessage,
-    ) -> Result<KnownSession, SessionError> {
+    fn mark(&self, id: &SessionId, message: &mut ClientJsonRpcMessage) -> Known<KnownSession> {
         let mut known = self.find(id)?;
         if let JsonRpcMessage::Request(request) = &*message
             && let Some(parts) =
@@ -319,7 +301,7 @@ impl Sessions {
     }
 
     /// The stream of a session's client, which continues after these cursors.
-    fn stream(&self, id: &SessionId, marks: Marks) -> Result<SessionStream, SessionError> {
+    fn stream(&self, id: &SessionId, marks: Marks) -> Known<SessionStream> {
         let KnownSession { session, last, .. } = self.find(id)?;
         let (address, source) = last;
         let held = Opening::current().granted(self.service.place_for_stream(source))?;
@@ -431,7 +413,7 @@ impl SessionManager for Sessions {
     type Error = SessionError;
     type Transport = PooledTransport;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
+    async fn create_session(&self) -> Known<(SessionId, Self::Transport)> {
         let id = self.ids.draw(&Opening::current())?;
         let (transport, session) = self.begin(&id).await?;
         // No other request knows its id.
@@ -439,10 +421,7 @@ impl SessionManager for Sessions {
         Ok((id, transport))
     }
 
-    async fn restore_session(
-        &self,
-        id: SessionId,
-    ) -> Result<RestoreOutcome<Self::Transport>, SessionError> {
+    async fn restore_session(&self, id: SessionId) -> Known<RestoreOutcome<Self::Transport>> {
         let (transport, session) = self.begin(&id).await?;
         self.follow_again(&session).await;
         Ok(RestoreOutcome::Restored(transport))
@@ -452,7 +431,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, SessionError> {
+    ) -> Known<ServerJsonRpcMessage> {
         let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
         if let JsonRpcMessage::Request(request) = &message
             && let ClientRequest::InitializeRequest(hello) = &request.request
@@ -469,13 +448,13 @@ impl SessionManager for Sessions {
         Ok(answer)
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
+    async fn has_session(&self, id: &SessionId) -> Known<bool> {
         Ok(self.is_there(id).await)
     }
 
     /// The answer is sent when the session's place is free, so that the client may open another at
     /// once.
-    async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
+    async fn close_session(&self, id: &SessionId) -> Known<()> {
         // The library also calls this after the last task of a session, of which the client may
         // have taken it up again.
         let is_over =
@@ -503,11 +482,7 @@ impl SessionManager for Sessions {
         Ok(SessionStream::new(inner, busy, Some(connection), None))
     }
 
-    async fn accept_message(
-        &self,
-        id: &SessionId,
-        mut message: ClientJsonRpcMessage,
-    ) -> Result<(), SessionError> {
+    async fn accept_message(&self, id: &SessionId, mut message: ClientJsonRpcMessage) -> Known<()> {
         let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
         let _busy = session.enter();
         self.inner.accept_message(&inner, message).await?;

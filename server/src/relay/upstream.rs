@@ -268,27 +268,10 @@ impl Upstream {
     pub(super) async fn ask(
         &self,
         (method, name): (&str, Option<&str>),
-        params: Value,
-        progress: Option<&ClientProgress>,
-    ) -> Result<Value, UpstreamError> {
-        let within = wait(&params["arguments"]) + MARGIN;
-        let asked = self.try_ask((method, name), params, progress);
-        let slow = |_| {
-            let (base, seconds) = (&self.base, within.as_secs());
-            UpstreamError::Failed(format!(
-                "the server at {base} did not answer within {seconds} seconds, the longest that \
-                 this call may take"
-            ))
-        };
-        tokio::time::timeout(within, asked).await.map_err(slow)?
-    }
-
-    async fn try_ask(
-        &self,
-        (method, name): (&str, Option<&str>),
         mut params: Value,
         progress: Option<&ClientProgress>,
     ) -> Result<Value, UpstreamError> {
+        let within = wait(&params["arguments"]) + MARGIN;
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": ERA,
             "io.modelcontextprotocol/clientInfo": {
@@ -309,10 +292,20 @@ impl Upstream {
         if let Some(name) = name {
             request = request.header("mcp-name", name);
         }
-        let response = self
-            .send(request.body(Body::from(body.to_string())))
-            .await?;
-        let message = self.message(response, progress).await?;
+        let asked = async {
+            let response = self
+                .send(request.body(Body::from(body.to_string())))
+                .await?;
+            self.message(response, progress).await
+        };
+        let slow = |_| {
+            let (base, seconds) = (&self.base, within.as_secs());
+            UpstreamError::Failed(format!(
+                "the server at {base} did not answer within {seconds} seconds, the longest that \
+                 this call may take"
+            ))
+        };
+        let message = tokio::time::timeout(within, asked).await.map_err(slow)??;
         let mut message = render_text::visible(message);
         if let Some(error) = message.get("error") {
             let text = error["message"].as_str().unwrap_or_default();

@@ -36,11 +36,12 @@ fn check(line: &str) -> Result<(), String> {
 /// which the rest of what was read would wait for more.
 struct CheckedLines(LinesCodec);
 
-impl CheckedLines {
-    fn checked(
-        line: Result<Option<String>, LinesCodecError>,
-    ) -> Result<Option<Result<String, String>>, Error> {
-        match line {
+impl Decoder for CheckedLines {
+    type Item = Result<String, String>;
+    type Error = Error;
+
+    fn decode(&mut self, bytes: &mut BytesMut) -> Result<Option<Self::Item>, Error> {
+        match self.0.decode(bytes) {
             Ok(line) => Ok(line.map(|line| check(&line).map(|()| line + "\n"))),
             Err(LinesCodecError::MaxLineLengthExceeded) => {
                 Ok(Some(Err(format!("a line has more than {MAX_LINE} bytes"))))
@@ -50,15 +51,6 @@ impl CheckedLines {
             }
             Err(LinesCodecError::Io(error)) => Err(error),
         }
-    }
-}
-
-impl Decoder for CheckedLines {
-    type Item = Result<String, String>;
-    type Error = Error;
-
-    fn decode(&mut self, bytes: &mut BytesMut) -> Result<Option<Self::Item>, Error> {
-        Self::checked(self.0.decode(bytes))
     }
 
     /// A last line without an end was cut off: it has no effect.

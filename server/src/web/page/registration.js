@@ -291,9 +291,7 @@ export function shownAgain() {
 }
 
 // Opens the stream again, for example after a token was given.
-export function listenAgain() {
-  if (state.me) listen(HANDLERS);
-}
+export const listenAgain = () => listen(HANDLERS);
 
 export async function leaveRoom(room) {
   if (!room.ended) await call('leave_chat', { room_id: room.id });

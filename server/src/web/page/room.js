@@ -7,7 +7,7 @@ export const LOG = 500;
 const SLACK = 200;
 
 // How long a participant is shown as typing, in milliseconds.
-export const TYPING = 6_000;
+const TYPING = 6_000;
 
 // The number of those who wait for the stick that the server shows.
 const SHOWN = 8;

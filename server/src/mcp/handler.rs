@@ -99,7 +99,7 @@ impl Chat {
         options: McpOptions,
         caller: RequestOrigin,
     ) -> Self {
-        let session = Session::at(Arc::default());
+        let session = Session::at(Arc::default(), "".into(), caller.clone());
         let ends = Arc::new(session.ended.clone().drop_guard());
         let process = Some((session, caller, ends));
         let chat = Self::over_http(service, tools, Arc::new(options));

@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use chat_core::Address;
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage};
-use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionWorker;
+use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 use rmcp::transport::{Transport, WorkerTransport};
-use server_chat::capacity::Reservation;
+use server_chat::capacity::{Reservation, Source};
 use server_chat::scope::CallerScope;
+use server_chat::service::RequestOrigin;
 use server_storage::lock;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -25,6 +27,15 @@ use super::follows::Follows;
 /// A session; on stdio the process is one.
 #[derive(Debug)]
 pub(super) struct Session {
+    /// Its id in the library, which is another each time that the session is taken up again: so the
+    /// end of what was before does not end it.
+    pub(super) inner: SessionId,
+    /// The scope of the bearer token's owner, if there was a token.
+    pub(super) owner: Option<Arc<CallerScope>>,
+    /// The source that opened it.
+    pub(super) source: Source,
+    /// The address and the source that last used it.
+    pub(super) last: Mutex<(Address, Source)>,
     /// The scope of participants that may omit their handles.
     pub(super) scope: Arc<CallerScope>,
     /// The inboxes that its stream carries.
@@ -46,9 +57,17 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// A new session, with its participants in this scope.
-    pub(super) fn at(scope: Arc<CallerScope>) -> Arc<Self> {
+    /// A new session that this caller opens, with its participants in this scope.
+    pub(super) fn at(
+        scope: Arc<CallerScope>,
+        inner: SessionId,
+        caller: RequestOrigin,
+    ) -> Arc<Self> {
         Arc::new(Self {
+            inner,
+            owner: caller.token,
+            source: caller.source,
+            last: Mutex::new((caller.address, caller.source)),
             scope,
             follows: Arc::default(),
             ended: CancellationToken::new(),
@@ -226,11 +245,15 @@ impl Transport<RoleServer> for PooledTransport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use server_chat::capacity::{Pool, Share, Source};
+    use server_chat::capacity::{Pool, Share};
+
+    fn session() -> Arc<Session> {
+        Session::at(Arc::default(), "".into(), RequestOrigin::default())
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_session_is_idle_from_when_its_last_user_left() {
-        let session = Session::at(Arc::default());
+        let session = session();
         tokio::time::advance(Duration::from_secs(5)).await;
         assert_eq!(session.idle(), Duration::from_secs(5));
         let (a, b) = (session.enter(), session.enter());
@@ -244,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_new_stream_takes_the_place_of_the_old_one() {
-        let session = Session::at(Arc::default());
+        let session = session();
         let (first, second) = (session.new_stream(), session.new_stream());
         assert!(first.is_cancelled() && !second.is_cancelled());
         session.ended.cancel();
@@ -255,7 +278,7 @@ mod tests {
     async fn a_place_goes_to_the_heir_and_else_back() {
         let pool = Pool::new(("sessions", "sessions of MCP"), Share { all: 2, each: 2 });
         let take = || {
-            let session = Session::at(Arc::default());
+            let session = session();
             let place = Place::of(&session, pool.take(Source(1), 1).unwrap());
             (session, place)
         };

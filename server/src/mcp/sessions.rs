@@ -19,7 +19,6 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use axum::http::request::Parts;
-use chat_core::Address;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage,
     ServerResult,
@@ -57,26 +56,11 @@ pub(super) const RETRY: Duration = Duration::from_secs(1);
 /// All sessions of a realm.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
-    known: Mutex<BTreeMap<SessionId, KnownSession>>,
+    known: Mutex<BTreeMap<SessionId, Arc<Session>>>,
     pub(super) ids: Arc<SessionIds>,
     taking_up: Turns<SessionId>,
     pub(super) service: Service,
     pub(super) options: Arc<McpOptions>,
-}
-
-/// A session, its owner, and the sources of its opening and of its last use.
-#[derive(Clone)]
-pub(super) struct KnownSession {
-    pub(super) session: Arc<Session>,
-    /// Its id in the library, which is another each time that the session is taken up again: so the
-    /// end of what was before does not end it.
-    inner: SessionId,
-    /// The scope of the bearer token's owner, if there was a token.
-    owner: Option<Arc<CallerScope>>,
-    /// The source that opened it.
-    source: Source,
-    /// The address and the source that last used it.
-    last: (Address, Source),
 }
 
 /// Why a session cannot be used.
@@ -118,7 +102,7 @@ impl Default for SessionTables {
 impl SessionTables {
     /// Removes the longest idle session of this source from its table, and returns both. Sessions in
     /// use are passed over.
-    fn take_idlest(&self, source: Source) -> Option<(Arc<Sessions>, KnownSession)> {
+    fn take_idlest(&self, source: Source) -> Option<(Arc<Sessions>, Arc<Session>)> {
         // Another call does not find the same one meanwhile.
         let tables = lock(&self.tables);
         let tables = tables.iter().filter_map(Weak::upgrade);
@@ -127,8 +111,8 @@ impl SessionTables {
             Some((idle, id, table))
         });
         let (_, id, table) = idle.max_by_key(|(idle, ..)| *idle)?;
-        let known = table.take(&id)?;
-        Some((table, known))
+        let session = lock(&table.known).remove(&id)?;
+        Some((table, session))
     }
 }
 
@@ -161,7 +145,7 @@ impl Sessions {
     /// Whether the revision of this session has batches: `version`, if it is taken up again.
     pub(super) fn takes_batches(&self, id: &str, version: &ProtocolVersion) -> bool {
         let known = lock(&self.known);
-        let agreed = known.get(id).map(|one| one.session.takes_batches());
+        let agreed = known.get(id).map(|session| session.takes_batches());
         agreed.unwrap_or(*version == ProtocolVersion::V_2025_03_26)
     }
 
@@ -182,11 +166,11 @@ impl Sessions {
             Full::Source { .. } => source,
             Full::All { .. } => capacity.sessions.more_than(source).unwrap_or(source),
         };
-        let Some((table, known)) = self.options.sessions.take_idlest(whose) else {
+        let Some((table, session)) = self.options.sessions.take_idlest(whose) else {
             return Err(full.into());
         };
-        let place = known.session.inherit();
-        table.end(&known).await;
+        let place = session.inherit();
+        table.end(&session).await;
         match timeout(patience, place).await {
             Ok(Ok(place)) => Ok(place.given_to(source)),
             Ok(Err(_)) | Err(_) => Err(full.into()),
@@ -197,30 +181,25 @@ impl Sessions {
     fn idlest(&self, source: Source) -> Option<(Duration, SessionId)> {
         let known = lock(&self.known);
         let of_source = known.iter().filter(|(_, one)| one.source == source);
-        let idle = of_source.map(|(id, one)| (one.session.idle(), id));
+        let idle = of_source.map(|(id, one)| (one.idle(), id));
         let idlest = idle.filter(|(idle, _)| !idle.is_zero());
         let (idle, id) = idlest.max_by_key(|(idle, _)| *idle)?;
         Some((idle, Arc::clone(id)))
     }
 
-    /// Removes a session from the table.
-    fn take(&self, id: &SessionId) -> Option<KnownSession> {
-        lock(&self.known).remove(id)
-    }
-
     /// Ends a session that was removed from the table. Its resources are freed soon.
-    async fn end(&self, known: &KnownSession) {
-        known.session.ended.cancel();
-        if let Err(error) = self.inner.close_session(&known.inner).await {
+    async fn end(&self, session: &Session) {
+        session.ended.cancel();
+        if let Err(error) = self.inner.close_session(&session.inner).await {
             tracing::warn!(%error, "a session did not end");
         }
     }
 
     /// Ends a session in the table.
     async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
-        let known = self.take(id)?;
-        self.end(&known).await;
-        Some(known.session)
+        let session = lock(&self.known).remove(id)?;
+        self.end(&session).await;
+        Some(session)
     }
 
     /// Opens a session under this id.
@@ -236,37 +215,28 @@ impl Sessions {
             *lock(&opening.turn) = Some(turn);
         }
         let (inner, transport) = self.inner.create_session().await?;
-        let session = Session::at(Arc::new(CallerScope::with_id(&format!("session {id}"))));
+        let scope = Arc::new(CallerScope::with_id(&format!("session {id}")));
+        let session = Session::at(scope, inner, caller);
         let transport = PooledTransport {
             inner: transport,
             _place: Place::of(&session, place),
         };
-        let known = KnownSession {
-            session: Arc::clone(&session),
-            inner,
-            owner: caller.token,
-            source: caller.source,
-            last: (caller.address, caller.source),
-        };
-        lock(&self.known).insert(Arc::clone(id), known);
+        lock(&self.known).insert(Arc::clone(id), Arc::clone(&session));
         Ok((transport, session))
     }
 
-    pub(super) fn find(&self, id: &SessionId) -> Known<KnownSession> {
-        lock(&self.known)
-            .get(id)
-            .cloned()
-            .ok_or(SessionError::Unknown)
+    pub(super) fn find(&self, id: &SessionId) -> Known<Arc<Session>> {
+        let session = lock(&self.known).get(id).cloned();
+        session.ok_or(SessionError::Unknown)
     }
 
     /// Whether this session was opened with another bearer token than this request has.
     pub(super) fn is_anothers(&self, id: &str, request: &Parts) -> bool {
-        let owner = match lock(&self.known).get(id) {
-            Some(known) => known.owner.clone(),
-            // The library answers requests for unknown sessions.
-            None => return false,
+        // The library answers requests for unknown sessions.
+        let Ok(session) = self.find(&id.into()) else {
+            return false;
         };
-        match (owner, (self.options.caller)(request).token) {
+        match (&session.owner, (self.options.caller)(request).token) {
             (Some(owner), Some(caller)) => owner.id() != caller.id(),
             (owner, caller) => owner.is_some() != caller.is_some(),
         }
@@ -274,9 +244,9 @@ impl Sessions {
 
     /// The sessions that were unused for this long, and those whose token was revoked.
     fn over(&self, limit: Duration) -> Vec<SessionId> {
-        let is_over = |one: &KnownSession| {
+        let is_over = |one: &Session| {
             let revoked = one.owner.as_ref().is_some_and(|scope| !scope.is_open());
-            revoked || one.session.idle() >= limit
+            revoked || one.idle() >= limit
         };
         let known = lock(&self.known);
         let over = known.iter().filter(|(_, one)| is_over(one));
@@ -284,26 +254,23 @@ impl Sessions {
     }
 
     /// Adds the session of a message for the handler.
-    fn mark(&self, id: &SessionId, message: &mut ClientJsonRpcMessage) -> Known<KnownSession> {
-        let mut known = self.find(id)?;
+    fn mark(&self, id: &SessionId, message: &mut ClientJsonRpcMessage) -> Known<Arc<Session>> {
+        let session = self.find(id)?;
         if let JsonRpcMessage::Request(request) = &*message
             && let Some(parts) =
                 rmcp::model::GetExtensions::extensions(&request.request).get::<Parts>()
         {
             let caller = (self.options.caller)(parts);
-            known.last = (caller.address, caller.source);
-            if let Some(kept) = lock(&self.known).get_mut(id) {
-                kept.last = known.last;
-            }
+            *lock(&session.last) = (caller.address, caller.source);
         }
-        message.insert_extension(Arc::clone(&known.session));
-        Ok(known)
+        message.insert_extension(Arc::clone(&session));
+        Ok(session)
     }
 
     /// The stream of a session's client, which continues after these cursors.
     fn stream(&self, id: &SessionId, marks: Marks) -> Known<SessionStream> {
-        let KnownSession { session, last, .. } = self.find(id)?;
-        let (address, source) = last;
+        let session = self.find(id)?;
+        let (address, source) = *lock(&session.last);
         let held = Opening::current().granted(self.service.place_for_stream(source))?;
         let (sender, receiver) = mpsc::channel(IN_FLIGHT);
         if session.is_primed() {
@@ -334,8 +301,8 @@ impl Sessions {
     async fn is_there(&self, id: &SessionId) -> bool {
         let opening = Opening::current();
         loop {
-            if let Ok(known) = self.find(id) {
-                if self.is_ready(id, &known.session).await {
+            if let Ok(session) = self.find(id) {
+                if self.is_ready(id, &session).await {
                     return true;
                 }
                 continue;
@@ -432,14 +399,17 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Known<ServerJsonRpcMessage> {
-        let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
+        let session = self.mark(id, &mut message)?;
         if let JsonRpcMessage::Request(request) = &message
             && let ClientRequest::InitializeRequest(hello) = &request.request
             && listing::takes_events(&hello.params.capabilities)
         {
             session.follows.take_events();
         }
-        let answer = self.inner.initialize_session(&inner, message).await?;
+        let answer = self
+            .inner
+            .initialize_session(&session.inner, message)
+            .await?;
         if let JsonRpcMessage::Response(response) = &answer
             && let ServerResult::InitializeResult(agreed) = &response.result
         {
@@ -457,12 +427,10 @@ impl SessionManager for Sessions {
     async fn close_session(&self, id: &SessionId) -> Known<()> {
         // The library also calls this after the last task of a session, of which the client may
         // have taken it up again.
-        let is_over =
-            |known: &KnownSession| Opening::is_in_request() || known.session.over.is_cancelled();
-        if !lock(&self.known).get(id).is_some_and(is_over) {
-            return Ok(());
-        }
-        if let Some(session) = self.end_known(id).await {
+        let is_over = |one: Arc<Session>| Opening::is_in_request() || one.over.is_cancelled();
+        if self.find(id).is_ok_and(is_over)
+            && let Some(session) = self.end_known(id).await
+        {
             // A session that takes longer to end does not delay the answer further.
             let _ = timeout(ENDING, session.over.cancelled()).await;
         }
@@ -474,18 +442,18 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
+        let session = self.mark(id, &mut message)?;
         let busy = session.enter();
         let connection = CancellationToken::new();
         message.insert_extension(Connection(connection.clone()));
-        let inner = self.inner.create_stream(&inner, message).await?;
+        let inner = self.inner.create_stream(&session.inner, message).await?;
         Ok(SessionStream::new(inner, busy, Some(connection), None))
     }
 
     async fn accept_message(&self, id: &SessionId, mut message: ClientJsonRpcMessage) -> Known<()> {
-        let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
+        let session = self.mark(id, &mut message)?;
         let _busy = session.enter();
-        self.inner.accept_message(&inner, message).await?;
+        self.inner.accept_message(&session.inner, message).await?;
         if !session.ready.is_cancelled() {
             session.ready.cancel();
             lock(&Opening::current().taking_up).take();
@@ -500,8 +468,8 @@ impl SessionManager for Sessions {
         let mut stream = self.stream(id, Marks::default())?;
         if self.options.standalone == StandaloneStream::WithRequests {
             // Their ids would look like the listener's.
-            let inner = self.find(id)?.inner;
-            let said = self.inner.create_standalone_stream(&inner).await?;
+            let session = self.find(id)?;
+            let said = self.inner.create_standalone_stream(&session.inner).await?;
             let said = said.map(|mut said| {
                 said.event_id = None;
                 said
@@ -521,9 +489,9 @@ impl SessionManager for Sessions {
         if !last_event_id.contains('/') {
             return self.stream(id, Marks::read(&last_event_id).unwrap_or_default());
         }
-        let KnownSession { session, inner, .. } = self.find(id)?;
+        let session = self.find(id)?;
         let busy = session.enter();
-        let inner = self.inner.resume(&inner, last_event_id).await?;
+        let inner = self.inner.resume(&session.inner, last_event_id).await?;
         Ok(SessionStream::new(inner, busy, None, None))
     }
 }

@@ -14,10 +14,10 @@ mod hosts;
 mod http_error;
 mod session;
 mod tokens;
-mod unsent;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -52,11 +52,10 @@ pub(crate) use http_error::{has_json, status};
 pub use session::SESSIONS;
 pub use tokens::{RealmOfTokens, TokenFile, TokensError, Wrong, new_token};
 
-use body::Bodies;
+use body::{Bodies, Unsent};
 use http_error::{oauth_fault, oauth_refused};
 use session::PageSessions;
 use tokens::Token;
-use unsent::Unsent;
 
 /// The paths that need no token: they reveal nothing about users.
 pub const HEALTH: &[&str] = &["/healthz", "/readyz"];
@@ -200,7 +199,7 @@ async fn look_after(guard: Weak<Guard>) {
             metrics.set(Row::StaleTokenFiles, of, file.is_stale().into());
         }
         guard.sessions.sweep();
-        if guard.sessions.is_stale() {
+        if guard.sessions.stale.load(Ordering::Relaxed) {
             guard.sessions.save().await;
         }
         guard.service.refused_requests().sweep();

@@ -55,19 +55,12 @@ pub(crate) fn is_coloured() -> bool {
 pub fn start(form: LogForm, level: Level) {
     let registry = tracing_subscriber::registry();
     let to = || -> &'static LossyOutput { &STDERR };
-    match form {
-        LogForm::Pretty => {
-            let lines = fmt::layer()
-                .with_writer(to)
-                .with_ansi(is_coloured())
-                .with_target(false);
-            registry.with(lines.with_filter(filter(level))).init();
-        }
-        LogForm::Json => {
-            let lines = fmt::layer().json().with_writer(to);
-            registry.with(lines.with_filter(filter(level))).init();
-        }
-    }
+    let lines = fmt::layer().with_writer(to);
+    let lines = match form {
+        LogForm::Pretty => lines.with_ansi(is_coloured()).with_target(false).boxed(),
+        LogForm::Json => lines.json().boxed(),
+    };
+    registry.with(lines.with_filter(filter(level))).init();
     panic::set_hook(Box::new(log_panic));
 }
 

@@ -14,14 +14,11 @@
 
 mod follows;
 mod handler;
-pub(crate) mod inbox;
-mod kept;
 mod listener;
 pub(crate) mod listing;
 mod opening;
 mod replies;
 mod session;
-mod session_ids;
 mod sessions;
 
 use std::sync::Arc;
@@ -41,8 +38,7 @@ use crate::guard::max_body;
 pub use handler::Chat;
 pub use sessions::SessionTables;
 
-use session_ids::SessionIds;
-use sessions::Sessions;
+use sessions::{SessionIds, Sessions};
 
 /// Identifies the caller from the head of its request.
 pub type CallerOf = Arc<dyn Fn(&Parts) -> RequestOrigin + Send + Sync>;

@@ -212,7 +212,12 @@ fn with_settings(
         Err(why) => return misused(&why),
     };
     logs::start(settings.log, settings.log_level);
-    keep_pages_small();
+    // The allocator requests huge pages, and the first write to one waits until the system has found
+    // and cleared two contiguous mebibytes: several milliseconds, in which other calls wait, too.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::debug!(%error, "pages stay as the system gives them");
+    }
     let runtime = match Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(why) => return done(Err(why)),
@@ -228,19 +233,6 @@ fn with_settings(
         }
     })
 }
-
-/// Disables huge pages for this process. The allocator requests them, and the first write to one
-/// waits until the system has found and cleared two contiguous mebibytes: several milliseconds, in
-/// which other calls wait, too.
-#[cfg(target_os = "linux")]
-fn keep_pages_small() {
-    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
-        tracing::debug!(%error, "pages stay as the system gives them");
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-const fn keep_pages_small() {}
 
 /// Serves until a signal.
 async fn run(

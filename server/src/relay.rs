@@ -30,8 +30,7 @@ use server_chat::tools::{Mint, NOTHING, Tool};
 use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
-use crate::mcp::inbox::{self, MAX_FOLLOWED};
-use crate::mcp::listing::{self, Context, Paged, Reply, Templates};
+use crate::mcp::listing::{self, Context, MAX_FOLLOWED, Paged, Reply, Templates};
 
 use pushes::{BEGINNING, Pushes};
 use upstream::ClientProgress;
@@ -376,13 +375,13 @@ impl ServerHandler for Relay {
     }
 
     async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Reply<()> {
-        let (reader, _) = inbox::at(&request.uri)?;
+        let (reader, _) = listing::inbox_at(&request.uri)?;
         self.pushes.subscribe(&reader);
         Ok(())
     }
 
     async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: Context) -> Reply<()> {
-        let (reader, _) = inbox::at(&request.uri)?;
+        let (reader, _) = listing::inbox_at(&request.uri)?;
         self.pushes.unsubscribe(&reader);
         Ok(())
     }
@@ -395,13 +394,13 @@ impl ServerHandler for Relay {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(inbox::accepted(requested))
+        Some(listing::accepted(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
         let mut readers = Vec::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
-            readers.push(inbox::at(uri)?.0);
+            readers.push(listing::inbox_at(uri)?.0);
         }
         let sink = context.sink().clone();
         let request = context.request_context();

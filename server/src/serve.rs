@@ -30,9 +30,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::guard::{
-    self, AllowedHosts, GuardOptions, NoRealmNamed, RealmOfTokens, TokenFile, TokensError,
-};
+use crate::guard::{self, AllowedHosts, GuardOptions, NoRealmNamed, TokenFile, TokensError};
 use crate::http;
 use crate::listener;
 use crate::mcp;
@@ -314,10 +312,7 @@ fn guard_options(
     cookies: String,
 ) -> Result<GuardOptions, ServeError> {
     let read = |path: &Option<PathBuf>| {
-        let of = RealmOfTokens {
-            name: Arc::clone(&realm.name),
-            all: Arc::clone(names),
-        };
+        let of = (Arc::clone(&realm.name), Arc::clone(names));
         let file = path.as_deref().map(|path| TokenFile::read_for(path, of));
         file.transpose().map(|file| file.map(Arc::new))
     };

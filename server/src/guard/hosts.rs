@@ -158,37 +158,17 @@ mod tests {
     #[test]
     fn hosts_are_this_machine_s_names_and_those_allowed() {
         let allowed = ["chat.example", "port.example:8443"];
-        for host in [
-            "localhost",
-            "LOCALHOST:8894",
-            "127.0.0.1:8894",
-            "127.9.9.9",
-            "[::1]:8894",
-            "[::ffff:127.0.0.1]",
-            "chat.example",
-            "Chat.Example:1",
-            "port.example:8443",
-        ] {
+        let own = "localhost LOCALHOST:8894 127.0.0.1:8894 127.9.9.9 [::1]:8894 \
+                   [::ffff:127.0.0.1] chat.example Chat.Example:1 port.example:8443";
+        for host in own.split(' ') {
             assert_eq!(checked(&allowed, &[host], &[]), Ok(()), "{host}");
         }
-        for host in [
-            "evil.example",
-            "localhost.evil.example",
-            "127.0.0.1.evil.example",
-            "evil.example:8894",
-            "10.0.0.1",
-            "[2001:db8::1]",
-            "port.example",
-            "port.example:80",
-            "localhost@evil.example",
-            "evil@localhost",
-            "chat.example.",
-            "localhost:8894.evil.example",
-            "127.0.0.1:x",
-            "[::1]:8894.evil.example",
-            "localhost:+80",
-            "localhost:65536",
-        ] {
+        let others = "evil.example localhost.evil.example 127.0.0.1.evil.example \
+                      evil.example:8894 10.0.0.1 [2001:db8::1] port.example port.example:80 \
+                      localhost@evil.example evil@localhost chat.example. \
+                      localhost:8894.evil.example 127.0.0.1:x [::1]:8894.evil.example \
+                      localhost:+80 localhost:65536";
+        for host in others.split(' ') {
             let refused = checked(&allowed, &[host], &[]);
             assert_eq!(refused, Err(Fault::HostNotAllowed), "{host}");
         }

@@ -110,7 +110,7 @@ pub(super) struct PageSessions {
     /// The path of the file, locked while it is written.
     file: Option<Mutex<PathBuf>>,
     /// Whether the file lacks something.
-    stale: AtomicBool,
+    pub(super) stale: AtomicBool,
 }
 
 /// A browser session.
@@ -179,11 +179,6 @@ impl PageSessions {
             file: file.map(Mutex::new),
             stale: AtomicBool::new(false),
         }
-    }
-
-    /// Whether the file lacks something.
-    pub(super) fn is_stale(&self) -> bool {
-        self.stale.load(Ordering::Relaxed)
     }
 
     /// Writes the file, if there is one.

@@ -392,14 +392,8 @@ pub struct TokenFile {
     is_stale: AtomicBool,
 }
 
-/// The realm for which a file is read, among those that its lines may name.
-#[derive(Clone, Debug)]
-pub struct RealmOfTokens {
-    /// The realm.
-    pub name: Arc<str>,
-    /// All realms of the server.
-    pub all: Arc<[Arc<str>]>,
-}
+/// The realm for which a file is read, and all realms of the server, which its lines may name.
+pub type RealmOfTokens = (Arc<str>, Arc<[Arc<str>]>);
 
 #[derive(Debug)]
 struct Now {
@@ -424,7 +418,7 @@ impl TokenFile {
     pub fn read(path: &Path) -> Result<Self, TokensError> {
         let name: Arc<str> = realm::FIRST.into();
         let all = Arc::new([Arc::clone(&name)]);
-        Self::read_for(path, RealmOfTokens { name, all })
+        Self::read_for(path, (name, all))
     }
 
     /// Reads the tokens of a file that this realm accepts.
@@ -433,14 +427,14 @@ impl TokenFile {
     /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
     pub fn read_for(path: &Path, realm: RealmOfTokens) -> Result<Self, TokensError> {
         let stamp = stamp(path);
-        let tokens = Tokens::read(path, &realm.all)?;
+        let tokens = Tokens::read(path, &realm.1)?;
         if tokens.is_empty() {
             return Err(TokensError::Empty(path.into()));
         }
         Ok(Self {
             path: path.into(),
             now: Mutex::new(Now {
-                tokens: tokens.of_realm(&realm.name),
+                tokens: tokens.of_realm(&realm.0),
                 read: stamp,
                 seen: stamp,
                 is_unread: false,
@@ -506,8 +500,8 @@ impl TokenFile {
     fn try_reload(&self) -> Result<Changes, TokensError> {
         let _reading = lock(&self.reading);
         let stamp = stamp(&self.path);
-        let read = Tokens::read(&self.path, &self.realm.all);
-        let read = read.map(|tokens| tokens.of_realm(&self.realm.name));
+        let read = Tokens::read(&self.path, &self.realm.1);
+        let read = read.map(|tokens| tokens.of_realm(&self.realm.0));
         let mut now = lock(&self.now);
         // An invalid file is reported once, and not at each check.
         now.read = stamp;

@@ -39,21 +39,16 @@ async fn overview(_: Operator, State(http): State<Http>) -> Response {
         let counts = node.hub().counts();
         let counters = node.hub().counters();
         let sizes = node.sizes();
-        let sizes = sizes.iter().map(|size| {
-            (
-                size.name.into(),
-                json!({ "size": size.size, "limit": size.limit }),
-            )
+        let sizes = sizes.iter().map(|one| {
+            let size = json!({ "size": one.size, "limit": one.limit });
+            (one.name.into(), size)
         });
-        let fired = TimerKind::ALL
-            .iter()
-            .map(|kind| (kind.name().into(), counters.fired(*kind).into()));
-        let moves = StickMove::ALL
-            .iter()
-            .map(|how| (how.name().into(), counters.moved(*how).into()));
-        let breaks = BreakKind::ALL
-            .iter()
-            .map(|kind| (kind.name().into(), counters.breaks(*kind).into()));
+        let fired = TimerKind::ALL.iter();
+        let fired = fired.map(|kind| (kind.name().into(), counters.fired(*kind).into()));
+        let moves = StickMove::ALL.iter();
+        let moves = moves.map(|how| (how.name().into(), counters.moved(*how).into()));
+        let breaks = BreakKind::ALL.iter();
+        let breaks = breaks.map(|kind| (kind.name().into(), counters.breaks(*kind).into()));
         json!({
             "participants": counts.participants,
             "rooms": counts.rooms,

@@ -7,7 +7,7 @@ use server_chat::identity::{Handle, ReaderId};
 use server_storage::lock;
 use tokio::sync::watch;
 
-use super::inbox::MAX_FOLLOWED;
+use super::listing::MAX_FOLLOWED;
 
 /// A followed inbox.
 #[derive(Clone, Debug)]

@@ -27,9 +27,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::McpOptions;
 use super::follows::Follows;
-use super::inbox::{self, MAX_FOLLOWED};
 use super::listener::{Listener, Outcome, Sink};
-use super::listing::{self, Context, Paged, Reply, Templates};
+use super::listing::{self, Context, MAX_FOLLOWED, Paged, Reply, Templates};
 use super::session::{Connection, Session};
 use crate::http::HANDLE_HEADER;
 
@@ -268,7 +267,7 @@ impl ServerHandler for Chat {
         Ok(ListResourcesResult {
             resources: handles
                 .into_iter()
-                .map(|handle| inbox::listed(&secrets.reader_of(&handle)))
+                .map(|handle| listing::listed_inbox(&secrets.reader_of(&handle)))
                 .collect(),
             ..ListResourcesResult::default()
         })
@@ -284,18 +283,18 @@ impl ServerHandler for Chat {
         context: Context,
     ) -> Reply<ReadResourceResponse> {
         let address = self.origin_of(&context.extensions).origin.address;
-        let read = inbox::read(&self.service, &request.uri, address).await?;
+        let read = listing::read_inbox(&self.service, &request.uri, address).await?;
         Ok(read.into())
     }
 
     async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Reply<()> {
-        let (reader, _) = inbox::at(&request.uri)?;
+        let (reader, _) = listing::inbox_at(&request.uri)?;
         // Only a session can receive updates.
         let Some(session) = self.origin_of(&context.extensions).session else {
             return Err(ErrorData::invalid_request("there is no session", None));
         };
         let known = self.service.bookmark(&reader).await;
-        known.map_err(|refusal| inbox::refused(&request.uri, &refusal))?;
+        known.map_err(|refusal| listing::refused(&request.uri, &refusal))?;
         match session.follows.subscribe(&reader, &request.uri) {
             true => Ok(()),
             false => {
@@ -306,7 +305,7 @@ impl ServerHandler for Chat {
     }
 
     async fn unsubscribe(&self, request: UnsubscribeRequestParams, context: Context) -> Reply<()> {
-        let (reader, _) = inbox::at(&request.uri)?;
+        let (reader, _) = listing::inbox_at(&request.uri)?;
         if let Some(session) = self.origin_of(&context.extensions).session {
             session.follows.unsubscribe(&reader);
         }
@@ -317,7 +316,7 @@ impl ServerHandler for Chat {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(inbox::accepted(requested))
+        Some(listing::accepted(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
@@ -326,7 +325,7 @@ impl ServerHandler for Chat {
         let _held = self.service.place_for_stream(source).map_err(full)?;
         let follows = Arc::new(Follows::default());
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
-            let (reader, _) = inbox::at(uri)?;
+            let (reader, _) = listing::inbox_at(uri)?;
             // No more subscriptions were accepted than can be followed.
             follows.subscribe(&reader, uri);
         }
@@ -340,7 +339,7 @@ impl ServerHandler for Chat {
         let listener = self.listener(&request.extensions, follows, sink);
         match listener.run(&request.ct).await {
             Outcome::Gone | Outcome::Stalled | Outcome::Closed => Ok(()),
-            Outcome::Unreadable { uri, refusal } => Err(inbox::refused(&uri, &refusal)),
+            Outcome::Unreadable { uri, refusal } => Err(listing::refused(&uri, &refusal)),
         }
     }
 

@@ -27,8 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::McpOptions;
 use super::follows::{By, Follow, Follows};
-use super::inbox;
-use super::listing::PUSHED;
+use super::listing::{self, PUSHED};
 
 /// The destination of pushes.
 #[derive(Debug)]
@@ -235,14 +234,14 @@ impl Listener {
             let (seq, kind) = (event.seq(), event.kind());
             let is_own = follow.handle.is_some() && self.follows.takes_events();
             if is_own && PUSHED.contains(&kind) {
-                let pushed = inbox::pushed(kind.into(), Some(render_text::data(&event)));
+                let pushed = listing::pushed(kind.into(), Some(render_text::data(&event)));
                 self.send(pushed, user, seq).await?;
             } else {
                 lock(&self.marks).set(user, seq);
             }
         }
         if let Some(uri) = &follow.subscribed {
-            self.send(inbox::grew(uri.clone()), user, page.cursor)
+            self.send(listing::grew(uri.clone()), user, page.cursor)
                 .await?;
         }
         Some(())

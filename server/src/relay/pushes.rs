@@ -15,8 +15,7 @@ use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
 use super::upstream::{self, Upstream};
-use crate::mcp::inbox::{self, MAX_FOLLOWED};
-use crate::mcp::listing::{PUSHED, takes_events};
+use crate::mcp::listing::{self, MAX_FOLLOWED, PUSHED, takes_events};
 
 /// The pause before a stream is opened again. It doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -185,11 +184,11 @@ impl Pushes {
             return Some(());
         };
         let pushed = match what {
-            FollowedInbox::Subscribed(reader) => inbox::grew(reader.inbox_uri()),
+            FollowedInbox::Subscribed(reader) => listing::grew(reader.inbox_uri()),
             FollowedInbox::Own(_) if self.takes_events() && PUSHED.contains(&kind) => {
                 let told = event.data.as_deref().map(str::as_bytes);
                 let told = told.and_then(|told| upstream::parse(told).ok());
-                inbox::pushed(kind.to_owned(), told.map(|told| render_text::data(&told)))
+                listing::pushed(kind.to_owned(), told.map(|told| render_text::data(&told)))
             }
             FollowedInbox::Own(_) => return Some(()),
         };

@@ -12,11 +12,9 @@
 //! listen ► handler ──► listener ─► EventStream       (2026-07-28, and stdio)
 //! ```
 
-mod follows;
 mod handler;
 mod listener;
 pub(crate) mod listing;
-mod opening;
 mod replies;
 mod session;
 mod sessions;

@@ -193,7 +193,7 @@ impl Relay {
     }
 
     /// Follows the inbox of a participant, which is present until the client is gone. As over HTTP, a
-    /// second call shows that the process is not that of one call alone (see `mcp/follows.rs`).
+    /// second call shows that the process is not that of one call alone (see `mcp/listener.rs`).
     fn called_as(&self, handle: &Handle) {
         let mut called = lock(&self.called);
         let is_known = called.contains(handle.expose());

@@ -54,7 +54,7 @@ async fn server(args: &StdioArgs, usual: SocketAddr) -> Result<Option<Upstream>,
         "auto" if args.serve.says_anything() => Ok(None),
         "auto" => {
             let usual = Upstream::at(&format!("http://{usual}"), None)?;
-            let base = usual.base();
+            let base = &usual.base;
             match usual.find(PATIENCE).await {
                 ServerKind::Server => Ok(Some(usual)),
                 ServerKind::Guarded => Err(format!(
@@ -71,7 +71,7 @@ async fn server(args: &StdioArgs, usual: SocketAddr) -> Result<Option<Upstream>,
 }
 
 async fn joined(upstream: Upstream, settings: &Settings) -> Result<(), StdioError> {
-    tracing::info!(server = upstream.base(), "this client joins a server");
+    tracing::info!(server = upstream.base, "this client joins a server");
     let tools = of_toolsets(&settings.toolsets);
     let relay = Relay::new(upstream, tools, settings.output_schemas);
     let _gone = relay.gone.clone().drop_guard();

@@ -47,17 +47,13 @@ const FILES: &[File] = files! {
     "/style.css" STYLE
     "/icon.svg" IMAGE
     "/app.js" SCRIPT
-    "/page/composer.js" SCRIPT
     "/page/dialog.js" SCRIPT
     "/page/token.js" SCRIPT
     "/page/field.js" SCRIPT
-    "/page/finder.js" SCRIPT
     "/page/home.js" SCRIPT
     "/page/kept.js" SCRIPT
     "/page/log.js" SCRIPT
-    "/page/notice.js" SCRIPT
     "/page/operator.js" SCRIPT
-    "/page/operator_figures.js" SCRIPT
     "/page/operator_view.js" SCRIPT
     "/page/parts.js" SCRIPT
     "/page/past.js" SCRIPT

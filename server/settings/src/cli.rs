@@ -16,42 +16,7 @@ pub use crate::settings::{ClusterArgs, LogForm, ReadsRule, ServeArgs};
 use variables::command;
 pub use variables::{in_place_of_flags, parse};
 
-const EXAMPLES: &str = "\
-Examples:
-  talking-stick                                serve on 127.0.0.1:8894
-  talking-stick --listen 127.0.0.1:0           on any free port, which it prints
-  talking-stick --limit stick_lease=60s --limit turn_limit=none
-  talking-stick --config talking-stick.yaml    settings from a file
-  talking-stick --listen 0.0.0.0:8894 --allow-hosts chat.example.org \\
-      --auth-tokens tokens.txt                 beyond this machine, by a proxy
-  talking-stick token alice tokens.txt         a token, and its line in the file
-  talking-stick stdio                          one agent on stdin and stdout
-  talking-stick stdio --toolsets breaks --boss_alertness 80
-  talking-stick demo                           watch two scripted agents talk
-
-Where a setting comes from, the first that has it:
-  a flag, its variable (TALKING_STICK_LISTEN for --listen, and so on),
-  the file of --config, the default
-
-Connections are plain HTTP. TLS is left to a proxy in front.
-
-Beyond loopback, --allow-hosts and --auth-tokens are needed, and --allow-hosts
-always asks for --auth-tokens. Older clients, which --trust-usernames serves,
-are for loopback alone. --limit takes every key of the file's `limits`:
-stick_lease, turn_limit, max_members, and so on.
-
-A line of a file of tokens ends with the token's end, if it has one, in UTC:
-  alice <sha256 of the token in hex> 2026-12-31
-The files are read again within two seconds of a change, and at once on SIGHUP.
-A token that stays keeps its chats; one that is gone is cut off. An emptied
-file revokes all tokens, and nobody comes in. A file that is missing or wrong
-changes nothing, and the log names the line.
-
-Exit codes:
-  0    stopped as asked, and everything accepted was delivered or kept
-  1    could not start or go on; the last line of the log says why
-  2    a setting is wrong; nothing was served
-  130  stopped at once, by a second signal";
+const EXAMPLES: &str = include_str!("cli/server.txt").trim_ascii_end();
 
 /// A chat server for language-model agents, programs and people.
 ///
@@ -150,23 +115,9 @@ pub struct DataArgs {
     pub data: Option<PathBuf>,
 }
 
-const VERIFY_EXAMPLES: &str = "\
-Examples:
-  talking-stick cluster verify --cluster nats://10.0.0.1:4222
-  talking-stick cluster verify --cluster nats://10.0.0.1:4222 --data /var/lib/talking-stick
+const VERIFY_EXAMPLES: &str = include_str!("cli/verify.txt").trim_ascii_end();
 
-Reads only, also while members run. Exit code 0: nothing differs; 1: something
-does, or cannot be read; 2: wrong arguments.";
-
-const REPAIR_EXAMPLES: &str = "\
-Examples:
-  talking-stick cluster repair --from /var/lib/talking-stick --dry-run --cluster nats://10.0.0.1:4222
-  talking-stick cluster repair --from /var/lib/talking-stick --cluster nats://10.0.0.1:4222 \\
-    --cluster-monitor http://10.0.0.1:8222
-
-Stop all members first, and take the folder that ends last. A single server's
-folder moves into a new cluster in the same way. A log with records is never
-changed.";
+const REPAIR_EXAMPLES: &str = include_str!("cli/repair.txt").trim_ascii_end();
 
 /// The commands about a cluster.
 #[derive(Debug, Subcommand)]
@@ -210,16 +161,7 @@ pub enum ClusterCommand {
     Resign(ClusterArgs),
 }
 
-const STDIO_EXAMPLES: &str = "\
-Examples:
-  claude mcp add talking-stick -- talking-stick stdio
-  talking-stick stdio --connect http://127.0.0.1:9000
-  talking-stick stdio --connect never --limit turn_limit=20
-
-With auto, a server on 127.0.0.1:8894 is joined, so that two clients on one
-machine meet. With none there, or with any setting of a server given, the
-client is served here, alone; standard error says which. A token goes to no
-server that was only found there, but to the one that --connect names.";
+const STDIO_EXAMPLES: &str = include_str!("cli/stdio.txt").trim_ascii_end();
 
 /// The arguments of `stdio`.
 #[derive(Clone, Debug, Args)]

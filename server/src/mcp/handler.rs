@@ -26,8 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::McpOptions;
-use super::follows::Follows;
-use super::listener::{Listener, Outcome, Sink};
+use super::listener::{Follows, Listener, Outcome, Sink};
 use super::listing::{self, Context, MAX_FOLLOWED, Paged, Reply, Templates};
 use super::session::{Connection, Session};
 use crate::http::HANDLE_HEADER;

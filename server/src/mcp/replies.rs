@@ -20,8 +20,7 @@ use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
 use super::listing::EVENTS;
-use super::opening::Opening;
-use super::sessions::{RETRY, Sessions};
+use super::sessions::{Opening, RETRY, Sessions};
 use crate::guard::{RequestCharge, SMALL_BODY, cost, has_json, status};
 
 /// The header that names a session.

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use tokio_stream::Stream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::follows::Follows;
+use super::listener::Follows;
 
 /// A session; on stdio the process is one.
 #[derive(Debug)]
@@ -79,18 +79,6 @@ impl Session {
             over: CancellationToken::new(),
             revision: OnceLock::new(),
         })
-    }
-
-    /// Whether its stream begins with an event that has an id and empty data. Clients of older
-    /// revisions parse the data of each event as JSON, and fail.
-    pub(super) fn is_primed(&self) -> bool {
-        let revision = self.revision.get();
-        revision.is_some_and(|revision| *revision >= ProtocolVersion::V_2025_11_25)
-    }
-
-    /// Whether one of its requests may be several messages.
-    pub(super) fn takes_batches(&self) -> bool {
-        self.revision.get() == Some(&ProtocolVersion::V_2025_03_26)
     }
 
     /// Names the caller as the heir: the receiver yields the session's place after the session's

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use axum::http::request::Parts;
+use axum::response::Response;
 use rmcp::model::{
     ClientCapabilities, ClientJsonRpcMessage, ClientRequest, Implementation,
     InitializeRequestParams, JsonObject, JsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage,
@@ -39,10 +40,11 @@ use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source, Turns}
 use server_chat::identity::Secrets;
 use server_chat::refusal::Refusal;
 use server_chat::scope::CallerScope;
-use server_chat::service::Service;
+use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
 use server_storage::lock;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task_local;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
@@ -50,7 +52,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::listener::{Listener, Marks, Sink};
 use super::listing::EVENTS;
-use super::opening::Opening;
 use super::session::{Connection, Place, PooledTransport, Session, SessionStream};
 use super::{McpOptions, StandaloneStream, listing};
 
@@ -135,7 +136,10 @@ impl Sessions {
         let sessions = Arc::new(Self {
             inner,
             known: Mutex::default(),
-            ids: Arc::new(SessionIds::new(service.secrets())),
+            ids: Arc::new(SessionIds {
+                secrets: service.secrets().clone(),
+                ended: Mutex::default(),
+            }),
             taking_up: Turns::default(),
             service,
             options: Arc::clone(options),
@@ -152,8 +156,10 @@ impl Sessions {
     /// Whether the revision of this session has batches: `version`, if it is taken up again.
     pub(super) fn takes_batches(&self, id: &str, version: &ProtocolVersion) -> bool {
         let known = lock(&self.known);
-        let agreed = known.get(id).map(|session| session.takes_batches());
-        agreed.unwrap_or(*version == ProtocolVersion::V_2025_03_26)
+        let agreed = known
+            .get(id)
+            .map_or(Some(version), |one| one.revision.get());
+        agreed == Some(&ProtocolVersion::V_2025_03_26)
     }
 
     /// A place for a session of this source: a free one, or that of the longest idle session after
@@ -280,7 +286,9 @@ impl Sessions {
         let (address, source) = *lock(&session.last);
         let held = Opening::current().granted(self.service.place_for_stream(source))?;
         let (sender, receiver) = mpsc::channel(IN_FLIGHT);
-        if session.is_primed() {
+        let revision = session.revision.get();
+        // Clients of older revisions parse the data of each event as JSON, and fail at none.
+        if revision.is_some_and(|revision| *revision >= ProtocolVersion::V_2025_11_25) {
             let first = ServerSseMessage::priming(marks.to_string(), RETRY);
             // The channel is empty, so there is space.
             let _ = sender.try_send(first);
@@ -521,11 +529,6 @@ pub(super) struct SessionIds {
 }
 
 impl SessionIds {
-    fn new(secrets: &Secrets) -> Self {
-        let (secrets, ended) = (secrets.clone(), Mutex::default());
-        Self { secrets, ended }
-    }
-
     /// An id for the session that this request opens.
     fn draw(&self, opening: &Opening) -> Result<SessionId, getrandom::Error> {
         let kind = if opening.takes_events {
@@ -592,4 +595,88 @@ impl SessionStore for SessionIds {
         }
         Ok(())
     }
+}
+
+// The library opens sessions, and takes them up again, without their caller, and has one error for all
+// failures. So both are passed beside it, in the task that serves the request.
+
+task_local! {
+    static CURRENT: Arc<Opening>;
+}
+
+/// The turn to open one, held until the answer.
+#[derive(Debug, Default)]
+pub(super) struct Opening {
+    pub(super) caller: RequestOrigin,
+    /// Whether the client declares that it takes events.
+    pub(super) takes_events: bool,
+    /// The protocol version in the header, for a session that is taken up again.
+    pub(super) version: ProtocolVersion,
+    /// The permit to open a session, until the request is answered.
+    pub(super) turn: Mutex<Option<OwnedSemaphorePermit>>,
+    /// Why no session was opened.
+    pub(super) refused: Mutex<Option<Refusal>>,
+    /// The turn to take a session up again, until that is done, or the request is over.
+    pub(super) taking_up: Mutex<Option<OwnedMutexGuard<()>>>,
+}
+
+impl Opening {
+    /// Creates the opening of a request.
+    pub(super) fn of(caller: RequestOrigin, head: &Parts, body: &[u8]) -> Arc<Self> {
+        let version = head.headers.get("mcp-protocol-version");
+        let version = version.and_then(|version| version.to_str().ok());
+        // As the library reads requests without the header.
+        let version = version.map_or(Ok(ProtocolVersion::V_2025_03_26), |version| {
+            serde_json::from_value(version.into())
+        });
+        Arc::new(Self {
+            caller,
+            takes_events: opens(head) && declares_events(body),
+            version: version.unwrap_or_default(),
+            ..Self::default()
+        })
+    }
+
+    /// Whether a request is served in this task.
+    fn is_in_request() -> bool {
+        CURRENT.try_with(|_| ()).is_ok()
+    }
+
+    /// The opening of the current task; an empty one outside of a request.
+    fn current() -> Arc<Self> {
+        CURRENT.try_with(Arc::clone).unwrap_or_default()
+    }
+
+    /// Serves the request.
+    pub(super) async fn serve(self: &Arc<Self>, work: impl Future<Output = Response>) -> Response {
+        CURRENT.scope(Arc::clone(self), work).await
+    }
+
+    /// What a session or a stream is granted. The answer to the request says why it is not.
+    fn granted<T>(&self, granted: Result<T, Refusal>) -> Result<T, SessionError> {
+        granted.map_err(|refusal| {
+            *lock(&self.refused) = Some(refusal);
+            SessionError::Full
+        })
+    }
+}
+
+/// Whether a request may open a session: it has none, and is not of the era without sessions.
+fn opens(head: &Parts) -> bool {
+    let has = |name: &str| head.headers.contains_key(name);
+    !has("mcp-session-id") && !has("mcp-method")
+}
+
+/// Whether the client declares in this opening request that it takes events.
+fn declares_events(body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Hello {
+        params: Params,
+    }
+    #[derive(serde::Deserialize)]
+    struct Params {
+        capabilities: ClientCapabilities,
+    }
+    let hello = serde_json::from_slice::<Hello>(body);
+    hello.is_ok_and(|hello| listing::takes_events(&hello.params.capabilities))
 }

@@ -94,8 +94,8 @@ impl ClientProgress {
 #[derive(Clone, Debug)]
 pub struct Upstream {
     client: Client<HttpConnector, Body>,
-    /// The scheme, host and port, and the path of a realm.
-    base: String,
+    /// Its address: the scheme, host and port, and the path of a realm.
+    pub base: String,
     host: HeaderValue,
     bearer: Option<HeaderValue>,
 }
@@ -195,12 +195,6 @@ impl Upstream {
                 .map_err(|_| wrong("its host cannot be read"))?,
             bearer,
         })
-    }
-
-    /// Its address.
-    #[must_use]
-    pub fn base(&self) -> &str {
-        &self.base
     }
 
     /// Finds the kind of server within `patience`.
@@ -516,7 +510,7 @@ mod tests {
             assert!(!error.contains("secret"), "{url}: {error}");
         }
         let upstream = Upstream::at("http://localhost:1/mcp", Some("secret")).unwrap();
-        assert_eq!(upstream.base(), "http://localhost:1");
+        assert_eq!(upstream.base, "http://localhost:1");
         assert!(!format!("{upstream:?}").contains("secret"));
     }
 
@@ -553,7 +547,7 @@ mod tests {
             ("http://localhost/r/arena/mcp", "http://localhost/r/arena"),
             ("http://localhost/chat/mcp/", "http://localhost/chat"),
         ] {
-            assert_eq!(Upstream::at(url, None).unwrap().base(), base);
+            assert_eq!(Upstream::at(url, None).unwrap().base, base);
         }
     }
 

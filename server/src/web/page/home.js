@@ -3,8 +3,7 @@
 import { h } from '/preact/preact.mjs';
 import { ask as question } from '/page/dialog.js';
 import { Fault, Field, placedBy, submitted } from '/page/field.js';
-import { NoticeButton } from '/page/notice.js';
-import { Badge, Name, Presence, count, named, span } from '/page/parts.js';
+import { Badge, Name, NoticeButton, Presence, count, named, span } from '/page/parts.js';
 import { endLeft, join, joinAgain, pair, show, stopWaiting, takeOver } from '/page/registration.js';
 import { changed, doing, label, state } from '/page/state.js';
 

@@ -1,8 +1,7 @@
 // The user's registration: joining, being matched, resuming after a reload, and leaving.
 
 import { keep, keepAndDraw, keepLogs, kept, left, take } from '/page/kept.js';
-import { notice } from '/page/notice.js';
-import { clock, isolated, span } from '/page/parts.js';
+import { clock, isolated, notice, span } from '/page/parts.js';
 import { newest, past } from '/page/past.js';
 import { apply, holds, lose, newRoom, noticed, put, resumed } from '/page/room.js';
 import { ask, call } from '/page/server.js';

@@ -239,7 +239,7 @@ async fn run(
     settings: &Settings,
     demo: Option<&DemoArgs>,
 ) -> Result<ExitCode, Box<dyn std::error::Error>> {
-    let mut signals = Signals::listen()?;
+    let mut signals = signals()?;
     let mut server = Server::start(settings).await?;
     announce(&server, settings);
     let service = server.service.clone();
@@ -251,7 +251,7 @@ async fn run(
                 played?;
                 break;
             }
-            stops = signals.next_stops() => {
+            stops = next_stops(&mut signals) => {
                 // The terminal of a demonstration is gone, and with it who looks at it.
                 if stops || demo.is_some() {
                     break;
@@ -267,7 +267,7 @@ async fn run(
             tracing::info!("stopped");
             Ok(ExitCode::SUCCESS)
         }
-        () = signals.second_stop(first) => {
+        () = second_stop(&mut signals, first) => {
             tracing::warn!("stopped at once");
             Ok(ExitCode::from(INTERRUPTED))
         }
@@ -310,35 +310,30 @@ fn announce(server: &Server, settings: &Settings) {
     }
 }
 
-/// Signals that request a shutdown, or a reading of the token files.
-struct Signals {
-    hangup: Signal,
-    terminate: Signal,
-    interrupt: Signal,
+/// The signals that request a reading of the token files, and, both of them, a shutdown.
+type Signals = [Signal; 3];
+
+fn signals() -> std::io::Result<Signals> {
+    let (terminate, interrupt) = (SignalKind::terminate(), SignalKind::interrupt());
+    Ok([
+        signal(SignalKind::hangup())?,
+        signal(terminate)?,
+        signal(interrupt)?,
+    ])
 }
 
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self {
-            hangup: signal(SignalKind::hangup())?,
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
+/// Waits for a signal, and returns whether it requests a shutdown.
+async fn next_stops([hangup, terminate, interrupt]: &mut Signals) -> bool {
+    tokio::select! {
+        _ = terminate.recv() => true,
+        _ = interrupt.recv() => true,
+        _ = hangup.recv() => false,
     }
+}
 
-    /// Waits for a signal, and returns whether it requests a shutdown.
-    async fn next_stops(&mut self) -> bool {
-        tokio::select! {
-            _ = self.terminate.recv() => true,
-            _ = self.interrupt.recv() => true,
-            _ = self.hangup.recv() => false,
-        }
-    }
-
-    /// Waits for a further signal that requests a shutdown; others are ignored meanwhile.
-    async fn second_stop(&mut self, first: Instant) {
-        while !self.next_stops().await || is_same_stop(first, Instant::now()) {}
-    }
+/// Waits for a further signal that requests a shutdown; others are ignored meanwhile.
+async fn second_stop(signals: &mut Signals, first: Instant) {
+    while !next_stops(signals).await || is_same_stop(first, Instant::now()) {}
 }
 
 /// The time within which further signals belong to the first one. `timeout` and shells send two at

@@ -77,20 +77,15 @@ pub struct Core {
 
 /// Why the server cannot listen, and what to do.
 fn unbound(error: &std::io::Error) -> String {
+    let used = "another server may be there, and --listen chooses another place";
+    let refused =
+        "ports below 1024 need a right that this user lacks; choose a higher one with --listen";
+    let absent = "this machine has no such address; --listen takes one of its own, 127.0.0.1 for \
+                  itself, or 0.0.0.0 for all";
     let known = [
-        (
-            ErrorKind::AddrInUse,
-            "another server may be there, and --listen chooses another place",
-        ),
-        (
-            ErrorKind::PermissionDenied,
-            "ports below 1024 need a right that this user lacks; choose a higher one with --listen",
-        ),
-        (
-            ErrorKind::AddrNotAvailable,
-            "this machine has no such address; --listen takes one of its own, 127.0.0.1 for \
-             itself, or 0.0.0.0 for all",
-        ),
+        (ErrorKind::AddrInUse, used),
+        (ErrorKind::PermissionDenied, refused),
+        (ErrorKind::AddrNotAvailable, absent),
     ];
     let advice = advice(error, &known, "--listen chooses another place");
     format!("{}; {advice}", reason(error))

@@ -25,7 +25,7 @@ use server_chat::render_text;
 use server_settings::os_error::without_number;
 use sse_stream::{Sse, SseStream};
 
-use super::pushes::FollowedInbox;
+use super::FollowedInbox;
 use crate::guard::has_few_values;
 use crate::http::{HANDLE_HEADER, TITLE};
 

@@ -1,5 +1,20 @@
 //! A whole server: the drivers of its realms, the routes and the listener, assembled, and shut down in
 //! order.
+//!
+//! Several chats in one server are each a realm of its own: names, rooms and handles of one mean nothing
+//! in another.
+//!
+//! | a request names its realm by | as in |
+//! |---|---|
+//! | its path | `/r/arena/mcp` |
+//! | its host | `arena.example.org`, if the realm has that host |
+//! | its bearer token | a line of the token file with `realm=arena` |
+//!
+//! In this order. All other requests are for the first realm, which is there without a name.
+//!
+//! Every request is counted and timed by its route, and logged on demand. Neither names a path, a query or
+//! a header: they may hold secrets, and have no bound. The time is that until the answer begins, so a
+//! waiting check counts with its wait.
 
 use std::io::ErrorKind;
 use std::iter;
@@ -9,8 +24,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::{Extension, State};
-use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, VARY};
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Extension, MatchedPath, Request, State};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, VARY};
+use axum::http::uri::{Authority, PathAndQuery};
+use axum::http::{Method, Uri};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use chat_core::Node;
@@ -18,7 +37,7 @@ use futures_util::future::{select_all, try_join_all};
 use server_chat::capacity::{self, Capacity, Memory};
 use server_chat::driver::{self, Died, Running};
 use server_chat::identity::Secrets;
-use server_chat::metrics::{Exposition, Metrics, Seen};
+use server_chat::metrics::{Exposition, Metrics, Row, Seen};
 use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
 use server_settings::os_error::{advice, reason};
@@ -29,13 +48,14 @@ use server_storage::journal::{self, Journal, MemoryJournal};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
 
-use crate::guard::{self, AllowedHosts, GuardOptions, NoRealmNamed, TokenFile, TokensError};
+use crate::guard::{
+    self, AllowedHosts, GuardOptions, NameOfToken, NoRealmNamed, TokenFile, TokensError, bearer,
+};
 use crate::http;
 use crate::listener;
 use crate::mcp;
-use crate::realm_router::{self, Served};
-use crate::requests;
 use crate::web;
 
 /// The time limit for connections to end when nothing is left to send.
@@ -243,7 +263,7 @@ impl Server {
             });
         }
         let limits = (service.clone(), listener::ConnectionLimits::default());
-        let app = realm_router::router(served);
+        let app = router_of_realms(served);
         let connections = listener::serve(socket, app, limits, closing.clone());
         Ok(Self {
             address,
@@ -353,7 +373,7 @@ fn app(
         .merge(mcp::router(service, &mcp))
         .merge(web::router());
     let app = guard::wrap(app, service.clone(), guard);
-    requests::watch(app, service.clone(), settings.access_log)
+    watch(app, service.clone(), settings.access_log)
 }
 
 fn mcp_options(closing: &CancellationToken) -> mcp::McpOptions {
@@ -401,4 +421,136 @@ async fn series_of(
         .iter()
         .flat_map(|realm| realm.node().metrics().of_realm());
     form.of(process.into_iter().chain(realms))
+}
+
+/// The beginning of the paths that name a realm.
+const PATH: &str = "/r/";
+
+/// A realm's routes, with what leads to them.
+#[derive(Debug)]
+struct Served {
+    realm: Realm,
+    /// The files with tokens for this realm.
+    tokens: Vec<Arc<TokenFile>>,
+    app: Router,
+}
+
+/// The routes of all realms, of which the first is the one without a name. Each realm's routes check
+/// the request as if there were no other: a path of an unknown realm is one that the first does not
+/// have.
+fn router_of_realms(mut realms: Vec<Served>) -> Router {
+    if realms.len() == 1 {
+        return realms.remove(0).app;
+    }
+    let realms: Arc<[Served]> = realms.into();
+    let serve = move |request: Request| {
+        let realms = Arc::clone(&realms);
+        async move { dispatch(&realms, request).await }
+    };
+    Router::new().fallback(serve)
+}
+
+async fn dispatch(realms: &[Served], mut request: Request) -> Response {
+    let found = match by_path(realms, request.uri()) {
+        Some((served, rest)) => {
+            *request.uri_mut() = rest;
+            served
+        }
+        None => {
+            let named = by_host(realms, &request);
+            let named = named.or_else(|| by_token(realms, request.headers()));
+            named.unwrap_or_else(|| {
+                request.extensions_mut().insert(NoRealmNamed);
+                &realms[0]
+            })
+        }
+    };
+    let answer = found.app.clone().oneshot(request).await;
+    answer.unwrap_or_else(|never| match never {})
+}
+
+/// The realm that a path names, and the path within it.
+fn by_path<'a>(realms: &'a [Served], uri: &Uri) -> Option<(&'a Served, Uri)> {
+    let path = uri.path().strip_prefix(PATH)?;
+    let (name, rest) = path.split_once('/').unwrap_or((path, ""));
+    let served = realms.iter().find(|served| *served.realm.name == *name)?;
+    let query = uri
+        .query()
+        .map_or_else(String::new, |query| format!("?{query}"));
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(format!("/{rest}{query}")).ok()?);
+    Some((served, Uri::from_parts(parts).ok()?))
+}
+
+/// The realm whose host is requested.
+fn by_host<'a>(realms: &'a [Served], request: &Request<Body>) -> Option<&'a Served> {
+    let header = request.headers().get(HOST);
+    let header = || header?.to_str().ok()?.parse().ok();
+    let wanted: Authority = request.uri().authority().cloned().or_else(header)?;
+    realms.iter().find(|served| {
+        served.realm.host.as_ref().is_some_and(|host| {
+            host.host().eq_ignore_ascii_case(wanted.host())
+                && (host.port().is_none() || host.port_u16() == wanted.port_u16())
+        })
+    })
+}
+
+/// The realm that alone accepts the request's token.
+fn by_token<'a>(realms: &'a [Served], headers: &HeaderMap) -> Option<&'a Served> {
+    let token = bearer(headers)?;
+    let binds = |served: &&Served| served.tokens.iter().any(|file| file.binds(token));
+    realms.iter().find(binds)
+}
+
+/// The log target of requests.
+pub const ACCESS_LOG: &str = "talking_stick::access";
+
+/// Wraps the whole app: all its current routes, and its fallback.
+fn watch(app: Router, service: Service, is_logged: bool) -> Router {
+    app.layer(middleware::from_fn_with_state(
+        (service, is_logged),
+        watched,
+    ))
+}
+
+async fn watched(
+    State((service, is_logged)): State<(Service, bool)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let began = Instant::now();
+    let route = route_of(&request);
+    let method = method_of(request.method());
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let peer = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
+    let response = next.run(request).await;
+    let (status, took) = (response.status().as_u16(), began.elapsed());
+    let metrics = service.node().metrics();
+    metrics.took(Row::HttpRequestSeconds, &route, took);
+    metrics.count(Row::HttpResponses, &format!("{route} {status}"));
+    if is_logged {
+        let source = peer.map(tracing::field::display);
+        let token = response.extensions().get::<NameOfToken>();
+        let token = token.map(|name| &*name.0);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        tracing::info!(target: ACCESS_LOG, method, route, status, micros, source, token, "request");
+    }
+    response
+}
+
+/// The route that a request reached, of which there are few.
+fn route_of(request: &Request) -> String {
+    match request.extensions().get::<MatchedPath>() {
+        // The page has many files.
+        Some(path) if web::is_file(path.as_str()) => "page".into(),
+        Some(path) => path.as_str().into(),
+        None => "none".into(),
+    }
+}
+
+/// The method, of which clients may invent more.
+fn method_of(method: &Method) -> &'static str {
+    let known = ["GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH"];
+    let known = known.into_iter().find(|known| method == known);
+    known.unwrap_or("other")
 }

@@ -47,7 +47,6 @@ const FILES: &[File] = files! {
     "/style.css" STYLE
     "/icon.svg" IMAGE
     "/app.js" SCRIPT
-    "/page/dialog.js" SCRIPT
     "/page/token.js" SCRIPT
     "/page/field.js" SCRIPT
     "/page/home.js" SCRIPT
@@ -56,7 +55,6 @@ const FILES: &[File] = files! {
     "/page/operator.js" SCRIPT
     "/page/operator_view.js" SCRIPT
     "/page/parts.js" SCRIPT
-    "/page/past.js" SCRIPT
     "/page/room.js" SCRIPT
     "/page/room_view.js" SCRIPT
     "/page/registration.js" SCRIPT

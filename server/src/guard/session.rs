@@ -29,10 +29,9 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::hosts::is_over_tls;
 use super::http_error::{Fault, HttpError, json};
 use super::tokens::{Hash, Token, TokenFile};
-use super::{Known, LOG, bearer};
+use super::{Known, LOG, bearer, is_over_tls};
 
 /// The cookie's name without TLS.
 const NAME: &str = "talking_stick_session";

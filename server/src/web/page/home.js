@@ -1,8 +1,7 @@
 // The first view: participants, waiters, rooms, and the ways to join.
 
 import { h } from '/preact/preact.mjs';
-import { ask as question } from '/page/dialog.js';
-import { Fault, Field, placedBy, submitted } from '/page/field.js';
+import { Fault, Field, placedBy, submitted, ask as question } from '/page/field.js';
 import { Badge, Name, NoticeButton, Presence, count, named, span } from '/page/parts.js';
 import { endLeft, join, joinAgain, pair, show, stopWaiting, takeOver } from '/page/registration.js';
 import { changed, doing, label, state } from '/page/state.js';

@@ -1,8 +1,7 @@
 // The operator's view: figures, lists, and acts.
 
 import { h } from '/preact/preact.mjs';
-import { ask as question } from '/page/dialog.js';
-import { Fault, Field, submitted } from '/page/field.js';
+import { Fault, Field, submitted, ask as question } from '/page/field.js';
 import { LISTS, act, actAtOnce, choose, context, operator, signIn, signOut, turn } from '/page/operator.js';
 import { Clock, Entry, Name, Presence, Words, isolated, span } from '/page/parts.js';
 import { changed, doing, state } from '/page/state.js';

@@ -2,7 +2,7 @@
 
 import { keep, keepAndDraw, keepLogs, kept, left, take } from '/page/kept.js';
 import { clock, isolated, notice, span } from '/page/parts.js';
-import { newest, past } from '/page/past.js';
+import { newest, past } from '/page/log.js';
 import { apply, holds, lose, newRoom, noticed, put, resumed } from '/page/room.js';
 import { ask, call } from '/page/server.js';
 import { BASE, changed, note, state } from '/page/state.js';

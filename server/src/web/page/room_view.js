@@ -2,13 +2,11 @@
 // how it ended, and its members with what one may do about another.
 
 import { Component, createRef, h } from '/preact/preact.mjs';
-import { ask as question } from '/page/dialog.js';
-import { Fault, marked, mend, submitted } from '/page/field.js';
+import { Fault, marked, mend, submitted, ask as question } from '/page/field.js';
 import { JoinAgain } from '/page/home.js';
 import { keepAndDraw } from '/page/kept.js';
-import { Log } from '/page/log.js';
+import { Log, reach } from '/page/log.js';
 import { Badge, Entry, Name, NoticeButton, Presence, Words, count, isolated, named, span } from '/page/parts.js';
-import { reach } from '/page/past.js';
 import { holds } from '/page/room.js';
 import { leaveRoom, show } from '/page/registration.js';
 import { call } from '/page/server.js';
